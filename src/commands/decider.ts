@@ -1,0 +1,23 @@
+import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
+
+type Payloads = Readonly<Record<string, object>>
+
+/** What may be asked (C), what may have happened (E), and the least state (S) needed to say yes or no. No clock, no randomness, no I/O: ids and now come in with the command. */
+export type Decider<S, C extends Payloads, E extends AnyEvent> = {
+  readonly category: string
+  readonly shapes: Shapes
+  readonly read: (wire: string, json: string) => E
+  readonly initial: S
+  /** Whether the thing exists in this state: decides between 404 and 412. */
+  readonly exists: (state: S) => boolean
+  /** Events that leave the resource as a client sees it unchanged, so its revision does not move. */
+  readonly quiet?: ReadonlySet<E['type']>
+  /** "Already so" gives no event; "may not" refuses. Total over the commands. */
+  readonly decide: { readonly [K in keyof C]: (state: S, command: C[K]) => readonly E[] }
+  /** Total over the events. */
+  readonly evolve: { readonly [K in E['type']]: (state: S, data: DataOf<E, K>) => S }
+}
+
+/** The state after one more event. */
+export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, state: S, event: E): S =>
+  (decider.evolve[event.type as E['type']] as (state: S, data: object) => S)(state, event.data)

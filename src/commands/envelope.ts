@@ -1,0 +1,72 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { canonical } from '../events/canonical.ts'
+import { type AnyEvent, personalFields, type Shapes, wireName } from '../events/define.ts'
+import type { Actor, Meta, NewEvent } from '../events/log.ts'
+import type { Sealer } from '../events/personal.ts'
+
+/** Who asks, from where and why. `ip` and `userAgent` are sealed for `subject`; without a subject they are not kept. */
+export type Context = {
+  readonly actor: Actor
+  readonly requestId?: string
+  readonly correlationId?: string
+  readonly causationId?: string
+  readonly route?: string
+  readonly reason?: string
+  readonly subject?: string
+  readonly ip?: string
+  readonly userAgent?: string
+  /** Names the command: asked again under the same id, it has the one effect it had the first time. */
+  readonly commandId?: string
+  /** The revisions of an If-Match header, or `*`. */
+  readonly ifMatch?: readonly string[] | '*'
+  /** With If-Match, a command that finds nothing to do is refused (DELETE of something missing). */
+  readonly needsEffect?: boolean
+}
+
+/** A UUID (version 4 form) that follows from a command id and a name, so that a repeated command mints the same ids. */
+export const idFrom = (commandId: string, name: string): string => {
+  const bytes = createHash('sha256').update(`${commandId}|${name}`).digest().subarray(0, 16)
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+}
+
+/** Id of the nth event that a named command appends to a stream; a random one where the command has no name. */
+export const eventId = (commandId: string | undefined, stream: string, n: number): string =>
+  commandId === undefined ? randomUUID() : idFrom(commandId, `${stream}|${n}`)
+
+/** Puts decided events into the form they are kept in: personal fields sealed, canonical JSON, ids, writer's time and envelope. */
+export const enveloper = (sealer: Sealer, instance: string, now: () => Date) => {
+  let last = 0
+  /** Never runs backwards within an instance, whatever the wall clock does. */
+  const time = () => new Date((last = Math.max(last, now().getTime()))).toISOString()
+
+  const sealed = async (event: AnyEvent, fields: ReadonlyMap<string, string>): Promise<object> => {
+    const data: Record<string, unknown> = { ...event.data }
+    for (const [field, subject] of fields) {
+      const text = data[field]
+      if (typeof text !== 'string') continue
+      const owner = data[subject]
+      if (typeof owner !== 'string') throw new Error(`${event.type}.${field} is personal and names no subject`)
+      data[field] = await sealer.seal(owner, text)
+    }
+    return data
+  }
+
+  return async (stream: string, events: readonly AnyEvent[], shapes: Shapes, command: string, context: Context): Promise<NewEvent[]> => {
+    const { actor, requestId, correlationId = requestId, causationId, route, reason, subject } = context
+    const seal = async (text: string | undefined) => (text === undefined || subject === undefined ? undefined : sealer.seal(subject, text))
+    const [ip, userAgent] = [await seal(context.ip), await seal(context.userAgent)]
+    const written: NewEvent[] = []
+    for (const [n, event] of events.entries()) {
+      const { version, schema } = shapes[event.type]!
+      const meta: { [K in keyof Meta]: Meta[K] | undefined } = {
+        ...{ schema: version, command, actor, instance, requestId, correlationId, causationId, route, reason, subject, ip, userAgent },
+      }
+      const data = canonical(await sealed(event, personalFields(schema)))
+      written.push({ id: eventId(context.commandId, stream, n), type: wireName(event.type, version), time: '', data, meta: canonical(meta) })
+    }
+    const at = time()
+    return written.map((event) => ({ ...event, time: at }))
+  }
+}

@@ -1,0 +1,57 @@
+import { invalid, refuse } from '../errors.ts'
+import { reader, type DataOf } from '../events/define.ts'
+import { type TokenEvent, tokenEvents } from '../events/token.ts'
+import type { Decider } from './decider.ts'
+
+type Issued = DataOf<TokenEvent, 'TokenIssued'>
+
+/** Times are RFC 3339 UTC with milliseconds and compare as text. */
+export type TokenCommands = {
+  IssueToken: Issued
+  /** Brings the expiry forward to `expiresAt`; an instant before `now` counts as `now`. */
+  ExpireTokenEarlier: { readonly id: string; readonly expiresAt: string; readonly now: string }
+  RevokeToken: { readonly id: string }
+  /** Cleanup: `before` is now less the grace period. */
+  CleanUpToken: { readonly id: string; readonly before: string }
+}
+
+export type Token = {
+  readonly status: 'absent' | 'live' | 'deleted'
+  readonly id?: string
+  readonly digest?: string
+  readonly namespace?: string | undefined
+  readonly expiresAt?: string | undefined
+}
+
+export const token: Decider<Token, TokenCommands, TokenEvent> = {
+  category: 'token',
+  shapes: tokenEvents,
+  read: reader(tokenEvents),
+  initial: { status: 'absent' },
+  exists: ({ status }) => status === 'live',
+
+  decide: {
+    IssueToken: ({ status }, data) => (status === 'absent' ? [{ type: 'TokenIssued', data }] : refuse('not_unique', 'token was already issued')),
+
+    ExpireTokenEarlier: ({ status, expiresAt: present }, { id, expiresAt, now }) => {
+      if (status !== 'live') return refuse('not_found', `authentication "${id}": resource not found`)
+      if (expiresAt === present) return []
+      if (present !== undefined && expiresAt > present)
+        return invalid('expiresAt', 'must not be later than the present expiry', 'expiry_not_earlier')
+      const to = expiresAt < now ? now : expiresAt
+      return [{ type: 'TokenExpiryChanged', data: present === undefined ? { id, to } : { id, from: present, to } }]
+    },
+
+    RevokeToken: ({ status }, { id }) => (status === 'live' ? [{ type: 'TokenRevoked', data: { id } }] : []),
+
+    CleanUpToken: ({ status, expiresAt }, { id, before }) =>
+      status === 'live' && expiresAt !== undefined && expiresAt < before ? [{ type: 'TokenExpired', data: { id, expiresAt } }] : [],
+  },
+
+  evolve: {
+    TokenIssued: (_, { id, digest, namespace, expiresAt }) => ({ status: 'live', id, digest, namespace, expiresAt }),
+    TokenExpiryChanged: (state, { to }) => ({ ...state, expiresAt: to }),
+    TokenRevoked: (state) => ({ ...state, status: 'deleted' }),
+    TokenExpired: (state) => ({ ...state, status: 'deleted' }),
+  },
+}

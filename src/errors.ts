@@ -1,0 +1,94 @@
+/** Every refusal the service can give: reason → HTTP status, gRPC code number, default sentence (api.md §2). docs/errors.md is made from this table. */
+export const refusals = {
+  invalid_argument: { status: 400, code: 3, sentence: 'invalid argument' },
+  malformed_body: { status: 400, code: 3, sentence: 'request body is not valid JSON' },
+  malformed_path: { status: 400, code: 3, sentence: 'malformed path' },
+  invalid_header: { status: 400, code: 3, sentence: 'invalid header' },
+  invalid_page_token: { status: 400, code: 3, sentence: 'pageToken is not valid' },
+  invalid_at: { status: 400, code: 3, sentence: 'invalid field at' },
+  duplicate_credential: { status: 400, code: 3, sentence: 'credential given twice' },
+  expiry_not_earlier: { status: 400, code: 3, sentence: 'invalid field expiresAt: must not be later than the present expiry' },
+  not_unique: { status: 400, code: 3, sentence: 'not unique' },
+  rank_taken: { status: 400, code: 3, sentence: 'rank number already exists' },
+  in_use: { status: 400, code: 3, sentence: 'resource is in use' },
+  protected: { status: 400, code: 3, sentence: 'namespace is protected' },
+  not_empty: { status: 400, code: 3, sentence: 'namespace cannot be deleted; flags must be deleted first' },
+  type_change: { status: 400, code: 3, sentence: 'cannot change type of rollout' },
+  wrong_flag_type: { status: 400, code: 3, sentence: 'flag type invalid' },
+  read_only: { status: 400, code: 9, sentence: 'modification is not allowed in read-only mode' },
+  credential_missing: { status: 401, code: 16, sentence: 'request was not authenticated' },
+  credential_invalid: { status: 401, code: 16, sentence: 'request was not authenticated' },
+  email_not_allowed: { status: 401, code: 16, sentence: 'request was not authenticated' },
+  membership_required: { status: 401, code: 16, sentence: 'request was not authenticated' },
+  state_missing: { status: 401, code: 16, sentence: 'missing state parameter' },
+  state_mismatch: { status: 401, code: 16, sentence: 'unexpected state parameter' },
+  login_expired: { status: 401, code: 16, sentence: 'login has expired' },
+  login_replayed: { status: 401, code: 16, sentence: 'login was already used' },
+  issuer_mismatch: { status: 401, code: 16, sentence: 'unexpected issuer' },
+  provider_error: { status: 401, code: 16, sentence: 'provider refused the login' },
+  code_refused: { status: 401, code: 16, sentence: 'code was refused' },
+  id_token_invalid: { status: 401, code: 16, sentence: 'ID token was refused' },
+  service_account_token_invalid: { status: 401, code: 16, sentence: 'verifying service account: token was refused' },
+  service_account_not_allowed: { status: 403, code: 7, sentence: 'permission denied' },
+  token_scoped: { status: 403, code: 7, sentence: 'permission denied' },
+  cross_site: { status: 403, code: 7, sentence: 'permission denied' },
+  route_not_found: { status: 404, code: 5, sentence: 'Not Found' },
+  not_found: { status: 404, code: 5, sentence: 'resource not found' },
+  method_not_allowed: { status: 405, code: 12, sentence: 'Method Not Allowed' },
+  write_conflict: { status: 409, code: 10, sentence: 'the resource is being changed by others; try again' },
+  idempotency_mismatch: { status: 409, code: 10, sentence: 'idempotency key was used with another request' },
+  idempotency_in_progress: { status: 409, code: 10, sentence: 'a request with this idempotency key is in progress' },
+  revision_moved: { status: 412, code: 9, sentence: 'revision moved' },
+  body_too_large: { status: 413, code: 3, sentence: 'request body is too large' },
+  unsupported_charset: { status: 415, code: 3, sentence: 'unsupported charset' },
+  rate_limited: { status: 429, code: 8, sentence: 'too many requests' },
+  headers_too_large: { status: 431, code: 3, sentence: 'request headers are too large' },
+  internal: { status: 500, code: 13, sentence: 'internal error' },
+  view_behind: { status: 503, code: 14, sentence: 'view is behind' },
+  auth_stale: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
+  backend_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
+  provider_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
+  orchestrator_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
+} as const satisfies Record<string, { status: number; code: number; sentence: string }>
+
+export type Reason = keyof typeof refusals
+
+export type FieldViolation = { readonly field: string; readonly description: string }
+type Extras = {
+  readonly violation?: FieldViolation
+  readonly headers?: Readonly<Record<string, string>>
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly cause?: unknown
+}
+
+/** The one error class: a refusal with its reason; status and gRPC code follow from the catalogue. The message is shown to clients, `cause` never is. */
+export class Refusal extends Error {
+  readonly reason: Reason
+  readonly status: number
+  readonly code: number
+  readonly violation: FieldViolation | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly metadata: Readonly<Record<string, string>>
+
+  constructor(reason: Reason, message: string = refusals[reason].sentence, extras: Extras = {}) {
+    super(message, extras.cause === undefined ? undefined : { cause: extras.cause })
+    this.reason = reason
+    this.status = refusals[reason].status
+    this.code = refusals[reason].code
+    this.violation = extras.violation
+    this.headers = extras.headers ?? {}
+    this.metadata = extras.metadata ?? {}
+  }
+}
+
+/** Refuses with a reason of the catalogue, and with its sentence when no message is given. */
+export const refuse = (reason: Reason, message?: string, extras?: Extras): never => {
+  throw new Refusal(reason, message, extras)
+}
+
+/** Refuses one field: `invalid field f: description` with the field violation of api.md §2.1. */
+export const invalid = (field: string, description: string, reason: Reason = 'invalid_argument'): never =>
+  refuse(reason, `invalid field ${field}: ${description}`, { violation: { field, description } })
+
+/** True for a refusal with this reason. */
+export const isRefusal = (error: unknown, reason: Reason): error is Refusal => error instanceof Refusal && error.reason === reason

@@ -1,0 +1,12 @@
+/** One JSON text for a value: members sorted by UTF-16 code units, no white space (RFC 8785). Members that are undefined are left out. */
+export const canonical = (value: unknown): string => {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item ?? null)).join(',')}]`
+  const object = value as Record<string, unknown>
+  let text = ''
+  for (const key of Object.keys(object).sort()) {
+    const member = object[key]
+    if (member !== undefined) text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${canonical(member)}`
+  }
+  return `{${text}}`
+}

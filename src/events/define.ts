@@ -1,0 +1,61 @@
+import type { Static, TObject, TSchema } from 'typebox'
+
+/** One shape an event has had. The newest shape of a type is the one the code speaks. */
+export type Shape = {
+  readonly version: number
+  readonly schema: TObject
+  readonly from?: Shape
+  readonly upcast?: (old: never) => object
+}
+export type Shapes = Readonly<Record<string, Shape>>
+
+/** The first shape of an event. */
+export const v1 = <S extends TObject>(schema: S) => ({ version: 1, schema }) as const
+
+/** A later shape: the shape it replaces, the new schema, and the pure function from old data to new data. */
+export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
+  from: P,
+  schema: S,
+  upcast: (old: Static<P['schema']>) => Static<S>,
+) => ({ version: from.version + 1, schema, from, upcast }) as const
+
+/** Marks a text field as personal data of the subject named by another field of the same event (design.md §5): it is sealed before it is appended. */
+export const personal = <S extends TSchema>(schema: S, subject: string): S => Object.assign(schema, { personal: subject })
+
+/** The union that a category's code speaks: `{ type, data }` for each of its events. */
+export type EventOf<S extends Shapes> = {
+  [K in keyof S & string]: { readonly type: K; readonly data: Readonly<Static<S[K]['schema']>> }
+}[keyof S & string]
+export type AnyEvent = { readonly type: string; readonly data: object }
+export type DataOf<E extends AnyEvent, T> = Extract<E, { type: T }>['data']
+
+/** Wire name: `TokenIssued` at version 1, `TokenIssued.v2` from version 2 on. */
+export const wireName = (type: string, version: number): string => (version === 1 ? type : `${type}.v${version}`)
+
+/** Read side of a category: any wire name ever written, with its JSON text → the newest shape. A name that this version does not know throws: skipping it would lose history. */
+export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: string) => EventOf<S>) => {
+  const lift = new Map<string, (data: object) => EventOf<S>>()
+  for (const [type, newest] of Object.entries(shapes)) {
+    let toNewest: (data: object) => object = (data) => data
+    for (let shape: Shape | undefined = newest; shape; shape = shape.from) {
+      const raise = toNewest
+      lift.set(wireName(type, shape.version), (data) => ({ type, data: raise(data) }) as EventOf<S>)
+      const { upcast } = shape
+      if (upcast) toNewest = (data) => raise(upcast(data as never))
+    }
+  }
+  return (wire, json) => {
+    const raise = lift.get(wire)
+    if (!raise) throw new Error(`event ${wire} was written by a newer version of rollcall`)
+    return raise(JSON.parse(json) as object)
+  }
+}
+
+/** The personal fields of a schema: field name → name of the field that holds its subject. */
+export const personalFields = (schema: TObject): ReadonlyMap<string, string> => {
+  const fields = new Map<string, string>()
+  for (const [name, field] of Object.entries(schema.properties)) {
+    if ('personal' in field && typeof field.personal === 'string') fields.set(name, field.personal)
+  }
+  return fields
+}

@@ -1,0 +1,60 @@
+/** An event on its way into the log. `type` is the wire name, `data` and `meta` are canonical JSON texts, `time` is the writer's clock in RFC 3339 UTC with milliseconds. */
+export type NewEvent = {
+  readonly id: string
+  readonly type: string
+  readonly time: string
+  readonly data: string
+  readonly meta: string
+}
+
+/** An event of the log. Revisions count from 0n in each stream; positions grow strictly over the whole log, are opaque and only compared. */
+export type Stored = NewEvent & { readonly stream: string; readonly revision: bigint; readonly position: bigint }
+
+export type Expected = bigint | 'none'
+/** Revision of the last event appended, and the position of each. */
+export type Appended = { readonly revision: bigint; readonly positions: readonly bigint[] }
+
+/** Who acted. `id` is the authentication id of a token; `anonymous` and `system` have none. */
+export type Actor = {
+  readonly kind: 'token' | 'anonymous' | 'system' | 'operator'
+  readonly id?: string
+  readonly method?: string
+}
+
+/** The envelope kept with every event; `ip` and `userAgent` are personal data of `subject` and stand here in sealed form. */
+export type Meta = {
+  readonly schema: number
+  readonly command: string
+  readonly actor: Actor
+  readonly instance: string
+  readonly requestId?: string
+  readonly correlationId?: string
+  readonly causationId?: string
+  readonly route?: string
+  readonly reason?: string
+  readonly subject?: string
+  readonly ip?: string
+  readonly userAgent?: string
+}
+
+/**
+ * PORT. The one thing that every event store does. Everything is durable before it is acknowledged.
+ * Iterators yield pages, pull them as they are consumed (back-pressure), and end the read when they are returned.
+ * Failures: Refusal `write_conflict` (the stream is not at the expected revision), Refusal `backend_unavailable`.
+ */
+export type Log = {
+  /**
+   * Appends to one stream, all or nothing. An append repeated with the same first event id, where those events already stand
+   * right behind `expected`, is the same append: it answers as the first time and writes nothing.
+   */
+  readonly append: (stream: string, events: readonly NewEvent[], expected: Expected) => Promise<Appended>
+  /** The events of one stream in order, from a revision on; a stream never written is empty. */
+  readonly read: (stream: string, from?: bigint) => AsyncIterable<readonly Stored[]>
+  /** All events after a position (0n = from the start) up to and including another (default: the head when the read starts). */
+  readonly readAll: (after: bigint, to?: bigint) => AsyncIterable<readonly Stored[]>
+  /** Like readAll, and then every event as it is appended, until the signal aborts. No gap, no duplicate, in order. */
+  readonly follow: (after: bigint, signal: AbortSignal) => AsyncIterable<readonly Stored[]>
+  /** Position of the last event, 0n when there is none. */
+  readonly head: () => Promise<bigint>
+  readonly close: () => Promise<void>
+}

@@ -1,0 +1,25 @@
+import { Type } from 'typebox'
+import { type EventOf, v1 } from './define.ts'
+
+const Change = Type.Object({ from: Type.String(), to: Type.String() })
+
+/** Life of one namespace. Stream: namespace-{key}. An incarnation is one life of the key, from its creation to its deletion. */
+export const namespaceEvents = {
+  NamespaceCreated: v1(
+    Type.Object({
+      key: Type.String(),
+      incarnation: Type.String(),
+      name: Type.String(),
+      description: Type.String(),
+      protected: Type.Boolean(),
+    }),
+  ),
+  NamespaceUpdated: v1(Type.Object({ key: Type.String(), name: Type.Optional(Change), description: Type.Optional(Change) })),
+  /** Ends everything in the namespace: flags and segments of this incarnation are gone with it. */
+  NamespaceDeleted: v1(Type.Object({ key: Type.String(), incarnation: Type.String(), force: Type.Boolean() })),
+  /** A claim of a flag that is about to be created; while it stands, the namespace is not empty (docs/decisions/0003). */
+  FlagRegistered: v1(Type.Object({ key: Type.String(), flag: Type.String(), claim: Type.String(), claimedAt: Type.String() })),
+  FlagUnregistered: v1(Type.Object({ key: Type.String(), flag: Type.String(), claim: Type.String() })),
+}
+
+export type NamespaceEvent = EventOf<typeof namespaceEvents>

@@ -1,0 +1,21 @@
+/** Work that time does. It only sends commands, each a no-op when not due, so a run too many, too late or cut short is harmless. */
+export type Job = {
+  readonly name: string
+  /** Milliseconds between runs; the first is at start. */
+  readonly every: number
+  readonly run: (signal: AbortSignal) => Promise<void>
+}
+
+/** The last run of a job. Times are epoch milliseconds. */
+export type Run = { readonly name: string; readonly startedAt: number; readonly finishedAt?: number; readonly error?: string }
+
+/**
+ * PORT. Runs jobs: once at start and then once each interval over all instances that share the queue, never two runs of one job at
+ * once. A failed run is told to `onError` and tried again at the next interval. Out of reach it blocks nobody and loses nothing.
+ */
+export type Queue = {
+  readonly schedule: (job: Job) => Promise<void>
+  readonly runs: () => Promise<readonly Run[]>
+  /** Ends running jobs by their signal, waits for them, and takes no more. */
+  readonly close: () => Promise<void>
+}

@@ -1,0 +1,32 @@
+import type { AnyEvent, DataOf } from '../events/define.ts'
+import type { Stored } from '../events/log.ts'
+import type { Row, View } from './views.ts'
+
+/** Where an event stands, for a projection. `revision` is the resource's revision as clients see it, this event included. */
+export type At = { readonly time: string; readonly position: bigint; readonly revision: bigint }
+
+/**
+ * A read model: the documents of one category, one a stream, keyed by the stream's id. Pure and total over the category's events;
+ * live, rebuilt and time-travelled documents are the same code. `undefined` = no document (any more).
+ */
+export type Projection<D extends object, E extends AnyEvent> = View & {
+  readonly category: string
+  readonly read: (wire: string, json: string) => E
+  /** Events that leave the resource as a client sees it unchanged (the decider's own set). */
+  readonly quiet?: ReadonlySet<E['type']>
+  readonly on: { readonly [K in E['type']]: (doc: D | undefined, data: DataOf<E, K>, at: At) => D | undefined }
+}
+
+/** The row after one more event of its stream. The event must be the one right behind the row. */
+export const project = <D extends object, E extends AnyEvent>(
+  projection: Projection<D, E>,
+  row: Row<D> | undefined,
+  stored: Stored,
+): Row<D> => {
+  const event = projection.read(stored.type, stored.data)
+  const changes = (row?.changes ?? 0n) + (projection.quiet?.has(event.type) ? 0n : 1n)
+  const on = projection.on[event.type as E['type']] as (doc: D | undefined, data: object, at: At) => D | undefined
+  const doc = on(row?.doc, event.data, { time: stored.time, position: stored.position, revision: changes })
+  const key = stored.stream.slice(projection.category.length + 1)
+  return { key, revision: stored.revision, position: stored.position, changes, doc }
+}

@@ -1,0 +1,60 @@
+/** A kind of document: its name, the version of its shape (another version is built anew), and the top-level fields that can be asked for (text, number or absent). */
+export type View = { readonly name: string; readonly version: number; readonly indexes: readonly string[] }
+
+/** One document. `revision` and `position` are those of the last event applied; `changes` is the resource's revision as clients see it. A row without a document is a tombstone: it keeps its place so that no older event brings it back. */
+export type Row<D extends object = object> = {
+  readonly key: string
+  readonly revision: bigint
+  readonly position: bigint
+  readonly changes: bigint
+  readonly doc: D | undefined
+}
+
+export type Scalar = string | number
+/** `equals` one of the values (undefined = the field is absent), or text that begins with `prefix`, or a value in [from, below). */
+export type Match =
+  | { readonly equals: readonly (Scalar | undefined)[] }
+  | { readonly prefix: string }
+  | { readonly from?: Scalar; readonly below?: Scalar }
+
+/** All conditions must hold. Rows come ordered by `order`, then key, ascending, from just behind `after`. Tombstones never come. */
+export type Query = {
+  readonly where: Readonly<Record<string, Match | readonly Match[]>>
+  readonly order: string
+  readonly after?: { readonly value: Scalar; readonly key: string }
+  readonly limit: number
+}
+
+/** A read model under construction beside the live one. */
+export type Building = {
+  readonly put: (rows: readonly Row[]) => Promise<void>
+  /** Makes the new rows the view's rows, with their checkpoint, in one step. */
+  readonly swap: (checkpoint: bigint) => Promise<void>
+  readonly discard: () => Promise<void>
+}
+
+/** Kept answers and other small records that are changed by compare-and-set. `revision` counts from 1. */
+export type RecordOf<V> = { readonly revision: number; readonly value: V }
+
+/**
+ * PORT. Where read models live. A row is written only over an older revision of itself, so any number of writers may apply the same
+ * events, in any order of retries, and the result is the same. Failure: Refusal `backend_unavailable`.
+ */
+export type Views = {
+  readonly get: <D extends object>(view: View, key: string) => Promise<Row<D> | undefined>
+  /** Writes each row unless the stored one has the same or a later revision. Rows put are seen by every later get and list of this process. */
+  readonly put: (view: View, rows: readonly Row[]) => Promise<void>
+  readonly list: <D extends object>(view: View, query: Query) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
+  /** Every row, tombstones too, in pages, in no promised order. */
+  readonly scan: <D extends object>(view: View) => AsyncIterable<readonly Row<D>[]>
+  /** Position up to which the view holds every event; undefined for a view (or version of it) never built. */
+  readonly checkpoint: (view: View) => Promise<bigint | undefined>
+  /** Moves the checkpoint; never backwards, and never durable before the rows put earlier are. */
+  readonly mark: (view: View, position: bigint) => Promise<void>
+  readonly build: (view: View) => Promise<Building>
+  /** Reads a record; one past its `until` (epoch ms) is absent. */
+  readonly record: <V>(table: string, key: string) => Promise<RecordOf<V> | undefined>
+  /** Writes a record if its present revision is `expected` (0 = absent or past its time). False when another was first. Durable before it answers. */
+  readonly swapRecord: <V>(table: string, key: string, expected: number, value: V, until: number) => Promise<boolean>
+  readonly close: () => Promise<void>
+}
