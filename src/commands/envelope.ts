@@ -60,11 +60,16 @@ export const enveloper = (sealer: Sealer, instance: string, now: () => Date) => 
     const written: NewEvent[] = []
     for (const [n, event] of events.entries()) {
       const { version, schema } = shapes[event.type]!
-      const meta: { [K in keyof Meta]: Meta[K] | undefined } = {
-        ...{ schema: version, command, actor, instance, requestId, correlationId, causationId, route, reason, subject, ip, userAgent },
-      }
+      const who = { actor, requestId, correlationId, causationId, route, reason, subject, ip, userAgent }
+      const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, ...who }
       const data = canonical(await sealed(event, personalFields(schema)))
-      written.push({ id: eventId(context.commandId, stream, n), type: wireName(event.type, version), time: '', data, meta: canonical(meta) })
+      written.push({
+        id: eventId(context.commandId, stream, n),
+        type: wireName(event.type, version),
+        time: '',
+        data,
+        meta: canonical(meta),
+      })
     }
     const at = time()
     return written.map((event) => ({ ...event, time: at }))

@@ -57,7 +57,8 @@ export const executor =
       if (done.length > 0) return { before, state: fold.state, revision: fold.changes, events, stored: done, repeated: true }
 
       const decided = decide(decider, fold, name, command, context)
-      if (decided.length === 0) return { before: fold.state, state: fold.state, revision: fold.changes, events, stored: [], repeated: false }
+      if (decided.length === 0)
+        return { before: fold.state, state: fold.state, revision: fold.changes, events, stored: [], repeated: false }
       const written = await envelope(stream, decided, decider.shapes, name, context)
       try {
         const { revision, positions } = await log.append(stream, written, fold.at)

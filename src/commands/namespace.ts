@@ -7,7 +7,13 @@ import type { Decider } from './decider.ts'
 export const CLAIM_LIFE_MS = 60_000
 
 export type NamespaceCommands = {
-  CreateNamespace: { readonly key: string; readonly incarnation: string; readonly name: string; readonly description: string; readonly protected: boolean }
+  CreateNamespace: {
+    readonly key: string
+    readonly incarnation: string
+    readonly name: string
+    readonly description: string
+    readonly protected: boolean
+  }
   UpdateNamespace: { readonly key: string; readonly name: string; readonly description: string }
   /** `stale` are the claims known to hold no flag. */
   DeleteNamespace: { readonly key: string; readonly force: boolean; readonly stale: ReadonlySet<string> }

@@ -31,7 +31,8 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
   exists: ({ status }) => status === 'live',
 
   decide: {
-    IssueToken: ({ status }, data) => (status === 'absent' ? [{ type: 'TokenIssued', data }] : refuse('not_unique', 'token was already issued')),
+    IssueToken: ({ status }, data) =>
+      status === 'absent' ? [{ type: 'TokenIssued', data }] : refuse('not_unique', 'token was already issued'),
 
     ExpireTokenEarlier: ({ status, expiresAt: present }, { id, expiresAt, now }) => {
       if (status !== 'live') return refuse('not_found', `authentication "${id}": resource not found`)

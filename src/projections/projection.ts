@@ -25,8 +25,8 @@ export const project = <D extends object, E extends AnyEvent>(
 ): Row<D> => {
   const event = projection.read(stored.type, stored.data)
   const changes = (row?.changes ?? 0n) + (projection.quiet?.has(event.type) ? 0n : 1n)
-  const on = projection.on[event.type as E['type']] as (doc: D | undefined, data: object, at: At) => D | undefined
-  const doc = on(row?.doc, event.data, { time: stored.time, position: stored.position, revision: changes })
+  const at = { time: stored.time, position: stored.position, revision: changes }
+  const doc = projection.on[event.type as E['type']](row?.doc, event.data as never, at)
   const key = stored.stream.slice(projection.category.length + 1)
   return { key, revision: stored.revision, position: stored.position, changes, doc }
 }

@@ -55,6 +55,6 @@ export type Views = {
   /** Reads a record; one past its `until` (epoch ms) is absent. */
   readonly record: <V>(table: string, key: string) => Promise<RecordOf<V> | undefined>
   /** Writes a record if its present revision is `expected` (0 = absent or past its time). False when another was first. Durable before it answers. */
-  readonly swapRecord: <V>(table: string, key: string, expected: number, value: V, until: number) => Promise<boolean>
+  readonly swapRecord: (table: string, key: string, expected: number, value: object, until: number) => Promise<boolean>
   readonly close: () => Promise<void>
 }
