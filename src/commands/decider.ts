@@ -20,4 +20,4 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
 
 /** The state after one more event. */
 export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, state: S, event: E): S =>
-  decider.evolve[event.type as E['type']](state, event.data as never)
+  decider.evolve[event.type as E['type']](state, event.data)

@@ -26,7 +26,7 @@ export const project = <D extends object, E extends AnyEvent>(
   const event = projection.read(stored.type, stored.data)
   const changes = (row?.changes ?? 0n) + (projection.quiet?.has(event.type) ? 0n : 1n)
   const at = { time: stored.time, position: stored.position, revision: changes }
-  const doc = projection.on[event.type as E['type']](row?.doc, event.data as never, at)
+  const doc = projection.on[event.type as E['type']](row?.doc, event.data, at)
   const key = stored.stream.slice(projection.category.length + 1)
   return { key, revision: stored.revision, position: stored.position, changes, doc }
 }
