@@ -5,7 +5,7 @@ export type Context = Readonly<Record<string, string>>
 export const contextText = (value: unknown): string => {
   if (typeof value === 'string') return value
   if (value === null || value === undefined) return ''
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return typeof value === 'number' ? String(value) : JSON.stringify(value)
 }
 
 /** A parsed JSON object as a context. One that holds only text is returned as it is. */

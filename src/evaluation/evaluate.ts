@@ -1,6 +1,7 @@
 import { booleanBucket, variantBucket } from './bucket.ts'
-import { type BooleanFlag, matching, type VariantFlag } from './compile.ts'
+import type { BooleanFlag, VariantFlag } from './compile.ts'
 import type { Context } from './context.ts'
+import { matching } from './segment.ts'
 import { type Trace, traceRule, traceSegment, traceThreshold } from './trace.ts'
 
 export type Reason = 'unknown' | 'disabled' | 'match' | 'default'

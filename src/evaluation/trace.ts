@@ -1,6 +1,7 @@
-import { type Condition, holds, type Rule, type Segmented, segmentsMatching, type Threshold } from './compile.ts'
+import type { Rule, Segmented, Threshold } from './compile.ts'
 import type { Context } from './context.ts'
 import type { VariantInput } from './flag.ts'
+import { type Condition, holds, segmentsMatching } from './segment.ts'
 
 /** One step of an evaluation, as api.md §8.6 tells it; `type` is the rollout's. */
 export type TraceStep = {
