@@ -55,6 +55,9 @@ export type RouteOptions<B, Q> = {
   readonly run: (call: Call<B, Q>) => Promise<Answer> | Answer
 }
 
+/** A route's statement about itself, whatever its types. */
+export type Spec = RouteOptions<unknown, unknown>
+
 /** Runs around steps 9 and 10 of api.md §1.3: header syntax, waiting for a position, idempotent replay. `next` runs the field rules and the route. */
 export type Around = (call: Call<unknown, unknown>, next: () => Promise<Answer> | Answer) => Promise<Answer> | Answer
 
@@ -66,7 +69,7 @@ const nothing: Raw = {}
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
-    spec?: RouteOptions<unknown, unknown>
+    spec?: Spec
   }
   interface FastifyRequest {
     caller: Caller
@@ -115,7 +118,7 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
     } else send(request, reply, answer)
   }
 
-  const config = { access, spec: options as unknown as RouteOptions<unknown, unknown> }
+  const config = { access, spec: options as unknown as Spec }
   const limit = url.startsWith('/auth/v1/') ? { bodyLimit: Math.min(AUTH_BODY_LIMIT, app.initialConfig.bodyLimit ?? AUTH_BODY_LIMIT) } : {}
   app.route({ method, url, config, ...limit, onRequest: app.authorize, handler })
 }
