@@ -1,0 +1,1 @@
+export type { Config, Provider } from './config/settings.ts'
