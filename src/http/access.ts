@@ -1,29 +1,34 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../errors.ts'
 import type { TokenEntry } from '../projections/token-index.ts'
-import { clearTokenCookie } from './cookies.ts'
-import { clientKey, credential, sameOrigin } from './credential.ts'
-import type { Access, Caller } from './route.ts'
+import { addressKey, type Credential, credential, sameOrigin } from './credential.ts'
+import type { Access, Authorize, Caller } from './route.ts'
 import type { Service } from './service.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
 
+/** The reach is decided by the route's own check of the body. */
+const BODY = Symbol('body')
 type Rule = {
   /** True when the route needs no credential (api.md §3.2). */
   readonly open: (service: Service) => boolean
-  /** The namespace that the path (or a header) addresses; undefined: out of reach for a namespaced token; 'body': the route's own check decides (§3.3). */
-  readonly reach: (request: FastifyRequest, service: Service) => string | undefined | 'body'
+  /** The namespace that the path (or a header) addresses; undefined is out of reach for every namespaced token (§3.3). */
+  readonly reach: (request: FastifyRequest, service: Service) => string | undefined | typeof BODY
 }
 
 const param = (request: FastifyRequest, name: string) => (request.params as Record<string, string | undefined>)[name]
 const openUnlessRequired = ({ settings }: Service) => !settings.required
-const openFor = (group: 'management' | 'evaluation' | 'ofrep') => ({ settings }: Service) => !settings.required || settings.exclude[group]
+const openFor =
+  (group: 'management' | 'evaluation' | 'ofrep') =>
+  ({ settings }: Service) =>
+    !settings.required || settings.exclude[group]
 const nowhere = () => undefined
-const BODY = Symbol('decided by the body')
+const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
 /** The rules of every route group. */
-const rules: Readonly<Record<Exclude<Access, 'public'>, { open: Rule['open']; reach: (request: FastifyRequest, service: Service) => string | undefined | typeof BODY }>> = {
+const rules: Readonly<Record<Exclude<Access, 'public'>, Rule>> = {
   self: { open: () => false, reach: nowhere },
+  bearer: { open: () => false, reach: nowhere },
   unscoped: { open: openUnlessRequired, reach: nowhere },
   management: { open: openFor('management'), reach: (request) => param(request, 'namespaceKey') ?? 'default' },
   namespaces: { open: openFor('management'), reach: nowhere },
@@ -49,10 +54,13 @@ export const reaches = ({ namespace }: Caller, target: string): void => {
 }
 
 /** Steps 3 to 6 of api.md §1.3 as one onRequest hook: synchronous for every token seen before. */
-export const authorizer = (service: Service) => {
-  const { check, failures, metrics, refusals, settings, names } = service
+export const authorizer = (service: Service): Authorize => {
+  const { check, failures, metrics, refusals, settings, names, cookies } = service
+  const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const callers = new WeakMap<TokenEntry, { readonly bearer: Caller; readonly cookie: Caller }>()
-  const allowed = new Map(['token', 'oidc', 'codehost', 'orchestrator'].map((method) => [method, metrics.authDecisions('allowed', '', method)]))
+  const allowed = new Map(
+    ['token', 'oidc', 'codehost', 'orchestrator'].map((method) => [method, metrics.authDecisions('allowed', '', method)]),
+  )
   const anonymous = metrics.authDecisions('allowed', '', 'none')
 
   const callerOf = (entry: TokenEntry, via: 'bearer' | 'cookie'): Caller => {
@@ -70,24 +78,24 @@ export const authorizer = (service: Service) => {
   const noted = (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
     metrics.authDecisions('refused', refusal.reason, '').value++
     const route = request.routeOptions.url ?? ''
-    refusals.note({ reason: refusal.reason, route, requestId: request.id, network: clientKey(request), ...(tokenId && { tokenId }) })
+    refusals.note({ reason: refusal.reason, route, requestId: request.id, network: addressKey(request.ip), ...(tokenId && { tokenId }) })
     return refusal
   }
 
   const unusable = (request: FastifyRequest, reply: FastifyReply, viaCookie: boolean): Refusal => {
-    const client = clientKey(request)
+    const client = addressKey(request.ip)
     if (settings.rateLimited && failures.exhausted(client)) {
       return noted(request, new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(failures.retryAfter()) } }))
     }
     failures.count(client)
-    if (viaCookie) clearTokenCookie(reply, request, service)
+    if (viaCookie) cookies.clearToken(request, reply)
     return noted(request, new Refusal('credential_invalid'))
   }
 
   const admit = (request: FastifyRequest, entry: TokenEntry, via: 'bearer' | 'cookie'): Refusal | undefined => {
     request.caller = callerOf(entry, via)
     const { access } = request.routeOptions.config
-    if (via === 'cookie' && !sameOrigin(request, settings)) return noted(request, new Refusal('cross_site'), entry.id)
+    if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request)) return noted(request, new Refusal('cross_site'), entry.id)
     if (entry.namespace !== undefined) {
       const target = rules[access as Exclude<Access, 'public'>].reach(request, service)
       if (target !== BODY && target !== entry.namespace) return noted(request, outOfReach(), entry.id)
@@ -96,11 +104,17 @@ export const authorizer = (service: Service) => {
     return undefined
   }
 
-  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+  return (request, reply, done) => {
     const { access } = request.routeOptions.config
     request.caller = nobody
     if (access === undefined || access === 'public') return done()
-    const given = credential(request, names.tokenCookie)
+    let given: Credential
+    try {
+      given = credential(request, names.tokenCookie)
+    } catch (error) {
+      return done(error as Refusal)
+    }
+    if (access === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
     const open = rules[access].open(service)
     if (given.kind === 'none') {
       if (!open) return done(noted(request, new Refusal('credential_missing')))

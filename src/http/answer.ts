@@ -9,6 +9,8 @@ export type Answer = {
   readonly body: unknown
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Members of the body that are shown once and kept nowhere. */
+  readonly secret?: Readonly<Record<string, string>>
 }
 
 /** 200 with a body, and the revision of the resource it shows. */
@@ -31,8 +33,9 @@ export const jsonText = (body: unknown, request: FastifyRequest): string => {
 }
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
-export const send = (request: FastifyRequest, reply: FastifyReply, { status = 200, body, etag, headers }: Answer): void => {
+export const send = (request: FastifyRequest, reply: FastifyReply, { status = 200, body: kept, secret, etag, headers }: Answer): void => {
   const { spec } = request.routeOptions.config
+  const body = secret ? { ...secret, ...(kept as object) } : kept
   if (headers) for (const name in headers) reply.header(name, headers[name])
   if (etag !== undefined) {
     reply.header('etag', `"${etag}"`)

@@ -3,7 +3,8 @@ import type { FastifyRequest } from 'fastify'
 import { refuse } from '../errors.ts'
 import { afterPosition, eventReason, idempotencyKey, ifMatch } from './headers.ts'
 import { requests } from './requests.ts'
-import type { Around, Call } from './route.ts'
+import { bytesOf } from './body.ts'
+import type { AfterParse, Call } from './route.ts'
 import type { Service } from './service.ts'
 
 const WAIT_MS = 2_000
@@ -25,13 +26,12 @@ declare module 'fastify' {
 const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id ?? caller.actor.kind
 
 /** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, and the answer of a request already answered. */
-export const aroundRoutes = (service: Service): Around => {
+export const aroundRoutes = (service: Service): AfterParse => {
   const kept = requests(service)
-  return (call, next, bytes) => {
+  return (call, next) => {
     const { request } = call
     const { method, writes, url, ownsIdempotency } = request.routeOptions.config.spec!
     const { headers } = request
-    request.cross = {}
     if (!writes) {
       const after = afterPosition(headers)
       if (after === undefined) return next()
@@ -43,7 +43,7 @@ export const aroundRoutes = (service: Service): Around => {
     request.cross = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
     if (service.settings.readOnly && url.startsWith('/api/v1')) refuse('read_only')
     if (key === undefined || ownsIdempotency) return next()
-    return kept.once(ownerOf(call), key, fingerprint(request, bytes), (commandId) => {
+    return kept.once(ownerOf(call), key, fingerprint(request), (commandId) => {
       request.cross = { ...request.cross, commandId }
       return next()
     })
@@ -54,8 +54,8 @@ const behind = (position: bigint): never =>
   refuse('view_behind', `view is behind position ${position}`, { headers: { 'retry-after': '1' } })
 
 /** One text for method, path, query and body bytes. */
-export const fingerprint = (request: FastifyRequest, bytes: Buffer | undefined): string =>
+export const fingerprint = (request: FastifyRequest): string =>
   createHash('sha256')
     .update(`${request.method} ${request.raw.url}\n`)
-    .update(bytes ?? '')
+    .update(bytesOf(request) ?? '')
     .digest('base64url')

@@ -1,35 +1,46 @@
+import '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Service } from './service.ts'
 
-type Site = Pick<Service, 'names' | 'settings'>
-
-const pathOf = (url: string | undefined): string => (url === undefined ? '' : new URL(url).pathname.replace(/\/+$/, ''))
-
-/** Path under which browsers see this service: that of the public URL, with a trusted proxy's prefix in front; '' at the root (api.md §3.4). */
-export const basePath = (request: FastifyRequest, { settings }: Site): string => {
-  const prefix = settings.trustProxy ? request.headers['x-forwarded-prefix'] : undefined
-  const trusted = typeof prefix === 'string' && /^(\/[A-Za-z0-9._~-]+)*$/.test(prefix) ? prefix : ''
-  return trusted + pathOf(settings.publicUrl)
+/** Names and attributes of the two cookies (api.md §3.4). `domain` is without scheme and port. */
+export type CookieSettings = {
+  readonly tokenName: string
+  readonly stateName: string
+  readonly domain?: string | undefined
+  readonly secure: boolean
+  readonly publicUrl?: string | undefined
+  readonly trustProxy: boolean | readonly string[]
 }
 
-const attributes = (request: FastifyRequest, site: Site) => {
-  const { domain, secure } = site.settings.session
+const plainPrefix = /^(?:\/[A-Za-z0-9._~-]+)*$/
+
+/** The path that the outside world sees in front of ours, `''` for none: a trusted proxy's `X-Forwarded-Prefix`, then the path of the public URL. */
+export const basePath = (request: FastifyRequest, { publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' | 'trustProxy'>): string => {
+  const own = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
+  const prefix = request.headers['x-forwarded-prefix']
+  const believed = trustProxy === true || (request.ips?.length ?? 0) > 1
+  return believed && typeof prefix === 'string' && plainPrefix.test(prefix) ? prefix + own : own
+}
+
+/** Sets and clears the token cookie and the state cookie. Lives are seconds; `path` of the state cookie is the path of the redirect address. */
+export const cookieJar = (settings: CookieSettings) => {
+  const { tokenName, stateName, domain, secure } = settings
+  const shared = { httpOnly: true, secure, ...(domain === undefined || domain === 'localhost' ? {} : { domain }) }
+  const ofToken = (request: FastifyRequest) => ({ ...shared, sameSite: 'strict', path: basePath(request, settings) || '/' }) as const
+  const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
+  const lasting = (seconds: number) => ({ maxAge: seconds, expires: new Date(Date.now() + seconds * 1000) })
   return {
-    path: basePath(request, site) || '/',
-    httpOnly: true,
-    secure,
-    sameSite: 'strict',
-    ...(domain === undefined || domain === 'localhost' ? {} : { domain }),
-  } as const
+    setToken: (request: FastifyRequest, reply: FastifyReply, token: string, seconds: number) =>
+      void reply.setCookie(tokenName, token, { ...ofToken(request), ...lasting(seconds) }),
+    clearToken: (request: FastifyRequest, reply: FastifyReply) => void reply.clearCookie(tokenName, ofToken(request)),
+    setState: (reply: FastifyReply, state: string, path: string, seconds: number) =>
+      void reply.setCookie(stateName, state, { ...ofState(path), ...lasting(seconds) }),
+    clearState: (reply: FastifyReply, path: string) => void reply.clearCookie(stateName, ofState(path)),
+    /** The login state that the browser brought back. */
+    state: (request: FastifyRequest): string | undefined => {
+      const header = request.headers.cookie
+      return (header === undefined ? undefined : request.server.parseCookie(header)[stateName]) || undefined
+    },
+  }
 }
 
-/** Sets the token cookie for as many milliseconds, at most the session's lifetime. */
-export const setTokenCookie = (reply: FastifyReply, request: FastifyRequest, site: Site, token: string, lifeMs: number): void => {
-  const maxAge = Math.floor(Math.min(lifeMs, site.settings.session.tokenLifetime) / 1000)
-  reply.setCookie(site.names.tokenCookie, token, { ...attributes(request, site), maxAge, expires: new Date(Date.now() + maxAge * 1000) })
-}
-
-/** Clears the token cookie: same name, path and domain, no value. */
-export const clearTokenCookie = (reply: FastifyReply, request: FastifyRequest, site: Site): void => {
-  reply.setCookie(site.names.tokenCookie, '', { ...attributes(request, site), maxAge: 0 })
-}
+export type CookieJar = ReturnType<typeof cookieJar>

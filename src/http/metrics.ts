@@ -63,7 +63,12 @@ export const metricsPage = (prefix: string) => {
             let count = 0
             for (const [n, bound] of [...buckets, Number.POSITIVE_INFINITY].entries()) {
               count += counts[n]!
-              text += line(`${prefix}${name}_bucket`, [...labelNames, 'le'], [...labels, bound === Number.POSITIVE_INFINITY ? '+Inf' : String(bound)], count)
+              text += line(
+                `${prefix}${name}_bucket`,
+                [...labelNames, 'le'],
+                [...labels, bound === Number.POSITIVE_INFINITY ? '+Inf' : String(bound)],
+                count,
+              )
             }
             return text + line(`${prefix}${name}_sum`, labelNames, labels, sum) + line(`${prefix}${name}_count`, labelNames, labels, count)
           },
@@ -73,10 +78,17 @@ export const metricsPage = (prefix: string) => {
       return all.get as (...labels: readonly string[]) => HistogramCell
     },
     /** A gauge, read when the page is asked for. */
-    gauge: (name: string, help: string, labelNames: readonly string[], read: () => readonly Sample[] | Promise<readonly Sample[]>): void => {
+    gauge: (
+      name: string,
+      help: string,
+      labelNames: readonly string[],
+      read: () => readonly Sample[] | Promise<readonly Sample[]>,
+    ): void => {
       written.push(async () => {
         const samples = await read()
-        return head(prefix + name, 'gauge', help) + samples.map(({ labels, value }) => line(prefix + name, labelNames, labels, value)).join('')
+        return (
+          head(prefix + name, 'gauge', help) + samples.map(({ labels, value }) => line(prefix + name, labelNames, labels, value)).join('')
+        )
       })
     },
     page: async (): Promise<string> => (await Promise.all(written.map((write) => write()))).join(''),

@@ -14,11 +14,20 @@ export type Kept = {
   readonly commandId: string
   readonly owner: string
   readonly since: number
-  readonly answer?: { readonly status: number; readonly text: string; readonly headers: Readonly<Record<string, string>>; readonly etag?: string; readonly secret: boolean }
+  readonly answer?: {
+    readonly status: number
+    readonly text: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly etag?: string
+    readonly secret: boolean
+  }
 }
 
 /** `secret_already_shown`: the one case of a 200 with details (api.md §4). */
-export const alreadyShown = (body: object): object => ({ ...body, details: [{ '@type': 'type.googleapis.com/google.protobuf.Struct', value: { reason: 'secret_already_shown', domain: 'rollcall' } }] })
+export const alreadyShown = (body: object): object => ({
+  ...body,
+  details: [{ '@type': 'type.googleapis.com/google.protobuf.Struct', value: { reason: 'secret_already_shown', domain: 'rollcall' } }],
+})
 
 /** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
 export const requests = ({ views, now, instance, metrics }: Service) => {
@@ -59,7 +68,13 @@ export const requests = ({ views, now, instance, metrics }: Service) => {
     try {
       const answer = await work(kept.commandId)
       const { status = 200, body, headers = {}, etag } = answer
-      const saved = { status, text: JSON.stringify(body), headers, ...(etag === undefined ? {} : { etag }), secret: answer.secret !== undefined }
+      const saved = {
+        status,
+        text: JSON.stringify(body),
+        headers,
+        ...(etag === undefined ? {} : { etag }),
+        secret: answer.secret !== undefined,
+      }
       await views.swapRecord(TABLE, key, revision, { ...kept, answer: saved }, kept.since + KEPT_MS)
       return answer
     } catch (error) {
@@ -71,7 +86,12 @@ export const requests = ({ views, now, instance, metrics }: Service) => {
   }
 
   /** Runs a request once; `work` is given the id under which its commands have their one effect. A duplicate here waits for the first and gets its answer. */
-  const once = async (owner: string, name: string, fingerprint: string, work: (commandId: string) => Promise<Answer> | Answer): Promise<Answer> => {
+  const once = async (
+    owner: string,
+    name: string,
+    fingerprint: string,
+    work: (commandId: string) => Promise<Answer> | Answer,
+  ): Promise<Answer> => {
     const key = createHash('sha256').update(`${owner}\n${name}`).digest('base64url')
     const mine = (running.get(key) ?? Promise.resolve()).then(
       () => run(key, fingerprint, work),

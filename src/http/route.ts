@@ -9,7 +9,17 @@ import { rawQuery } from './path.ts'
 import { type Raw, settle } from './value.ts'
 
 /** Who may use a route (api.md §3.2): the route group whose rule decides whether a credential is needed and how far a namespaced token reaches. */
-export type Access = 'public' | 'self' | 'unscoped' | 'management' | 'evaluation' | 'ofrep'
+export type Access =
+  | 'public'
+  | 'self'
+  | 'bearer'
+  | 'unscoped'
+  | 'management'
+  | 'namespaces'
+  | 'legacy'
+  | 'evaluation'
+  | 'snapshot'
+  | 'ofrep'
 
 /** Who calls, as the access check found it. `namespace` is the one a namespaced token is bound to. */
 export interface Caller {
@@ -44,6 +54,8 @@ export type RouteOptions<B, Q> = {
   readonly errors?: readonly Reason[]
   /** Appends events: takes an idempotency key, and is refused on a read-only instance. */
   readonly writes?: boolean
+  /** Its idempotency keys belong to somebody who is known only inside the route, which sees to them itself. */
+  readonly ownsIdempotency?: boolean
   /** Asked many times a second: a small answer is never compressed. */
   readonly hot?: boolean
   /** Left out of the OpenAPI document (pages, files). */
@@ -59,7 +71,7 @@ export type RouteOptions<B, Q> = {
 export type Spec = RouteOptions<unknown, unknown>
 
 /** Runs around steps 9 and 10 of api.md §1.3: header syntax, waiting for a position, idempotent replay. `next` runs the field rules and the route. */
-export type Around = (call: Call<unknown, unknown>, next: () => Promise<Answer> | Answer) => Promise<Answer> | Answer
+export type AfterParse = (call: Call<unknown, unknown>, next: () => Promise<Answer> | Answer) => Promise<Answer> | Answer
 
 /** Step 3 to 6 of api.md §1.3, synchronous: sets `request.caller`, or ends with a Refusal in `done`. */
 export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
@@ -76,17 +88,19 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     authorize: Authorize
-    around: Around | undefined
+    afterParse: AfterParse | undefined
   }
 }
 
 /** Mounts a route. Its checks run in the order of api.md §1.3 and each failure is a Refusal. */
 export const route = <B = undefined, Q = undefined>(app: FastifyInstance, options: RouteOptions<B, Q>): void => {
   const { method, url, access, body, query, checkBody, run } = options
+  const noStore = url.startsWith('/auth/')
   const discards = method === 'GET' || method === 'DELETE'
-  const { around } = app
+  const { afterParse } = app
 
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (noStore) reply.header('cache-control', 'no-store')
     const raw: Raw = discards ? nothing : jsonBody(request)
     let wrong: Error | undefined
     let fields: B | undefined
@@ -112,13 +126,13 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
       if (wrong) throw wrong
       return run(call)
     }
-    const answer = around ? around(call, next) : next()
+    const answer = afterParse ? afterParse(call, next) : next()
     if (answer instanceof Promise) {
       answer.then((answer) => send(request, reply, answer)).catch((error: unknown) => reply.send(error))
     } else send(request, reply, answer)
   }
 
   const config = { access, spec: options as unknown as Spec }
-  const limit = url.startsWith('/auth/v1/') ? { bodyLimit: Math.min(AUTH_BODY_LIMIT, app.initialConfig.bodyLimit ?? AUTH_BODY_LIMIT) } : {}
+  const limit = noStore ? { bodyLimit: Math.min(AUTH_BODY_LIMIT, app.initialConfig.bodyLimit ?? AUTH_BODY_LIMIT) } : {}
   app.route({ method, url, config, ...limit, onRequest: app.authorize, handler })
 }

@@ -4,6 +4,7 @@ import type { Sealer } from '../events/personal.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
 import type { AnyProjection } from '../projections/projection.ts'
 import type { Row, Views } from '../projections/views.ts'
+import type { CookieJar } from './cookies.ts'
 import type { Limiter } from './limits.ts'
 import type { Metrics } from './metrics.ts'
 import type { Names } from './names.ts'
@@ -33,6 +34,7 @@ export type Settings = {
 export type Service = {
   readonly settings: Settings
   readonly names: Names
+  readonly cookies: CookieJar
   readonly instance: string
   readonly now: () => Date
   readonly log: Log

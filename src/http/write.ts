@@ -1,7 +1,6 @@
 import type { Context } from '../commands/envelope.ts'
 import type { Stored } from '../events/log.ts'
 import type { Row } from '../projections/views.ts'
-import { clientKey } from './credential.ts'
 import type { Call } from './route.ts'
 import type { Service } from './service.ts'
 
@@ -13,7 +12,7 @@ export const contextOf = ({ request, caller, requestId, route }: Call<unknown, u
     requestId,
     route,
     subject: caller.actor.id === undefined ? `network-${service.now().toISOString().slice(0, 10)}` : `token-${caller.actor.id}`,
-    ip: clientKey(request),
+    ip: request.ip,
     ...(userAgent === undefined ? {} : { userAgent: userAgent.slice(0, 512) }),
     ...request.cross,
   }

@@ -4,7 +4,6 @@ import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { Authentication, presentAuthentication } from '../authentication.ts'
-import { clearTokenCookie, setTokenCookie } from '../cookies.ts'
 import { credential, sameOrigin } from '../credential.ts'
 import { optional, timestamp } from '../fields.ts'
 import { input, query } from '../input.ts'
@@ -14,7 +13,8 @@ import { contextOf, settled } from '../write.ts'
 
 /** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
 export const authSelfRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, views, now, settings } = service
+  const { names, execute, sealer, views, now, settings, cookies } = service
+  const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const own = async ({ actor }: Caller) => {
     const row = await views.get<TokenDoc>(tokens, actor.id!)
     return row?.doc ? { doc: row.doc, revision: row.changes } : refuse('not_found', `authentication "${actor.id}": resource not found`)
@@ -51,7 +51,7 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
       const expiresAt = call.query.expiresAt ?? call.body.expiresAt ?? time
       const { stored } = await execute(token, id, 'ExpireTokenEarlier', { id, expiresAt, now: time }, contextOf(call, service))
       const { headers } = await settled(service, stored)
-      clearTokenCookie(call.reply, call.request, service)
+      cookies.clearToken(call.request, call.reply)
       return { body: {}, headers }
     },
   })
@@ -68,7 +68,7 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
       const given = credential(request, names.tokenCookie)
       if (given.kind !== 'bearer' || given.token === undefined) throw new Refusal('credential_missing')
       const life = doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt) - now().getTime()
-      setTokenCookie(reply, request, service, given.token, life)
+      cookies.setToken(request, reply, given.token, Math.floor(Math.min(life, settings.session.tokenLifetime) / 1000))
       return { body: { authentication: await shown(doc) } }
     },
   })
@@ -81,8 +81,9 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Clear the session cookie; the token stays valid.',
     answer: Type.Object({}),
     run: ({ request, reply }) => {
-      if (request.cookies[names.tokenCookie] && !sameOrigin(request, settings)) refuse('cross_site')
-      clearTokenCookie(reply, request, service)
+      const given = credential(request, names.tokenCookie)
+      if (given.kind === 'cookie' && !fromOwnPages(request)) refuse('cross_site')
+      cookies.clearToken(request, reply)
       return { body: {} }
     },
   })

@@ -45,7 +45,8 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
       const { name, description, expiresAt, namespaceKey, metadata } = call.body
       const context = contextOf(call, service)
       if (expiresAt !== undefined && expiresAt <= now().toISOString()) invalid('expiresAt', 'must be in the future')
-      if (namespaceKey !== '' && !(await views.get(namespaces, namespaceKey))?.doc) refuse('not_found', `namespace "${namespaceKey}" not found`)
+      if (namespaceKey !== '' && !(await views.get(namespaces, namespaceKey))?.doc)
+        refuse('not_found', `namespace "${namespaceKey}" not found`)
       if (context.ifMatch !== undefined) revisionMoved(0n, context.ifMatch === '*' ? '*' : (context.ifMatch[0] ?? ''))
 
       const id = context.commandId === undefined ? randomUUID() : idFrom(context.commandId, 'token')
@@ -74,7 +75,9 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
       const { doc } = (rows as readonly Row<TokenDoc>[])[0]!
       const authentication = await presentAuthentication(doc!, names, sealer, now())
       const answer = { etag: String(revision), headers }
-      return repeated ? { ...answer, body: alreadyShown({ authentication }) } : { ...answer, body: { authentication }, secret: { clientToken } }
+      return repeated
+        ? { ...answer, body: alreadyShown({ authentication }) }
+        : { ...answer, body: { authentication }, secret: { clientToken } }
     },
   })
 }

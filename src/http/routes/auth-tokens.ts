@@ -60,7 +60,12 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
         ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
       }
       const from = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
-      const { rows, total } = await views.list<TokenDoc>(tokens, { where, order: 'createdAt', limit: limit + 1, ...(from && { after: from }) })
+      const { rows, total } = await views.list<TokenDoc>(tokens, {
+        where,
+        order: 'createdAt',
+        limit: limit + 1,
+        ...(from && { after: from }),
+      })
       const page = rows.slice(0, limit)
       const last = page.at(-1)
       const more = rows.length > limit && last?.doc !== undefined
