@@ -1,6 +1,6 @@
 import { host, issuer, origin, safeUrl, url } from './addresses.ts'
 import { list, map, record } from './collections.ts'
-import { bool, duration, emailPattern, ignored, oneOf, path, secret, text, tokenText } from './kinds.ts'
+import { anyText, bool, duration, emailPattern, ignored, oneOf, path, secret, text, tokenText } from './kinds.ts'
 import { type Derived, required, set } from './setting.ts'
 
 const none = undefined
@@ -43,7 +43,7 @@ export const authentication = {
       bootstrap: {
         token: set(tokenText, none, 'Value of the first token; a random one is made and logged once when not set.'),
         expiration: set(duration, none, 'Life of the first token from its creation; for ever when not set.'),
-        metadata: set(map(text), {}, 'Further metadata of the first token.'),
+        metadata: set(map(anyText), {}, 'Further metadata of the first token.'),
       },
       cleanup: cleanup('static'),
     },

@@ -29,7 +29,7 @@ export const list = <T>(item: Kind<T>): Kind<readonly T[]> => ({
           .split(',')
           .map((entry) => entry.trim())
           .filter((entry) => entry !== ''),
-  show: (value) => value.map(item.show),
+  show: (value) => value.map((entry) => item.show(entry)),
   schema: { type: 'array', items: item.schema },
 })
 

@@ -10,30 +10,32 @@ export const named = (value: unknown): string =>
 export type Check = (text: string) => string | undefined
 type TextRules = {
   readonly check?: Check
+  readonly empty?: true
   readonly fix?: (text: string) => string
   readonly show?: (text: string) => unknown
   readonly schema?: Readonly<Record<string, unknown>>
 }
 
 /** A text that is not empty, put right by `fix` and then checked. */
-export const textual = (words: string, { check, fix, show, schema }: TextRules = {}): Kind<string> => ({
+export const textual = (words: string, { check, fix, show, schema, empty }: TextRules = {}): Kind<string> => ({
   words,
   read: (value, fault) => {
     if (typeof value !== 'string') {
       const scalar = typeof value === 'number' || typeof value === 'boolean'
       return fault(`expected text, got ${named(value)}${scalar ? ': put it in quotes' : ''}`)
     }
-    if (value === '') return fault('must not be empty')
+    if (value === '' && !empty) return fault('must not be empty')
     const fixed = fix ? fix(value) : value
     const wrong = check?.(fixed)
     return wrong === undefined ? fixed : fault(wrong)
   },
   parse: (text) => text,
   show: show ?? ((value) => value),
-  schema: { type: 'string', minLength: 1, ...schema },
+  schema: { type: 'string', ...(empty ? {} : { minLength: 1 }), ...schema },
   textual: true,
 })
 export const text = textual('text')
+export const anyText = textual('text', { empty: true })
 export const path = textual('path')
 /** Shown nowhere. */
 export const secret = textual('secret text', { show: () => undefined })

@@ -5,6 +5,13 @@ import { bool, duration, header, identifier, integer, matching, oneOf, path, tex
 import { set, type Values } from './setting.ts'
 
 const none = undefined
+const allowedHeaders = (word: string): readonly string[] => [
+  ...'Accept Authorization Content-Type If-Match If-None-Match Idempotency-Key After-Position x-request-id'.split(' '),
+  `X-${word.charAt(0).toUpperCase()}${word.slice(1)}-Namespace`,
+  `x-${word}-accept-server-version`,
+  `x-${word}-environment`,
+]
+
 /** Every setting there is: its kind, default and meaning (api.md §12). Documentation, example, schema, types and checks all come from here. */
 export const settings = {
   version: set(oneOf('1.0'), '1.0', 'Version of the format of this file.'),
@@ -47,10 +54,12 @@ export const settings = {
     allowed_origins: set(list(originOrAll), [], 'Origins that are answered; * is every origin, without credentials.'),
     allowed_headers: set(
       list(header),
-      [
-        ...['Accept', 'Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'Idempotency-Key', 'After-Position', 'x-request-id'],
-        ...['X-Service-Namespace', 'x-service-accept-server-version', 'x-service-environment'],
-      ],
+      {
+        shown: `${allowedHeaders('service')
+          .map((name) => `\`${name}\``)
+          .join(', ')} (the word follows identifiers.service)`,
+        from: (get) => allowedHeaders(String(get('identifiers.service'))),
+      },
       'Request headers that other origins may send.',
     ),
   },
