@@ -30,3 +30,10 @@ export const project = <D extends object, E extends AnyEvent>(
   const key = stored.stream.slice(projection.category.length + 1)
   return { key, revision: stored.revision, position: stored.position, changes, doc }
 }
+
+/** A projection of any kind, as the runner sees it. */
+export type AnyProjection = Projection<object, AnyEvent>
+
+/** A typed projection under the runner's type: its documents and events only ever meet its own functions. */
+export const anyProjection = <D extends object, E extends AnyEvent>(projection: Projection<D, E>): AnyProjection =>
+  projection as unknown as AnyProjection
