@@ -1,8 +1,8 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import { change } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 
 const Text = Type.String()
-const changed = <S extends TSchema>(schema: S) => Type.Optional(Type.Object({ from: schema, to: schema }))
 const Rank = Type.Integer()
 /** New ranks of the parts that moved. */
 const Moves = Type.Array(Type.Object({ id: Text, from: Rank, to: Rank }))
@@ -41,11 +41,11 @@ export const flagEvents = {
   FlagUpdated: v1(
     Type.Object({
       ...flag,
-      name: changed(Text),
-      description: changed(Text),
-      enabled: changed(Type.Boolean()),
+      name: change(Text),
+      description: change(Text),
+      enabled: change(Type.Boolean()),
       defaultVariantId: Type.Optional(Type.Object({ from: Type.Optional(Text), to: Type.Optional(Text) })),
-      metadata: changed(Metadata),
+      metadata: change(Metadata),
     }),
   ),
   FlagDeleted: v1(Type.Object(flag)),
@@ -55,10 +55,10 @@ export const flagEvents = {
       ...flag,
       variant: Type.Object({
         id: Text,
-        key: changed(Text),
-        name: changed(Text),
-        description: changed(Text),
-        attachment: changed(Text),
+        key: change(Text),
+        name: change(Text),
+        description: change(Text),
+        attachment: change(Text),
       }),
     }),
   ),
@@ -72,7 +72,7 @@ export const flagEvents = {
     }),
   ),
   RuleAdded: v1(Type.Object({ ...flag, rule: Rule })),
-  RuleUpdated: v1(Type.Object({ ...flag, rule: Type.Object({ id: Text, segments: changed(Uses), operator: changed(Operator) }) })),
+  RuleUpdated: v1(Type.Object({ ...flag, rule: Type.Object({ id: Text, segments: change(Uses), operator: change(Operator) }) })),
   RuleRemoved: v1(Type.Object({ ...flag, rule: Text, moved: Moves })),
   RulesReordered: v1(Type.Object({ ...flag, moved: Moves })),
   DistributionAdded: v1(Type.Object({ ...flag, rule: Text, distribution: Distribution })),
@@ -80,7 +80,7 @@ export const flagEvents = {
     Type.Object({
       ...flag,
       rule: Text,
-      distribution: Type.Object({ id: Text, variantId: changed(Text), rollout: changed(Type.Number()) }),
+      distribution: Type.Object({ id: Text, variantId: change(Text), rollout: change(Type.Number()) }),
     }),
   ),
   DistributionRemoved: v1(Type.Object({ ...flag, rule: Text, distribution: Text })),
@@ -90,11 +90,11 @@ export const flagEvents = {
       ...flag,
       rollout: Type.Object({
         id: Text,
-        description: changed(Text),
-        value: changed(Type.Boolean()),
-        percentage: changed(Type.Number()),
-        segments: changed(Uses),
-        operator: changed(Operator),
+        description: change(Text),
+        value: change(Type.Boolean()),
+        percentage: change(Type.Number()),
+        segments: change(Uses),
+        operator: change(Operator),
       }),
     }),
   ),

@@ -1,8 +1,8 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import { type Static, Type } from 'typebox'
+import { change } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 
 const Text = Type.String()
-const changed = <S extends TSchema>(schema: S) => Type.Optional(Type.Object({ from: schema, to: schema }))
 const MatchType = Type.Union([Type.Literal('all'), Type.Literal('any')])
 const ConstraintType = Type.Union([
   Type.Literal('string'),
@@ -20,7 +20,7 @@ const segment = { namespace: Text, key: Text, incarnation: Text }
 export const segmentEvents = {
   /** `generation` counts the lives of the namespace's key. */
   SegmentCreated: v1(Type.Object({ ...segment, generation: Type.Integer(), name: Text, description: Text, matchType: MatchType })),
-  SegmentUpdated: v1(Type.Object({ ...segment, name: changed(Text), description: changed(Text), matchType: changed(MatchType) })),
+  SegmentUpdated: v1(Type.Object({ ...segment, name: change(Text), description: change(Text), matchType: change(MatchType) })),
   SegmentDeleted: v1(Type.Object(segment)),
   ConstraintAdded: v1(Type.Object({ ...segment, constraint: Constraint })),
   ConstraintUpdated: v1(
@@ -28,11 +28,11 @@ export const segmentEvents = {
       ...segment,
       constraint: Type.Object({
         id: Text,
-        type: changed(ConstraintType),
-        property: changed(Text),
-        operator: changed(Text),
-        value: changed(Text),
-        description: changed(Text),
+        type: change(ConstraintType),
+        property: change(Text),
+        operator: change(Text),
+        value: change(Text),
+        description: change(Text),
       }),
     }),
   ),
