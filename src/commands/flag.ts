@@ -60,13 +60,11 @@ const evolveOwn: Evolve<'FlagCreated' | 'FlagUpdated' | 'FlagDeleted' | 'ClaimVo
 
 const decide: Decide<FlagCommands> = { ...decideOwn, ...decideVariants, ...decideRules, ...decideRollouts }
 
-type AnyDecide = (flag: Flag, command: OfFlag) => readonly FlagEvent[]
-
-/** A flag of another life of its namespace is no flag. */
+/** A flag of another life of its namespace is no flag, to any command. */
 const inLife = (table: Decide<FlagCommands>): Decide<FlagCommands> => {
-  const wrapped = Object.entries(table as Readonly<Record<string, AnyDecide>>).map(([name, decide]): [string, AnyDecide] => [
+  const wrapped = Object.entries(table).map(([name, decide]) => [
     name,
-    (flag, command) => decide(lives(flag, command) ? flag : absent(flag), command),
+    (flag: Flag, command: OfFlag) => decide(lives(flag, command) ? flag : absent(flag), command as never),
   ])
   return Object.fromEntries(wrapped) as Decide<FlagCommands>
 }
