@@ -95,7 +95,7 @@ const decide = <S, C extends Readonly<Record<string, object>>, E extends AnyEven
     refusal = error
   }
   if (ifMatch !== undefined) {
-    const have = decider.exists(state) ? changes : 0n
+    const have = decider.exists(state, command) ? changes : 0n
     const matches = have > 0n && (ifMatch === '*' || ifMatch.includes(String(have)))
     const nothing = needsEffect && !refusal && events.length === 0
     if (!matches || nothing) revisionMoved(have, ifMatch === '*' ? '*' : (ifMatch[0] ?? ''))
