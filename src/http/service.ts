@@ -15,7 +15,6 @@ import type { TokenCheck } from './token-check.ts'
 export type Settings = {
   readonly required: boolean
   readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
-  readonly tokenMethod: boolean
   readonly readOnly: boolean
   readonly rateLimited: boolean
   readonly session: {
@@ -27,8 +26,12 @@ export type Settings = {
     readonly trustedOrigins: readonly string[]
   }
   readonly publicUrl: string | undefined
-  readonly trustProxy: boolean
+  readonly trustProxy: boolean | readonly string[]
+  readonly metricsEnabled: boolean
 }
+
+export type Check = { readonly name: string; readonly status: 'ok' | 'degraded' | 'failed' }
+export type Readiness = { readonly ready: boolean; readonly checks: readonly Check[] }
 
 /** All a route may use. app.ts builds one; nothing else does. */
 export type Service = {
@@ -53,5 +56,15 @@ export type Service = {
   readonly refusals: RefusalHistory
   readonly failures: Limiter
   readonly metrics: Metrics
-  readonly projections: readonly AnyProjection[]
+  readonly catalog: Catalog<Compiled>
+  readonly claims: Claims
+  readonly methods: {
+    readonly token: { readonly enabled: boolean }
+    readonly oidc: { readonly enabled: boolean; readonly providers: readonly string[] }
+    readonly codehost: { readonly enabled: boolean }
+    readonly orchestrator: { readonly enabled: boolean }
+  }
+  readonly readiness: () => Promise<Readiness>
+  /** Bodies of GET /meta/info and GET /meta/config. */
+  readonly about: { readonly info: object; readonly config: object }
 }
