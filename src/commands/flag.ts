@@ -77,6 +77,7 @@ export const flag: Decider<Flag, FlagCommands, FlagEvent> = {
   initial: absent({ generation: 0, voided: new Set() }),
   exists: lives,
   quiet: new Set(['ClaimVoided']),
-  decide: inLife(decide),
+  // A claim is held in whatever life: giving it up looks at the flag as it stands.
+  decide: { ...inLife(decide), VoidClaim: decide.VoidClaim },
   evolve: { ...evolveOwn, ...evolveVariants, ...evolveRules, ...evolveRollouts },
 }
