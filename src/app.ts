@@ -122,7 +122,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
     const token = await firstStart({ ...service, config, digest })
     if (token !== undefined) log_.info({ client_token: token }, 'bootstrap token created; it is shown only this once')
     for (const method of methods) {
-      const { enabled, cleanup: times } = { enabled: true, ...config.authentication.methods[method] }
+      const { enabled, cleanup: times } = config.authentication.methods[method]
       if (!enabled) continue
       const onDeleted = (of: string) => void metrics.cleaned(of).value++
       const job = { method, interval: times.interval, gracePeriod: times.grace_period, onDeleted }
