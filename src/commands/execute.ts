@@ -61,9 +61,15 @@ export const executor =
         return { before: fold.state, state: fold.state, revision: fold.changes, events, stored: [], repeated: false }
       const written = await envelope(stream, decided, decider.shapes, name, context)
       try {
-        const { revision, positions } = await log.append(stream, written, fold.at)
+        const { revision, positions, times } = await log.append(stream, written, fold.at)
         const first = revision - BigInt(written.length - 1)
-        const stored = written.map((event, n) => ({ ...event, stream, revision: first + BigInt(n), position: positions[n]! }))
+        const stored = written.map((event, n) => ({
+          ...event,
+          time: times?.[n] ?? event.time,
+          stream,
+          revision: first + BigInt(n),
+          position: positions[n]!,
+        }))
         const after = decided.reduce((folded, event, n) => step(folded, event, first + BigInt(n)), fold)
         return { before: fold.state, state: after.state, revision: after.changes, events: decided, stored, repeated: false }
       } catch (error) {
@@ -89,7 +95,7 @@ const decide = <S, C extends Readonly<Record<string, object>>, E extends AnyEven
     refusal = error
   }
   if (ifMatch !== undefined) {
-    const have = decider.exists(state) ? changes : 0n
+    const have = decider.exists(state, command) ? changes : 0n
     const matches = have > 0n && (ifMatch === '*' || ifMatch.includes(String(have)))
     const nothing = needsEffect && !refusal && events.length === 0
     if (!matches || nothing) revisionMoved(have, ifMatch === '*' ? '*' : (ifMatch[0] ?? ''))
