@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { FastifyInstance } from 'fastify'
 import { digester, plausible } from './auth/secret.ts'
 import { claims } from './commands/claims.ts'
 import { enveloper } from './commands/envelope.ts'
@@ -125,7 +124,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       await queue.schedule(cleanup({ ...job, execute, applied: follower.applied, views, now }))
     }
 
-    const app: FastifyInstance = await httpServer({
+    const app = await httpServer({
       config: serverSettings(config),
       logger: log_,
       authorize: authorizer(service),
