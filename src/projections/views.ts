@@ -17,7 +17,7 @@ export type Match =
   | { readonly prefix: string }
   | { readonly from?: Scalar; readonly below?: Scalar; readonly orAbsent?: boolean }
 
-/** All conditions must hold. Rows come ordered by `order`, then key, ascending, from just behind `after`. Tombstones never come. */
+/** All conditions must hold. Rows come ordered by `order`, then key, ascending, from just behind `after`. Tombstones and documents without the `order` field never come. */
 export type Query = {
   readonly where: Readonly<Record<string, Match | readonly Match[]>>
   readonly order: string

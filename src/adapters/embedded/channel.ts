@@ -95,6 +95,7 @@ export const openChannel = async (paths: Paths): Promise<Channel> => {
 
   return {
     call: call as Channel['call'],
-    close: () => (closing ??= call('close').then(() => ended)),
+    // A writer that is dead already answers nothing and has ended.
+    close: () => (closing ??= Promise.race([call('close').catch(() => undefined), ended]).then(() => ended)),
   }
 }
