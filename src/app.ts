@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { traveller } from './audit/travel.ts'
 import { digester, plausible } from './auth/secret.ts'
 import { claims } from './commands/claims.ts'
 import { enveloper } from './commands/envelope.ts'
@@ -95,6 +96,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       failures: limiter(FAILURES_A_MINUTE),
       metrics,
       catalog: held,
+      past: traveller({ log, catalog: held, compile, now }),
       claims: claims(execute, log, randomUUID, now),
       methods: {
         ...config.authentication.methods,
