@@ -19,7 +19,7 @@ export const takeBodies = (app: FastifyInstance): void => {
   app.decorateRequest('sentType', undefined)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
-  for (const method of ['GET', 'HEAD']) app.addHttpMethod(method, { hasBody: true })
+  for (const method of ['GET', 'HEAD']) app.addHttpMethod(method, { hasBody: true, overrideExisting: true })
 }
 
 /** Hides the sent Content-Type from the framework, which would refuse some; `jsonBody` looks at it later. */

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Reason, Refusal } from '../errors.ts'
-import { jsonText } from './answer.ts'
+import { asItIs, jsonText } from './answer.ts'
 
 /** Where defects of the service are told: one record, one line. */
 export type Logger = { readonly error: (record: Readonly<Record<string, unknown>>, message: string) => void }
@@ -74,5 +74,5 @@ export const refuser =
     // What is left of a refused body is read and thrown away, so that the client gets to see the answer.
     reply.removeHeader('connection')
     reply.code(refusal.status).headers(refusalHeaders(refusal))
-    reply.send(jsonText(routeOptions.config.spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
+    reply.serializer(asItIs).send(jsonText(routeOptions.config.spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
   }

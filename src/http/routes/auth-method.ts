@@ -36,7 +36,11 @@ export const authMethodRoutes = (app: FastifyInstance, { names, settings, method
         sessionCompatible: metadata !== undefined,
         ...(metadata && { metadata }),
       })
-      return { body: { methods: [way('token'), way('codehost', paths(base, names.codehostPath)), way('oidc', { providers }), way('orchestrator')] } }
+      return {
+        body: {
+          methods: [way('token'), way('codehost', paths(base, names.codehostPath)), way('oidc', { providers }), way('orchestrator')],
+        },
+      }
     },
   })
 }
