@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { FastifyInstance } from 'fastify'
 import { digester, plausible } from './auth/secret.ts'
 import { claims } from './commands/claims.ts'
 import { enveloper } from './commands/envelope.ts'
@@ -13,7 +12,7 @@ import { firstStart } from './first-start.ts'
 import { aroundRoutes } from './http/around.ts'
 import { authorizer } from './http/access.ts'
 import { cookieJar } from './http/cookies.ts'
-import { compiler } from './http/evaluation.ts'
+import { compile } from './http/evaluation.ts'
 import { limiter } from './http/limits.ts'
 import { metricsOf, metricsPage } from './http/metrics.ts'
 import { methods, namesOf } from './http/names.ts'
@@ -26,20 +25,16 @@ import { tokenCheck } from './http/token-check.ts'
 import { cleanup } from './jobs/cleanup.ts'
 import { refusalHistory } from './jobs/refusals.ts'
 import { logger } from './logger.ts'
+import { projections } from './projections/all.ts'
 import { catalog } from './projections/catalog.ts'
-import { flags } from './projections/flags.ts'
-import { namespaces } from './projections/namespaces.ts'
-import { anyProjection } from './projections/projection.ts'
 import { runner } from './projections/runner.ts'
-import { segments } from './projections/segments.ts'
 import { tokenIndex } from './projections/token-index.ts'
 import { type TokenDoc, tokens } from './projections/tokens.ts'
 import type { Row } from './projections/views.ts'
 import { serverSettings, serviceSettings } from './settings.ts'
 import { openStores } from './stores.ts'
 
-/** Every read model there is. */
-export const projections = [anyProjection(tokens), anyProjection(namespaces), anyProjection(flags), anyProjection(segments)]
+export { createTokenOffline, projectionStatus, rebuildProjections } from './offline.ts'
 
 const TOKENS_HELD = 1_000_000
 const PATIENCE_MS = 10_000
@@ -64,7 +59,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
     const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
     const metrics = metricsOf(metricsPage(names.metricPrefix))
     const index = tokenIndex(TOKENS_HELD)
-    const held = catalog(compiler())
+    const held = catalog(compile)
     const follower = runner({
       log,
       views,
@@ -129,7 +124,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       await queue.schedule(cleanup({ ...job, execute, applied: follower.applied, views, now }))
     }
 
-    const app: FastifyInstance = await httpServer({
+    const app = await httpServer({
       config: serverSettings(config),
       logger: log_,
       authorize: authorizer(service),

@@ -1,5 +1,5 @@
 import { host, issuer, origin, safeUrl, url } from './addresses.ts'
-import { list, map, record } from './collections.ts'
+import { empty, list, map, record } from './collections.ts'
 import { anyText, bool, duration, emailPattern, ignored, oneOf, path, secret, text, tokenText } from './kinds.ts'
 import { type Derived, required, set } from './setting.ts'
 
@@ -43,7 +43,7 @@ export const authentication = {
       bootstrap: {
         token: set(tokenText, none, 'Value of the first token; a random one is made and logged once when not set.'),
         expiration: set(duration, none, 'Life of the first token from its creation; for ever when not set.'),
-        metadata: set(map(anyText), {}, 'Further metadata of the first token.'),
+        metadata: set(map(anyText), empty, 'Further metadata of the first token.'),
       },
       cleanup: cleanup('static'),
     },
@@ -74,7 +74,7 @@ export const authentication = {
       api_url: set(url, 'https://api.github.com', 'Where users, organizations and teams are asked for.'),
       scopes: set(list(text), [], 'Scopes to ask for; must hold read:org when organizations or teams are restricted.'),
       allowed_organizations: set(list(text), [], 'Organizations whose members may log in; empty admits all.'),
-      allowed_teams: set(map(list(text)), {}, 'Teams, by organization, whose members may log in; empty admits all.'),
+      allowed_teams: set(map(list(text)), empty, 'Teams, by organization, whose members may log in; empty admits all.'),
       cleanup: cleanup('code-host'),
     },
     orchestrator: {

@@ -33,6 +33,9 @@ export const list = <T>(item: Kind<T>): Kind<readonly T[]> => ({
   schema: { type: 'array', items: item.schema },
 })
 
+/** A map without entries, and without a prototype that would seem to have some. */
+export const empty = bare<never>([])
+
 /** A map from text to a kind. */
 export const map = <T>(item: Kind<T>): Kind<Readonly<Record<string, T>>> => ({
   words: `map of ${item.words}`,

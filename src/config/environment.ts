@@ -9,8 +9,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export type Given = { readonly key: string; readonly value: unknown; readonly place: string }
 
 const PREFIX = 'ROLLCALL_'
-/** Names with the prefix that are no settings: those of the command line and of the tests. */
-const OTHERS = /^ROLLCALL_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|TEST_.*)$/
+/** Names with the prefix that are no settings: those of the command line, of a build and of the tests. */
+const OTHERS = /^ROLLCALL_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|COMMIT|BUILD_DATE|TEST_.*)$/
 
 /** The environment variable of a key. */
 export const variableOf = (key: string): string => PREFIX + key.toUpperCase().replaceAll('.', '_')

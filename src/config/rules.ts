@@ -78,7 +78,10 @@ const names = ({ identifiers: { codehost, orchestrator, orchestrator_metadata } 
   return [
     ['identifiers.codehost', taken.includes(codehost) && clash],
     ['identifiers.orchestrator', (taken.includes(orchestrator) || orchestrator === codehost) && clash],
-    ['identifiers.orchestrator_metadata', (taken.includes(orchestrator_metadata) || orchestrator_metadata === codehost) && clash],
+    [
+      'identifiers.orchestrator_metadata',
+      orchestrator_metadata !== orchestrator && (taken.includes(orchestrator_metadata) || orchestrator_metadata === codehost) && clash,
+    ],
   ]
 }
 

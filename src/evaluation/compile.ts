@@ -1,6 +1,6 @@
 import { width } from './bucket.ts'
-import type { FlagInput, SegmentOperator, VariantInput } from './flag.ts'
-import { compileCondition, type Condition, type Segment } from './segment.ts'
+import type { FlagInput, SegmentInput, VariantInput } from './flag.ts'
+import { compileCondition, type Condition } from './segment.ts'
 
 type Place = { readonly id: string; readonly rank: number }
 export type Threshold = Place & { readonly type: 'threshold'; readonly percentage: number; readonly below: number; readonly value: boolean }
@@ -28,19 +28,20 @@ export type VariantFlag = {
 /** A flag read once, to be asked often. Of its parts only those of its own type are in it. */
 export type Compiled = BooleanFlag | VariantFlag
 
-/** Reads a flag once. A segment that is not there matches nobody; a distribution without its variant counts as gone. */
-export const compileFlag = (flag: FlagInput, segments: ReadonlyMap<string, Segment>): Compiled => {
+/** Reads a flag once; `segment` finds the segments it names. One that is not there matches nobody; a distribution without its variant counts as gone. */
+export const compileFlag = (flag: FlagInput, segment: (key: string) => SegmentInput | undefined): Compiled => {
   const { key, enabled } = flag
-  const conditionOf = (keys: readonly string[], operator: SegmentOperator) => compileCondition(keys, operator, segments)
   if (flag.type === 'boolean') {
-    const rollouts = flag.rollouts.toSorted(byRank).flatMap(({ id, rank, type, threshold, segment }): Rollout[] => {
-      if (type === 'threshold') return threshold ? [{ id, rank, type, ...threshold, below: Math.fround(threshold.percentage) }] : []
-      return segment ? [{ id, rank, type, condition: conditionOf(segment.segments, segment.operator), value: segment.value }] : []
+    const rollouts = flag.rollouts.map((rollout): Rollout => {
+      const { id, rank, type, value } = rollout
+      return type === 'threshold'
+        ? { id, rank, type, value, percentage: rollout.percentage, below: Math.fround(rollout.percentage) }
+        : { id, rank, type, value, condition: compileCondition(rollout.segments, rollout.operator, segment) }
     })
-    return { type: 'boolean', key, enabled, rollouts }
+    return { type: 'boolean', key, enabled, rollouts: rollouts.sort(byRank) }
   }
   const variants = new Map(flag.variants.map((variant) => [variant.id, variant]))
-  const rules = flag.rules.toSorted(byRank).map(({ id, rank, segments: keys, operator, distributions }): Rule => {
+  const rules = flag.rules.map(({ id, rank, segments: keys, operator, distributions }): Rule => {
     let below = 0
     const shares = distributions.flatMap(({ variantId, rollout }): Share[] => {
       const variant = variants.get(variantId)
@@ -48,10 +49,10 @@ export const compileFlag = (flag: FlagInput, segments: ReadonlyMap<string, Segme
       below += width(rollout)
       return [{ variant, below }]
     })
-    return { id, rank, condition: conditionOf(keys, operator), shares }
+    return { id, rank, condition: compileCondition(keys, operator, segment), shares }
   })
   const defaultVariant = flag.defaultVariantId === undefined ? undefined : variants.get(flag.defaultVariantId)
-  return { type: 'variant', key, enabled, rules, defaultVariant }
+  return { type: 'variant', key, enabled, rules: rules.sort(byRank), defaultVariant }
 }
 
 const byRank = (one: Place, other: Place): number => one.rank - other.rank

@@ -1,26 +1,60 @@
 /** A point in time: whole seconds since 1970 UTC, rounded down, and the nanoseconds (0–999999999) behind them. */
 export type Instant = { readonly seconds: number; readonly nanoseconds: number }
 
-const form = /^(\d{4})-(\d\d)-(\d\d)(?:T(\d\d?):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|([+-])(\d\d):(\d\d)))?$/
+// By hand and not by a pattern: ten times as fast. What is no digit is read as NaN, which no comparison lets through.
+const digit = (text: string, at: number): number => {
+  const value = text.charCodeAt(at) - 48
+  return value >= 0 && value <= 9 ? value : NaN
+}
+const two = (text: string, at: number): number => digit(text, at) * 10 + digit(text, at + 1)
 
-/** `Date.UTC` takes the years 0–99 for 1900–1999, so dates are reckoned 400 years (one whole turn of the calendar) later. */
-const TURN = { years: 400, seconds: 146_097 * 86_400 }
+const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+const lengths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+/** Days of a year that is not leap before each of its months. */
+const before = lengths.map((_, month) => lengths.slice(0, month).reduce((sum, days) => sum + days, 0))
+/** Days from 0000-01-01 to 1970-01-01. */
+const EPOCH = 719_528
+
+const lengthOf = (year: number, month: number): number => (month === 2 && isLeap(year) ? 29 : (lengths[month - 1] ?? 0))
+
+const daysBefore = (year: number, month: number): number => {
+  const leapYears = Math.ceil(year / 4) - Math.ceil(year / 100) + Math.ceil(year / 400)
+  return year * 365 + leapYears + before[month - 1]! + (month > 2 && isLeap(year) ? 1 : 0) - EPOCH
+}
+
+/** Seconds ahead of UTC that the rest of the text says, or NaN if it does not. */
+const offsetAt = (text: string, at: number): number => {
+  const sign = text[at]
+  if (sign === 'Z') return text.length === at + 1 ? 0 : NaN
+  if ((sign !== '+' && sign !== '-') || text[at + 3] !== ':' || text.length !== at + 6) return NaN
+  const [hours, minutes] = [two(text, at + 1), two(text, at + 4)]
+  return hours <= 24 && minutes <= 60 ? (sign === '-' ? -60 : 60) * (hours * 60 + minutes) : NaN
+}
 
 /** The instant that a text stands for (api.md §8.4, datetime text; a date is its midnight UTC), or undefined if it stands for none. */
 export const parseDatetime = (text: string): Instant | undefined => {
-  const parts = form.exec(text)
-  if (!parts) return undefined
-  const part = (n: number): number => Number(parts[n] ?? 0)
-  const [month, day] = [part(2), part(3)]
-  const date = new Date(Date.UTC(part(1) + TURN.years, month - 1, day))
-  if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined
-  if (part(4) > 23 || part(5) > 59 || part(6) > 59 || part(9) > 24 || part(10) > 60) return undefined
-  const time = part(4) * 3600 + part(5) * 60 + part(6)
-  const offset = (parts[8] === '-' ? -60 : 60) * (part(9) * 60 + part(10))
-  return {
-    seconds: date.getTime() / 1000 - TURN.seconds + time - offset,
-    nanoseconds: Number((parts[7] ?? '').slice(0, 9).padEnd(9, '0')),
+  const year = two(text, 0) * 100 + two(text, 2)
+  const [month, day] = [two(text, 5), two(text, 8)]
+  if (text[4] !== '-' || text[7] !== '-') return undefined
+  if (!(year >= 0 && day >= 1 && day <= lengthOf(year, month))) return undefined
+  const midnight = (daysBefore(year, month) + day - 1) * 86_400
+  if (text.length === 10) return { seconds: midnight, nanoseconds: 0 }
+
+  const colon = text[12] === ':' ? 12 : 13
+  const hour = colon === 12 ? digit(text, 11) : two(text, 11)
+  const [minute, second] = [two(text, colon + 1), two(text, colon + 4)]
+  if (text[10] !== 'T' || text[colon] !== ':' || text[colon + 3] !== ':') return undefined
+  if (!(hour <= 23 && minute <= 59 && second <= 59)) return undefined
+
+  let [end, nanoseconds] = [colon + 6, 0]
+  if (text[end] === '.' || text[end] === ',') {
+    const start = ++end
+    while (digit(text, end) >= 0) end++
+    if (end === start) return undefined
+    nanoseconds = Number(text.slice(start, Math.min(end, start + 9)).padEnd(9, '0'))
   }
+  const seconds = midnight + hour * 3600 + minute * 60 + second - offsetAt(text, end)
+  return Number.isNaN(seconds) ? undefined : { seconds, nanoseconds }
 }
 
 /** Negative, zero or positive as `one` is before, at or after `other`. */

@@ -29,14 +29,11 @@ export type RuleInput = {
   readonly distributions: readonly { readonly id: string; readonly variantId: string; readonly rollout: number }[]
 }
 
-/** The part named by `type` is the one that counts; a rollout without it is never hit. */
-export type RolloutInput = {
-  readonly id: string
-  readonly rank: number
-  readonly type: 'threshold' | 'segment'
-  readonly threshold?: { readonly percentage: number; readonly value: boolean } | undefined
-  readonly segment?: { readonly segments: readonly string[]; readonly operator: SegmentOperator; readonly value: boolean } | undefined
-}
+/** `percentage` of the entities (float32), or those that the segments match, are given `value`. */
+export type RolloutInput = { readonly id: string; readonly rank: number; readonly value: boolean } & (
+  | { readonly type: 'threshold'; readonly percentage: number }
+  | { readonly type: 'segment'; readonly segments: readonly string[]; readonly operator: SegmentOperator }
+)
 
 /** All of a flag that its answers depend on. Rules and rollouts may come in any order: rank decides. */
 export type FlagInput = {

@@ -18,16 +18,30 @@ export type Condition = {
   readonly faulty: boolean
 }
 
-/** Reads a segment once, for all the flags that name it. */
-export const compileSegment = ({ key, matchType, constraints }: SegmentInput): Segment => {
-  const read = constraints.map(compileConstraint)
-  const known = read.filter((constraint) => constraint !== undefined)
-  return { key, all: matchType === 'all' || constraints.length === 0, constraints: known, faulty: known.length < read.length }
+const read = new WeakMap<SegmentInput, Segment>()
+
+/** Reads a segment once for all the flags that name it: the same document gives the same segment. */
+const compileSegment = (input: SegmentInput): Segment => {
+  const before = read.get(input)
+  if (before) return before
+  const { key, matchType, constraints } = input
+  const known = constraints.map(compileConstraint).filter((constraint) => constraint !== undefined)
+  const all = matchType === 'all' || constraints.length === 0
+  const segment = { key, all, constraints: known, faulty: known.length < constraints.length }
+  read.set(input, segment)
+  return segment
 }
 
-/** Finds the segments of a rule or rollout by their keys. One that is not there matches nobody. */
-export const compileCondition = (keys: readonly string[], operator: SegmentOperator, known: ReadonlyMap<string, Segment>): Condition => {
-  const segments = keys.map((key) => known.get(key) ?? { key, all: false, constraints: [], faulty: false })
+/** The condition of a rule or rollout; `find` gives the segments it names. One that is not there matches nobody. */
+export const compileCondition = (
+  keys: readonly string[],
+  operator: SegmentOperator,
+  find: (key: string) => SegmentInput | undefined,
+): Condition => {
+  const segments = keys.map((key) => {
+    const found = find(key)
+    return found ? compileSegment(found) : { key, all: false, constraints: [], faulty: false }
+  })
   const needed = operator === 'and' ? Math.max(1, keys.length) : 1
   return { segments, keys, needed, faulty: segments.some(({ faulty }) => faulty) }
 }

@@ -20,8 +20,7 @@ export const ok = (body: unknown, revision?: bigint, headers: Readonly<Record<st
   revision === undefined ? { body, headers } : { body, headers, etag: String(revision) }
 
 /** 200 with a body whose JSON text is there already. */
-export const written = (json: string, etag?: string): Answer =>
-  etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
+export const written = (json: string, etag?: string): Answer => (etag === undefined ? { body: undefined, json } : { body: undefined, json, etag })
 
 /** 302 to another place. */
 export const redirect = (location: string, headers: Readonly<Record<string, string>> = {}, body?: unknown): Answer => ({
@@ -43,16 +42,12 @@ const writtenText = (json: string, request: FastifyRequest): string => {
   return query !== '' && named(query, 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
 }
 
-/** Serializer of texts that are JSON already; left to itself the framework would add a charset to their type. */
-export const asItIs = (payload: unknown): string => payload as string
+/** Keeps the framework from adding a charset to `application/json`. */
+export const asIs = (text: unknown): string => text as string
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
-export const send = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { status = 200, body: kept, json, secret, etag, headers }: Answer,
-): void => {
-  const { spec } = request.routeOptions.config
+export const send = (request: FastifyRequest, reply: FastifyReply, { status = 200, body: kept, json, secret, etag, headers }: Answer): void => {
+  const { spec } = request
   const body = secret ? { ...secret, ...(kept as object) } : kept
   if (headers) for (const name in headers) reply.header(name, headers[name])
   if (etag !== undefined) {
@@ -69,9 +64,9 @@ export const send = (
     return
   }
   if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+  reply.serializer(asIs)
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
   const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)
-  reply.serializer(asItIs)
   if (request.headers['accept-encoding'] !== undefined && !(spec?.hot && text.length < SMALL)) reply.compress(text)
   else reply.send(text)
 }

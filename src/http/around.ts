@@ -3,7 +3,6 @@ import type { FastifyRequest } from 'fastify'
 import { refuse } from '../errors.ts'
 import { afterPosition, eventReason, idempotencyKey, ifMatch } from './headers.ts'
 import { requests } from './requests.ts'
-import { bytesOf } from './body.ts'
 import type { AfterParse, Call } from './route.ts'
 import type { Service } from './service.ts'
 
@@ -30,7 +29,7 @@ export const aroundRoutes = (service: Service): AfterParse => {
   const kept = requests(service)
   return (call, next) => {
     const { request } = call
-    const { method, writes, url, ownsIdempotency } = request.routeOptions.config.spec!
+    const { method, writes, url, ownsIdempotency } = request.spec!
     const { headers } = request
     if (!writes) {
       const after = afterPosition(headers)
@@ -57,5 +56,5 @@ const behind = (position: bigint): never =>
 export const fingerprint = (request: FastifyRequest): string =>
   createHash('sha256')
     .update(`${request.method} ${request.raw.url}\n`)
-    .update(bytesOf(request) ?? '')
+    .update(request.bytes ?? '')
     .digest('base64url')

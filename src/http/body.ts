@@ -1,48 +1,54 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
-import { refuse } from '../errors.ts'
+import { Refusal, refuse } from '../errors.ts'
 import { objectOf, type Raw } from './value.ts'
 
 /** Largest body under `/auth/v1`, in bytes (api.md §1.1). */
 export const AUTH_BODY_LIMIT = 65_536
 const DEEPEST = 64
 
+/** The body of a request as it was sent; undefined when there is none. */
+export type Bytes = Buffer | undefined
+
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The Content-Type as it was sent, where it is not plainly JSON. */
-    sentType: string | undefined
+    bytes: Bytes
   }
 }
 
-/** Takes every body as bytes, whatever its type; what they mean is decided by the route, after the checks that come first. */
+/** Reads every body here and not in the framework, whose parsers refuse some types and would copy the bytes. */
 export const takeBodies = (app: FastifyInstance): void => {
-  app.decorateRequest('sentType', undefined)
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
-  for (const method of ['GET', 'HEAD']) app.addHttpMethod(method, { hasBody: true, overrideExisting: true })
+  app.decorateRequest('bytes', undefined)
+  for (const method of ['POST', 'PUT', 'DELETE']) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
 }
 
-/** Hides the sent Content-Type from the framework, which would refuse some; `jsonBody` looks at it later. */
-export const plainType = (request: FastifyRequest): void => {
-  const { headers } = request.raw
-  const type = headers['content-type']
-  if (type === 'application/json') return
-  request.sentType = type
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) delete headers['content-type']
-  else headers['content-type'] = 'application/json'
+/** Calls back with the body once it is there, or with 413 as soon as it is larger than `limit`; the rest of it is then read and thrown away. A body that never ends is the business of the server's time limit. */
+export const takeBody = ({ raw }: FastifyRequest, limit: number, done: (bytes: Bytes, refusal?: Refusal) => void): void => {
+  const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
+  if (encoding === undefined && (length === undefined || length === '0')) return done(undefined)
+  if (Number(length) > limit) return done(undefined, new Refusal('body_too_large'))
+  const chunks: Buffer[] = []
+  let size = 0
+  const onData = (chunk: Buffer): void => {
+    size += chunk.length
+    if (size <= limit) {
+      chunks.push(chunk)
+      return
+    }
+    raw.off('data', onData).off('end', onEnd).resume()
+    done(undefined, new Refusal('body_too_large'))
+  }
+  const onEnd = (): void => done(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size))
+  raw.on('data', onData).on('end', onEnd)
 }
-
-/** The body as it was sent; undefined when there was none. */
-export const bytesOf = ({ body }: FastifyRequest): Buffer | undefined => (Buffer.isBuffer(body) && body.length > 0 ? body : undefined)
 
 /** The JSON object in the body, `{}` when it is empty. Refuses with 415 (charset, encoding) and 400 `malformed_body`. */
 export const jsonBody = (request: FastifyRequest): Raw => {
-  const { sentType, headers } = request
-  const encoding = headers['content-encoding']
-  if (sentType !== undefined && foreignCharset(sentType)) refuse('unsupported_charset')
+  const { headers, bytes } = request
+  const { 'content-type': type, 'content-encoding': encoding } = headers
+  if (type !== undefined && type !== 'application/json' && foreignCharset(type)) refuse('unsupported_charset')
   if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') refuse('unsupported_charset', 'unsupported content encoding')
-  const bytes = bytesOf(request)
-  if (!bytes) return {}
+  if (!bytes || bytes.length === 0) return {}
   if (!isUtf8(bytes)) refuse('malformed_body', 'request body is not valid UTF-8')
   const text = bytes.toString('utf8')
   if (deeperThan(DEEPEST, text)) refuse('malformed_body', `request body is not valid: nested deeper than ${DEEPEST}`)

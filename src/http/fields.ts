@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { invalid } from '../errors.ts'
 import type { Input } from './input.ts'
-import { instantOf, lengthOf, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
+import { instantOf, define, fits, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
 
 /** One member of a request: its JSON Schema for the documentation and its reader (api.md §1.1). An absent value is undefined or null; `query` reads the text of a query parameter where that differs from a body's. */
 export type Field<T> = {
@@ -34,7 +34,7 @@ export const text = ({ required = false, max, trim = false, pattern, control, st
     const text = trim ? given.trim() : given
     if (text === '') return required ? invalid(name, 'must not be empty') : ''
     if (stored !== false) storable(text, name, control === undefined)
-    if (max !== undefined && text.length > max && lengthOf(text) > max) invalid(name, `must be at most ${max} characters`)
+    if (max !== undefined && !fits(text, max)) invalid(name, `must be at most ${max} characters`)
     if (pattern && !pattern.test(text)) invalid(name, pattern.message)
     return text
   },
@@ -116,28 +116,39 @@ type TextsRules = {
   readonly maxValue?: number
   /** What is wrong with a key, if anything. */
   readonly key?: (key: string) => string | undefined
+  /** False: the texts are not kept, so NUL and unpaired surrogates pass. */
+  readonly stored?: false
 }
 
 /** A map from text to text; absent is `{}`, a null value is `""`. Lengths count code points; an empty key is refused where keys have a limit. */
-export const texts = ({ maxEntries = Infinity, maxKey, maxValue, key }: TextsRules = {}): Field<Readonly<Record<string, string>>> => ({
+export const texts = ({
+  maxEntries = Infinity,
+  maxKey,
+  maxValue,
+  key: check,
+  stored,
+}: TextsRules = {}): Field<Readonly<Record<string, string>>> => ({
   schema: Type.Record(Type.String(), Type.String()),
   optional: true,
   read: (value, name) => {
     if (absent(value)) return {}
-    const given = Object.entries(objectOf(value, name)).map(
-      ([key, value]) => [key, absent(value) ? '' : textOf(value, `${name}.${key}`)] as const,
-    )
-    if (given.length > maxEntries) invalid(name, `must have at most ${maxEntries} entries`)
-    for (const [member, value] of given) {
-      storable(member, name, true)
-      storable(value, name, true)
-      const size = lengthOf(member)
-      if (maxKey !== undefined && (size === 0 || size > maxKey)) invalid(name, `keys must be 1 to ${maxKey} characters`)
-      if (maxValue !== undefined && lengthOf(value) > maxValue) invalid(name, `values must be at most ${maxValue} characters`)
-      const wrong = key?.(member)
+    const given = objectOf(value, name)
+    const keys = Object.keys(given)
+    const read: Record<string, string> = {}
+    for (const key of keys) define(read, key, absent(given[key]) ? '' : textOf(given[key], `${name}.${key}`))
+    if (keys.length > maxEntries) invalid(name, `must have at most ${maxEntries} entries`)
+    for (const key of keys) {
+      const value = read[key]!
+      if (stored !== false) {
+        storable(key, name, true)
+        storable(value, name, true)
+      }
+      if (maxKey !== undefined && !(key.length > 0 && fits(key, maxKey))) invalid(name, `keys must be 1 to ${maxKey} characters`)
+      if (maxValue !== undefined && !fits(value, maxValue)) invalid(name, `values must be at most ${maxValue} characters`)
+      const wrong = check?.(key)
       if (wrong !== undefined) invalid(name, wrong)
     }
-    return Object.fromEntries(given)
+    return read
   },
 })
 

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { Refusal } from '../errors.ts'
-import { plainType } from './body.ts'
 import { emptied } from './path.ts'
 import { errorBody, refusalHeaders } from './refusal.ts'
 
@@ -23,10 +22,14 @@ export const times = (rawHeaders: readonly string[], name: string): number => {
   return count
 }
 
-/** Headers that every answer has. */
-export const opening = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+const everyAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
+}
+
+/** Sets the headers that every answer has before another hook can answer. */
+export const opening = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  everyAnswer(request, reply)
   done()
 }
 
@@ -58,15 +61,17 @@ export const gate =
   (missing: (request: FastifyRequest, reply: FastifyReply) => Refusal | undefined) =>
   (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const { raw } = request
+    everyAnswer(request, reply)
     if (raw.path === 'malformed') return done(new Refusal('malformed_path'))
     if (times(raw.rawHeaders, 'host') > 1) return done(new Refusal('invalid_header', 'invalid header Host: given twice'))
+    if (raw.headers.host === undefined && raw.httpVersion !== '1.0')
+      return done(new Refusal('invalid_header', 'invalid header Host: missing'))
     if (request.is404) {
       const refusal = missing(request, reply)
       if (refusal) done(refusal)
       return
     }
     if (raw.path === 'hollow') request.params = emptied(request.params as Record<string, string>)
-    plainType(request)
     done()
   }
 

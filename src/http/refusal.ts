@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Reason, Refusal } from '../errors.ts'
-import { asItIs, jsonText } from './answer.ts'
+import { asIs, jsonText } from './answer.ts'
 
 /** Where defects of the service are told: one record, one line. */
 export type Logger = { readonly error: (record: Readonly<Record<string, unknown>>, message: string) => void }
@@ -49,30 +49,23 @@ export const errorBody = ({ code, message, reason, violation, metadata }: Refusa
 
 /** Errors of the framework that a client's bytes can cause. */
 const framework: ReadonlyMap<unknown, Reason> = new Map([
-  ['FST_ERR_CTP_BODY_TOO_LARGE', 'body_too_large'],
-  ['FST_ERR_CTP_INVALID_CONTENT_LENGTH', 'malformed_body'],
   ['FST_ERR_BAD_URL', 'malformed_path'],
   ['FST_ERR_MAX_PARAM_LENGTH', 'malformed_path'],
 ])
 
 /** The refusal that an error comes to: itself, a client's mistake that the framework found, or a defect of ours. */
-const asRefusal = (error: unknown, request: FastifyRequest): Refusal => {
+const asRefusal = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error
-  const reason = framework.get(error instanceof Error && 'code' in error ? error.code : undefined)
-  if (reason) return new Refusal(reason)
-  if (request.raw.destroyed && !request.raw.complete) return new Refusal('malformed_body', 'request body is not valid: it ended early')
-  return new Refusal('internal')
+  return new Refusal(framework.get(error instanceof Error && 'code' in error ? error.code : undefined) ?? 'internal')
 }
 
 /** Answers an error. A defect is logged with the request's id and never shown. */
 export const refuser =
   (logger: Logger) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    const refusal = asRefusal(error, request)
-    const { routeOptions, id, method } = request
-    if (refusal.reason === 'internal') logger.error({ err: error, requestId: id, method, route: routeOptions.url }, 'a request failed')
-    // What is left of a refused body is read and thrown away, so that the client gets to see the answer.
-    reply.removeHeader('connection')
-    reply.code(refusal.status).headers(refusalHeaders(refusal))
-    reply.serializer(asItIs).send(jsonText(routeOptions.config.spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
+    const refusal = asRefusal(error)
+    const { id, method, spec } = request
+    if (refusal.reason === 'internal') logger.error({ err: error, requestId: id, method, route: spec?.url }, 'a request failed')
+    reply.code(refusal.status).headers(refusalHeaders(refusal)).serializer(asIs)
+    reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
   }

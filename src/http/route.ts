@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox'
 import { invalid, type Reason, type Refusal } from '../errors.ts'
 import type { Actor } from '../events/log.ts'
 import { type Answer, send } from './answer.ts'
-import { AUTH_BODY_LIMIT, jsonBody } from './body.ts'
+import { AUTH_BODY_LIMIT, jsonBody, takeBody } from './body.ts'
 import type { Input } from './input.ts'
 import { rawQuery } from './path.ts'
 import { type Raw, settle } from './value.ts'
@@ -85,9 +85,12 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
+    /** What the route of this request states about itself; undefined where there is no route. */
+    spec: Spec | undefined
   }
   interface FastifyInstance {
     authorize: Authorize
+    bodyLimit: number
     afterParse: AfterParse | undefined
   }
 }
@@ -97,10 +100,11 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
   const { method, url, access, body, query, checkBody, run } = options
   const noStore = url.startsWith('/auth/')
   const discards = method === 'GET' || method === 'DELETE'
-  const { afterParse } = app
+  const { afterParse, authorize, bodyLimit } = app
+  const limit = noStore ? Math.min(AUTH_BODY_LIMIT, bodyLimit) : bodyLimit
+  const spec = options as unknown as Spec
 
-  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
-    if (noStore) reply.header('cache-control', 'no-store')
+  const respond = (request: FastifyRequest, reply: FastifyReply): Promise<Answer> | Answer => {
     const raw: Raw = discards ? nothing : jsonBody(request)
     let wrong: Error | undefined
     let fields: B | undefined
@@ -126,13 +130,27 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
       if (wrong) throw wrong
       return run(call)
     }
-    const answer = afterParse ? afterParse(call, next) : next()
-    if (answer instanceof Promise) {
-      answer.then((answer) => send(request, reply, answer)).catch((error: unknown) => reply.send(error))
-    } else send(request, reply, answer)
+    return afterParse ? afterParse(call, next) : next()
   }
 
-  const config = { access, spec: options as unknown as Spec }
-  const limit = noStore ? { bodyLimit: Math.min(AUTH_BODY_LIMIT, app.initialConfig.bodyLimit ?? AUTH_BODY_LIMIT) } : {}
-  app.route({ method, url, config, ...limit, onRequest: app.authorize, handler })
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (noStore) reply.header('cache-control', 'no-store')
+    takeBody(request, limit, (bytes, refusal) => {
+      try {
+        if (refusal) throw refusal
+        request.bytes = bytes
+        const answer = respond(request, reply)
+        if (answer instanceof Promise) answer.then((answer) => send(request, reply, answer)).catch((error: unknown) => reply.send(error))
+        else send(request, reply, answer)
+      } catch (error) {
+        reply.send(error)
+      }
+    })
+  }
+
+  const onRequest: Authorize = (request, reply, done) => {
+    request.spec = spec
+    authorize(request, reply, done)
+  }
+  app.route({ method, url, config: { access, spec }, onRequest, handler })
 }

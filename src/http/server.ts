@@ -41,10 +41,9 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   const { config, logger, authorize, afterParse, routes, page, answered, version } = parts
   const { bodyLimit, headersTimeout, requestTimeout, trustProxy, tls, cors } = config
   const refuse = refuser(logger)
-  const wire = { headersTimeout, requestTimeout, maxHeaderSize: HEADER_LIMIT, connectionsCheckingInterval: 1000 }
+  const wire = { headersTimeout, requestTimeout, maxHeaderSize: HEADER_LIMIT, connectionsCheckingInterval: 1000, requireHostHeader: false }
   const app = Fastify({
     ...(tls ? { https: { ...wire, ...tls, minVersion: 'TLSv1.2' as const } } : { http: wire }),
-    bodyLimit,
     requestTimeout,
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     requestIdHeader: false,
@@ -73,17 +72,23 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     return undefined
   }
 
+  // An expectation other than 100-continue is not worth a bare 417.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler(refuse)
   app.setNotFoundHandler((request, reply) => {
     const refusal = missing(request, reply)
     if (refusal) refuse(refusal, request, reply)
   })
   takeBodies(app)
+  app.decorateRequest('spec', undefined)
+  app.decorate('bodyLimit', bodyLimit)
   app.decorateRequest('caller')
   app.decorate('authorize', authorize)
   app.decorate('afterParse', afterParse)
-  app.addHook('onRequest', opening)
-  if (cors) await allowOrigins(app, cors)
+  if (cors) {
+    app.addHook('onRequest', opening)
+    await allowOrigins(app, cors)
+  }
   app.addHook('onRequest', gate(missing))
   if (answered) {
     app.addHook('onResponse', (request, reply, done) => {

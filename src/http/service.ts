@@ -8,6 +8,7 @@ import type { Catalog } from '../projections/catalog.ts'
 import type { Row, Views } from '../projections/views.ts'
 import type { CookieJar } from './cookies.ts'
 import type { Limiter } from './limits.ts'
+import type { Logins } from './logins.ts'
 import type { Metrics } from './metrics.ts'
 import type { Names } from './names.ts'
 import type { PageTokens } from './paging.ts'
@@ -66,6 +67,7 @@ export type Service = {
     readonly codehost: { readonly enabled: boolean }
     readonly orchestrator: { readonly enabled: boolean }
   }
+  readonly logins: Logins
   readonly readiness: () => Promise<Readiness>
   /** Bodies of GET /meta/info and GET /meta/config. */
   readonly about: { readonly info: object; readonly config: object }

@@ -16,6 +16,15 @@ export const objectOf = (value: unknown, name: string): Raw =>
 /** Length of a text in Unicode code points. */
 export const lengthOf = (text: string): number => Array.from(text).length
 
+/** Whether a text has at most `max` code points. */
+export const fits = (text: string, max: number): boolean => text.length <= max || lengthOf(text) <= max
+
+/** Sets a member of any name, `__proto__` too. */
+export const define = (object: Record<string, string>, key: string, value: string): void => {
+  if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  else object[key] = value
+}
+
 const numeral = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** A JSON number or the same number as text. Other text is refused with the description given, another type with `malformed_body`. */

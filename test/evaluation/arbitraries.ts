@@ -1,9 +1,9 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import type { ConstraintInput, FlagInput, SegmentInput } from '../../src/evaluation/flag.ts'
 
 /** A text, or the same with one character put in, taken out or replaced: near misses find what whole texts do not. */
 const nearly = (arb: fc.Arbitrary<string>, alphabet: string): fc.Arbitrary<string> =>
-  fc.tuple(arb, fc.nat(7), fc.nat(40), fc.constantFrom(...alphabet)).map(([text, how, where, char]) => {
+  fc.tuple(arb, fc.nat(7), fc.nat(40), fc.constantFrom(...alphabet.split(''))).map(([text, how, where, char]) => {
     const at = where % (text.length + 1)
     if (how === 0) return text.slice(0, at) + char + text.slice(at)
     if (how === 1) return text.slice(0, at) + text.slice(at + 1)
@@ -11,8 +11,8 @@ const nearly = (arb: fc.Arbitrary<string>, alphabet: string): fc.Arbitrary<strin
     return text
   })
 
-const digits = (max: number) => fc.string({ unit: fc.constantFrom(...'0123456789'), maxLength: max })
-const hexes = fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF'), maxLength: 20 })
+const digits = (max: number) => fc.string({ unit: fc.constantFrom(...'0123456789'.split('')), maxLength: max })
+const hexes = fc.string({ unit: fc.constantFrom(...'0123456789abcdefABCDEF'.split('')), maxLength: 20 })
 const sign = fc.constantFrom('', '', '+', '-')
 const power = (most: number) =>
   fc
@@ -289,8 +289,8 @@ export const flag: fc.Arbitrary<FlagInput> = fc
     ),
     fc.array(
       fc.oneof(
-        fc.record({ type: fc.constant('threshold' as const), threshold: fc.record({ percentage: percent, value: fc.boolean() }) }),
-        fc.record({ type: fc.constant('segment' as const), segment: fc.record({ ...condition, value: fc.boolean() }) }),
+        fc.record({ type: fc.constant('threshold' as const), percentage: percent, value: fc.boolean() }),
+        fc.record({ type: fc.constant('segment' as const), ...condition, value: fc.boolean() }),
       ),
       { maxLength: 4 },
     ),

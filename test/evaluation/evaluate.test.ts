@@ -3,7 +3,6 @@ import { type BooleanFlag, compileFlag, type VariantFlag } from '../../src/evalu
 import type { Context } from '../../src/evaluation/context.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
 import type { ConstraintInput, FlagInput, RolloutInput, RuleInput, SegmentInput } from '../../src/evaluation/flag.ts'
-import { compileSegment } from '../../src/evaluation/segment.ts'
 import type { TraceStep } from '../../src/evaluation/trace.ts'
 
 const is = (property: string, value: string): ConstraintInput => ({
@@ -23,7 +22,7 @@ const segments: readonly SegmentInput[] = [
   { key: 'german-pro', matchType: 'all', constraints: [is('country', 'de'), is('plan', 'pro')] },
   { key: 'strange', matchType: 'any', constraints: [is('plan', 'pro'), strange] },
 ]
-const known = new Map(segments.map((segment) => [segment.key, compileSegment(segment)]))
+const known = (key: string) => segments.find((segment) => segment.key === key)
 const [german, germanPro, french]: readonly Context[] = [{ country: 'de' }, { country: 'de', plan: 'pro' }, { country: 'fr' }] as const
 
 const variants = ['red', 'green', 'blue'].map((key) => ({ id: `id-${key}`, key, attachment: `{"color":"${key}"}` }))
@@ -37,13 +36,16 @@ const threshold = (rank: number, percentage: number, value = true): RolloutInput
   id: `t${rank}`,
   rank,
   type: 'threshold',
-  threshold: { percentage, value },
+  percentage,
+  value,
 })
 const segmented = (rank: number, keys: readonly string[], operator: 'or' | 'and' = 'or', value = true): RolloutInput => ({
   id: `s${rank}`,
   rank,
   type: 'segment',
-  segment: { segments: keys, operator, value },
+  segments: keys,
+  operator,
+  value,
 })
 const rule = (rank: number, keys: readonly string[], rollouts: readonly number[], operator: 'or' | 'and' = 'or'): RuleInput => ({
   id: `r${rank}`,
@@ -161,16 +163,13 @@ await t.test('the first matching rule decides, even when it has no variant to gi
 
 await t.test('names of a context that objects have too are ordinary names', async (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
-    const own = compileSegment({ key: 's', matchType: 'all', constraints: [is(name, 'a')] })
-    const flag = compileFlag({ ...bare, key: 'f', type: 'boolean', rollouts: [segmented(1, ['s'])], enabled: false }, new Map([['s', own]]))
+    const own: SegmentInput = { key: 's', matchType: 'all', constraints: [is(name, 'a')] }
+    const flag = compileFlag({ ...bare, key: 'f', type: 'boolean', rollouts: [segmented(1, ['s'])], enabled: false }, () => own)
     const parsed = JSON.parse(`{"${name}":"a"}`) as Context
     t.match(evaluateBoolean(flag as BooleanFlag, '', parsed), { enabled: true }, name)
     t.match(evaluateBoolean(flag as BooleanFlag, '', {}), { enabled: false }, `no ${name}`)
-    const empty = compileSegment({ key: 's', matchType: 'all', constraints: [{ ...is(name, ''), operator: 'empty' }] })
-    const unset = compileFlag(
-      { ...bare, key: 'f', type: 'boolean', rollouts: [segmented(1, ['s'])], enabled: false },
-      new Map([['s', empty]]),
-    )
+    const empty: SegmentInput = { key: 's', matchType: 'all', constraints: [{ ...is(name, ''), operator: 'empty' }] }
+    const unset = compileFlag({ ...bare, key: 'f', type: 'boolean', rollouts: [segmented(1, ['s'])], enabled: false }, () => empty)
     t.match(evaluateBoolean(unset as BooleanFlag, '', {}), { enabled: true }, `${name} is empty`)
   }
 })

@@ -42,10 +42,12 @@ export const referenceNumber = (text: string): number | undefined => {
     negative = rest.startsWith('-')
     rest = rest.slice(1)
   }
-  const lower = [...rest].map((char) => (char >= 'A' && char <= 'Z' ? char.toLowerCase() : char)).join('')
+  const lower = Array.from(rest)
+    .map((char) => (char >= 'A' && char <= 'Z' ? char.toLowerCase() : char))
+    .join('')
   if (lower === 'inf' || lower === 'infinity') return negative ? -Infinity : Infinity
   const hex = lower.startsWith('0x')
-  const chars = [...(hex ? lower.slice(2) : lower)]
+  const chars = Array.from(hex ? lower.slice(2) : lower)
   const allowed = hex ? hexDigits : '0123456789'
   let [mantissa, digits, behind, n] = [0n, 0, 0, 0]
   let dot = false
@@ -86,7 +88,7 @@ for (let year = 0; year < 9999; year++) yearStarts.push(yearStarts[year]! + (lea
 
 /** Datetime text of api.md §8.4: nanoseconds since 0000-01-01T00:00:00Z. */
 export const referenceDatetime = (text: string): bigint | undefined => {
-  const chars = [...text]
+  const chars = Array.from(text)
   let n = 0
   const number = (least: number, most: number): number | undefined => {
     let read = ''
@@ -134,7 +136,7 @@ export const referenceDatetime = (text: string): bigint | undefined => {
 }
 
 const utf8 = (text: string): number[] =>
-  [...text].flatMap((char) => {
+  Array.from(text).flatMap((char) => {
     const read = char.codePointAt(0)!
     const point = read >= 0xd800 && read <= 0xdfff ? 0xfffd : read
     const more = (shift: number): number => 0x80 | ((point >> shift) & 0x3f)

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import t from 'tap'
 import { checksum } from '../../src/evaluation/bucket.ts'
 import { compileFlag } from '../../src/evaluation/compile.ts'
@@ -7,7 +7,6 @@ import type { Context } from '../../src/evaluation/context.ts'
 import { normalDatetime, parseDatetime } from '../../src/evaluation/datetime.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
 import { parseNumber } from '../../src/evaluation/number.ts'
-import { compileSegment } from '../../src/evaluation/segment.ts'
 import { finder } from '../../src/evaluation/text.ts'
 import type { TraceStep } from '../../src/evaluation/trace.ts'
 import { datetimeText, entityId, flag, numberText, requests, segments } from './arbitraries.ts'
@@ -101,7 +100,7 @@ await t.test('every answer and every trace is that of the contract, read step by
     fc.property(
       segments.chain((all) => fc.tuple(fc.constant(all), flag, requests(all, REQUESTS))),
       ([all, input, asked]) => {
-        const compiled = compileFlag(input, new Map(all.map((segment) => [segment.key, compileSegment(segment)])))
+        const compiled = compileFlag(input, (key) => all.find((segment) => segment.key === key))
         for (const [id, entries] of asked) {
           const context: Context = Object.fromEntries(entries)
           const entity = { entityId: id, context: new Map(entries) }

@@ -13,13 +13,13 @@ const trim = (text: string): string => text.replace(/^\p{White_Space}+/u, '').re
 
 /** Position by position, code point by code point. */
 const containsAt = (text: string, part: string, at: number): boolean => {
-  const [points, wanted] = [[...text], [...part]]
+  const [points, wanted] = [Array.from(text), Array.from(part)]
   return at >= 0 && wanted.every((char, n) => points[at + n] === char)
 }
 const starts = (text: string, part: string): boolean => containsAt(text, part, 0)
-const ends = (text: string, part: string): boolean => containsAt(text, part, [...text].length - [...part].length)
+const ends = (text: string, part: string): boolean => containsAt(text, part, Array.from(text).length - Array.from(part).length)
 const contains = (text: string, part: string): boolean => {
-  for (let at = 0; at <= [...text].length; at++) if (containsAt(text, part, at)) return true
+  for (let at = 0; at <= Array.from(text).length; at++) if (containsAt(text, part, at)) return true
   return false
 }
 
@@ -147,19 +147,20 @@ export const referenceBoolean = (flag: FlagInput, segments: Segments, entity: En
   unlessUnknown<BooleanAnswer>(() => {
     const trace: TraceStep[] = []
     let usedEntity = false
-    for (const { id, rank, type, threshold, segment } of inRankOrder(flag.rollouts)) {
-      if (type === 'threshold' && threshold) {
+    for (const rollout of inRankOrder(flag.rollouts)) {
+      const { id, rank, type } = rollout
+      if (type === 'threshold') {
         usedEntity = true
         const bucket = referenceChecksum(entity.entityId + flag.key) % 100
-        const matched = Math.fround(bucket) < Math.fround(threshold.percentage)
+        const matched = Math.fround(bucket) < Math.fround(rollout.percentage)
         const step = { kind: 'rollout', id, rank, matched, segmentKeys: [], failedConstraintIds: [] } as const
-        trace.push({ ...step, type, bucket, threshold: threshold.percentage })
-        if (matched) return { answer: { enabled: threshold.value, reason: 'match', segmentKeys: [], usedEntity }, trace }
+        trace.push({ ...step, type, bucket, threshold: rollout.percentage })
+        if (matched) return { answer: { enabled: rollout.value, reason: 'match', segmentKeys: [], usedEntity }, trace }
       }
-      if (type === 'segment' && segment) {
-        const { matched, segmentKeys, failedConstraintIds } = ask(segment.segments, segment.operator, segments, entity)
+      if (type === 'segment') {
+        const { matched, segmentKeys, failedConstraintIds } = ask(rollout.segments, rollout.operator, segments, entity)
         trace.push({ kind: 'rollout', id, rank, matched, segmentKeys, failedConstraintIds, type })
-        if (matched) return { answer: { enabled: segment.value, reason: 'match', segmentKeys, usedEntity }, trace }
+        if (matched) return { answer: { enabled: rollout.value, reason: 'match', segmentKeys, usedEntity }, trace }
       }
     }
     return { answer: { enabled: flag.enabled, reason: 'default', segmentKeys: [], usedEntity }, trace }

@@ -5,7 +5,6 @@ import { booleanBucket, checksum, variantBucket, width } from '../../src/evaluat
 import { type BooleanFlag, compileFlag, type VariantFlag } from '../../src/evaluation/compile.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
 import type { FlagInput } from '../../src/evaluation/flag.ts'
-import { compileSegment } from '../../src/evaluation/segment.ts'
 
 type Vectors = {
   readonly hashes: readonly {
@@ -34,7 +33,7 @@ type Vectors = {
 const file = resolve(import.meta.dirname, '../../../test/evaluation/fixtures/evaluation-vectors.json')
 const vectors = JSON.parse(readFileSync(file, 'utf8')) as Vectors
 
-const everybody = new Map([['everybody', compileSegment({ key: 'everybody', matchType: 'all', constraints: [] })]])
+const everybody = () => ({ key: 'everybody', matchType: 'all', constraints: [] }) as const
 const bare = { enabled: true, variants: [], rules: [], rollouts: [] } as const
 
 /** A flag with one rule for everybody and these distributions, each of a variant named by its place. */
@@ -101,7 +100,7 @@ await t.test('variant flags answer as the vectors say', async (t) => {
 await t.test('boolean flags answer as the vectors say', async (t) => {
   const reasons = { match: 'MATCH_EVALUATION_REASON', default: 'DEFAULT_EVALUATION_REASON' } as Readonly<Record<string, string>>
   for (const { entityId, flagKey, percentage, value, flagEnabled, bucket, enabled, reason } of vectors.boolean) {
-    const rollouts = [{ id: 'rollout', rank: 1, type: 'threshold', threshold: { percentage, value } }] as const
+    const rollouts = [{ id: 'rollout', rank: 1, type: 'threshold', percentage, value }] as const
     const flag = compileFlag({ ...bare, key: flagKey, type: 'boolean', enabled: flagEnabled, rollouts }, everybody) as BooleanFlag
     const answer = evaluateBoolean(flag, entityId, {})
     if ('error' in answer) throw new Error(answer.error)
