@@ -91,7 +91,7 @@ export const metricsPage = (prefix: string) => {
         )
       })
     },
-    page: async (): Promise<string> => (await Promise.all(written.map((write) => write()))).join(''),
+    page: async (): Promise<string> => (await Promise.all(written.map(async (write) => write()))).join(''),
   }
 }
 

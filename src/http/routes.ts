@@ -6,8 +6,10 @@ import { authOrchestratorRoutes } from './routes/auth-orchestrator.ts'
 import { authSelfRoutes } from './routes/auth-self.ts'
 import { authTokenRoutes } from './routes/auth-token.ts'
 import { authTokensRoutes } from './routes/auth-tokens.ts'
+import { evaluateRoutes } from './routes/evaluate.ts'
 import { healthRoutes } from './routes/health.ts'
 import { metaRoutes } from './routes/meta.ts'
+import { evaluator } from './evaluator.ts'
 import type { Service } from './service.ts'
 
 /** Every route there is. Those of a method that is switched off are not mounted. */
@@ -22,4 +24,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   if (methods.oidc.enabled) authOidcRoutes(app, service)
   if (logins.codehost) authCodehostRoutes(app, service, logins.codehost)
   if (exchange) authOrchestratorRoutes(app, service, exchange)
+
+  const ask = evaluator(service.metrics)
+  evaluateRoutes(app, service, ask)
 }
