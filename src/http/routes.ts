@@ -7,8 +7,11 @@ import { authSelfRoutes } from './routes/auth-self.ts'
 import { authTokenRoutes } from './routes/auth-token.ts'
 import { authTokensRoutes } from './routes/auth-tokens.ts'
 import { evaluateRoutes } from './routes/evaluate.ts'
+import { flagsRoutes } from './routes/flags.ts'
 import { healthRoutes } from './routes/health.ts'
 import { metaRoutes } from './routes/meta.ts'
+import { namespacesRoutes } from './routes/namespaces.ts'
+import { rolloutsRoutes } from './routes/rollouts.ts'
 import { evaluator } from './evaluator.ts'
 import type { Service } from './service.ts'
 
@@ -27,4 +30,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
 
   const ask = evaluator(service.metrics)
   evaluateRoutes(app, service, ask)
+  namespacesRoutes(app, service)
+  flagsRoutes(app, service)
+  rolloutsRoutes(app, service)
 }
