@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { traveller } from './audit/travel.ts'
 import { digester, plausible } from './auth/secret.ts'
 import { claims } from './commands/claims.ts'
 import { enveloper } from './commands/envelope.ts'
@@ -99,6 +100,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       failures: limiter(FAILURES_A_MINUTE),
       metrics,
       catalog: held,
+      past: traveller({ log, catalog: held, compile: compileFlag, now }),
       logins: await loginsOf(config, names, pepper.key),
       exchange: orchestrator && { orchestrator, attempts: limiter(EXCHANGES_A_MINUTE) },
       requests: requests({ views, now, instance, metrics }),

@@ -2,6 +2,7 @@ import type { Execute } from '../commands/execute.ts'
 import type { Log, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
+import type { Moment, Past } from '../audit/travel.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import type { Claims } from '../commands/claims.ts'
 import type { Compiled } from '../evaluation/compile.ts'
@@ -62,6 +63,8 @@ export type Service = {
   readonly failures: Limiter
   readonly metrics: Metrics
   readonly catalog: Catalog<Compiled>
+  /** What the catalog held at a moment; 400 `invalid_at` for one that has not come. */
+  readonly past: (moment: Moment) => Promise<Past<Compiled>>
   readonly claims: Claims
   readonly methods: {
     readonly token: { readonly enabled: boolean }
