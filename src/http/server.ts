@@ -3,7 +3,8 @@ import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
-import { brokenRequest, collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
+import { brokenRequest, trackSockets } from './connections.ts'
+import { collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
 import { type Logger, refuser } from './refusal.ts'
@@ -55,6 +56,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     frameworkErrors: refuse,
   }) as unknown as FastifyInstance
 
+  trackSockets(app)
   const verbs = collectVerbs(app)
   const specs: Spec[] = []
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -102,17 +104,4 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   documentRoutes(app, specs, version)
   await app.ready()
   return app
-}
-
-/** Stops accepting, lets running requests finish for at most `patience` milliseconds, then cuts what is left. */
-export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
-  const { server } = app
-  const idle = setInterval(() => server.closeIdleConnections(), 50)
-  const cut = setTimeout(() => server.closeAllConnections(), patience)
-  try {
-    await app.close()
-  } finally {
-    clearInterval(idle)
-    clearTimeout(cut)
-  }
 }
