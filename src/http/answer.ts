@@ -7,13 +7,20 @@ import { named, rawQuery } from './path.ts'
 export type Answer = {
   readonly status?: number
   readonly body: unknown
+  /** The JSON text of the answer, in place of `body`, where the route has it already. */
+  readonly json?: string
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** Members of the body that are shown once and kept nowhere. */
+  readonly secret?: Readonly<Record<string, string>>
 }
 
 /** 200 with a body, and the revision of the resource it shows. */
 export const ok = (body: unknown, revision?: bigint, headers: Readonly<Record<string, string>> = {}): Answer =>
   revision === undefined ? { body, headers } : { body, headers, etag: String(revision) }
+
+/** 200 with a body whose JSON text is there already. */
+export const written = (json: string, etag?: string): Answer => (etag === undefined ? { body: undefined, json } : { body: undefined, json, etag })
 
 /** 302 to another place. */
 export const redirect = (location: string, headers: Readonly<Record<string, string>> = {}, body?: unknown): Answer => ({
@@ -30,12 +37,18 @@ export const jsonText = (body: unknown, request: FastifyRequest): string => {
   return query !== '' && named(query, 'pretty') ? JSON.stringify(body, null, 2) : JSON.stringify(body)
 }
 
+const writtenText = (json: string, request: FastifyRequest): string => {
+  const query = rawQuery(request)
+  return query !== '' && named(query, 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
+}
+
 /** Keeps the framework from adding a charset to `application/json`. */
 export const asIs = (text: unknown): string => text as string
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
-export const send = (request: FastifyRequest, reply: FastifyReply, { status = 200, body, etag, headers }: Answer): void => {
+export const send = (request: FastifyRequest, reply: FastifyReply, { status = 200, body: kept, json, secret, etag, headers }: Answer): void => {
   const { spec } = request
+  const body = secret ? { ...secret, ...(kept as object) } : kept
   if (headers) for (const name in headers) reply.header(name, headers[name])
   if (etag !== undefined) {
     reply.header('etag', `"${etag}"`)
@@ -46,13 +59,14 @@ export const send = (request: FastifyRequest, reply: FastifyReply, { status = 20
     }
   }
   reply.code(status)
-  if (body === undefined) {
+  if (body === undefined && json === undefined) {
     reply.send()
     return
   }
   if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
   reply.serializer(asIs)
-  const text = typeof body === 'string' || Buffer.isBuffer(body) ? body : jsonText(body, request)
+  const ready = typeof body === 'string' || Buffer.isBuffer(body)
+  const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)
   if (request.headers['accept-encoding'] !== undefined && !(spec?.hot && text.length < SMALL)) reply.compress(text)
   else reply.send(text)
 }

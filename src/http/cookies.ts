@@ -42,3 +42,5 @@ export const cookieJar = (settings: CookieSettings) => {
     },
   }
 }
+
+export type CookieJar = ReturnType<typeof cookieJar>

@@ -9,7 +9,17 @@ import { rawQuery } from './path.ts'
 import { type Raw, settle } from './value.ts'
 
 /** Who may use a route (api.md §3.2): the route group whose rule decides whether a credential is needed and how far a namespaced token reaches. */
-export type Access = 'public' | 'self' | 'unscoped' | 'management' | 'evaluation' | 'ofrep'
+export type Access =
+  | 'public'
+  | 'self'
+  | 'bearer'
+  | 'unscoped'
+  | 'management'
+  | 'namespaces'
+  | 'legacy'
+  | 'evaluation'
+  | 'snapshot'
+  | 'ofrep'
 
 /** Who calls, as the access check found it. `namespace` is the one a namespaced token is bound to. */
 export interface Caller {
@@ -44,6 +54,8 @@ export type RouteOptions<B, Q> = {
   readonly errors?: readonly Reason[]
   /** Appends events: takes an idempotency key, and is refused on a read-only instance. */
   readonly writes?: boolean
+  /** Its idempotency keys belong to somebody who is known only inside the route, which sees to them itself. */
+  readonly ownsIdempotency?: boolean
   /** Asked many times a second: a small answer is never compressed. */
   readonly hot?: boolean
   /** Left out of the OpenAPI document (pages, files). */
