@@ -12,7 +12,7 @@ declare module 'fastify' {
 }
 
 /** The answer that a connection is busy with, if any. Node has no public name for it. */
-const answering = (socket: Socket): unknown => Reflect.get(socket, '_httpMessage') ?? undefined
+export const answering = (socket: Socket): unknown => Reflect.get(socket, '_httpMessage') ?? undefined
 
 /** Keeps the open connections, so that a stop can tell the quiet ones from those that are being answered. */
 export const trackSockets = (app: FastifyInstance): void => {
@@ -23,21 +23,6 @@ export const trackSockets = (app: FastifyInstance): void => {
     socket.once('close', () => sockets.delete(socket))
   }
   app.server.on('setSecureContext' in app.server ? 'secureConnection' : 'connection', track)
-}
-
-/** Stops accepting, lets running requests finish for at most `patience` milliseconds, then cuts what is left. */
-export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
-  const cutQuiet = (): void => {
-    for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()
-  }
-  const sweep = setInterval(cutQuiet, 50)
-  const cut = setTimeout(() => app.server.closeAllConnections(), patience)
-  try {
-    await app.close()
-  } finally {
-    clearInterval(sweep)
-    clearTimeout(cut)
-  }
 }
 
 type ClientError = Error & { readonly code?: string }

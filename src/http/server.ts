@@ -3,7 +3,7 @@ import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
-import { brokenRequest, trackSockets } from './connections.ts'
+import { answering, brokenRequest, trackSockets } from './connections.ts'
 import { collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
@@ -104,4 +104,19 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   documentRoutes(app, specs, version)
   await app.ready()
   return app
+}
+
+/** Stops accepting, lets running requests finish for at most `patience` milliseconds, then cuts what is left. */
+export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
+  const cutQuiet = (): void => {
+    for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()
+  }
+  const sweep = setInterval(cutQuiet, 50)
+  const cut = setTimeout(() => app.server.closeAllConnections(), patience)
+  try {
+    await app.close()
+  } finally {
+    clearInterval(sweep)
+    clearTimeout(cut)
+  }
 }
