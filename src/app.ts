@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { traveller } from './audit/travel.ts'
 import { digester, plausible } from './auth/secret.ts'
 import { claims } from './commands/claims.ts'
 import { enveloper } from './commands/envelope.ts'
@@ -12,12 +13,13 @@ import { firstStart } from './first-start.ts'
 import { aroundRoutes } from './http/around.ts'
 import { authorizer } from './http/access.ts'
 import { cookieJar } from './http/cookies.ts'
-import { compile } from './http/evaluation.ts'
+import { compileFlag } from './evaluation/compile.ts'
 import { limiter } from './http/limits.ts'
 import { metricsOf, metricsPage } from './http/metrics.ts'
 import { methods, namesOf } from './http/names.ts'
 import { observer } from './http/observe.ts'
 import { pageTokens } from './http/paging.ts'
+import { requests } from './http/requests.ts'
 import { mountRoutes } from './http/routes.ts'
 import { httpServer, shutDown } from './http/server.ts'
 import type { Service } from './http/service.ts'
@@ -33,12 +35,14 @@ import { type TokenDoc, tokens } from './projections/tokens.ts'
 import type { Row } from './projections/views.ts'
 import { serverSettings, serviceSettings } from './settings.ts'
 import { openStores } from './stores.ts'
+import { exchangeOf, loginsOf } from './ways.ts'
 
 export { createTokenOffline, projectionStatus, rebuildProjections } from './offline.ts'
 
 const TOKENS_HELD = 1_000_000
 const PATIENCE_MS = 10_000
 const FAILURES_A_MINUTE = 300
+const EXCHANGES_A_MINUTE = 60
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 
@@ -59,7 +63,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
     const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
     const metrics = metricsOf(metricsPage(names.metricPrefix))
     const index = tokenIndex(TOKENS_HELD)
-    const held = catalog(compile)
+    const held = catalog(compileFlag)
     const follower = runner({
       log,
       views,
@@ -75,6 +79,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
     const settings = serviceSettings(config)
     const refusals = refusalHistory(execute, now, onError('refusals were not written'))
     let draining = false
+    const orchestrator = await exchangeOf(config)
     const service: Service = {
       settings,
       names,
@@ -95,6 +100,10 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       failures: limiter(FAILURES_A_MINUTE),
       metrics,
       catalog: held,
+      past: traveller({ log, catalog: held, compile: compileFlag, now }),
+      logins: await loginsOf(config, names, pepper.key),
+      exchange: orchestrator && { orchestrator, attempts: limiter(EXCHANGES_A_MINUTE) },
+      requests: requests({ views, now, instance, metrics }),
       claims: claims(execute, log, randomUUID, now),
       methods: {
         ...config.authentication.methods,

@@ -4,4 +4,7 @@ import { createHmac } from 'node:crypto'
 export const subjectNamer =
   (pepper: Uint8Array) =>
   (method: string, issuer: string, sub: string): string =>
-    `person-${createHmac('sha256', pepper).update(JSON.stringify([method, issuer, sub])).digest('base64url').slice(0, 22)}`
+    `person-${createHmac('sha256', pepper)
+      .update(JSON.stringify([method, issuer, sub]))
+      .digest('base64url')
+      .slice(0, 22)}`

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../errors.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { TokenEntry } from '../projections/token-index.ts'
 import { addressKey, type Credential, credential, sameOrigin } from './credential.ts'
 import type { Access, Authorize, Caller } from './route.ts'
@@ -104,6 +105,16 @@ export const authorizer = (service: Service): Authorize => {
     return undefined
   }
 
+  const verdicts = new WeakMap<TokenEntry, boolean>()
+  /** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased personal data admits nobody. */
+  const emailRule = async (entry: TokenEntry): Promise<TokenEntry> => {
+    const profile = (await service.views.get<TokenDoc>(tokens, entry.id))?.doc?.profile
+    const opened = profile === undefined ? undefined : await service.sealer.open(profile)
+    const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
+    verdicts.set(entry, service.logins.admits(attributes))
+    return entry
+  }
+
   return (request, reply, done) => {
     const { access } = request.routeOptions.config
     request.caller = nobody
@@ -123,7 +134,12 @@ export const authorizer = (service: Service): Authorize => {
     }
     if (!open && !service.fresh()) return done(new Refusal('auth_stale', undefined, { headers: { 'retry-after': '1' } }))
     const finish = (entry: TokenEntry | undefined) => {
-      if (entry) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
+      if (entry?.method === 'oidc' && service.logins.restricted && verdicts.get(entry) !== true) emailRule(entry).then(settle, done)
+      else settle(entry)
+    }
+    const settle = (entry: TokenEntry | undefined) => {
+      if (entry && verdicts.get(entry) === false) done(noted(request, new Refusal('email_not_allowed'), entry.id))
+      else if (entry) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
       else if (open) done()
       else done(unusable(request, reply, given.kind === 'cookie'))
     }

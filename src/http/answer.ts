@@ -20,7 +20,8 @@ export const ok = (body: unknown, revision?: bigint, headers: Readonly<Record<st
   revision === undefined ? { body, headers } : { body, headers, etag: String(revision) }
 
 /** 200 with a body whose JSON text is there already. */
-export const written = (json: string, etag?: string): Answer => (etag === undefined ? { body: undefined, json } : { body: undefined, json, etag })
+export const written = (json: string, etag?: string): Answer =>
+  etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
 
 /** 302 to another place. */
 export const redirect = (location: string, headers: Readonly<Record<string, string>> = {}, body?: unknown): Answer => ({
@@ -46,7 +47,11 @@ const writtenText = (json: string, request: FastifyRequest): string => {
 export const asIs = (text: unknown): string => text as string
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
-export const send = (request: FastifyRequest, reply: FastifyReply, { status = 200, body: kept, json, secret, etag, headers }: Answer): void => {
+export const send = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status = 200, body: kept, json, secret, etag, headers }: Answer,
+): void => {
   const { spec } = request
   const body = secret ? { ...secret, ...(kept as object) } : kept
   if (headers) for (const name in headers) reply.header(name, headers[name])

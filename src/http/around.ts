@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { refuse } from '../errors.ts'
 import { afterPosition, eventReason, idempotencyKey, ifMatch } from './headers.ts'
-import { requests } from './requests.ts'
 import type { AfterParse, Call } from './route.ts'
 import type { Service } from './service.ts'
 
@@ -26,7 +25,6 @@ const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id 
 
 /** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, and the answer of a request already answered. */
 export const aroundRoutes = (service: Service): AfterParse => {
-  const kept = requests(service)
   return (call, next) => {
     const { request } = call
     const { method, writes, url, ownsIdempotency } = request.spec!
@@ -42,7 +40,7 @@ export const aroundRoutes = (service: Service): AfterParse => {
     request.cross = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
     if (service.settings.readOnly && url.startsWith('/api/v1')) refuse('read_only')
     if (key === undefined || ownsIdempotency) return next()
-    return kept.once(ownerOf(call), key, fingerprint(request), (commandId) => {
+    return service.requests.once(ownerOf(call), key, fingerprint(request), (commandId) => {
       request.cross = { ...request.cross, commandId }
       return next()
     })

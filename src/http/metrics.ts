@@ -91,7 +91,7 @@ export const metricsPage = (prefix: string) => {
         )
       })
     },
-    page: async (): Promise<string> => (await Promise.all(written.map((write) => write()))).join(''),
+    page: async (): Promise<string> => (await Promise.all(written.map(async (write) => write()))).join(''),
   }
 }
 
@@ -106,7 +106,15 @@ export const metricsOf = (page: Page) => ({
   gauge: page.gauge,
   evaluations: page.counter('evaluations_requests_total', 'Evaluations asked for.', ['namespace', 'flag']),
   evaluationErrors: page.counter('evaluations_errors_total', 'Evaluations refused.', ['namespace', 'flag']),
-  evaluationResults: page.counter('evaluations_results_total', 'Evaluations by their result.', ['namespace', 'flag', 'type', 'match', 'reason', 'segment', 'value']),
+  evaluationResults: page.counter('evaluations_results_total', 'Evaluations by their result.', [
+    'namespace',
+    'flag',
+    'type',
+    'match',
+    'reason',
+    'segment',
+    'value',
+  ]),
   evaluationLatency: page.histogram('evaluations_latency_milliseconds', 'Time to evaluate a flag.', ['namespace', 'flag'], MILLISECONDS),
   serverErrors: page.counter('server_errors_total', 'Answers with status 500 and above.'),
   requestDuration: page.histogram('http_request_duration_seconds', 'Time to answer a request.', ['route', 'method', 'status'], SECONDS),

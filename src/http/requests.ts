@@ -30,7 +30,7 @@ export const alreadyShown = (body: object): object => ({
 })
 
 /** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
-export const requests = ({ views, now, instance, metrics }: Service) => {
+export const requests = ({ views, now, instance, metrics }: Pick<Service, 'views' | 'now' | 'instance' | 'metrics'>) => {
   const running = new Map<string, Promise<unknown>>()
 
   const replay = ({ answer }: Kept): Answer => {

@@ -1,5 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import { authCodehostRoutes } from './routes/auth-codehost.ts'
 import { authMethodRoutes } from './routes/auth-method.ts'
+import { authOidcRoutes } from './routes/auth-oidc.ts'
+import { authOrchestratorRoutes } from './routes/auth-orchestrator.ts'
 import { authSelfRoutes } from './routes/auth-self.ts'
 import { authTokenRoutes } from './routes/auth-token.ts'
 import { authTokensRoutes } from './routes/auth-tokens.ts'
@@ -16,7 +19,11 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authMethodRoutes(app, service)
   authSelfRoutes(app, service)
   authTokensRoutes(app, service)
-  if (service.methods.token.enabled) authTokenRoutes(app, service)
+  const { methods, logins, exchange } = service
+  if (methods.token.enabled) authTokenRoutes(app, service)
+  if (methods.oidc.enabled) authOidcRoutes(app, service)
+  if (logins.codehost) authCodehostRoutes(app, service, logins.codehost)
+  if (exchange) authOrchestratorRoutes(app, service, exchange)
 
   const ask = evaluator(service.metrics)
   evaluateRoutes(app, service, ask)

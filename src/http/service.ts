@@ -2,6 +2,8 @@ import type { Execute } from '../commands/execute.ts'
 import type { Log, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
+import type { Moment, Past } from '../audit/travel.ts'
+import type { Orchestrator } from '../auth/orchestrator.ts'
 import type { Claims } from '../commands/claims.ts'
 import type { Compiled } from '../evaluation/compile.ts'
 import type { Catalog } from '../projections/catalog.ts'
@@ -12,6 +14,7 @@ import type { Logins } from './logins.ts'
 import type { Metrics } from './metrics.ts'
 import type { Names } from './names.ts'
 import type { PageTokens } from './paging.ts'
+import type { Requests } from './requests.ts'
 import type { TokenCheck } from './token-check.ts'
 
 /** What routes must know of the configuration. */
@@ -60,6 +63,8 @@ export type Service = {
   readonly failures: Limiter
   readonly metrics: Metrics
   readonly catalog: Catalog<Compiled>
+  /** What the catalog held at a moment; 400 `invalid_at` for one that has not come. */
+  readonly past: (moment: Moment) => Promise<Past<Compiled>>
   readonly claims: Claims
   readonly methods: {
     readonly token: { readonly enabled: boolean }
@@ -68,6 +73,8 @@ export type Service = {
     readonly orchestrator: { readonly enabled: boolean }
   }
   readonly logins: Logins
+  readonly exchange: { readonly orchestrator: Orchestrator; readonly attempts: Limiter } | undefined
+  readonly requests: Requests
   readonly readiness: () => Promise<Readiness>
   /** Bodies of GET /meta/info and GET /meta/config. */
   readonly about: { readonly info: object; readonly config: object }

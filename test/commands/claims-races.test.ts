@@ -8,7 +8,7 @@ import { Refusal } from '../../src/errors.ts'
 import { namespaceCreated, ofFlag, ofSegment } from '../samples.ts'
 import { begin, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk, scheduledLog, segmentAsk } from './world.ts'
 
-type Racer = (of: { readonly claims: Claims; readonly execute: Execute }) => Promise<unknown>
+type Racer = (of: { readonly claims: Claims; readonly execute: Execute; readonly incarnation: string }) => Promise<unknown>
 
 const racers: Readonly<Record<string, Racer>> = {
   createFlag: ({ claims }) => claims.createFlag(flagAsk('f'), context),
@@ -30,8 +30,13 @@ const racers: Readonly<Record<string, Racer>> = {
   createSegment: ({ claims }) => claims.createSegment(segmentAsk('s'), context),
   deleteNamespace: ({ claims }) => claims.deleteNamespace({ key: 'ns', force: false }, context),
   forceNamespace: ({ claims }) => claims.deleteNamespace({ key: 'ns', force: true }, context),
-  createNamespace: ({ execute }) =>
-    execute(namespace, 'ns', 'CreateNamespace', { ...namespaceCreated.data, incarnation: 'life-2' }, context),
+  createNamespace: ({ execute, incarnation }) =>
+    execute(namespace, 'ns', 'CreateNamespace', { ...namespaceCreated.data, incarnation }, context),
+  nextLife: async ({ claims, execute, incarnation }) => {
+    await claims.deleteNamespace({ key: 'ns', force: true }, context)
+    await execute(namespace, 'ns', 'CreateNamespace', { ...namespaceCreated.data, incarnation }, context)
+    await claims.createFlag(flagAsk('g'), context)
+  },
 }
 
 /** Clocks that differ by more than a claim's life: safety must not hang on time. */
@@ -43,9 +48,9 @@ const run = async (scheduler: fc.Scheduler, names: readonly string[], skews: rea
   const { claims } = instance(log, 'before')
   if (empty) await claims.deleteFlag(ofFlag, context)
   else await claims.addRule({ ...ruleAsk('r0', 's'), rank: 0 }, context)
-  const results = await together(
-    names.map((name, n) => () => racers[name]!(instance(log, `${name}-${n}`, clock(skews[n % skews.length]!)))),
-  )
+  const racer = (name: string, n: number) => () =>
+    racers[name]!({ ...instance(log, `${name}-${n}`, clock(skews[n % skews.length]!)), incarnation: `life-of-${n}` })
+  const results = await together(names.map(racer))
   for (const result of results) if (result.status === 'rejected') assert.ok(result.reason instanceof Refusal, String(result.reason))
   assert.deepEqual(await complaints(log), [])
 }
@@ -55,10 +60,7 @@ const skews = fc.array(fc.constantFrom(0, 0, 10), { minLength: 3, maxLength: 6 }
 await t.test('whatever two of them race, no live flag misses its segment or its namespace, and none vanishes unforced', async (t) => {
   const names = Object.keys(racers)
   const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
-  await fc.assert(
-    fc.asyncProperty(fc.scheduler(), fc.constantFrom(...pairs), skews, fc.boolean(), run),
-    { numRuns: 600 },
-  )
+  await fc.assert(fc.asyncProperty(fc.scheduler(), fc.constantFrom(...pairs), skews, fc.boolean(), run), { numRuns: 600 })
   t.pass('always legal')
 })
 
@@ -75,6 +77,7 @@ for (const pair of [
   ['deleteNamespace', 'createFlag'],
   ['deleteFlag', 'recreateFlag'],
   ['deleteFlag', 'addRule'],
+  ['createOther', 'nextLife'],
 ] as const) {
   await t.test(`${pair.join(' against ')}, from a full and from an empty namespace`, async (t) => {
     await fc.assert(fc.asyncProperty(fc.scheduler(), fc.constant(pair), skews, fc.boolean(), run), { numRuns: 100 })

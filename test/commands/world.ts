@@ -82,7 +82,13 @@ export const complaints = async (log: Log & { readonly all: readonly Stored[] })
       else if (!used.claims.has(use.claim)) found.push(`flag ${id} uses ${use.segment} without a claim`)
     }
   }
-  for (const { type, data } of log.all) {
+  const latest = new Map<string, number>()
+  for (const { type, data, stream } of log.all) {
+    if (type === 'FlagCreated') {
+      const { generation } = JSON.parse(data) as { generation: number }
+      if (generation < (latest.get(stream) ?? 0)) found.push(`${stream} was replaced by a flag of an earlier life`)
+      latest.set(stream, generation)
+    }
     if (type !== 'NamespaceDeleted') continue
     const { incarnation, force } = JSON.parse(data) as { incarnation: string; force: boolean }
     const lives = log.all.filter((event) => /^Flag(Created|Deleted)$/.test(event.type) && event.data.includes(`"${incarnation}"`))

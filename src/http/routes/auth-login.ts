@@ -30,7 +30,12 @@ export const safeReturn = (path: string | undefined, base: string): string =>
   path !== undefined && path.length <= 2048 && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(path) ? path : `${base}/`
 
 /** Authorize and callback of one way to log in, or of the ways that a path parameter tells apart (api.md §5.5, §5.6). */
-export const loginRoutes = (app: FastifyInstance, service: Service, path: string, wayOf: (params: Readonly<Record<string, string>>) => LoginWay): void => {
+export const loginRoutes = (
+  app: FastifyInstance,
+  service: Service,
+  path: string,
+  wayOf: (params: Readonly<Record<string, string>>) => LoginWay,
+): void => {
   const { execute, cookies, names, sealer, settings, now, digest, logins, refusals, metrics } = service
 
   const limited = (request: FastifyRequest) => {
@@ -121,7 +126,13 @@ export const loginRoutes = (app: FastifyInstance, service: Service, path: string
       }
       const caused = { ...context, subject, correlationId: held.id }
       const issued = await execute(token, data.id, 'IssueToken', data, caused)
-      const done = await execute(login, held.id, 'CompleteLogin', { login: held.id, tokenId: data.id, subject }, { ...caused, causationId: issued.stored[0]!.id })
+      const done = await execute(
+        login,
+        held.id,
+        'CompleteLogin',
+        { login: held.id, tokenId: data.id, subject },
+        { ...caused, causationId: issued.stored[0]!.id },
+      )
       const { rows, headers } = await settled(service, [...issued.stored, ...done.stored])
       const { doc } = (rows as readonly Row<TokenDoc>[]).find(({ key }) => key === data.id)!
       cookies.setToken(request, reply, secret, Math.floor(settings.session.tokenLifetime / 1000))
@@ -144,7 +155,15 @@ export const loginRoutes = (app: FastifyInstance, service: Service, path: string
     access: 'public',
     tag: 'Authentication',
     summary: 'Finish a login: sets the token cookie and sends the browser back.',
-    errors: ['state_missing', 'state_mismatch', 'login_expired', 'login_replayed', 'code_refused', 'provider_error', 'provider_unavailable'],
+    errors: [
+      'state_missing',
+      'state_mismatch',
+      'login_expired',
+      'login_replayed',
+      'code_refused',
+      'provider_error',
+      'provider_unavailable',
+    ],
     answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
     run: async (call) => {
       const { request, reply, params, requestId } = call
@@ -156,7 +175,14 @@ export const loginRoutes = (app: FastifyInstance, service: Service, path: string
         if (!(error instanceof Refusal)) throw error
         metrics.logins(way.provider ?? '-', 'refused').value++
         const { provider } = way
-        refusals.note({ reason: error.reason, route: call.route, requestId, network: addressKey(request.ip), ...(provider && { provider }), attempt: true })
+        refusals.note({
+          reason: error.reason,
+          route: call.route,
+          requestId,
+          network: addressKey(request.ip),
+          ...(provider && { provider }),
+          attempt: true,
+        })
         if (!wants(request, 'text/html')) throw error
         const shown = error.metadata['error'] ?? error.reason
         return redirect(`${basePath(request, settings)}/login?error=${encodeURIComponent(shown)}&ref=${requestId}`, error.headers)
