@@ -3,7 +3,8 @@ import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
-import { brokenRequest, collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
+import { answering, brokenRequest, trackSockets } from './connections.ts'
+import { collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
 import { type Logger, refuser } from './refusal.ts'
@@ -55,6 +56,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     frameworkErrors: refuse,
   }) as unknown as FastifyInstance
 
+  trackSockets(app)
   const verbs = collectVerbs(app)
   const specs: Spec[] = []
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -106,13 +108,15 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
 
 /** Stops accepting, lets running requests finish for at most `patience` milliseconds, then cuts what is left. */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
-  const { server } = app
-  const idle = setInterval(() => server.closeIdleConnections(), 50)
-  const cut = setTimeout(() => server.closeAllConnections(), patience)
+  const cutQuiet = (): void => {
+    for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()
+  }
+  const sweep = setInterval(cutQuiet, 50)
+  const cut = setTimeout(() => app.server.closeAllConnections(), patience)
   try {
     await app.close()
   } finally {
-    clearInterval(idle)
+    clearInterval(sweep)
     clearTimeout(cut)
   }
 }
