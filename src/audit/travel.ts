@@ -143,8 +143,8 @@ export const traveller =
         }
         return docs.sort((a, b) => (a.createdAt === b.createdAt ? (a.id < b.id ? -1 : 1) : a.createdAt < b.createdAt ? -1 : 1))
       },
-      /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. Between two events of the log the earliest is taken. */
-      clock: async (): Promise<string> => (await clockAt(log, moment)) ?? '',
+      /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
+      clock: async (): Promise<string> => (await clockAt(log, moment)) ?? new Date(0).toISOString(),
     }
   }
 
