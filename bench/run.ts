@@ -1,0 +1,26 @@
+import { parseArgs } from 'node:util'
+import { progress, type Row, table } from './measure.ts'
+
+type Bench = { readonly run: () => Promise<readonly Row[]> }
+
+/** Every bench there is, by the numbers it measures. */
+const benches: Readonly<Record<string, () => Promise<Bench>>> = {
+  'B5,B6': () => import('./log-append.ts'),
+  'B6s,B8': () => import('./log-slow-disk.ts'),
+  B10: () => import('./log-read.ts'),
+}
+
+const { values } = parseArgs({ options: { only: { type: 'string' } } })
+const wanted = values.only?.split(',')
+const chosen = Object.entries(benches).filter(([ids]) => !wanted || ids.split(',').some((id) => wanted.includes(id)))
+const rows: Row[] = []
+for (const [ids, load] of chosen) {
+  try {
+    rows.push(...(await (await load()).run()))
+  } catch (error) {
+    progress(`${ids} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+    process.exitCode = 1
+  }
+}
+process.stdout.write(`${table(rows.filter(({ id }) => !wanted || wanted.includes(id)))}\n`)
+if (rows.some(({ ok }) => !ok)) process.exitCode = 1

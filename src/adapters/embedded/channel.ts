@@ -1,0 +1,101 @@
+import { Worker } from 'node:worker_threads'
+import { Refusal } from '../../errors.ts'
+import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
+
+/** Requests of one side that may wait for the writer; who comes then waits for room. */
+const BOUND = 4096
+
+type Pending = { readonly side: Side | undefined; readonly done: (value: unknown) => void; readonly fail: (cause: Error) => void }
+
+/** The main thread's end of the writer. What is asked within one turn of the event loop goes over as one message. Failure: Refusal `backend_unavailable`. */
+export type Channel = {
+  readonly call: <K extends Op>(op: K, ...args: Parameters<Calls[K]>) => Promise<ReturnType<Calls[K]>>
+  readonly close: () => Promise<void>
+}
+
+/** Starts the writer on its files and answers when it is ready; throws when they do not open. */
+export const openChannel = async (paths: Paths): Promise<Channel> => {
+  const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
+  const pending = new Map<number, Pending>()
+  const waiting: Record<Side, number> = { log: 0, views: 0, keys: 0 }
+  const room: (() => void)[] = []
+  const lost = new Map<Side, Error>()
+  let requests: Request[] = []
+  let serial = 0
+  let closing: Promise<void> | undefined
+
+  const settle = (id: number, how: (one: Pending) => void) => {
+    const one = pending.get(id)
+    if (!one) return
+    pending.delete(id)
+    if (one.side) waiting[one.side]--
+    how(one)
+  }
+
+  const onReply = ([ids, outcome]: Reply) => {
+    if ('values' in outcome) {
+      ids.forEach((id, n) => settle(id, ({ done }) => done(outcome.values[n])))
+    } else {
+      const cause = new Error(outcome.message)
+      const side = pending.get(ids[0] ?? 0)?.side
+      if (outcome.kind === 'lost' && side && !lost.has(side)) lost.set(side, cause)
+      for (const id of ids) settle(id, ({ fail }) => fail(cause))
+    }
+    for (const go of room.splice(0)) go()
+  }
+
+  const onEnd = (cause: Error) => {
+    for (const side of ['log', 'views', 'keys'] as const) if (!lost.has(side)) lost.set(side, cause)
+    for (const id of pending.keys()) settle(id, ({ fail }) => fail(cause))
+    for (const go of room.splice(0)) go()
+  }
+
+  await new Promise<void>((resolve, reject) => {
+    worker.once('error', reject)
+    worker.once('message', () => resolve())
+  })
+  worker.on('message', onReply)
+  worker.on('error', onEnd)
+  const ended = new Promise<void>((resolve) => {
+    worker.once('exit', () => {
+      onEnd(new Error('the writer has ended'))
+      resolve()
+    })
+  })
+
+  const send = () => {
+    const batch = requests
+    requests = []
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    worker.postMessage(batch)
+  }
+
+  const post = (op: Op, args: readonly unknown[], side: Side | undefined) =>
+    new Promise<unknown>((resolve, reject) => {
+      const fail = (cause: Error) => reject(new Refusal('backend_unavailable', undefined, { cause }))
+      const id = ++serial
+      pending.set(id, { side, done: resolve, fail })
+      if (requests.push([id, op, args]) === 1) process.nextTick(send)
+    })
+
+  const admit = async (side: Side) => {
+    while (waiting[side] >= BOUND && !lost.has(side)) await new Promise<void>((resolve) => room.push(resolve))
+  }
+
+  const call = async (op: Op, ...args: readonly unknown[]) => {
+    const side = op === 'close' ? undefined : sides[op]
+    if (side) {
+      if (waiting[side] >= BOUND) await admit(side)
+      const cause = lost.get(side)
+      if (cause || closing) throw new Refusal('backend_unavailable', undefined, cause ? { cause } : {})
+      waiting[side]++
+    }
+    return post(op, args, side)
+  }
+
+  return {
+    call: call as Channel['call'],
+    // A writer that is dead already answers nothing and has ended.
+    close: () => (closing ??= Promise.race([call('close').catch(() => undefined), ended]).then(() => ended)),
+  }
+}

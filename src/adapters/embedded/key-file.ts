@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+const BYTES = 32
+
+/** The service's own secrets: the pepper of the token digests under its id, and the key-encryption key of the keys of subjects. */
+export type KeyFile = { readonly pepper: { readonly kid: string; readonly key: Uint8Array }; readonly kek: Uint8Array }
+
+const fresh = () => randomBytes(BYTES).toString('base64url')
+
+/** Appears whole or not at all, and never in place of another: two processes that make it at once read the same one. */
+const create = async (path: string): Promise<void> => {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  const text = `${JSON.stringify({ pepper: { [randomBytes(4).toString('hex')]: fresh() }, kek: fresh() }, undefined, 2)}\n`
+  const file = await open(temporary, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+    await link(temporary, path)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  } finally {
+    await file.close()
+    await rm(temporary)
+  }
+  const directory = await open(dirname(path))
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+const parse = (text: string, path: string): KeyFile => {
+  const bad = (what: string, cause?: unknown): never => {
+    throw new Error(`key file ${path} ${what}`, { cause })
+  }
+  const secret = (value: unknown, name: string): Uint8Array => {
+    const bytes = typeof value === 'string' && /^[A-Za-z0-9_-]+$/.test(value) ? Buffer.from(value, 'base64url') : Buffer.alloc(0)
+    return bytes.length === BYTES ? bytes : bad(`has no ${name} of ${BYTES} bytes in base64url`)
+  }
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch (cause) {
+    bad('is not JSON', cause)
+  }
+  const { pepper, kek } = (content ?? {}) as { readonly pepper?: unknown; readonly kek?: unknown }
+  const peppers = Object.entries((typeof pepper === 'object' && pepper) || {})
+  const [kid, key] = peppers[0] ?? bad('has no pepper')
+  if (peppers.length > 1) bad('has more than one pepper')
+  return { pepper: { kid, key: secret(key, 'pepper') }, kek: secret(kek, 'kek') }
+}
+
+/** Reads the key file of api.md §12.3 and makes it durably when there is none. Throws when others than the owner may read it, or when it is not whole. */
+export const openKeyFile = async (path: string): Promise<KeyFile> => {
+  const missing = await stat(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => error.code === 'ENOENT' || Promise.reject(error),
+  )
+  if (missing) await create(path)
+  const { mode } = await stat(path)
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+    throw new Error(`key file ${path} may be read by others than its owner (mode ${(mode & 0o777).toString(8)}): chmod 600 it`)
+  return parse(await readFile(path, 'utf8'), path)
+}

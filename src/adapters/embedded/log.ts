@@ -1,0 +1,115 @@
+import { setImmediate } from 'node:timers/promises'
+import { Refusal, refuse } from '../../errors.ts'
+import type { Log, NewEvent, Stored } from '../../events/log.ts'
+import type { Channel } from './channel.ts'
+import { type Database, rowsOf } from './sqlite.ts'
+
+const PAGE = 1000
+/** Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
+const COLUMNS = 'position, revision, id || char(31) || time || char(31) || type || char(31) || stream, data, meta'
+const PART = '\x1f'
+
+type Raw = [position: number, revision: number, head: string, data: string, meta: string]
+
+const stored = ([position, revision, head, data, meta]: Raw): Stored => {
+  const time = head.indexOf(PART) + 1
+  const type = head.indexOf(PART, time) + 1
+  const stream = head.indexOf(PART, type) + 1
+  return {
+    id: head.slice(0, time - 1),
+    type: head.slice(type, stream - 1),
+    time: head.slice(time, type - 1),
+    data,
+    meta,
+    stream: head.slice(stream),
+    revision: BigInt(revision),
+    position: BigInt(position),
+  }
+}
+
+const flat = (events: readonly NewEvent[]): string[] => events.flatMap(({ id, type, time, data, meta }) => [id, type, time, data, meta])
+
+/** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
+export const embeddedLog = (channel: Channel, reader: Database): Log => {
+  const ofStream = rowsOf(reader, `select ${COLUMNS} from events where stream = ? and revision >= ? order by revision limit ${PAGE}`)
+  const ofAll = rowsOf(reader, `select ${COLUMNS} from events where position > ? and position <= ? order by position limit ${PAGE}`)
+  const newest = rowsOf(reader, 'select max(position) from events')
+  const sleepers = new Set<() => void>()
+  let open = true
+
+  const wake = () => {
+    for (const go of sleepers) go()
+  }
+  const rows = (read: () => unknown[]): Stored[] => {
+    if (!open) refuse('backend_unavailable')
+    try {
+      return (read() as Raw[]).map(stored)
+    } catch (cause) {
+      throw new Refusal('backend_unavailable', undefined, { cause })
+    }
+  }
+  const head = (): number => (newest.get() as [number | null])[0] ?? 0
+
+  async function* readAll(after: bigint, to = open ? BigInt(head()) : refuse('backend_unavailable')): AsyncGenerator<readonly Stored[]> {
+    for (let at = after; at < to; ) {
+      const page = rows(() => ofAll.all(Number(at), Number(to)))
+      const last = page.at(-1)
+      if (!last) return
+      yield page
+      at = last.position
+      if (page.length < PAGE) return
+      await setImmediate()
+    }
+  }
+
+  /** Sleeps until something is appended, the signal aborts or the log is closed. */
+  const appended = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      const go = () => {
+        sleepers.delete(go)
+        signal.removeEventListener('abort', go)
+        resolve()
+      }
+      sleepers.add(go)
+      signal.addEventListener('abort', go)
+    })
+
+  return {
+    append: async (stream, events, expected) => {
+      if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
+      const reply = await channel.call('append', stream, expected === 'none' ? -1 : Number(expected), flat(events))
+      if (reply === 'conflict') return refuse('write_conflict')
+      wake()
+      const { revision, positions, times } = reply
+      return { revision: BigInt(revision), positions: positions.map(BigInt), ...(times && { times }) }
+    },
+    read: async function* (stream, from = 0n) {
+      for (let at = Number(from); ; at += PAGE) {
+        const page = rows(() => ofStream.all(stream, at))
+        if (page.length > 0) yield page
+        if (page.length < PAGE) return
+        await setImmediate()
+      }
+    },
+    readAll,
+    follow: async function* (after, signal) {
+      const going = () => open && !signal.aborted
+      for (let at = after; going(); ) {
+        const page = rows(() => ofAll.all(Number(at), Number.MAX_SAFE_INTEGER))
+        const last = page.at(-1)
+        if (!last) {
+          await appended(signal)
+          continue
+        }
+        yield page
+        at = last.position
+        await setImmediate()
+      }
+    },
+    head: async () => (open ? BigInt(head()) : refuse('backend_unavailable')),
+    close: async () => {
+      open = false
+      wake()
+    },
+  }
+}

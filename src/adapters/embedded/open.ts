@@ -1,0 +1,67 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Log } from '../../events/log.ts'
+import type { Keys } from '../../events/personal.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import type { Views } from '../../projections/views.ts'
+import { type Channel, openChannel } from './channel.ts'
+import { embeddedKeys } from './keys.ts'
+import { lockDirectory } from './lock.ts'
+import { embeddedLog } from './log.ts'
+import { embeddedQueue } from './queue.ts'
+import { type Database, openDatabase } from './sqlite.ts'
+import { embeddedViews } from './views.ts'
+
+export type Embedded = {
+  readonly log: Log
+  readonly views: Views
+  readonly queue: Queue
+  readonly keys: Keys
+  /** Ends the jobs, writes what waits, and gives the directory free. */
+  readonly close: () => Promise<void>
+}
+export type EmbeddedOptions = {
+  /** Key-encryption key, 32 bytes. */
+  readonly kek: Uint8Array
+  /** Told of every run of a job that failed. */
+  readonly onError: (job: string, error: unknown) => void
+}
+
+/**
+ * Opens the whole embedded store over one writer thread. Three files, by what may happen to them: events.sqlite must never be lost,
+ * views.sqlite can be deleted at any time, subjects.sqlite must be able to forget. Throws when another process has the directory.
+ */
+export const openEmbedded = async (directory: string, { kek, onError }: EmbeddedOptions): Promise<Embedded> => {
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const paths = {
+    events: join(directory, 'events.sqlite'),
+    views: join(directory, 'views.sqlite'),
+    subjects: join(directory, 'subjects.sqlite'),
+  }
+  const unlock = await lockDirectory(directory)
+  const readers: Database[] = []
+  let channel: Channel | undefined
+  const release = async () => {
+    await channel?.close()
+    for (const reader of readers) reader.close()
+    unlock()
+  }
+  try {
+    channel = await openChannel(paths)
+    const events = await openDatabase(paths.events, 'read')
+    const views = await openDatabase(paths.views, 'read')
+    readers.push(events, views)
+    const keys = await embeddedKeys(channel, kek)
+    const log = embeddedLog(channel, events)
+    const readModels = embeddedViews(channel, { views, events, another: () => openDatabase(paths.views, 'read') })
+    const queue = embeddedQueue(channel, events, onError)
+    const close = async () => {
+      for (const port of [queue, log, readModels, keys]) await port.close()
+      await release()
+    }
+    return { log, views: readModels, queue, keys, close }
+  } catch (error) {
+    await release()
+    throw error
+  }
+}

@@ -1,0 +1,53 @@
+import type { Value } from './sqlite.ts'
+
+/** Five texts an event: id, type, time, data, meta. Flat, because that is what crosses threads fastest. */
+export type FlatEvents = readonly string[]
+export type AppendReply =
+  | 'conflict'
+  | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
+/** Key, revision, position, changes, document, then one value for each index of the view. */
+export type FlatRows = readonly Value[]
+export type Shape = { readonly table: string; readonly indexes: readonly string[] }
+
+/** What the writer thread does on request. Numbers cross instead of bigints: a file never holds 2^53 events. */
+export type Calls = {
+  readonly append: (stream: string, expected: number, events: FlatEvents) => AppendReply
+  readonly swapRecord: (kind: string, key: string, expected: number, value: string, until: number, now: number) => boolean
+  readonly ran: (name: string, started: number, finished: number | null, error: string | null) => void
+  readonly put: (view: Shape, rows: FlatRows) => void
+  readonly mark: (view: Shape, position: number) => void
+  readonly build: (view: Shape, staging: string) => void
+  readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
+  /** Makes one index, or the key when none is named. */
+  readonly buildIndex: (staging: string, index?: string) => void
+  readonly buildSwap: (view: Shape, staging: string, position: number) => void
+  readonly buildDiscard: (staging: string) => void
+  readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null
+  readonly findKey: (subject: string) => Uint8Array | null | undefined
+  readonly destroyKey: (subject: string) => void
+  readonly close: () => void
+}
+export type Op = keyof Calls
+export type Side = 'log' | 'views' | 'keys'
+
+export type Request = readonly [id: number, op: Op, args: readonly unknown[]]
+export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
+  append: 'log',
+  swapRecord: 'log',
+  ran: 'log',
+  put: 'views',
+  mark: 'views',
+  build: 'views',
+  buildPut: 'views',
+  buildIndex: 'views',
+  buildSwap: 'views',
+  buildDiscard: 'views',
+  makeKey: 'keys',
+  findKey: 'keys',
+  destroyKey: 'keys',
+}
+
+/** `lost` = this side of the store is never written again by this process; `failed` = this group was not written, the next may be. */
+export type Failure = { readonly kind: 'lost' | 'failed'; readonly message: string }
+export type Reply = readonly [ids: readonly number[], outcome: { readonly values: readonly unknown[] } | Failure]
+export type Paths = { readonly events: string; readonly views: string; readonly subjects: string }

@@ -1,0 +1,67 @@
+import { refuse } from '../../errors.ts'
+import type { Job, Queue, Run } from '../../jobs/queue.ts'
+import type { Channel } from './channel.ts'
+import { type Database, rowsOf } from './sqlite.ts'
+
+const LONGEST_TIMER = 2 ** 31 - 1
+
+type Raw = [name: string, started: number, finished: number | null, error: string | null]
+
+const runOf = ([name, startedAt, finished, error]: Raw): Run => ({
+  name,
+  startedAt,
+  ...(finished !== null && { finishedAt: finished }),
+  ...(error !== null && { error }),
+})
+
+/** Jobs on this process's timers, which keep no process alive; the last run of each stands in the log's file. `onError` is told of every run that failed. */
+export const embeddedQueue = (channel: Channel, reader: Database, onError: (job: string, error: unknown) => void): Queue => {
+  const lastRuns = rowsOf(reader, 'select name, started, finished, error from runs order by name')
+  const stop = new AbortController()
+  const timers = new Map<string, NodeJS.Timeout>()
+  const running = new Map<string, Promise<void>>()
+
+  const note = (name: string, started: number, finished: number | null, error: string | null) =>
+    channel.call('ran', name, started, finished, error).catch((cause: unknown) => onError(name, cause))
+
+  const runOnce = async ({ name, run }: Job, started: number) => {
+    await note(name, started, null, null)
+    let failure: string | null = null
+    try {
+      await run(stop.signal)
+    } catch (error) {
+      failure = error instanceof Error ? error.message : String(error)
+      if (!stop.signal.aborted) onError(name, error)
+    }
+    await note(name, started, Date.now(), failure)
+  }
+
+  const wait = (job: Job, due: number) => {
+    if (stop.signal.aborted) return
+    const timer = setTimeout(() => (Date.now() < due ? wait(job, due) : start(job)), Math.min(LONGEST_TIMER, Math.max(0, due - Date.now())))
+    timers.set(job.name, timer.unref())
+  }
+
+  const start = (job: Job) => {
+    const started = Date.now()
+    const ended = runOnce(job, started).then(() => {
+      running.delete(job.name)
+      wait(job, started + job.every)
+    })
+    running.set(job.name, ended)
+  }
+
+  return {
+    schedule: async (job) => {
+      if (stop.signal.aborted) refuse('backend_unavailable')
+      if (timers.has(job.name) || running.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
+      start(job)
+    },
+    runs: async () => (lastRuns.all() as Raw[]).map(runOf),
+    close: async () => {
+      stop.abort()
+      for (const timer of timers.values()) clearTimeout(timer)
+      await Promise.all(running.values())
+    },
+  }
+}

@@ -1,0 +1,177 @@
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { Refusal, refuse } from '../../errors.ts'
+import type { Row, Scalar, View, Views } from '../../projections/views.ts'
+import type { Channel } from './channel.ts'
+import { overlay } from './overlay.ts'
+import type { FlatRows, Shape } from './protocol.ts'
+import { type Database, rowsOf, type Statement, type Value } from './sqlite.ts'
+import { queryOf } from './view-query.ts'
+
+const PAGE = 1000
+/** Puts that may be on their way to the file; who comes then waits, and is refused when that lasts. */
+const BACKLOG = 1024
+const PATIENCE_MS = 5000
+
+type Raw = [key: string, revision: number, position: number, changes: number, doc: string | null]
+
+const shapeOf = ({ name, version, indexes }: View): Shape => ({ table: `${name}_${version}`, indexes })
+
+const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): Row<D> => ({
+  key,
+  revision: BigInt(revision),
+  position: BigInt(position),
+  changes: BigInt(changes),
+  doc: doc === null ? undefined : (JSON.parse(doc) as D),
+})
+
+const flat = ({ indexes }: Shape, rows: readonly Row[]): FlatRows => {
+  const values: Value[] = []
+  for (const { key, revision, position, changes, doc } of rows) {
+    values.push(key, Number(revision), Number(position), Number(changes), doc === undefined ? null : JSON.stringify(doc))
+    const fields = doc as Readonly<Record<string, Scalar | undefined>> | undefined
+    for (const index of indexes) values.push(fields?.[index] ?? null)
+  }
+  return values
+}
+
+/** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. */
+export type ViewReaders = { readonly views: Database; readonly events: Database; readonly another: () => Promise<Database> }
+
+/** Views in a SQLite file. `put` answers when the rows are on their way: the same process sees them at once, a crash loses at most what a catch-up from the checkpoint brings back. */
+export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
+  const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
+  const markOf = rowsOf(views, 'select position from views where name = ?')
+  const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
+  const one = new Map<string, Statement>()
+  const waiting = overlay()
+  const flushing = new Set<Promise<void>>()
+  let builds = 0
+  let open = true
+
+  const reading = <T>(read: () => T): T => {
+    if (!open) refuse('backend_unavailable')
+    try {
+      return read()
+    } catch (cause) {
+      throw new Refusal('backend_unavailable', undefined, { cause })
+    }
+  }
+
+  const kept = <D extends object>(table: string, key: string): Row<D> | undefined =>
+    reading(() => {
+      let statement = one.get(table)
+      if (!statement) {
+        if (!hasTable.get(table)) return undefined
+        statement = rowsOf(views, `select _key, _revision, _position, _changes, _doc from "${table}" where _key = ?`)
+        one.set(table, statement)
+      }
+      const raw = statement.get(key) as Raw | undefined
+      return raw && rowOf<D>(raw)
+    })
+
+  /** Waits until this has happened, and refuses when it takes too long. */
+  const soon = async (work: Promise<unknown>) => {
+    const patience = new AbortController()
+    const late = setTimeout(PATIENCE_MS, 'late' as const, { ref: false, signal: patience.signal }).catch(() => undefined)
+    if ((await Promise.race([work, late])) === 'late') refuse('backend_unavailable')
+    patience.abort()
+  }
+  const flushed = async () => {
+    if (flushing.size > 0) await soon(Promise.all(flushing))
+  }
+
+  const build: Views['build'] = async (view) => {
+    const shape = shapeOf(view)
+    const staging = `${shape.table}~${Date.now().toString(36)}_${++builds}`
+    await channel.call('build', shape, staging)
+    let before: Promise<void> = Promise.resolve()
+    let ahead: Promise<void> = Promise.resolve()
+    return {
+      put: async (rows) => {
+        await before
+        before = ahead
+        ahead = channel.call('buildPut', shape, staging, flat(shape, rows))
+        ahead.catch(() => undefined)
+      },
+      swap: async (checkpoint) => {
+        await Promise.all([before, ahead])
+        await channel.call('buildIndex', staging)
+        for (const index of shape.indexes) await channel.call('buildIndex', staging, index)
+        await channel.call('buildSwap', shape, staging, Number(checkpoint))
+      },
+      discard: async () => channel.call('buildDiscard', staging),
+    }
+  }
+
+  return {
+    get: async <D extends object>(view: View, key: string) => {
+      const { table } = shapeOf(view)
+      const there = kept<D>(table, key)
+      const coming = waiting.get(table, key) as Row<D> | undefined
+      return coming && (!there || coming.revision > there.revision) ? coming : there
+    },
+    put: async (view, rows) => {
+      for (const end = Date.now() + PATIENCE_MS; flushing.size >= BACKLOG; ) {
+        if (Date.now() > end) refuse('backend_unavailable')
+        await soon(Promise.race(flushing))
+      }
+      const shape = shapeOf(view)
+      waiting.put(shape.table, rows)
+      const flush = channel.call('put', shape, flat(shape, rows)).then(() => {
+        waiting.drop(shape.table, rows)
+        flushing.delete(flush)
+      })
+      flushing.add(flush)
+      flush.catch(() => undefined)
+    },
+    list: async <D extends object>(view: View, query: Parameters<Views['list']>[1]) => {
+      await flushed()
+      const { table } = shapeOf(view)
+      return reading(() => {
+        if (!hasTable.get(table)) return { rows: [], total: 0 }
+        const { page, total } = queryOf(table, query)
+        const rows = (rowsOf(views, page.sql).all(...page.values) as Raw[]).map(rowOf<D>)
+        const complete = !query.after && rows.length < query.limit
+        return { rows, total: complete ? rows.length : (rowsOf(views, total.sql).get(...total.values) as [number])[0] }
+      })
+    },
+    scan: async function* <D extends object>(view: View) {
+      await flushed()
+      const { table } = shapeOf(view)
+      if (!reading(() => hasTable.get(table))) return
+      const snapshot = await another()
+      try {
+        snapshot.exec('begin')
+        const sql = `select _key, _revision, _position, _changes, _doc, rowid from "${table}" where rowid > ? order by rowid limit ${PAGE}`
+        const next = rowsOf(snapshot, sql)
+        for (let at: number | undefined = 0; at !== undefined; await setImmediate()) {
+          const page = next.all(at) as [...Raw, number][]
+          if (page.length > 0) yield page.map(([...raw]) => rowOf<D>(raw.slice(0, 5) as Raw))
+          at = page.length < PAGE ? undefined : page.at(-1)![5]
+        }
+      } finally {
+        snapshot.close()
+      }
+    },
+    checkpoint: async (view) =>
+      reading(() => {
+        const mark = markOf.get(shapeOf(view).table) as [number] | undefined
+        return mark && BigInt(mark[0])
+      }),
+    mark: async (view, position) => channel.call('mark', shapeOf(view), Number(position)),
+    build,
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
+    record: async <V>(kind: string, key: string) =>
+      reading(() => {
+        const found = recordOf.get(kind, key, Date.now()) as [number, string] | undefined
+        return found && { revision: found[0], value: JSON.parse(found[1]) as V }
+      }),
+    swapRecord: async (kind, key, expected, value, until) =>
+      channel.call('swapRecord', kind, key, expected, JSON.stringify(value), until, Date.now()),
+    close: async () => {
+      open = false
+      // What cannot be written now (a full disk) comes back from the log by the catch-up at the next start.
+      await flushed().catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import type { Calls, FlatRows, Shape } from './protocol.ts'
+import { viewsSchema } from './schema.ts'
+import { type Database, rowsOf, type Statement } from './sqlite.ts'
+
+const OWN = ['_key', '_revision', '_position', '_changes', '_doc'] as const
+
+const quoted = (name: string) => `"${name}"`
+const columns = (view: Shape) => [...OWN, ...view.indexes]
+const list = (names: readonly string[], form: (name: string) => string) => names.map(form).join(', ')
+
+const createTable = (table: string, { indexes }: Shape) =>
+  `create table ${quoted(table)} (_key text not null, _revision integer not null, _position integer not null, _changes integer not null,
+   _doc text${indexes.map((index) => `, ${quoted(index)} any`).join('')}) strict`
+
+const createKey = (table: string) => `create unique index ${quoted(`${table}_key`)} on ${quoted(table)} (_key)`
+
+/** Partial, because most fields are absent in most documents. */
+const createIndex = (table: string, field: string) =>
+  `create index ${quoted(`${table}_by_${field}`)} on ${quoted(table)} (${quoted(field)}, _key) where ${quoted(field)} is not null`
+
+const insertInto = (table: string, view: Shape) =>
+  `insert into ${quoted(table)} (${list(columns(view), quoted)}) values (${list(columns(view), () => '?')})`
+
+const guarded = (table: string, view: Shape) =>
+  `${insertInto(table, view)} on conflict (_key) do update set ${list(columns(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
+   where excluded._revision > _revision`
+
+/** Keeps of each key the latest row. */
+const dedupe = (table: string) =>
+  `delete from ${quoted(table)} where rowid in (select rowid from (select rowid,
+   row_number() over (partition by _key order by _revision desc) as n from ${quoted(table)}) where n > 1)`
+
+/**
+ * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table `tokens_1~…` that
+ * takes rows without looking until it gets its key; rows put live while it is built go into it too, so the swap loses none of them.
+ */
+export const viewsWriter = (database: Database) => {
+  database.exec(viewsSchema)
+  const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
+  const keyed = rowsOf(database, "select 1 from sqlite_schema where type = 'index' and tbl_name = ? and name glob '*_key'")
+  const moveMark = database.prepare(
+    'insert into views (name, position) values (?, ?) on conflict (name) do update set position = max(position, excluded.position)',
+  )
+  const setMark = database.prepare('insert or replace into views (name, position) values (?, ?)')
+  const dropMark = database.prepare('delete from views where name = ?')
+  const named = (pattern: string) => (tables.all(pattern) as [string][]).map(([name]) => name)
+  const drop = (table: string) => database.exec(`drop table if exists ${quoted(table)}`)
+  for (const unfinished of named('*~*')) drop(unfinished)
+
+  const inserts = new Map<string, Statement>()
+  const stagings = new Map<string, readonly string[]>()
+  const reset = () => {
+    inserts.clear()
+    stagings.clear()
+  }
+
+  const insertOf = (table: string, view: Shape): Statement => {
+    let insert = inserts.get(table)
+    if (!insert) {
+      if (table === view.table && named(table).length === 0) {
+        database.exec(createTable(table, view))
+        database.exec(createKey(table))
+        for (const index of view.indexes) database.exec(createIndex(table, index))
+      }
+      insert = database.prepare(keyed.get(table) ? guarded(table, view) : insertInto(table, view))
+      inserts.set(table, insert)
+    }
+    return insert
+  }
+
+  const stagingsOf = ({ table }: Shape): readonly string[] => {
+    const known = stagings.get(table) ?? named(`${table}~*`)
+    stagings.set(table, known)
+    return known
+  }
+
+  const write = (table: string, view: Shape, rows: FlatRows) => {
+    const insert = insertOf(table, view)
+    const width = OWN.length + view.indexes.length
+    for (let n = 0; n < rows.length; n += width) insert.run(...rows.slice(n, n + width))
+  }
+
+  const ops: Pick<Calls, 'put' | 'mark' | 'build' | 'buildPut' | 'buildIndex' | 'buildSwap' | 'buildDiscard'> = {
+    put: (view, rows) => {
+      for (const table of [view.table, ...stagingsOf(view)]) write(table, view, rows)
+    },
+    mark: ({ table }, position) => void moveMark.run(table, position),
+    build: (view, staging) => {
+      database.exec(createTable(staging, view))
+      reset()
+    },
+    buildPut: (view, staging, rows) => write(staging, view, rows),
+    buildIndex: (staging, index) => {
+      reset()
+      if (index !== undefined) return database.exec(createIndex(staging, index))
+      try {
+        database.exec(createKey(staging))
+      } catch {
+        database.exec(dedupe(staging))
+        database.exec(createKey(staging))
+      }
+    },
+    buildSwap: ({ table }, staging, position) => {
+      reset()
+      const name = table.replace(/\d+$/, '')
+      for (const old of named(`${name}[0-9]*`).filter((other) => /^\d+$/.test(other.slice(name.length)))) {
+        drop(old)
+        dropMark.run(old)
+      }
+      database.exec(`alter table ${quoted(staging)} rename to ${quoted(table)}`)
+      setMark.run(table, position)
+    },
+    buildDiscard: (staging) => {
+      reset()
+      drop(staging)
+    },
+  }
+  return { ops, reset }
+}

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { type Embedded, openEmbedded } from '../../../src/adapters/embedded/open.ts'
+
+/** A directory that goes with its test. */
+export const newDirectory = async (t: Test): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  return directory
+}
+
+type Port = 'log' | 'views' | 'queue' | 'keys'
+
+/** A store that opens as one of its ports; closing the port closes all of it. */
+export const portOf = async <P extends Port>(t: Test, port: P) => {
+  const directory = await newDirectory(t)
+  const kek = randomBytes(32)
+  const errors: unknown[] = []
+  const open = async (): Promise<Embedded[P]> => {
+    const store = await openEmbedded(directory, { kek, onError: (_, error) => errors.push(error) })
+    return { ...store[port], close: store.close }
+  }
+  return { open, errors, directory, shared: false }
+}

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import type { Keys } from '../../src/events/personal.ts'
+
+/** One store of keys that can be opened, closed and opened again. */
+export type KeysStore = { readonly open: () => Promise<Keys> }
+
+const hex = (key: Uint8Array | 'erased' | undefined) => (key instanceof Uint8Array ? Buffer.from(key).toString('hex') : key)
+
+/** What every Keys promises. */
+export const keysContract = (t: Test, make: (t: Test) => Promise<KeysStore>): void => {
+  void t.test('a key is made once, is 32 random bytes, and is found again, also after a restart', async (t) => {
+    const store = await make(t)
+    const [ann, bob] = [randomUUID(), randomUUID()]
+    let keys = await store.open()
+    t.equal(await keys.find(ann), undefined)
+    const made = await keys.make(ann)
+    t.equal((made as Uint8Array).length, 32)
+    t.equal(hex(await keys.make(ann)), hex(made))
+    t.not(hex(await keys.make(bob)), hex(made))
+    await keys.close()
+    keys = await store.open()
+    t.equal(hex(await keys.find(ann)), hex(made))
+    t.equal(hex(await keys.make(ann)), hex(made))
+    await keys.close()
+  })
+
+  void t.test('many that make the same key at once get the same one', async (t) => {
+    const keys = await (await make(t)).open()
+    const subject = randomUUID()
+    const made = await Promise.all(Array.from({ length: 16 }, () => keys.make(subject)))
+    t.equal(new Set(made.map(hex)).size, 1)
+    await keys.close()
+  })
+
+  void t.test('a destroyed key is erased for ever: not found, not made again, not after a restart', async (t) => {
+    const store = await make(t)
+    const [ann, bob, never] = [randomUUID(), randomUUID(), randomUUID()]
+    let keys = await store.open()
+    await keys.make(ann)
+    const kept = await keys.make(bob)
+    const [, , late] = await Promise.all([keys.destroy(ann), keys.destroy(ann), keys.find(ann)])
+    t.ok(late !== undefined)
+    await keys.destroy(never)
+    for (const opened of ['before', 'after']) {
+      t.equal(await keys.find(ann), 'erased', opened)
+      t.equal(await keys.make(ann), 'erased', opened)
+      t.equal(await keys.make(never), 'erased', `a subject that never had a key, ${opened}`)
+      t.equal(hex(await keys.find(bob)), hex(kept), opened)
+      await keys.close()
+      keys = await store.open()
+    }
+    await keys.close()
+  })
+}

@@ -1,0 +1,126 @@
+import type { Test } from 'tap'
+import type { Queue } from '../../src/jobs/queue.ts'
+
+/** One queue that can be opened, closed and opened again; `errors` collects what `onError` was told. `shared` = several may be open at once. */
+export type QueueStore = { readonly open: () => Promise<Queue>; readonly errors: readonly unknown[]; readonly shared: boolean }
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const until = async (enough: () => boolean) => {
+  for (const end = Date.now() + 15_000; !enough() && Date.now() < end; ) await sleep(5)
+}
+
+/** What every Queue promises. `every` is the interval the tests use, in milliseconds. */
+export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>, every = 60): void => {
+  void t.test('a job runs at start and then once each interval', async (t) => {
+    const queue = await (await make(t)).open()
+    const starts: number[] = []
+    const run = async () => void starts.push(Date.now())
+    const began = Date.now()
+    await queue.schedule({ name: 'tick', every, run })
+    await until(() => starts.length >= 4)
+    await queue.close()
+    t.ok(starts.length >= 4)
+    t.ok(starts[0]! - began < every + 2000, 'at start')
+    t.ok(starts[3]! - starts[0]! >= 3 * every * 0.5, 'and not faster than its interval')
+  })
+
+  void t.test('two runs of one job are never at once, however long they take, and other jobs go on', async (t) => {
+    const queue = await (await make(t)).open()
+    let [inside, most, runs, others] = [0, 0, 0, 0]
+    const slow = async () => {
+      most = Math.max(most, ++inside)
+      await sleep(every * 2.5)
+      inside--
+      runs++
+    }
+    await queue.schedule({ name: 'slow', every, run: slow })
+    await queue.schedule({ name: 'quick', every, run: async () => void others++ })
+    await until(() => runs >= 3)
+    await queue.close()
+    t.equal(most, 1)
+    t.ok(others > runs)
+  })
+
+  void t.test('a run that fails is told and tried again at the next interval', async (t) => {
+    const store = await make(t)
+    const queue = await store.open()
+    let runs = 0
+    const run = async () => {
+      if (++runs === 1) throw new Error('no luck')
+    }
+    await queue.schedule({ name: 'flaky', every, run })
+    await until(() => runs >= 2)
+    await until(() => store.errors.length > 0)
+    await queue.close()
+    t.ok(runs >= 2)
+    t.match(store.errors, [/no luck/])
+  })
+
+  void t.test('the last run of each job is told, with its error', async (t) => {
+    const queue = await (await make(t)).open()
+    const began = Date.now()
+    const bad = async () => {
+      throw new Error('bad day')
+    }
+    await queue.schedule({ name: 'a', every: 600_000, run: async () => undefined })
+    await queue.schedule({ name: 'b', every: 600_000, run: bad })
+    const finished = async () => (await queue.runs()).filter(({ finishedAt }) => finishedAt !== undefined).length
+    for (const end = Date.now() + 5000; (await finished()) < 2 && Date.now() < end; ) await sleep(5)
+    const runs = [...(await queue.runs())].sort((x, y) => (x.name < y.name ? -1 : 1))
+    t.match(runs, [{ name: 'a' }, { name: 'b', error: 'bad day' }])
+    t.equal(runs[0]!.error, undefined)
+    for (const { startedAt, finishedAt } of runs) t.ok(startedAt >= began - 1000 && finishedAt! >= startedAt)
+    await queue.close()
+  })
+
+  void t.test('close ends a running job by its signal, waits for it, and starts nothing more', async (t) => {
+    const queue = await (await make(t)).open()
+    let [started, ended] = [0, 0]
+    const run = async (signal: AbortSignal) => {
+      started++
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      await sleep(20)
+      ended++
+    }
+    await queue.schedule({ name: 'long', every, run })
+    await until(() => started === 1)
+    await queue.close()
+    t.same([started, ended], [1, 1])
+    await t.rejects(queue.schedule({ name: 'late', every, run }))
+    await sleep(every * 2)
+    t.same([started, ended], [1, 1])
+  })
+
+  void t.test('after a restart a job runs at start again', async (t) => {
+    const store = await make(t)
+    for (const round of [1, 2]) {
+      const queue = await store.open()
+      let runs = 0
+      await queue.schedule({ name: 'again', every: store.shared ? every : 600_000, run: async () => void runs++ })
+      await until(() => runs > 0)
+      t.ok(runs > 0, `round ${round}`)
+      await queue.close()
+    }
+  })
+
+  void t.test('queues that share a store never run one job twice at once', async (t) => {
+    const store = await make(t)
+    if (!store.shared) {
+      t.pass('one process has this store')
+      return
+    }
+    const queues = await Promise.all([store.open(), store.open(), store.open()])
+    let [inside, most, runs] = [0, 0, 0]
+    const run = async () => {
+      most = Math.max(most, ++inside)
+      await sleep(every / 2)
+      inside--
+      runs++
+    }
+    for (const queue of queues) await queue.schedule({ name: 'shared', every, run })
+    await until(() => runs >= 5)
+    await Promise.all(queues.map((queue) => queue.close()))
+    t.equal(most, 1)
+    t.ok(runs >= 5)
+  })
+}

@@ -1,0 +1,293 @@
+import { randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import type { Match, Row, Scalar, View, Views } from '../../src/projections/views.ts'
+import { refused } from './log.ts'
+
+/** One store that can be opened, closed and opened again. */
+export type ViewsStore = { readonly open: () => Promise<Views> }
+
+type Doc = { readonly name: string; readonly size?: number; readonly color?: string; readonly createdAt: string }
+
+const day = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString()
+const view = (version = 1, name = `pets${randomUUID().replaceAll('-', '')}`): View => ({
+  name,
+  version,
+  indexes: ['name', 'size', 'color', 'createdAt'],
+})
+const row = (key: string, revision: number, doc: Doc | undefined, position = revision + 1): Row<Doc> => ({
+  key,
+  revision: BigInt(revision),
+  position: BigInt(position),
+  changes: BigInt(revision + 1),
+  doc,
+})
+const pet = (name: string, n: number, more: Partial<Doc> = {}): Doc => ({ name, createdAt: day(n), ...more })
+const keys = (rows: readonly Row[]) => rows.map(({ key }) => key)
+const scanned = async (views: Views, of: View) => {
+  const rows: Row<Doc>[] = []
+  for await (const page of views.scan<Doc>(of)) rows.push(...page)
+  return rows.sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+/** What every Views promises. `make` gives a new or a shared store; view names are fresh in every test. */
+export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): void => {
+  const withViews = async (t: Test, body: (views: Views) => Promise<void>) => {
+    const views = await (await make(t)).open()
+    try {
+      await body(views)
+    } finally {
+      await views.close()
+    }
+  }
+
+  void t.test('a view never written is empty and has no checkpoint', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      t.equal(await views.get(pets, 'a'), undefined)
+      t.same(await views.list(pets, { where: {}, order: 'createdAt', limit: 10 }), { rows: [], total: 0 })
+      t.same(await scanned(views, pets), [])
+      t.equal(await views.checkpoint(pets), undefined)
+    }),
+  )
+
+  void t.test('rows put are seen by every later get, list and scan', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      for (let n = 0; n < 50; n++) {
+        const given = row(`k${n}`, 0, pet('ünï ☃ "q"', n, { size: n, color: 'red' }), n + 1)
+        await views.put(pets, [given])
+        t.same(await views.get(pets, given.key), given)
+        if (n % 10 === 0) t.equal((await views.list(pets, { where: {}, order: 'createdAt', limit: 100 })).total, n + 1)
+      }
+      t.equal((await scanned(views, pets)).length, 50)
+    }),
+  )
+
+  void t.test('a row is written only over an older revision, whatever the order of the writes', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const versions = [0, 1, 2, 3, 4].map((n) => row('a', n, pet(`v${n}`, n)))
+      const orders = [
+        [0, 1, 2, 3, 4],
+        [4, 3, 2, 1, 0],
+        [2, 4, 0, 3, 1, 4, 2],
+      ]
+      for (const [n, order] of orders.entries()) {
+        for (const at of order) await views.put(pets, [{ ...versions[at]!, key: `k${n}` }])
+        t.same(await views.get(pets, `k${n}`), { ...versions[4]!, key: `k${n}` })
+      }
+      await Promise.all([4, 0, 3, 1, 2].map((at) => views.put(pets, [{ ...versions[at]!, key: 'at once' }])))
+      await views.put(
+        pets,
+        [3, 4, 1].map((at) => ({ ...versions[at]!, key: 'one put' })),
+      )
+      const { rows } = await views.list<Doc>(pets, { where: {}, order: 'createdAt', limit: 10 })
+      t.ok(rows.length === 5 && rows.every(({ doc }) => doc?.name === 'v4'))
+      await views.put(pets, [row('k0', 4, pet('another of the same revision', 9))])
+      await views.list(pets, { where: {}, order: 'createdAt', limit: 1 })
+      t.equal((await views.get<Doc>(pets, 'k0'))?.doc?.name, 'v4', 'the same revision is not written again')
+      await views.put(pets, [row('k0', 1, pet('older', 9))])
+      t.equal((await views.get<Doc>(pets, 'k0'))?.doc?.name, 'v4', 'an older one is not even seen for a moment')
+    }),
+  )
+
+  void t.test('a tombstone keeps its place, is scanned, and is never listed', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      await views.put(pets, [row('a', 0, pet('a', 0)), row('b', 0, pet('b', 1))])
+      await views.put(pets, [row('a', 2, undefined)])
+      await views.put(pets, [row('a', 1, pet('older event', 0))])
+      t.same(await views.get(pets, 'a'), row('a', 2, undefined))
+      const { rows, total } = await views.list(pets, { where: {}, order: 'createdAt', limit: 10 })
+      t.same([keys(rows), total], [['b'], 1])
+      t.same(await scanned(views, pets), [row('a', 2, undefined), row('b', 0, pet('b', 1))])
+      await views.put(pets, [row('a', 3, pet('again', 0))])
+      t.equal((await views.list(pets, { where: {}, order: 'createdAt', limit: 10 })).total, 2)
+    }),
+  )
+
+  void t.test('conditions match as they say, and total counts all that match', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      await views.put(pets, [
+        row('1', 0, pet('ann', 1, { size: 1, color: 'red' })),
+        row('2', 0, pet('anna', 2, { size: 2, color: 'blue' })),
+        row('3', 0, pet('bob', 3, { size: 3 })),
+        row('4', 0, pet('an%_', 4, { color: 'red' })),
+        row('5', 0, pet('Ann', 5, { size: 5, color: '' })),
+        row('6', 0, pet('anz\u{10ffff}', 6, { size: 10 })),
+      ])
+      type Case = readonly [name: string, where: Readonly<Record<string, Match | readonly Match[]>>, expected: readonly string[]]
+      const cases: readonly Case[] = [
+        ['one value', { color: { equals: ['red'] } }, ['1', '4']],
+        ['one of values', { color: { equals: ['red', 'blue'] } }, ['1', '2', '4']],
+        ['absent', { color: { equals: [undefined] } }, ['3', '6']],
+        ['a value or absent', { color: { equals: ['blue', undefined] } }, ['2', '3', '6']],
+        ['the empty text is a value', { color: { equals: [''] } }, ['5']],
+        ['none of no values', { color: { equals: [] } }, []],
+        ['a number', { size: { equals: [2] } }, ['2']],
+        ['a prefix is taken as it stands', { name: { prefix: 'an%' } }, ['4']],
+        ['a prefix, case kept', { name: { prefix: 'an' } }, ['1', '2', '4', '6']],
+        ['a prefix up to the last code point', { name: { prefix: 'anz\u{10ffff}' } }, ['6']],
+        ['the empty prefix is any text', { name: { prefix: '' } }, ['1', '2', '3', '4', '5', '6']],
+        ['the empty prefix needs the field', { color: { prefix: '' } }, ['1', '2', '4', '5']],
+        ['a range of text, half open', { createdAt: { from: day(2), below: day(4) } }, ['2', '3']],
+        ['a range of numbers is not one of text', { size: { from: 3 } }, ['3', '5', '6']],
+        ['below only', { size: { below: 3 } }, ['1', '2']],
+        ['below only, of text', { color: { below: 'c' } }, ['2', '5']],
+        ['all conditions must hold', { color: { equals: ['red'] }, size: { from: 1 } }, ['1']],
+        ['also two on one field', { name: [{ prefix: 'a' }, { from: 'anna' }] }, ['2', '6']],
+      ]
+      for (const [name, where, expected] of cases) {
+        const found = await views.list(pets, { where, order: 'createdAt', limit: 100 })
+        t.same([keys(found.rows), found.total], [expected, expected.length], name)
+        const few = await views.list(pets, { where, order: 'createdAt', limit: 1 })
+        t.same([keys(few.rows), few.total], [expected.slice(0, 1), expected.length], `${name}, first page`)
+      }
+      const sized = await views.list(pets, { where: {}, order: 'size', limit: 100 })
+      t.same([keys(sized.rows), sized.total], [['1', '2', '3', '5', '6'], 5], 'a document without the order field does not come')
+    }),
+  )
+
+  void t.test('pages follow each other by order and key without gap or duplicate, also among equals', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const rows = Array.from({ length: 60 }, (_, n) => row(`k${String(n).padStart(2, '0')}`, 0, pet('x', Math.floor(n / 7)), n + 1))
+      await views.put(pets, [...rows].reverse())
+      const seen: string[] = []
+      let after: { value: Scalar; key: string } | undefined
+      for (;;) {
+        const page = await views.list<Doc>(pets, {
+          where: { name: { equals: ['x'] } },
+          order: 'createdAt',
+          limit: 8,
+          ...(after && { after }),
+        })
+        t.equal(page.total, 60)
+        seen.push(...keys(page.rows))
+        const last = page.rows.at(-1)
+        if (page.rows.length < 8 || !last?.doc) break
+        after = { value: last.doc.createdAt, key: last.key }
+      }
+      t.same(seen, keys(rows))
+    }),
+  )
+
+  void t.test('a checkpoint moves forward only and survives with the rows put before it', async (t) => {
+    const store = await make(t)
+    let views = await store.open()
+    const pets = view()
+    await views.put(pets, [row('a', 0, pet('a', 0), 7)])
+    await views.mark(pets, 7n)
+    await views.mark(pets, 3n)
+    t.equal(await views.checkpoint(pets), 7n)
+    t.equal(await views.checkpoint({ ...pets, version: 2 }), undefined, 'another version was never built')
+    await views.close()
+    views = await store.open()
+    t.equal(await views.checkpoint(pets), 7n)
+    t.same(await views.get(pets, 'a'), row('a', 0, pet('a', 0), 7))
+    await views.close()
+  })
+
+  void t.test('a build replaces the view in one step, with its checkpoint', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      await views.put(pets, [row('stale', 0, pet('must go', 0))])
+      await views.mark(pets, 99n)
+      const building = await views.build(pets)
+      for (let n = 0; n < 2500; n += 500)
+        await building.put(Array.from({ length: 500 }, (_, k) => row(`k${n + k}`, 0, pet('new', n + k), n + k + 1)))
+      await building.put([row('k0', 2, pet('later', 0)), row('k1', 1, undefined)])
+      await building.put([row('k0', 1, pet('redelivered', 0))])
+      t.same(keys((await views.list(pets, { where: {}, order: 'createdAt', limit: 10 })).rows), ['stale'], 'nothing shows before the swap')
+      await building.swap(42n)
+      t.equal(await views.checkpoint(pets), 42n, 'a build may set the checkpoint back: it says what was built')
+      t.equal(await views.get(pets, 'stale'), undefined)
+      t.same(await views.get(pets, 'k0'), row('k0', 2, pet('later', 0)))
+      t.equal((await views.list(pets, { where: { name: { equals: ['new'] } }, order: 'createdAt', limit: 1 })).total, 2498)
+      t.equal((await scanned(views, pets)).length, 2500)
+      await views.put(pets, [row('k1', 2, pet('goes on', 1))])
+      t.equal((await views.get<Doc>(pets, 'k1'))?.doc?.name, 'goes on')
+    }),
+  )
+
+  void t.test('rows put while the view is built are not lost by the swap, and win where they are later', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const building = await views.build(pets)
+      await views.put(pets, [row('live', 0, pet('live', 0)), row('both', 5, pet('live is later', 1))])
+      await building.put([row('both', 4, pet('built', 1)), row('built', 3, pet('built is later', 2))])
+      await views.put(pets, [row('built', 1, pet('live', 2))])
+      await Promise.all([building.swap(10n), views.put(pets, [row('during', 0, pet('during', 3))])])
+      const names = (await scanned(views, pets)).map(({ key, doc }) => [key, doc?.name])
+      t.same(names, [
+        ['both', 'live is later'],
+        ['built', 'built is later'],
+        ['during', 'during'],
+        ['live', 'live'],
+      ])
+    }),
+  )
+
+  void t.test('a discarded build leaves no trace, and the next one works', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const building = await views.build(pets)
+      await building.put([row('a', 0, pet('a', 0))])
+      await building.discard()
+      t.equal(await views.get(pets, 'a'), undefined)
+      t.equal(await views.checkpoint(pets), undefined)
+      const next = await views.build(pets)
+      await next.put([row('b', 0, pet('b', 0))])
+      await next.swap(1n)
+      t.same(keys(await scanned(views, pets)), ['b'])
+    }),
+  )
+
+  void t.test('of many that swap a record at one revision exactly one wins', (t) =>
+    withViews(t, async (views) => {
+      const key = randomUUID()
+      const later = Date.now() + 60_000
+      t.equal(await views.record('answers', key), undefined)
+      for (let revision = 0; revision < 4; revision++) {
+        const results = await Promise.all(Array.from({ length: 8 }, (_, n) => views.swapRecord('answers', key, revision, { n }, later)))
+        t.equal(results.filter(Boolean).length, 1)
+        t.same(await views.record('answers', key), { revision: revision + 1, value: { n: results.indexOf(true) } })
+      }
+      t.equal(await views.swapRecord('answers', key, 0, {}, later), false)
+      t.equal(await views.swapRecord('answers', key, 9, {}, later), false)
+      t.equal(await views.record('other', key), undefined, 'tables are apart')
+    }),
+  )
+
+  void t.test('a record past its time is absent and can be made anew', (t) =>
+    withViews(t, async (views) => {
+      const key = randomUUID()
+      t.equal(await views.swapRecord('answers', key, 0, { n: 1 }, Date.now() + 40), true)
+      t.equal((await views.record('answers', key))?.revision, 1)
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      t.equal(await views.record('answers', key), undefined)
+      t.equal(await views.swapRecord('answers', key, 1, { n: 2 }, Date.now() + 1000), false)
+      t.equal(await views.swapRecord('answers', key, 0, { n: 2 }, Date.now() + 1000), true)
+      t.same(await views.record('answers', key), { revision: 1, value: { n: 2 } })
+    }),
+  )
+
+  void t.test('records survive a restart', async (t) => {
+    const store = await make(t)
+    const key = randomUUID()
+    let views = await store.open()
+    await views.swapRecord('answers', key, 0, { text: 'ünï' }, Date.now() + 60_000)
+    await views.close()
+    views = await store.open()
+    t.same(await views.record('answers', key), { revision: 1, value: { text: 'ünï' } })
+    await views.close()
+  })
+
+  void t.test('closed views refuse', async (t) => {
+    const views = await (await make(t)).open()
+    await views.close()
+    await refused(t, views.get(view(), 'a'), 'backend_unavailable')
+    await refused(t, views.swapRecord('answers', 'a', 0, {}, Date.now() + 1000), 'backend_unavailable')
+  })
+}
