@@ -4,7 +4,7 @@ import { freshSecrets } from '../../src/auth/identity.ts'
 import type { Reason } from '../../src/errors.ts'
 import { refused } from './refused.ts'
 import { codehostClient, codehostStandIn } from './stand-ins/codehost.ts'
-import { type Answer, deadUrl, json, silence, unusable } from './stand-ins/listen.ts'
+import { type Answer, deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
 
 const back = 'https://flags.example.com/auth/v1/method/codehost/callback'
 const MESSAGES = {
@@ -181,6 +181,7 @@ await t.test('a refusal or unusable answer of the API is a 503', async (t) => {
   const users = {
     'no id': json(200, { login: 'alice' }),
     'an id that is a text': json(200, { id: '7' }),
+    'more than 1 MiB': json(200, { id: 7, ...filler }),
     'an unsafe id': json(200, { id: 2 ** 53 }),
   }
   const lists = { 'a list of numbers': json(200, [1]), 'an organization without a name': json(200, [{ login: 7 }]) }

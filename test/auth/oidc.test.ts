@@ -5,7 +5,7 @@ import { oidcProvider, type OidcSettings } from '../../src/auth/oidc.ts'
 import type { Reason } from '../../src/errors.ts'
 import { refused } from './refused.ts'
 import { type Lies, lyingClient, lyingProvider } from './stand-ins/liar.ts'
-import { deadUrl, json, silence, unusable } from './stand-ins/listen.ts'
+import { deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
 import { realProvider, signIn } from './stand-ins/provider.ts'
 
 const redirectAddress = 'https://flags.example.com/base/'
@@ -252,6 +252,7 @@ await t.test('what the token endpoint says is told apart', async (t) => {
     ['a challenge', json(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="canary"' }), 'provider_unavailable'],
     ['unauthorized_client', json(400, { error: 'unauthorized_client' }), 'provider_unavailable'],
     ['no ID token', { id_token: undefined }, 'provider_unavailable'],
+    ['more than 1 MiB', filler, 'provider_unavailable'],
     ['no access token', { access_token: undefined }, 'provider_unavailable'],
     ['another type of token', { token_type: 'mac' }, 'provider_unavailable'],
     ...Object.entries(unusable).map(([name, answer]) => [name, answer, 'provider_unavailable'] satisfies [string, Lies['token'], Failure]),
@@ -291,6 +292,7 @@ await t.test('a discovery document that cannot be used is a 503 that heals', asy
     ['no authorization endpoint', { authorization_endpoint: 7 }],
     ['a script as endpoint', { authorization_endpoint: 'javascript:alert(1)' }],
     ['no key set', { jwks_uri: undefined }],
+    ['more than 1 MiB', filler],
     ...Object.entries(unusable),
   ]
   for (const [name, document] of documents)
@@ -345,7 +347,11 @@ await t.test('an unknown key id has the key set read again, at most once a minut
 
 await t.test('a key set that cannot be used is a 503', async (t) => {
   const liar = await lyingProvider(t)
-  for (const [name, keys] of Object.entries({ ...unusable, 'keys that are no objects': json(200, { keys: [1] }) }))
+  for (const [name, keys] of Object.entries({
+    ...unusable,
+    'more than 1 MiB': filler,
+    'keys that are no objects': json(200, { keys: [1] }),
+  }))
     await t.test(name, async (t) => {
       const provider = client(liar.url)
       liar.lies = {}

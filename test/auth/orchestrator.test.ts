@@ -4,7 +4,7 @@ import { SignJWT } from 'jose'
 import { orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { refused } from './refused.ts'
 import { clusterStandIn } from './stand-ins/cluster.ts'
-import { type Answer, json, silence, unusable } from './stand-ins/listen.ts'
+import { type Answer, filler, json, silence, unusable } from './stand-ins/listen.ts'
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const DOCUMENT = '/.well-known/openid-configuration'
@@ -241,6 +241,7 @@ const STATUSES: readonly [string, (honest: Status) => unknown, 'invalid' | 'unav
   ['authenticated is not true', (status) => ({ ...status, authenticated: 'true' }), 'invalid'],
   ['authenticated is false', (status) => ({ ...status, authenticated: false }), 'invalid'],
   ['an error only', () => ({ error: 'canary' }), 'invalid'],
+  ['more than 1 MiB', (status) => ({ ...status, ...filler }), 'unavailable'],
   ['no status', () => undefined, 'unavailable'],
   ['no user', (status) => ({ ...status, user: undefined }), 'invalid'],
   ['a person', (status) => ({ ...status, user: { username: 'alice' } }), 'invalid'],
