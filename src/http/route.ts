@@ -78,6 +78,9 @@ export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (er
 
 const nothing: Raw = {}
 
+/** Told of every answer as it is sent. A hook of the framework would cost each request two listeners. */
+export type Answered = (request: FastifyRequest, reply: FastifyReply) => void
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
@@ -85,6 +88,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
+    /** Reading of `performance.now()` when the request came. */
+    began: number
     /** What the route of this request states about itself; undefined where there is no route. */
     spec: Spec | undefined
   }
@@ -92,6 +97,7 @@ declare module 'fastify' {
     authorize: Authorize
     bodyLimit: number
     afterParse: AfterParse | undefined
+    answered: Answered
   }
 }
 
@@ -100,7 +106,7 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
   const { method, url, access, body, query, checkBody, run } = options
   const noStore = url.startsWith('/auth/')
   const discards = method === 'GET' || method === 'DELETE'
-  const { afterParse, authorize, bodyLimit } = app
+  const { afterParse, answered, authorize, bodyLimit } = app
   const limit = noStore ? Math.min(AUTH_BODY_LIMIT, bodyLimit) : bodyLimit
   const spec = options as unknown as Spec
 
@@ -133,6 +139,11 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
     return afterParse ? afterParse(call, next) : next()
   }
 
+  const deliver = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
+    send(request, reply, answer)
+    answered(request, reply)
+  }
+
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
     if (noStore) reply.header('cache-control', 'no-store')
     takeBody(request, limit, (bytes, refusal) => {
@@ -140,8 +151,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
         if (refusal) throw refusal
         request.bytes = bytes
         const answer = respond(request, reply)
-        if (answer instanceof Promise) answer.then((answer) => send(request, reply, answer)).catch((error: unknown) => reply.send(error))
-        else send(request, reply, answer)
+        if (answer instanceof Promise) answer.then((answer) => deliver(request, reply, answer)).catch((error: unknown) => reply.send(error))
+        else deliver(request, reply, answer)
       } catch (error) {
         reply.send(error)
       }
