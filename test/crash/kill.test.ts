@@ -13,7 +13,7 @@ void t.test(
       await sleep(Math.random() * 150)
       await kill()
       const before = acked.size
-      for (const [id, at] of said() as Acked) acked.set(id, at)
+      for (const [id, at] of said()) acked.set(id, at)
       t.ok(acked.size > before, `round ${round} acknowledged something`)
       const { events, lost, torn, differing } = await inspect(directory, acked)
       t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 }, `round ${round}: ${acked.size} acknowledged, ${events} found`)
