@@ -100,7 +100,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       failures: limiter(FAILURES_A_MINUTE),
       metrics,
       catalog: held,
-      past: traveller({ log, catalog: held, compile: compileFlag, now }),
+      past: traveller({ log, views, catalog: held, compile: compileFlag, now }),
       logins: await loginsOf(config, names, pepper.key),
       exchange: orchestrator && { orchestrator, attempts: limiter(EXCHANGES_A_MINUTE) },
       requests: requests({ views, now, instance, metrics }),

@@ -6,12 +6,13 @@ import { type FlagDoc, flags } from '../projections/flags.ts'
 import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
 import { type Projection, project } from '../projections/projection.ts'
 import { type SegmentDoc, segments } from '../projections/segments.ts'
-import type { Row } from '../projections/views.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Row, Views } from '../projections/views.ts'
 
 /** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
 export type Moment = { readonly instant: string } | { readonly position: bigint }
 
-type Reads = Pick<Log, 'read' | 'head'>
+type Reads = Pick<Log, 'read' | 'readAll' | 'head'>
 
 const within = (moment: Moment): ((event: Stored) => boolean) =>
   'instant' in moment ? ({ time }) => time <= moment.instant : ({ position }) => position <= moment.position
@@ -35,7 +36,7 @@ export const rowAt = async <D extends object, E extends AnyEvent>(
 }
 
 /** Refuses, with 400 `invalid_at`, a moment that has not come: later than now, or beyond the last position of the log. */
-export const come = async (log: Reads, now: () => Date, moment: Moment): Promise<void> => {
+const come = async (log: Reads, now: () => Date, moment: Moment): Promise<void> => {
   if ('instant' in moment) {
     if (moment.instant > now().toISOString()) invalid('at', 'must not be later than now', 'invalid_at')
   } else if (moment.position > (await log.head())) invalid('at', 'must not be beyond the last position', 'invalid_at')
@@ -60,8 +61,16 @@ const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined 
 const segmentsOf = ({ rules, rollouts }: FlagDoc): ReadonlySet<string> =>
   new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
 
+/** When the last event of a moment happened, so what the clock showed then; undefined for a position at which no event stands. */
+const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> => {
+  if ('instant' in moment) return moment.instant
+  if (moment.position > 0n) for await (const [event] of log.readAll(moment.position - 1n, moment.position)) if (event) return event.time
+  return undefined
+}
+
 export type TravelOptions<C> = {
   readonly log: Reads
+  readonly views: Pick<Views, 'scan'>
   /** Knows every key there ever was. */
   readonly catalog: Pick<Catalog<C>, 'known'>
   readonly compile: Compile<C>
@@ -69,11 +78,12 @@ export type TravelOptions<C> = {
 }
 
 /**
- * Namespaces, flags and segments as they stood at a moment, in the forms of the catalog, by the same projections. Nothing is kept for
- * it: one resource costs a read of its stream and its namespace's, a list one read for every key there ever was.
+ * Namespaces, flags, segments and tokens as they stood at a moment, in the forms of the present, by the same projections. Nothing is
+ * kept for it: one resource costs a read of its stream and its namespace's, a list one read for every key there ever was, and the list
+ * of tokens a scan of the view for the ids of all tokens there ever were and a read of each one's stream.
  */
 export const traveller =
-  <C>({ log, catalog, compile, now }: TravelOptions<C>) =>
+  <C>({ log, views, catalog, compile, now }: TravelOptions<C>) =>
   async (moment: Moment) => {
     await come(log, now, moment)
     const reading = <D extends object, E extends AnyEvent>(projection: Projection<D, E>) =>
@@ -121,6 +131,20 @@ export const traveller =
       segments: (namespace: string) => list(catalog.known.segments(namespace), (key) => segment(namespace, key)),
       /** The flag in the form it is evaluated in. */
       compiled: (namespace: string, key: string) => compiled(namespace, key),
+      token: async (id: string): Promise<Live<TokenDoc> | undefined> => living(await rowAt(log, tokens, id, moment)),
+      /** Every token there was, deleted ones too, in order of creation, then id. */
+      tokens: async (): Promise<readonly TokenDoc[]> => {
+        const docs: TokenDoc[] = []
+        for await (const rows of views.scan(tokens)) {
+          for (const { key } of rows) {
+            const doc = (await rowAt(log, tokens, key, moment))?.doc
+            if (doc) docs.push(doc)
+          }
+        }
+        return docs.sort((a, b) => (a.createdAt === b.createdAt ? (a.id < b.id ? -1 : 1) : a.createdAt < b.createdAt ? -1 : 1))
+      },
+      /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
+      clock: async (): Promise<string> => (await clockAt(log, moment)) ?? new Date(0).toISOString(),
     }
   }
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import t from 'tap'
-import Value from 'typebox/value'
+import { Value } from 'typebox/value'
 import { canonical } from '../../src/events/canonical.ts'
 import { catalog } from '../../src/events/catalog.ts'
 import { reader, type Shape, type Shapes, wireName } from '../../src/events/define.ts'

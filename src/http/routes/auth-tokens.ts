@@ -1,13 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import type { Moment } from '../../audit/travel.ts'
 import { token } from '../../commands/token.ts'
 import { invalid, refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Match, Query } from '../../projections/views.ts'
-import { Authentication, presentAuthentication } from '../authentication.ts'
+import { ok } from '../answer.ts'
+import { Authentication, presentAuthentication, statusOf } from '../authentication.ts'
 import { choice, integer, optional, text } from '../fields.ts'
+import { atOf } from '../headers.ts'
 import { query } from '../input.ts'
-import { methods } from '../names.ts'
+import { methods, type Names } from '../names.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 import { contextOf, settled } from '../write.ts'
@@ -27,11 +30,50 @@ const ofStatus = {
 /** The first text behind every instant up to this one. */
 const after = (instant: string) => `${instant}~`
 
+type Filter = {
+  readonly method: string
+  readonly namespaceKey: string
+  readonly status: keyof typeof ofStatus | undefined
+  readonly q: string
+}
+
+/** The same conditions on documents of another time, when the clock showed `now`. */
+const passes = ({ method, namespaceKey, status, q }: Filter, names: Names, now: Date) => {
+  const prefix = q.toLowerCase()
+  return (doc: TokenDoc): boolean =>
+    (method === 'METHOD_NONE' || names.method(doc.method) === method) &&
+    (namespaceKey === '' || doc.namespace === namespaceKey) &&
+    (prefix === '' || (doc.name?.startsWith(prefix) ?? false)) &&
+    (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status)
+}
+
 /** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
 export const authTokensRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, views, now, pageTokens } = service
+  const { names, execute, sealer, views, now, pageTokens, past } = service
   const byWireName = new Map(methods.map((method) => [names.method(method), method]))
-  const shown = (doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
+  const shown = (doc: TokenDoc, at = now()) => presentAuthentication(doc, names, sealer, at)
+  /** The answer for one page, and the cursor behind it where more follow. */
+  const pageOf = async (scope: readonly unknown[], docs: readonly TokenDoc[], more: boolean, totalCount: number, at: Date) => {
+    const last = more ? docs.at(-1) : undefined
+    return {
+      body: {
+        authentications: await Promise.all(docs.map((doc) => shown(doc, at))),
+        nextPageToken: last ? pageTokens.write(scope, { value: last.createdAt, key: last.id }) : '',
+        totalCount,
+      },
+    }
+  }
+  /** The list at a moment: all tokens are folded from their streams, then filtered. */
+  const listAt = async (moment: Moment, filter: Filter, scope: readonly unknown[], after: Query['after'], limit: number) => {
+    const then = await past(moment)
+    const at = new Date(await then.clock())
+    const docs = (await then.tokens()).filter(passes(filter, names, at))
+    const found = after
+      ? docs.findIndex(({ createdAt, id }) => createdAt > after.value || (createdAt === after.value && id > after.key))
+      : 0
+    const start = found < 0 ? docs.length : found
+    return pageOf(scope, docs.slice(start, start + limit), start + limit < docs.length, docs.length, at)
+  }
 
   route(app, {
     method: 'GET',
@@ -46,36 +88,31 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       namespaceKey: text(),
       status: optional(choice({ ACTIVE: 0, EXPIRED: 1, DELETED: 2 }, 'ACTIVE')),
       q: text({ max: 255 }),
+      at: text({ stored: false }),
     }),
-    errors: ['invalid_page_token'],
+    errors: ['invalid_page_token', 'invalid_at'],
     answer: Type.Object({ authentications: Type.Array(Authentication), nextPageToken: Type.String(), totalCount: Type.Integer() }),
     run: async ({ query }) => {
       const { method, namespaceKey, status, q, pageToken } = query
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
-      const scope = ['tokens', method, namespaceKey, status ?? '', q]
+      const moment = atOf(query.at)
+      const scope = ['tokens', method, namespaceKey, status ?? '', q, query.at]
+      const from = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
+      if (moment) return listAt(moment, query, scope, from, limit)
       const where: Where = {
         ...(status === undefined ? present : ofStatus[status](now().toISOString())),
         ...(method === 'METHOD_NONE' ? {} : { method: { equals: [byWireName.get(method) ?? method] } }),
         ...(namespaceKey === '' ? {} : { namespace: { equals: [namespaceKey] } }),
         ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
       }
-      const from = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
       const { rows, total } = await views.list<TokenDoc>(tokens, {
         where,
         order: 'createdAt',
         limit: limit + 1,
         ...(from && { after: from }),
       })
-      const page = rows.slice(0, limit)
-      const last = page.at(-1)
-      const more = rows.length > limit && last?.doc !== undefined
-      return {
-        body: {
-          authentications: await Promise.all(page.map(({ doc }) => shown(doc!))),
-          nextPageToken: more ? pageTokens.write(scope, { value: last.doc.createdAt, key: last.key }) : '',
-          totalCount: total,
-        },
-      }
+      const docs = rows.slice(0, limit).flatMap(({ doc }) => doc ?? [])
+      return pageOf(scope, docs, rows.length > limit, total, now())
     },
   })
 
@@ -87,14 +124,17 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     access: 'unscoped',
     tag: 'Authentication',
     summary: 'Get one authentication record.',
-    errors: ['not_found'],
+    query: query({ at: text({ stored: false }) }),
+    errors: ['not_found', 'invalid_at'],
     answer: Authentication,
-    run: async ({ params }) => {
+    run: async ({ params, query }) => {
       const id = params['id']!
       if (id === '') invalid('id', 'must not be empty')
-      const row = await views.get<TokenDoc>(tokens, id)
+      const moment = atOf(query.at)
+      const then = moment && (await past(moment))
+      const row = await (then ? then.token(id) : views.get<TokenDoc>(tokens, id))
       if (!row?.doc || row.doc.deletedAt !== undefined) return missing(id)
-      return { body: await shown(row.doc), etag: String(row.changes) }
+      return ok(await shown(row.doc, then && new Date(await then.clock())), row.changes)
     },
   })
 
