@@ -20,7 +20,14 @@ const issued = (id: string): NewEvent => ({
   id: randomUUID(),
   type: 'TokenIssued',
   time: new Date().toISOString(),
-  data: JSON.stringify({ attributes: { 'token.name': `n ${id}` }, digest: id, id, issuedAt: new Date().toISOString(), metadata: {}, method: 'token' }),
+  data: JSON.stringify({
+    attributes: { 'token.name': `n ${id}` },
+    digest: id,
+    id,
+    issuedAt: new Date().toISOString(),
+    metadata: {},
+    method: 'token',
+  }),
   meta: '{}',
 })
 const revoked = (id: string): NewEvent => ({ ...issued(id), type: 'TokenRevoked', data: JSON.stringify({ id }) })

@@ -20,7 +20,10 @@ void t.test('a sync that fails ends writing for good: every later append is refu
   await kill()
   t.ok(count('ack') > 0, 'some were acknowledged before')
   t.ok(lines.length >= first + 20, 'the process lives on')
-  t.ok(lines.slice(first).every((line) => line === 'refused'), 'and acknowledges nothing any more')
+  t.ok(
+    lines.slice(first).every((line) => line === 'refused'),
+    'and acknowledges nothing any more',
+  )
   const { lost, torn, differing } = await inspect(directory, acked())
   t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 })
 })
@@ -39,7 +42,8 @@ void t.test('each append is synced before it is acknowledged, whatever the defau
 
 void t.test('a full disk refuses cleanly, loses nothing, and goes on when there is room again', async (t) => {
   const directory = await newDirectory(t)
-  const mounted = process.getuid?.() === 0 && (await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).then(Boolean, () => false))
+  const mounted =
+    process.getuid?.() === 0 && (await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).then(Boolean, () => false))
   if (!mounted) return leaveOut(t, 'mounting a small file system needs root')
   t.teardown(() => run('umount', ['-l', directory]))
   const filler = join(directory, 'filler')

@@ -10,7 +10,12 @@ import { type Acked, CHILD, freeze, has, inspect, leaveOut, rounds, run, sleep, 
  */
 const losePower = async (t: Test, how: string): Promise<{ directory: string; acked: Acked }> => {
   const base = await newDirectory(t)
-  const [image, copy, disk, restored] = ['disk.img', 'copy.img', 'disk', 'restored'].map((name) => join(base, name)) as [string, string, string, string]
+  const [image, copy, disk, restored] = ['disk.img', 'copy.img', 'disk', 'restored'].map((name) => join(base, name)) as [
+    string,
+    string,
+    string,
+    string,
+  ]
   await run('truncate', ['-s', '64M', image])
   await run('mkfs.ext4', ['-q', '-F', image])
   await mkdir(disk)

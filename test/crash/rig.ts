@@ -96,7 +96,13 @@ export const inspect = async (directory: string, acked: Acked) => {
       rows += page.length
       for (const row of page) if (!same(row, rebuilt.get(`token-${row.key}`))) differing++
     }
-    return { events: found.size, lost: lost.length, torn, differing: differing + Math.abs(rebuilt.size - rows), recoveryMs: Date.now() - started }
+    return {
+      events: found.size,
+      lost: lost.length,
+      torn,
+      differing: differing + Math.abs(rebuilt.size - rows),
+      recoveryMs: Date.now() - started,
+    }
   } finally {
     await store.close()
   }
