@@ -8,8 +8,8 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   readonly shapes: Shapes
   readonly read: (wire: string, json: string) => E
   readonly initial: S
-  /** Whether the thing exists in this state: decides between 404 and 412. */
-  readonly exists: (state: S) => boolean
+  /** Whether the thing that the command means exists in this state: decides between 404 and 412. */
+  readonly exists: (state: S, command: C[keyof C]) => boolean
   /** Events that leave the resource as a client sees it unchanged, so its revision does not move. */
   readonly quiet?: ReadonlySet<E['type']>
   /** "Already so" gives no event; "may not" refuses. Total over the commands. */

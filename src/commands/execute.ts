@@ -5,6 +5,9 @@ import { type Decider, evolve } from './decider.ts'
 import { type Context, type enveloper, eventId } from './envelope.ts'
 
 const ATTEMPTS = 6
+/** Streams whose state is kept between commands, and how long a stream must be to be worth it. */
+const FOLDS = 1_000
+const LONG = 16n
 
 /** `revision` is the resource's revision as clients see it, after the command. `stored` are the events of this command, none when it was already so. */
 export type Outcome<S, E> = {
@@ -19,10 +22,24 @@ export type Outcome<S, E> = {
 
 type Fold<S> = { readonly state: S; readonly changes: bigint; readonly at: bigint | 'none' }
 
+/** The states of long streams met lately. Behind the log they cost a conflict, never a wrong decision: the append says at which revision it was decided. */
+const recentFolds = () => {
+  const folds = new Map<string, Fold<unknown>>()
+  return {
+    get: <S>(stream: string) => folds.get(stream) as Fold<S> | undefined,
+    keep: (stream: string, fold: Fold<unknown>): void => {
+      if (fold.at === 'none' || fold.at < LONG) return
+      folds.delete(stream)
+      if (folds.size >= FOLDS) folds.delete(folds.keys().next().value!)
+      folds.set(stream, fold)
+    },
+  }
+}
+
 /** The only way to write: read the stream, fold it, decide, append at the revision read. A lost race decides again; after six it is refused with `write_conflict`. */
-export const executor =
-  (log: Log, envelope: ReturnType<typeof enveloper>) =>
-  async <S, C extends Readonly<Record<string, object>>, E extends AnyEvent, K extends keyof C & string>(
+export const executor = (log: Log, envelope: ReturnType<typeof enveloper>) => {
+  const recent = recentFolds()
+  return async <S, C extends Readonly<Record<string, object>>, E extends AnyEvent, K extends keyof C & string>(
     decider: Decider<S, C, E>,
     id: string,
     name: K,
@@ -37,11 +54,12 @@ export const executor =
     })
 
     for (let attempt = 1; ; attempt++) {
-      let fold: Fold<S> = { state: decider.initial, changes: 0n, at: 'none' }
+      const known = context.commandId === undefined ? recent.get<S>(stream) : undefined
+      let fold: Fold<S> = known ?? { state: decider.initial, changes: 0n, at: 'none' }
       let before = fold.state
       const events: E[] = []
       const done: Stored[] = []
-      read: for await (const page of log.read(stream)) {
+      read: for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n)) {
         for (const stored of page) {
           const own = context.commandId !== undefined && stored.id === eventId(context.commandId, stream, done.length)
           if (!own && done.length > 0) break read
@@ -55,6 +73,7 @@ export const executor =
         }
       }
       if (done.length > 0) return { before, state: fold.state, revision: fold.changes, events, stored: done, repeated: true }
+      recent.keep(stream, fold)
 
       const decided = decide(decider, fold, name, command, context)
       if (decided.length === 0)
@@ -71,12 +90,15 @@ export const executor =
           position: positions[n]!,
         }))
         const after = decided.reduce((folded, event, n) => step(folded, event, first + BigInt(n)), fold)
+        // Under a command's id another instance may have appended the same command first, with data of its own.
+        if (context.commandId === undefined) recent.keep(stream, after)
         return { before: fold.state, state: after.state, revision: after.changes, events: decided, stored, repeated: false }
       } catch (error) {
         if (!isRefusal(error, 'write_conflict') || attempt === ATTEMPTS) throw error
       }
     }
   }
+}
 
 /** Existence, then If-Match, then the rules of state: steps 12 to 14 of api.md §1.3. */
 const decide = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent, K extends keyof C>(
@@ -95,7 +117,7 @@ const decide = <S, C extends Readonly<Record<string, object>>, E extends AnyEven
     refusal = error
   }
   if (ifMatch !== undefined) {
-    const have = decider.exists(state) ? changes : 0n
+    const have = decider.exists(state, command) ? changes : 0n
     const matches = have > 0n && (ifMatch === '*' || ifMatch.includes(String(have)))
     const nothing = needsEffect && !refusal && events.length === 0
     if (!matches || nothing) revisionMoved(have, ifMatch === '*' ? '*' : (ifMatch[0] ?? ''))

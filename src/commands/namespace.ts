@@ -1,4 +1,5 @@
 import { refuse } from '../errors.ts'
+import { changed, changes } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
 import type { Decider } from './decider.ts'
@@ -24,15 +25,18 @@ export type NamespaceCommands = {
 export type Claim = { readonly flag: string; readonly claimedAt: string }
 export type Namespace = {
   readonly incarnation: string | undefined
+  /** Lives of the key so far, this one included: tells which of two incarnations is the later. */
+  readonly generation: number
   readonly name: string
   readonly description: string
   readonly protected: boolean
   readonly claims: ReadonlyMap<string, Claim>
 }
 
-const absent: Namespace = { incarnation: undefined, name: '', description: '', protected: false, claims: new Map() }
+type Texts = Pick<Namespace, 'name' | 'description'>
+
+const absent: Namespace = { incarnation: undefined, generation: 0, name: '', description: '', protected: false, claims: new Map() }
 const missing = (key: string) => refuse('not_found', `namespace "${key}" not found`)
-const change = (from: string, to: string) => (from === to ? undefined : { from, to })
 
 export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = {
   category: 'namespace',
@@ -48,11 +52,8 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
 
     UpdateNamespace: (state, { key, ...to }) => {
       if (state.incarnation === undefined) return missing(key)
-      const name = change(state.name, to.name)
-      const description = change(state.description, to.description)
-      return name || description
-        ? [{ type: 'NamespaceUpdated', data: { key, ...(name && { name }), ...(description && { description }) } }]
-        : []
+      const found = changes<Texts>(state, to)
+      return found ? [{ type: 'NamespaceUpdated', data: { key, ...found } }] : []
     },
 
     DeleteNamespace: ({ incarnation, claims, ...state }, { key, force, stale }) => {
@@ -75,13 +76,9 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
   },
 
   evolve: {
-    NamespaceCreated: (_, { key: _key, ...data }) => ({ ...data, claims: new Map() }),
-    NamespaceUpdated: (state, { name, description }) => ({
-      ...state,
-      name: name?.to ?? state.name,
-      description: description?.to ?? state.description,
-    }),
-    NamespaceDeleted: () => absent,
+    NamespaceCreated: ({ generation }, { key: _key, ...data }) => ({ ...data, generation: generation + 1, claims: new Map() }),
+    NamespaceUpdated: (state, { name, description }) => changed(state, { name, description }),
+    NamespaceDeleted: ({ generation }) => ({ ...absent, generation }),
     FlagRegistered: (state, { flag, claim, claimedAt }) => ({ ...state, claims: new Map(state.claims).set(claim, { flag, claimedAt }) }),
     FlagUnregistered: (state, { claim }) => {
       const claims = new Map(state.claims)

@@ -40,6 +40,7 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
       if (present !== undefined && expiresAt > present)
         return invalid('expiresAt', 'must not be later than the present expiry', 'expiry_not_earlier')
       const to = expiresAt < now ? now : expiresAt
+      if (present !== undefined && present <= to) return []
       return [{ type: 'TokenExpiryChanged', data: present === undefined ? { id, to } : { id, from: present, to } }]
     },
 

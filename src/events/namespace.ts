@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
+import { change } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
-
-const Change = Type.Object({ from: Type.String(), to: Type.String() })
 
 /** Life of one namespace. Stream: namespace-{key}. An incarnation is one life of the key, from its creation to its deletion. */
 export const namespaceEvents = {
@@ -14,7 +13,7 @@ export const namespaceEvents = {
       protected: Type.Boolean(),
     }),
   ),
-  NamespaceUpdated: v1(Type.Object({ key: Type.String(), name: Type.Optional(Change), description: Type.Optional(Change) })),
+  NamespaceUpdated: v1(Type.Object({ key: Type.String(), name: change(Type.String()), description: change(Type.String()) })),
   /** Ends everything in the namespace: flags and segments of this incarnation are gone with it. */
   NamespaceDeleted: v1(Type.Object({ key: Type.String(), incarnation: Type.String(), force: Type.Boolean() })),
   /** A claim of a flag that is about to be created; while it stands, the namespace is not empty (docs/decisions/0003). */

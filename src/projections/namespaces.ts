@@ -1,13 +1,16 @@
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
-import type { Projection } from './projection.ts'
+import { changed } from '../events/change.ts'
+import { type Projection, placeOf } from './projection.ts'
 
+/** One namespace. `place` orders lists. */
 export type NamespaceDoc = {
   readonly key: string
   readonly incarnation: string
   readonly name: string
   readonly description: string
   readonly protected: boolean
+  readonly place: string
   readonly createdAt: string
   readonly updatedAt: string
 }
@@ -16,14 +19,13 @@ export type NamespaceDoc = {
 export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
   name: 'namespaces',
   version: 1,
-  indexes: ['createdAt'],
+  indexes: ['createdAt', 'place'],
   category: 'namespace',
   read: reader(namespaceEvents),
   quiet: new Set(['FlagRegistered', 'FlagUnregistered']),
   on: {
-    NamespaceCreated: (_, data, { time }) => ({ ...data, createdAt: time, updatedAt: time }),
-    NamespaceUpdated: (doc, { name, description }, { time }) =>
-      doc && { ...doc, name: name?.to ?? doc.name, description: description?.to ?? doc.description, updatedAt: time },
+    NamespaceCreated: (_, data, at) => ({ ...data, place: placeOf(at), createdAt: at.time, updatedAt: at.time }),
+    NamespaceUpdated: (doc, update, { time }) => doc && { ...changed<NamespaceDoc>(doc, update), updatedAt: time },
     NamespaceDeleted: () => undefined,
     FlagRegistered: (doc) => doc,
     FlagUnregistered: (doc) => doc,

@@ -5,6 +5,9 @@ import type { Row, View } from './views.ts'
 /** Where an event stands, for a projection. `revision` is the resource's revision as clients see it, this event included. */
 export type At = { readonly time: string; readonly position: bigint; readonly revision: bigint }
 
+/** Place in a list ordered by creation: time, then log position, as text that compares. */
+export const placeOf = ({ time, position }: At): string => `${time} ${String(position).padStart(20, '0')}`
+
 /**
  * A read model: the documents of one category, one a stream, keyed by the stream's id. Pure and total over the category's events;
  * live, rebuilt and time-travelled documents are the same code. `undefined` = no document (any more).
@@ -30,3 +33,10 @@ export const project = <D extends object, E extends AnyEvent>(
   const key = stored.stream.slice(projection.category.length + 1)
   return { key, revision: stored.revision, position: stored.position, changes, doc }
 }
+
+/** A projection of any kind, as the runner sees it. */
+export type AnyProjection = Projection<object, AnyEvent>
+
+/** A typed projection under the runner's type: its documents and events only ever meet its own functions. */
+export const anyProjection = <D extends object, E extends AnyEvent>(projection: Projection<D, E>): AnyProjection =>
+  projection as unknown as AnyProjection

@@ -11,11 +11,11 @@ export type Row<D extends object = object> = {
 }
 
 export type Scalar = string | number
-/** `equals` one of the values (undefined = the field is absent), or text that begins with `prefix`, or a value in [from, below). */
+/** `equals` one of the values (undefined = the field is absent), or text that begins with `prefix`, or a value in [from, below); an absent field is in no range unless `orAbsent`. */
 export type Match =
   | { readonly equals: readonly (Scalar | undefined)[] }
   | { readonly prefix: string }
-  | { readonly from?: Scalar; readonly below?: Scalar }
+  | { readonly from?: Scalar; readonly below?: Scalar; readonly orAbsent?: boolean }
 
 /** All conditions must hold. Rows come ordered by `order`, then key, ascending, from just behind `after`. Tombstones and documents without the `order` field never come. */
 export type Query = {

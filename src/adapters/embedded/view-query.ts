@@ -24,7 +24,10 @@ const range = (column: string, from: Scalar | undefined, below: Scalar | undefin
 
 const condition = (column: string, match: Match): Condition => {
   if ('prefix' in match) return range(column, match.prefix, above(match.prefix))
-  if (!('equals' in match)) return range(column, match.from, match.below)
+  if (!('equals' in match)) {
+    const { sql, values } = range(column, match.from, match.below)
+    return { sql: match.orAbsent ? `((${sql}) or ${column} is null)` : sql, values }
+  }
   const values = match.equals.filter((value) => value !== undefined)
   const among = `${column} in (${values.map(() => '?').join(', ')})`
   return { sql: values.length < match.equals.length ? `(${among} or ${column} is null)` : among, values }

@@ -1,0 +1,52 @@
+import { randomUUID } from 'node:crypto'
+import { claims } from '../src/commands/claims.ts'
+import { enveloper } from '../src/commands/envelope.ts'
+import { executor } from '../src/commands/execute.ts'
+import { segment } from '../src/commands/segment.ts'
+import type { Config } from '../src/config.ts'
+import { sealer } from '../src/events/personal.ts'
+import { firstStart } from '../src/first-start.ts'
+import { openStores } from '../src/stores.ts'
+import { digester } from '../src/auth/secret.ts'
+
+const context = { actor: { kind: 'system' } } as const
+
+/** Writes boolean flags (`flag-0`…) into an empty store by the service's own commands: each asks three segments of three constraints, then gives half the entities true. */
+export const seedFlags = async (config: Config, count: number): Promise<void> => {
+  const stores = await openStores(config, (_, error) => console.error(error))
+  const now = () => new Date()
+  const execute = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now))
+  const writer = claims(execute, stores.log, randomUUID, now)
+  const keys = ['beta', 'staff', 'region']
+  try {
+    await firstStart({ config, execute, applied: async () => undefined, digest: digester(stores.pepper), now })
+    let incarnation = ''
+    for (const key of keys) {
+      const named = { namespace: 'default', key, name: key, description: '' }
+      const { state } = await writer.createSegment({ ...named, matchType: 'all' }, context)
+      incarnation = state.incarnation!
+      for (const property of ['country', 'plan', 'version']) {
+        const constraint = {
+          id: randomUUID(),
+          type: 'string',
+          property,
+          operator: 'eq',
+          value: `${key}-${property}`,
+          description: '',
+        } as const
+        await execute(segment, `default+${key}`, 'AddConstraint', { namespace: 'default', key, incarnation, constraint }, context)
+      }
+    }
+    for (let n = 0; n < count; n++) {
+      const of = { namespace: 'default', key: `flag-${n}`, incarnation }
+      const data = { name: of.key, description: '', enabled: false, type: 'boolean', metadata: {} } as const
+      await writer.createFlag({ ...of, ...data }, context)
+      const part = { type: 'segment', segments: keys, operator: 'or', value: true } as const
+      const half = { type: 'threshold', percentage: 50, value: true } as const
+      await writer.addRollout({ ...of, id: randomUUID(), description: '', rank: 0, part }, context)
+      await writer.addRollout({ ...of, id: randomUUID(), description: '', rank: 0, part: half }, context)
+    }
+  } finally {
+    await stores.close()
+  }
+}

@@ -1,0 +1,37 @@
+import { invalid, type Reason, refusals, refuse } from '../errors.ts'
+
+/** Which callback answers: the word stands in its messages, whatever names are configured (api.md §5.5, §5.6). */
+export type Callback = 'OIDC' | 'codehost'
+
+const ONCE = ['code', 'state', 'error', 'iss'] as const
+const PROVIDER_CODE = /^[a-z_]{1,64}$/
+
+/** Refuses a login with the message that a callback gives for this reason: `handling OIDC callback: …`. */
+export const refuseCallback = (
+  callback: Callback,
+  reason: Reason,
+  extras?: { readonly metadata?: Readonly<Record<string, string>>; readonly cause?: unknown },
+): never => refuse(reason, `handling ${callback} callback: ${refusals[reason].sentence}`, extras)
+
+/** Refuses a callback that gives `code`, `state`, `error` or `iss` twice. To be asked first: such a callback does not consume the login. */
+export const givenOnce = (query: URLSearchParams): void => {
+  for (const name of ONCE) if (query.getAll(name).length > 1) invalid(name, 'given twice')
+}
+
+/** The parameter, where an empty one counts as absent. */
+export const given = (query: URLSearchParams, name: (typeof ONCE)[number]): string | undefined => query.get(name) || undefined
+
+/** True unless the callback names another issuer than the configured one (RFC 9207). Needs no discovery, so a foreign answer is refused whether or not the provider is up. */
+export const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
+  const named = given(query, 'iss')
+  return named === undefined || (URL.canParse(named) && new URL(named).href === new URL(issuerUrl).href)
+}
+
+/** The code of a callback; refuses a foreign issuer, then the provider's own error, then a missing code, in the order of api.md §5.5. A code host has no issuer. */
+export const codeOf = (callback: Callback, query: URLSearchParams, issuerUrl?: string): string => {
+  givenOnce(query)
+  if (issuerUrl !== undefined && !issuerFits(query, issuerUrl)) refuseCallback(callback, 'issuer_mismatch')
+  const error = given(query, 'error')
+  if (error !== undefined) refuseCallback(callback, 'provider_error', PROVIDER_CODE.test(error) ? { metadata: { error } } : {})
+  return given(query, 'code') ?? invalid('code', 'must not be empty')
+}

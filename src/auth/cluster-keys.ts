@@ -1,0 +1,92 @@
+import { createLocalJWKSet, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose'
+import { type Answer, type Cluster, clusterUnavailable } from './cluster.ts'
+import { remembered } from './remembered.ts'
+import { type Account, claimed, refuseToken } from './service-account.ts'
+import { trace } from './trace.ts'
+
+const LIFE_MS = 600_000
+const PAUSE_MS = 30_000
+const TOLERANCE_S = 30
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
+
+type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly now: () => Date }
+type Issuer = { readonly issuer: string; readonly keyOf: JWTVerifyGetKey }
+
+/** Confirms a token by the cluster's public keys, without asking the cluster about it: revocation counts only when the token ends. */
+export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
+  const issuer = remembered(() => readIssuer(call, discoveryUrl.replace(/\/+$/, '')), { life: LIFE_MS, pause: PAUSE_MS, now })
+
+  const verify = (token: string, by: Issuer) =>
+    payloadOf(token, by.keyOf, {
+      issuer: by.issuer,
+      algorithms: ALGORITHMS,
+      clockTolerance: TOLERANCE_S,
+      currentDate: now(),
+      ...(audiences.length > 0 ? { audience: [...audiences] } : {}),
+    })
+
+  return async (token: string): Promise<Account> => {
+    const known = await issuer.get()
+    let outcome = await verify(token, known)
+    if (outcome instanceof errors.JWKSNoMatchingKey) {
+      const newer = await issuer.again()
+      if (newer !== known) outcome = await verify(token, newer)
+    }
+    if (outcome instanceof Error) return refuseToken(undefined, trace(outcome))
+    if (!outcome['kubernetes.io']) return refuseToken('token names no service account')
+    return claimed(outcome)
+  }
+}
+
+const payloadOf = async (token: string, key: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTPayload | Error> => {
+  try {
+    return (await jwtVerify(token, key, options)).payload
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) return error as Error
+    // No key id, or one that several keys have.
+    for await (const candidate of error) {
+      const outcome = await payloadOf(token, async () => candidate, options)
+      if (!(outcome instanceof errors.JWSSignatureVerificationFailed)) return outcome
+    }
+    return new errors.JWSSignatureVerificationFailed()
+  }
+}
+
+const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> => {
+  const get = (url: string, bearer: 'if there' | 'none') => call({ url, method: 'GET', bearer, headers: { accept: 'application/json' } })
+  const { issuer, jwks_uri } = objectOf(await get(`${discoveryUrl}/.well-known/openid-configuration`, 'if there'))
+  if (typeof issuer !== 'string' || issuer === '' || typeof jwks_uri !== 'string' || !URL.canParse(jwks_uri))
+    return clusterUnavailable('document without issuer or key set')
+
+  const [named, own] = [new URL(jwks_uri), new URL(discoveryUrl)]
+  // The document often names an address of the API server that only its own network knows, so the one configured is asked first;
+  // and our bearer goes nowhere else.
+  const here = new URL(named.pathname + named.search, own)
+  const elsewhere = named.origin !== own.origin && [own.protocol, 'https:'].includes(named.protocol)
+  try {
+    return { issuer, keyOf: keysOf(await get(here.href, 'if there')) }
+  } catch (error) {
+    if (!elsewhere) throw error
+    return { issuer, keyOf: keysOf(await get(named.href, 'none')) }
+  }
+}
+
+const keysOf = (answer: Answer): JWTVerifyGetKey => {
+  const { keys } = objectOf(answer)
+  try {
+    return createLocalJWKSet({ keys } as Parameters<typeof createLocalJWKSet>[0])
+  } catch (error) {
+    return clusterUnavailable(error)
+  }
+}
+
+const objectOf = ({ status, body }: Answer): Readonly<Record<string, unknown>> => {
+  if (status !== 200) return clusterUnavailable(`answered with status ${status}`)
+  try {
+    const value: unknown = JSON.parse(body)
+    if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>
+  } catch {
+    return clusterUnavailable('answer is not JSON')
+  }
+  return clusterUnavailable('answer is not a JSON object')
+}

@@ -1,0 +1,164 @@
+import {
+  allowInsecureRequests,
+  buildAuthorizationUrl,
+  calculatePKCECodeChallenge,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  clockSkew,
+  clockTolerance,
+  Configuration,
+  customFetch,
+  discovery,
+  enableNonRepudiationChecks,
+  None,
+  type ServerMetadata,
+  setJwksCache,
+} from 'openid-client'
+import { codeOf, given, refuseCallback } from './callback.ts'
+import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
+import { isObject, jsonOf, providerFetch, unavailable } from './provider-fetch.ts'
+import { answered, redirectUriOf } from './redirect.ts'
+import { remembered } from './remembered.ts'
+import { exchangeCode } from './token-endpoint.ts'
+
+const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA']
+const TOLERANCE_S = 30
+const DOCUMENT_LIFE_MS = 3_600_000
+const KEYS_LIFE_MS = 300_000
+const KEYS_PAUSE_MS = 60_000
+/** openid-client asks for keys again only when those it was given are as old as this. */
+const KEYS_OLD_S = 60
+
+export type OidcSettings = {
+  readonly name: string
+  readonly issuerUrl: string
+  readonly clientId: string
+  readonly clientSecret: string
+  /** External base address; with `callbackPath` behind it, the redirect URI. Never taken from a request. */
+  readonly redirectAddress: string
+  readonly callbackPath: string
+  readonly scopes: readonly string[]
+  readonly now?: () => Date
+}
+
+export type OidcProvider = {
+  /** Where to send the browser. Refuses with `provider_unavailable`. */
+  readonly begin: (secrets: LoginSecrets) => Promise<URL>
+  /** Who came back. Refuses as the table of api.md §5.5 says, from `iss` on; what concerns the login itself (state, age, single use) is the caller's. */
+  readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
+}
+
+type KeySet = { readonly keys: object[] }
+
+/** One OpenID Connect provider (api.md §5.5). Nothing is asked of it before the first login; its document is held for an hour, a failed read not at all. */
+export const oidcProvider = (settings: OidcSettings): OidcProvider => {
+  const { issuerUrl, clientId, clientSecret, now = () => new Date() } = settings
+  const redirectUri = redirectUriOf(settings)
+  const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
+  const document = remembered(() => discover(issuerUrl, clientId), { life: DOCUMENT_LIFE_MS, now })
+  const keys = remembered(async () => keySet((await document.get()).jwks_uri), { life: KEYS_LIFE_MS, pause: KEYS_PAUSE_MS, now })
+
+  const configuration = (metadata: ServerMetadata) => (authentication: ClientAuth) => {
+    const skew = Math.round((now().getTime() - Date.now()) / 1000)
+    const server = { ...metadata, id_token_signing_alg_values_supported: ALGORITHMS }
+    const config = new Configuration(server, clientId, { [clockSkew]: skew, [clockTolerance]: TOLERANCE_S }, authentication)
+    if (issuerUrl.startsWith('http:')) allowInsecureRequests(config)
+    // Without it a signature is not looked at: the library trusts the connection.
+    enableNonRepudiationChecks(config)
+    return config
+  }
+
+  return {
+    begin: async ({ state, nonce, codeVerifier }) =>
+      buildAuthorizationUrl(configuration(await document.get())(None()), {
+        redirect_uri: redirectUri,
+        scope,
+        state,
+        nonce,
+        code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+      }),
+
+    finish: async ({ query, state, nonce, codeVerifier }) => {
+      const code = codeOf('OIDC', query, issuerUrl)
+      const metadata = await document.get()
+      if ((given(query, 'iss') ?? metadata.issuer) !== metadata.issuer) refuseCallback('OIDC', 'issuer_mismatch')
+
+      const held = keys.held()
+      const tokens = await exchangeCode({
+        callback: 'OIDC',
+        configuration: (authentication) => {
+          const config = configuration(metadata)(authentication)
+          if (held) setJwksCache(config, { jwks: { keys: [...held.keys] }, uat: Math.floor(Date.now() / 1000) - KEYS_OLD_S })
+          return config
+        },
+        authentications: authentications(metadata, clientSecret),
+        url: answered(redirectUri, { code, state, iss: metadata.issuer }),
+        checks: { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier, idTokenExpected: true },
+        keys: held ? keys.again : keys.get,
+      })
+      return identity(settings.name, metadata.issuer, tokens.claims() ?? {})
+    },
+  }
+}
+
+const discover = async (issuerUrl: string, clientId: string): Promise<ServerMetadata> => {
+  const issuer = new URL(issuerUrl)
+  const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
+  try {
+    const found = await discovery(issuer, clientId, undefined, None(), { [customFetch]: providerFetch, execute })
+    const { ...metadata } = found.serverMetadata()
+    // The library lets the template issuers of two well-known hosts pass.
+    if (new URL(metadata.issuer).href !== issuer.href) return unavailable('document of another issuer')
+    for (const endpoint of [metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri])
+      if (typeof endpoint !== 'string' || !URL.canParse(endpoint) || !['https:', issuer.protocol].includes(new URL(endpoint).protocol))
+        return unavailable('document without a usable endpoint')
+    return metadata
+  } catch (error) {
+    return unavailable(error)
+  }
+}
+
+const keySet = async (address: string | undefined): Promise<KeySet> => {
+  if (address === undefined) return unavailable('document without a key set')
+  const set = await jsonOf(
+    await providerFetch(address, { method: 'GET', headers: { accept: 'application/json, application/jwk-set+json' } }),
+  )
+  return isObject(set) && Array.isArray(set['keys']) && set['keys'].every(isObject)
+    ? { keys: set['keys'] }
+    : unavailable('key set without keys')
+}
+
+const authentications = ({ token_endpoint_auth_methods_supported: listed }: ServerMetadata, secret: string): readonly ClientAuth[] => {
+  const ways = [ClientSecretBasic(secret), ClientSecretPost(secret)]
+  return Array.isArray(listed) && listed.includes('client_secret_post') && !listed.includes('client_secret_basic') ? ways.reverse() : ways
+}
+
+const identity = (provider: string, issuer: string, claims: Readonly<Record<string, unknown>>): Identity => {
+  const { nonce: _nonce, ...rest } = claims
+  const sub = text(claims['sub'])
+  if (!sub) return refuseCallback('OIDC', 'id_token_invalid')
+  const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
+  const verified = ['true', 'false'].find((word) => claims['email_verified'] === word || claims['email_verified'] === (word === 'true'))
+  const attributes = attributesOf({
+    'oidc.provider': provider,
+    'oidc.email': email,
+    'oidc.email_verified': verified,
+    'oidc.name': name,
+    'oidc.profile': text(claims['profile']),
+    'oidc.picture': picture,
+    'oidc.sub': sub,
+    'oidc.preferred_username': text(claims['preferred_username']),
+    claims: JSON.stringify(rest),
+    email,
+    name,
+    picture,
+  })
+  return {
+    subject: { issuer, sub },
+    attributes,
+    ...(email === undefined ? {} : { email }),
+    ...(verified === undefined ? {} : { emailVerified: verified === 'true' }),
+  }
+}

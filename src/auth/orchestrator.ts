@@ -1,0 +1,40 @@
+import { refuse } from '../errors.ts'
+import { cluster, type ClusterSettings } from './cluster.ts'
+import { type Account, type Allowed, isAllowed, presented, type ServiceAccount } from './service-account.ts'
+
+export type OrchestratorSettings = ClusterSettings & {
+  readonly verification: 'token_review' | 'jwks'
+  /** Empty = any. */
+  readonly audiences: readonly string[]
+  readonly allowed: Allowed
+  readonly now?: () => Date
+}
+
+export type Orchestrator = {
+  /** The service account behind a token; `address` is the caller's, for fairness among those who wait. Refuses as the table of api.md §5.7 says; of one not allowed, `metadata` names the account. */
+  readonly verify: (token: string, address: string) => Promise<ServiceAccount>
+}
+
+type Confirm = (token: string, claims: Account, address: string) => Promise<Account>
+
+/** Proof of identity by service-account tokens of a cluster (api.md §5.7). The cluster is not asked before the first exchange. */
+export const orchestrator = (settings: OrchestratorSettings): Orchestrator => {
+  const { discoveryUrl, audiences, allowed, now = () => new Date() } = settings
+  const call = cluster(settings)
+  const ways: Readonly<Record<OrchestratorSettings['verification'], () => Promise<Confirm>>> = {
+    token_review: async () => (await import('./token-review.ts')).tokenReview(call, { discoveryUrl, audiences, now }),
+    jwks: async () => (await import('./cluster-keys.ts')).clusterKeys(call, { discoveryUrl, audiences, now }),
+  }
+  let confirm: Promise<Confirm> | undefined
+
+  return {
+    verify: async (token, address) => {
+      const claims = presented(token, now())
+      confirm ??= ways[settings.verification]()
+      const account = await (await confirm)(token, claims, address)
+      const { namespace, name } = account
+      if (!isAllowed(allowed, account)) return refuse('service_account_not_allowed', undefined, { metadata: { namespace, name } })
+      return { ...account, expiresAt: claims.expiresAt }
+    },
+  }
+}

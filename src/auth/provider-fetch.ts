@@ -1,0 +1,52 @@
+import type { CustomFetchOptions } from 'openid-client'
+import { Refusal, refuse } from '../errors.ts'
+import { trace } from './trace.ts'
+
+const TIMEOUT_MS = 5000
+const LIMIT = 1_048_576
+
+/** Refuses because the provider cannot be used now; the cause tells the operator why, without foreign text. A refusal on the way here stays the answer. */
+export const unavailable = (cause: unknown): never => {
+  for (const step of [cause, (cause as { cause?: unknown }).cause]) if (step instanceof Refusal) throw step
+  return refuse('provider_unavailable', undefined, { headers: { 'retry-after': '5' }, cause: trace(cause) })
+}
+
+type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
+
+/** One call to a provider: no redirect followed, 5 s for all of it, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`. */
+export const providerFetch = async (url: string, { method, headers, body }: Init): Promise<Response> => {
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    const response = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
+    const content = await limited(response)
+    return new Response(content, { status: response.status, headers: response.headers })
+  } catch (error) {
+    return unavailable(error)
+  }
+}
+
+const limited = async ({ body }: Response): Promise<Uint8Array | null> => {
+  if (body === null) return null
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength
+    if (size > LIMIT) unavailable('answer larger than 1 MiB')
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+/** The JSON of an answer with status 200; anything else refuses with `provider_unavailable`. */
+export const jsonOf = async (response: Response): Promise<unknown> => {
+  if (response.status !== 200) return unavailable(`answered with status ${response.status}`)
+  try {
+    return await response.json()
+  } catch {
+    return unavailable('answer is not JSON')
+  }
+}
+
+/** True for a JSON object. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,0 +1,90 @@
+import { refuse } from '../errors.ts'
+
+const MAX_BYTES = 16_384
+const MAX_MS = Date.UTC(10_000, 0, 1) - 1
+const PART = /^[A-Za-z0-9_-]+$/
+const ALGORITHM = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
+const USERNAME = /^system:serviceaccount:([^:]+):([^:]+)$/
+
+/** A service account as a token or the cluster names it. */
+export type Account = {
+  readonly namespace: string
+  readonly name: string
+  readonly uid?: string
+  readonly podName?: string
+  readonly podUid?: string
+}
+
+/** A verified service account; `expiresAt` is the presented token's own. */
+export type ServiceAccount = Account & { readonly expiresAt: Date }
+
+/** Who may come in; `*` as namespace or account name stands for all. */
+export type Allowed = readonly { readonly namespace: string; readonly serviceAccounts: readonly string[] }[]
+
+/** Refuses a presented token (401). The sentence names no part of it. */
+export const refuseToken = (sentence = 'token was refused', cause?: unknown): never =>
+  refuse('service_account_token_invalid', `verifying service account: ${sentence}`, { cause })
+
+/** What a token says of itself, unverified. Refuses one that cannot be valid whoever signed it, so that nobody need be asked. */
+export const presented = (token: string, now: Date): ServiceAccount => {
+  if (token.length > MAX_BYTES) return refuseToken('token is larger than 16 KiB')
+  const parts = token.split('.')
+  const [header, payload] = parts.slice(0, 2).map(decoded)
+  if (parts.length !== 3 || !parts.every((part) => PART.test(part)) || !header || !payload) return refuseToken('token is not a JWT')
+  if (typeof header['alg'] !== 'string' || !ALGORITHM.test(header['alg'])) return refuseToken('token is not signed by a cluster')
+  return { ...claimed(payload), expiresAt: expiryOf(payload, now) }
+}
+
+const decoded = (part: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const expiryOf = ({ exp }: Readonly<Record<string, unknown>>, now: Date): Date => {
+  const ms = typeof exp === 'number' ? Math.trunc(Number((exp * 1000).toFixed(3))) : Number.NaN
+  if (!(ms <= MAX_MS)) return refuseToken('token has no usable expiry')
+  return ms > now.getTime() ? new Date(ms) : refuseToken('token has expired')
+}
+
+/** The account that the claims name: by the claim object `kubernetes.io` and by the subject, which must not differ. */
+export const claimed = (payload: Readonly<Record<string, unknown>>): Account => {
+  const claim = member(payload, 'kubernetes.io')
+  const [account, pod] = [member(claim, 'serviceaccount'), member(claim, 'pod')]
+  const [byClaim, bySubject] = [named(claim?.['namespace'], account?.['name']), accountNamed(payload['sub'])]
+  if (byClaim && bySubject && !agree(byClaim, bySubject)) return refuseToken('token names two accounts')
+  const names = byClaim ?? bySubject ?? refuseToken('token names no service account')
+  return { ...names, ...accountDetails({ uid: account?.['uid'], podName: pod?.['name'], podUid: pod?.['uid'] }) }
+}
+
+/** The account behind a user name of the form `system:serviceaccount:<namespace>:<name>`. */
+export const accountNamed = (username: unknown): Account | undefined => {
+  const [, namespace, name] = (typeof username === 'string' && USERNAME.exec(username)) || []
+  return named(namespace, name)
+}
+
+/** The parts that are there. */
+export const accountDetails = (parts: { readonly uid: unknown; readonly podName: unknown; readonly podUid: unknown }) =>
+  Object.fromEntries(Object.entries(parts).filter(([, part]) => typeof part === 'string' && part !== '')) as Partial<Account>
+
+/** False when the two name something differently; what one of them leaves out is no difference. */
+export const agree = (a: Account, b: Account): boolean =>
+  (['namespace', 'name', 'uid', 'podName', 'podUid'] as const).every((part) => (a[part] ?? b[part]) === (b[part] ?? a[part]))
+
+/** Whether the account is on the list; an empty list takes every account. */
+export const isAllowed = (allowed: Allowed, { namespace, name }: Account): boolean =>
+  allowed.length === 0 ||
+  allowed.some(
+    (entry) => ['*', namespace].includes(entry.namespace) && entry.serviceAccounts.some((account) => ['*', name].includes(account)),
+  )
+
+const member = (object: Readonly<Record<string, unknown>> | undefined, name: string): Readonly<Record<string, unknown>> | undefined => {
+  const value = object?.[name]
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined
+}
+
+const named = (namespace: unknown, name: unknown): Account | undefined =>
+  typeof namespace === 'string' && typeof name === 'string' && namespace !== '' && name !== '' ? { namespace, name } : undefined

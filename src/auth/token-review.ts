@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import type { V1TokenReview } from '@kubernetes/client-node'
+import { isRefusal } from '../errors.ts'
+import { type Cluster, clusterUnavailable } from './cluster.ts'
+import { gate } from './gate.ts'
+import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'
+
+const DEADLINE_MS = 2000
+const REFUSED_LIFE_MS = 10_000
+const REFUSED_LIMIT = 10_000
+const POD = 'authentication.kubernetes.io/pod-'
+
+type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly now: () => Date }
+
+/** Confirms a token by asking the API server (TokenReview). A no is remembered for 10 s, so that a repeated bad token costs the cluster nothing; a yes never is, so that revocation counts at once. */
+export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
+  const pass = gate({ running: 10, waiting: 100, each: 20 })
+  const refused = rememberedRefusals(now)
+
+  const confirm = async (token: string, claims: Account, signal: AbortSignal): Promise<Account> => {
+    const review = await ask(call, discoveryUrl, signal, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token, ...(audiences.length > 0 ? { audiences: [...audiences] } : {}) },
+    })
+    return confirmed(review, claims, audiences)
+  }
+
+  return async (token: string, claims: Account, address: string): Promise<Account> => {
+    const digest = createHash('sha256').update(token).digest('base64')
+    if (refused.has(digest)) return refuseToken()
+    await client()
+    const signal = AbortSignal.timeout(DEADLINE_MS)
+    try {
+      return await pass(address, signal, () => confirm(token, claims, signal))
+    } catch (error) {
+      if (isRefusal(error, 'service_account_token_invalid')) refused.add(digest)
+      throw error
+    }
+  }
+}
+
+/** Half a second and a hundred megabytes: loaded by the first exchange, not by the start. */
+const client = () => import('@kubernetes/client-node')
+
+const ask = async (call: Cluster, discoveryUrl: string, signal: AbortSignal, body: V1TokenReview): Promise<V1TokenReview> => {
+  const { AuthenticationV1Api, createConfiguration, ResponseContext, ServerConfiguration, wrapHttpLibrary } = await client()
+  const api = new AuthenticationV1Api(
+    createConfiguration({
+      baseServer: new ServerConfiguration(discoveryUrl.replace(/\/+$/, ''), {}),
+      // The library's own transport has no time-out and sends the token on to wherever it is redirected.
+      httpApi: wrapHttpLibrary({
+        send: async (request) => {
+          const answer = await call({
+            url: request.getUrl(),
+            method: 'POST',
+            bearer: 'needed',
+            headers: request.getHeaders(),
+            body: text(request.getBody()),
+            signal,
+          })
+          // Its exceptions quote the body of an answer they do not know.
+          if (answer.status < 200 || answer.status > 299) return clusterUnavailable(`TokenReview answered with status ${answer.status}`)
+          const bytes = async () => Buffer.from(answer.body)
+          return new ResponseContext(answer.status, answer.headers, { text: async () => answer.body, binary: bytes, stream: () => null })
+        },
+      }),
+    }),
+  )
+  try {
+    return await api.createTokenReview({ body })
+  } catch (error) {
+    return clusterUnavailable(error)
+  }
+}
+
+/** The library writes JSON text. */
+const text = (body: unknown): string => (typeof body === 'string' ? body : clusterUnavailable('TokenReview that is not text'))
+
+const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readonly string[]): Account => {
+  if (typeof status !== 'object' || status === null) return clusterUnavailable('TokenReview without a status')
+  const { authenticated, user, audiences: accepted } = status
+  if (authenticated !== true) return refuseToken()
+  if (audiences.length > 0 && !(Array.isArray(accepted) && accepted.some((audience) => audiences.includes(audience))))
+    return refuseToken('token is not meant for this service')
+  const account = accountNamed(user?.username) ?? refuseToken('token is not of a service account')
+  const reviewed = {
+    ...account,
+    ...accountDetails({ uid: user?.uid, podName: user?.extra?.[`${POD}name`]?.[0], podUid: user?.extra?.[`${POD}uid`]?.[0] }),
+  }
+  return agree(reviewed, claims) ? { ...claims, ...reviewed } : refuseToken('token names another account than its review')
+}
+
+const rememberedRefusals = (now: () => Date) => {
+  const until = new Map<string, number>()
+  return {
+    has: (digest: string) => (until.get(digest) ?? 0) > now().getTime(),
+    add: (digest: string) => {
+      until.delete(digest)
+      until.set(digest, now().getTime() + REFUSED_LIFE_MS)
+      const oldest = until.keys().next().value
+      if (until.size > REFUSED_LIMIT && oldest !== undefined) until.delete(oldest)
+    },
+  }
+}

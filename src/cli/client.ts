@@ -1,0 +1,109 @@
+import { EXIT, fail, isFailure } from './failure.ts'
+
+export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
+
+type Query = Readonly<Record<string, string | number | undefined>>
+export type Asked = { readonly query?: Query; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+export type Client = {
+  /** Asks a running service and gives the JSON of its 200. Any other outcome is a Failure with the exit code that belongs to it. */
+  readonly ask: <T>(method: string, path: string, asked?: Asked) => Promise<T>
+}
+
+const EXITS: Readonly<Record<number, keyof typeof EXIT>> = {
+  401: 'denied',
+  403: 'denied',
+  404: 'notFound',
+  409: 'conflict',
+  412: 'conflict',
+  429: 'unavailable',
+  502: 'unavailable',
+  503: 'unavailable',
+  504: 'unavailable',
+}
+/** Reasons that say more than their status (api.md §2.3). */
+const REASONS: Readonly<Record<string, keyof typeof EXIT>> = {
+  not_unique: 'conflict',
+  rank_taken: 'conflict',
+  in_use: 'conflict',
+  not_empty: 'conflict',
+}
+const NEXT: Readonly<Record<string, string>> = {
+  credential_missing: 'Give a token: ROLLCALL_TOKEN, --token-file PATH, or the file ~/.config/rollcall/token.',
+  credential_invalid:
+    'The token is unknown, expired or revoked: get another, or on the host of the service run: rollcall token create NAME --data DIR',
+  token_scoped: 'The token is bound to one namespace: use one that is not.',
+  route_not_found: 'The service does not have this route: is its method switched off, or the address another service?',
+}
+
+type ErrorBody = { readonly message?: unknown; readonly details?: readonly { readonly value?: { readonly reason?: unknown } }[] }
+
+const refused = (status: number, body: unknown): never => {
+  const { message, details } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody
+  const reason = String((Array.isArray(details) ? details[0]?.value?.reason : undefined) ?? '')
+  const said = typeof message === 'string' ? message : `HTTP status ${status}`
+  return fail(REASONS[reason] ?? EXITS[status] ?? 'failed', `The service refused: ${said}`, NEXT[reason])
+}
+
+const base = (address: string): string => {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    return fail('usage', 'The address must be an http or https URL.', `Such as ${DEFAULT_ADDRESS}`)
+  if (url.username !== '' || url.password !== '')
+    return fail('usage', 'The address must not hold credentials.', 'Give a token with ROLLCALL_TOKEN.')
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`
+}
+
+/** A part of a path, escaped. `.` and `..` are refused: a URL would swallow them and name another thing. */
+export const segment = (name: string): string =>
+  name === '' || name === '.' || name === '..'
+    ? fail('usage', `"${name}" is not a name that the service could know.`)
+    : encodeURIComponent(name)
+
+/** True for the failure of a service that is not there at all. */
+export const isUnreachable = (error: unknown): boolean => isFailure(error) && error.cause === 'unreachable'
+
+const unanswered = (error: unknown, address: string, timeout: number): never => {
+  if (error instanceof Error && error.name === 'TimeoutError') {
+    return fail('unavailable', `No answer from ${address} within ${timeout} ms.`, 'Try again, or wait longer with --timeout.')
+  }
+  const { code } = ((error as Error).cause ?? {}) as { code?: string }
+  const why = code === undefined ? '' : ` (${code})`
+  const next = 'Start the service with: rollcall serve   or name another with --address URL or ROLLCALL_ADDRESS.'
+  try {
+    return fail('unavailable', `No service answers at ${address}${why}.`, next)
+  } catch (failure) {
+    throw Object.assign(failure as Error, { cause: 'unreachable' })
+  }
+}
+
+/** A client of the service at `address`. Redirects are not followed, so the token goes nowhere else. `timeout` is in milliseconds. */
+export const client = (address: string, token: string | undefined, timeout: number): Client => {
+  const root = base(address)
+  return {
+    ask: async <T>(method: string, path: string, { query = {}, body, headers = {} }: Asked = {}) => {
+      const url = new URL(root + path)
+      for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
+      const answer = await fetch(url, {
+        method,
+        redirect: 'manual',
+        signal: AbortSignal.timeout(timeout),
+        headers: {
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }).catch((error: unknown) => unanswered(error, root, timeout))
+      const content = await answer.text().catch((error: unknown) => unanswered(error, root, timeout))
+      let parsed: unknown
+      try {
+        parsed = JSON.parse(content)
+      } catch {
+        if (answer.ok)
+          return fail('failed', `What answers at ${root} is not Rollcall: it sent no JSON.`, 'Check --address and ROLLCALL_ADDRESS.')
+      }
+      return answer.status === 200 ? (parsed as T) : refused(answer.status, parsed)
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import { readFileSync, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fail } from './failure.ts'
+import { readStdin, tell } from './terminal.ts'
+
+const cleaned = (content: string, from: string): string => {
+  const token = content.trim()
+  if (token === '') return fail('usage', `${from} holds no token.`)
+  return /^[\x21-\x7e]+$/.test(token) ? token : fail('usage', `${from} holds something else than one token.`)
+}
+
+const fromFile = (path: string, from: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    return fail('usage', `${from} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`)
+  }
+}
+
+/**
+ * The client token: `--token-file PATH` (or `-`, standard input), ROLLCALL_TOKEN, the file of ROLLCALL_TOKEN_FILE, or
+ * `~/.config/rollcall/token`; undefined when there is none. Never an argument: every user of the machine could read it.
+ */
+export const findToken = async (tokenFile: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> => {
+  if (tokenFile === '-') return cleaned(await readStdin(), 'Standard input')
+  if (tokenFile !== undefined) return cleaned(fromFile(tokenFile, 'The file of --token-file'), 'The file of --token-file')
+  const { ROLLCALL_TOKEN: direct, ROLLCALL_TOKEN_FILE: named } = env
+  if (direct !== undefined && direct !== '') return cleaned(direct, 'ROLLCALL_TOKEN')
+  if (named !== undefined && named !== '')
+    return cleaned(fromFile(named, 'The file of ROLLCALL_TOKEN_FILE'), 'The file of ROLLCALL_TOKEN_FILE')
+
+  const path = join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'rollcall', 'token')
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode
+  if (mode === undefined) return undefined
+  if ((mode & 0o077) !== 0) tell(`warning: others can read ${path}; run: chmod 600 ${path}`)
+  return cleaned(fromFile(path, path), path)
+}

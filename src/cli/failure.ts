@@ -1,0 +1,22 @@
+/** What the process ends with: scripts decide by it. 130 and 143 are added by signals. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  check: 3,
+  notFound: 4,
+  denied: 5,
+  conflict: 6,
+  unavailable: 7,
+  interrupted: 130,
+} as const
+
+/** An error told to the user as it is, with the exit code that goes with it. */
+export type Failure = Error & { readonly exit: number }
+
+/** Fails with what happened and, where there is one, the next thing to do. */
+export const fail = (exit: keyof typeof EXIT, happened: string, next?: string): never => {
+  throw Object.assign(new Error(next === undefined ? happened : `${happened}\n${next}`), { exit: EXIT[exit] })
+}
+
+export const isFailure = (error: unknown): error is Failure => error instanceof Error && 'exit' in error && typeof error.exit === 'number'

@@ -1,0 +1,49 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '../config/duration.ts'
+import { type Client, client, DEFAULT_ADDRESS } from './client.ts'
+import { findToken } from './credential.ts'
+import type { Form } from './output.ts'
+
+const duration = (text: string): number => {
+  const ms = parseDuration(text)
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError('It must be a duration such as 10s.')
+  return Math.min(ms, 2 ** 31 - 1)
+}
+
+export const wholeNumber = (text: string): number => {
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.')
+  return Number(text)
+}
+
+export type TargetOptions = { readonly address: string; readonly tokenFile?: string; readonly timeout: number; readonly quiet?: true }
+
+/** The options of a verb that asks a running service. */
+export const withTarget = (command: Command): Command =>
+  command
+    .addOption(new Option('--address <url>', 'the running service').env('ROLLCALL_ADDRESS').default(DEFAULT_ADDRESS))
+    .option('--token-file <path>', 'file that holds the client token, - is standard input (else ROLLCALL_TOKEN)')
+    .addOption(new Option('--timeout <duration>', 'how long to wait for an answer').argParser(duration).default(10_000, '10s'))
+    .option('-q, --quiet', 'no messages')
+
+/** The client that these options name. */
+export const clientOf = async ({ address, tokenFile, timeout }: TargetOptions): Promise<Client> =>
+  client(address, await findToken(tokenFile, process.env), timeout)
+
+/** The options of a verb that prints data; `forms` are those it can print, the first by default. */
+export const withOutput = (command: Command, forms: readonly Form[]): Command =>
+  command
+    .addOption(new Option('-o, --output <form>', 'form of what is printed').choices(forms).default(forms[0]))
+    .option('--no-headers', 'a table without its titles')
+    .option('--no-color', 'no colour (as NO_COLOR)')
+
+/** And one field instead of the whole. */
+export const withField = (command: Command): Command => command.option('--field <path>', 'one field only, raw')
+
+export type FileOptions = { readonly config?: string; readonly data?: string }
+
+/** The file that was named, for loadConfig; an empty name is none. */
+export const fileOf = ({ config }: FileOptions): { readonly file?: string } => (config ? { file: config } : {})
+
+/** The options of a verb that reads the configuration. */
+export const withConfig = (command: Command): Command =>
+  command.addOption(new Option('--config <path>', 'configuration file').env('ROLLCALL_CONFIG'))

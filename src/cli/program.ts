@@ -1,0 +1,72 @@
+import { Command, CommanderError } from 'commander'
+import { isConfigError } from '../config/problem.ts'
+import { Refusal } from '../errors.ts'
+import { addConfig } from './config.ts'
+import { EXIT, isFailure } from './failure.ts'
+import { addProjections } from './projections.ts'
+import { addServe } from './serve.ts'
+import type { LoadServices } from './services.ts'
+import { tell } from './terminal.ts'
+import { addToken } from './token.ts'
+import { addVersion, version } from './version.ts'
+
+/** Every verb there is. */
+export const program = (load: LoadServices): Command => {
+  const rollcall = new Command('rollcall')
+    .description('Event-sourced client tokens and feature flags.')
+    .version(version(), '-V, --version')
+    .exitOverride()
+    .showSuggestionAfterError()
+    .showHelpAfterError('(--help shows what there is)')
+    .addHelpText(
+      'after',
+      '\nStart a service with:  rollcall serve\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed, 4 not found, 5 not allowed, 6 conflict, 7 unavailable',
+    )
+  addServe(rollcall, load)
+  addConfig(rollcall)
+  addToken(rollcall, load)
+  addProjections(rollcall, load)
+  addVersion(rollcall)
+  return rollcall
+}
+
+/** Unavailable services and conflicts have codes of their own; any other refusal is a failure. */
+const exitOfRefusal = ({ status }: Refusal): number => {
+  const exits: Readonly<Record<number, number>> = { 404: EXIT.notFound, 409: EXIT.conflict, 412: EXIT.conflict, 503: EXIT.unavailable }
+  return exits[status] ?? EXIT.failed
+}
+
+/** Tells an error to the user and gives the exit code that goes with it. */
+const told = (error: unknown): number => {
+  // Commander has told its own errors already.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+  if (isConfigError(error)) {
+    tell(`error: ${error.message}\nrollcall config check tells the same without starting.`)
+    return EXIT.usage
+  }
+  if (isFailure(error)) tell(`error: ${error.message}`)
+  else tell(`error: ${error instanceof Error ? error.message : String(error)}`)
+  if (isFailure(error)) return error.exit
+  return error instanceof Refusal ? exitOfRefusal(error) : EXIT.failed
+}
+
+/** Runs one command line (without the program's name) and gives its exit code. */
+export const run = async (argv: readonly string[], load: LoadServices): Promise<number> => {
+  if (argv.some((word) => /^--token(=|$)/.test(word))) {
+    tell(
+      'error: A token on the command line can be read by every user of the machine.\nUse ROLLCALL_TOKEN, ROLLCALL_TOKEN_FILE or --token-file PATH.',
+    )
+    return EXIT.usage
+  }
+  const rollcall = program(load)
+  if (argv.length === 0) {
+    rollcall.outputHelp()
+    return EXIT.ok
+  }
+  try {
+    await rollcall.parseAsync(argv, { from: 'user' })
+    return Number(process.exitCode ?? EXIT.ok)
+  } catch (error) {
+    return told(error)
+  }
+}

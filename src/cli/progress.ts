@@ -1,0 +1,46 @@
+import { Presets, SingleBar } from 'cli-progress'
+import type { RebuildProgress } from './services.ts'
+import { tell } from './terminal.ts'
+
+const EVERY_MS = 10_000
+
+export type Meter = { readonly update: (progress: RebuildProgress) => void; readonly end: () => void }
+
+const rest = (seconds: number): string => (Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown')
+
+/** Shows how far work is on standard error: a bar on a terminal, else a line every 10 s. `now` is in milliseconds. */
+export const meter = (terminal: boolean, now: () => number = () => performance.now(), say: (line: string) => void = tell): Meter => {
+  let current: { name: string; from: number; done: number } | undefined
+  let bar: SingleBar | undefined
+  let told = now()
+  const stop = () => {
+    bar?.stop()
+    bar = undefined
+  }
+  const begin = ({ name, done, total }: RebuildProgress) => {
+    stop()
+    current = { name, from: now(), done }
+    told = now()
+    if (!terminal) return
+    bar = new SingleBar(
+      { format: `${name} {bar} {value}/{total} {rate} events/s, {left}`, stream: process.stderr, hideCursor: true },
+      Presets.shades_classic,
+    )
+    bar.start(total, done, { rate: 0, left: rest(Infinity) })
+  }
+  return {
+    update: (progress) => {
+      const { name, done, total } = progress
+      if (current?.name !== name) begin(progress)
+      const { from = 0, done: first = 0 } = current ?? {}
+      const rate = (done - first) / Math.max((now() - from) / 1000, 1e-3)
+      const facts = { rate: Math.round(rate), left: rest((total - done) / rate) }
+      bar?.setTotal(total)
+      bar?.update(done, facts)
+      if (terminal || (now() - told < EVERY_MS && done < total)) return
+      told = now()
+      say(`${name}: ${done}/${total} events, ${facts.rate} events/s${done < total ? `, ${facts.left}` : ''}`)
+    },
+    end: stop,
+  }
+}

@@ -1,0 +1,88 @@
+import type { Command } from 'commander'
+import { type Config, loadConfig } from '../config.ts'
+import { EXIT, fail } from './failure.ts'
+import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
+import { type Column, type Look, printMany } from './output.ts'
+import { meter } from './progress.ts'
+import { flagsOf } from './serve.ts'
+import type { LoadServices, ProjectionStatus } from './services.ts'
+import { confirm, tell } from './terminal.ts'
+
+const configOf = (options: FileOptions): Config => loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) }).config
+
+const COLUMNS: readonly Column<ProjectionStatus>[] = [
+  ['NAME', ({ name }) => name],
+  ['VERSION', ({ version }) => String(version)],
+  ['POSITION', ({ position }) => position],
+  ['HEAD', ({ head }) => head],
+  ['LAG', ({ lag }) => String(lag)],
+]
+
+type RebuildOptions = FileOptions & {
+  readonly all?: boolean
+  readonly yes?: boolean
+  readonly dryRun?: boolean
+  readonly progress: boolean
+}
+
+const rebuild = async (names: readonly string[], options: RebuildOptions, load: LoadServices): Promise<void> => {
+  const { all = false, yes = false, dryRun = false } = options
+  if (all === names.length > 0)
+    fail(
+      'usage',
+      all ? 'Give names or --all, not both.' : 'Give the names of projections, or --all.',
+      'See them with: rollcall projections status',
+    )
+  const config = configOf(options)
+  const services = await load()
+  const known = await services.projectionStatus(config)
+  const unknown = names.filter((name) => !known.some((projection) => projection.name === name))
+  if (unknown.length > 0)
+    fail('notFound', `There is no projection ${unknown.join(', ')}.`, `There are: ${known.map(({ name }) => name).join(', ')}`)
+
+  const chosen = known.filter(({ name }) => all || names.includes(name))
+  const plan = chosen.map(({ name }) => name).join(', ')
+  tell(`${dryRun ? 'Would rebuild' : 'Rebuilding'} ${plan} from the log, up to position ${chosen[0]?.head ?? '0'}.`)
+  if (dryRun) return
+  await confirm(`Rebuild ${plan}?`, yes)
+
+  const stopped = new AbortController()
+  const stop = () => stopped.abort()
+  process.once('SIGINT', stop)
+  const { update, end } = meter(process.stderr.isTTY && options.progress)
+  try {
+    await services.rebuildProjections(config, { names: chosen.map(({ name }) => name), progress: update, signal: stopped.signal })
+  } catch (error) {
+    if (!stopped.signal.aborted) throw error
+  } finally {
+    end()
+    process.off('SIGINT', stop)
+  }
+  if (stopped.signal.aborted) {
+    tell(`Stopped: what was not finished is as it was. To do it again: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`)
+    process.exitCode = EXIT.interrupted
+  } else tell('Done.')
+}
+
+/** `rollcall projections status|rebuild`: on the data, while the service is down. */
+export const addProjections = (program: Command, load: LoadServices): void => {
+  const projections = program
+    .command('projections')
+    .summary('see and rebuild the read models')
+    .description('Works on the data itself, while the service is down.')
+  withOutput(withConfig(projections.command('status')), ['table', 'json', 'ndjson', 'name'])
+    .summary('where each read model stands')
+    .option('--data <dir>', 'directory of the embedded store')
+    .action(async (options: FileOptions & Look) => {
+      const all = await (await load()).projectionStatus(configOf(options))
+      printMany(all, all, ({ name }) => name, COLUMNS, options)
+    })
+  withConfig(projections.command('rebuild [name...]'))
+    .summary('build read models anew from the log')
+    .option('--all', 'every read model')
+    .option('--data <dir>', 'directory of the embedded store')
+    .option('--dry-run', 'say what would be done and do nothing')
+    .option('-y, --yes', 'do not ask')
+    .option('--no-progress', 'no bar')
+    .action((names: readonly string[], options: RebuildOptions) => rebuild(names, options, load))
+}

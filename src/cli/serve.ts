@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { loadConfig } from '../config.ts'
+import { type FileOptions, fileOf, withConfig } from './options.ts'
+import type { LoadServices } from './services.ts'
+
+type ServeOptions = FileOptions & { readonly host?: string; readonly port?: string }
+
+/** The settings that flags give, by key. */
+export const flagsOf = ({ host, port, data }: Omit<ServeOptions, 'config'>): Readonly<Record<string, string>> => ({
+  ...(host === undefined ? {} : { 'server.host': host }),
+  ...(port === undefined ? {} : { 'server.http_port': port, 'server.https_port': port }),
+  ...(data === undefined ? {} : { 'storage.data_dir': data }),
+})
+
+/** `rollcall serve`: runs until SIGTERM or SIGINT, lets running requests finish and ends with 0. */
+export const addServe = (program: Command, load: LoadServices): void => {
+  withConfig(program.command('serve'))
+    .summary('run the service')
+    .description('Runs the service in the foreground. Without any configuration: embedded storage, port 8080.')
+    .option('--host <address>', 'address to listen on')
+    .option('--port <number>', 'port to listen on')
+    .option('--data <dir>', 'directory of the embedded store')
+    .action(async (options: ServeOptions) => {
+      const { config, warnings } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
+      const { start } = await load()
+      const service = await start(config, { warnings })
+      await new Promise<void>((resolve) => {
+        for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+      })
+      await service.close()
+    })
+}

@@ -1,0 +1,54 @@
+import type { Config } from '../config.ts'
+
+/** An authentication record as the API shows it (api.md §5.1). */
+export type Authentication = {
+  readonly id: string
+  readonly method: string
+  readonly status: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly expiresAt?: string
+  readonly deletedAt?: string
+  readonly metadata: Readonly<Record<string, string>>
+}
+export type IssuedToken = { readonly clientToken: string; readonly authentication: Authentication }
+
+/** A static token to make; `expiresAt` is RFC 3339, absent = never. The rules of api.md §5.4 A7 are checked by whoever makes it. */
+export type TokenRequest = {
+  readonly name: string
+  readonly description: string
+  readonly expiresAt?: string
+  readonly namespaceKey?: string
+  readonly metadata: Readonly<Record<string, string>>
+  readonly reason?: string
+}
+
+/** Where a read model stands; positions are decimal texts, `lag` counts events. */
+export type ProjectionStatus = {
+  readonly name: string
+  readonly version: number
+  readonly position: string
+  readonly head: string
+  readonly lag: number
+}
+export type RebuildProgress = { readonly name: string; readonly done: number; readonly total: number }
+export type Rebuild = {
+  readonly names: readonly string[]
+  readonly progress: (progress: RebuildProgress) => void
+  readonly signal: AbortSignal
+}
+
+/** What the command line needs of the whole house; app.ts gives it. All but `start` work on the data while the service is down. */
+export type Services = {
+  readonly start: (
+    config: Config,
+    options: { readonly warnings: readonly string[] },
+  ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
+  readonly createTokenOffline: (config: Config, request: TokenRequest) => Promise<IssuedToken>
+  readonly projectionStatus: (config: Config) => Promise<readonly ProjectionStatus[]>
+  /** Builds each named read model anew and swaps it in; an aborted one leaves the old in place. */
+  readonly rebuildProjections: (config: Config, rebuild: Rebuild) => Promise<void>
+}
+
+/** Loads app.ts when a verb needs it: the others start faster without. */
+export type LoadServices = () => Promise<Services>

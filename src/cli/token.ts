@@ -1,0 +1,106 @@
+import type { Command } from 'commander'
+import { addTokenCreate } from './token-create.ts'
+import { type Client, segment } from './client.ts'
+import { EXIT, fail, isFailure } from './failure.ts'
+import { clientOf, type TargetOptions, wholeNumber, withField, withOutput, withTarget } from './options.ts'
+import { type Column, type Look, printMany, printOne } from './output.ts'
+import type { Authentication, LoadServices } from './services.ts'
+import { confirm, print, tell } from './terminal.ts'
+
+/** A pair of the service's own metadata, whatever word it is configured to write in it. */
+const own = ({ metadata }: Authentication, pattern: RegExp): string =>
+  Object.entries(metadata).find(([key]) => pattern.test(key))?.[1] ?? ''
+const NAME = /^io\.[a-z0-9_]+\.auth\.(token\.name|email|[a-z0-9_]+\.serviceaccount\.name|[a-z0-9_]+\.sub)$/
+const NAMESPACE = /^io\.[a-z0-9_]+\.auth\.(token\.namespace|[a-z0-9_]+\.namespace)$/
+
+const COLUMNS: readonly Column<Authentication>[] = [
+  ['ID', ({ id }) => id],
+  ['METHOD', ({ method }) => method.replace(/^METHOD_/, '')],
+  ['NAME', (record) => own(record, NAME)],
+  ['NAMESPACE', (record) => own(record, NAMESPACE)],
+  ['STATUS', ({ status }) => status],
+  ['CREATED', ({ createdAt }) => createdAt],
+  ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
+]
+
+type Page = { readonly authentications: readonly Authentication[]; readonly nextPageToken: string; readonly totalCount: number }
+type ListOptions = TargetOptions &
+  Look & { readonly [filter in 'status' | 'method' | 'namespace' | 'name']?: string } & { readonly limit: number; readonly all?: boolean }
+
+const PAGE = 100
+
+const list = async ({ all = false, limit: most, ...options }: ListOptions): Promise<void> => {
+  const { ask } = await clientOf(options)
+  const { status, method, namespace: namespaceKey, name: q } = options
+  const limit = all ? Infinity : most
+  const found: Authentication[] = []
+  let page: Page = { authentications: [], nextPageToken: '', totalCount: 0 }
+  do {
+    const size = Math.min(PAGE, limit - found.length)
+    const query = { limit: size, status, method, namespaceKey, q, pageToken: page.nextPageToken }
+    page = await ask<Page>('GET', '/auth/v1/tokens', { query })
+    found.push(...page.authentications)
+  } while (page.nextPageToken !== '' && found.length < limit)
+  printMany(found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
+  if (page.nextPageToken !== '' && !options.quiet) tell(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+}
+
+type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?: boolean; readonly reason?: string }
+
+const revokeOne = async ({ ask }: Client, id: string, headers: Readonly<Record<string, string>>): Promise<number> => {
+  try {
+    await ask('DELETE', `/auth/v1/tokens/${segment(id)}`, { headers })
+    print(`${id} revoked\n`)
+    return EXIT.ok
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    tell(`${id} not revoked: ${error.message}`)
+    return error.exit
+  }
+}
+
+const revoke = async (given: readonly string[], { yes = false, dryRun = false, reason, ...target }: RevokeOptions): Promise<void> => {
+  const ids = [...new Set(given)]
+  for (const id of ids) segment(id)
+  if (reason !== undefined && !/^[\x20-\x7e]{1,512}$/.test(reason)) fail('usage', '--reason must be 1 to 512 plain ASCII characters.')
+  if (dryRun) {
+    for (const id of ids) tell(`${id} would be revoked`)
+    return
+  }
+  const client = await clientOf(target)
+  if (ids.length > 1) await confirm(`Revoke ${ids.length} tokens?`, yes)
+  const exits: number[] = []
+  for (const id of ids) exits.push(await revokeOne(client, id, reason === undefined ? {} : { 'Event-Reason': reason }))
+  const failed = exits.filter((exit) => exit !== EXIT.ok)
+  if (failed.length > 0) process.exitCode = ids.length === 1 ? failed[0] : EXIT.failed
+}
+
+/** `rollcall token create|list|get|revoke`. */
+export const addToken = (program: Command, load: LoadServices): void => {
+  const token = program
+    .command('token')
+    .summary('create, list, see and revoke client tokens')
+    .description('Works with the tokens of a running service.')
+  addTokenCreate(token, load, COLUMNS)
+  withField(withOutput(withTarget(token.command('list')), ['table', 'json', 'ndjson', 'name']))
+    .summary('list tokens, the oldest first')
+    .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) => text.toUpperCase())
+    .option('--method <method>', 'METHOD_TOKEN, METHOD_OIDC …')
+    .option('--namespace <key>', 'bound to this namespace')
+    .option('--name <prefix>', 'static tokens whose name begins so')
+    .option('--limit <number>', 'how many at most', wholeNumber, 25)
+    .option('--all', 'all of them')
+    .action(list)
+  withField(withOutput(withTarget(token.command('get <id>')), ['table', 'json', 'name']))
+    .summary('print one token’s record')
+    .action(async (id: string, options: TargetOptions & Look) => {
+      const record = await (await clientOf(options)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
+      printOne(record, () => record.id, COLUMNS, options)
+    })
+  withTarget(token.command('revoke <id...>'))
+    .summary('revoke tokens: they stop working at once')
+    .option('--reason <text>', 'why; kept in the history')
+    .option('--dry-run', 'say what would be done and do nothing')
+    .option('-y, --yes', 'do not ask')
+    .action(revoke)
+}

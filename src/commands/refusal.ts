@@ -1,0 +1,32 @@
+import { type DataOf, reader } from '../events/define.ts'
+import { type RefusalEvent, refusalEvents } from '../events/refusal.ts'
+import type { Decider } from './decider.ts'
+
+export type RefusalCommands = {
+  RecordRefusals: {
+    readonly refusals: readonly DataOf<RefusalEvent, 'AuthenticationRefused'>[]
+    readonly summary?: DataOf<RefusalEvent, 'RefusalsSummarised'> | undefined
+  }
+}
+
+/** One stream a batch: recorded once, whoever repeats it. */
+export const refusal: Decider<{ readonly recorded: boolean }, RefusalCommands, RefusalEvent> = {
+  category: 'refusal',
+  shapes: refusalEvents,
+  read: reader(refusalEvents),
+  initial: { recorded: false },
+  exists: ({ recorded }) => recorded,
+  decide: {
+    RecordRefusals: ({ recorded }, { refusals, summary }) =>
+      recorded
+        ? []
+        : [
+            ...refusals.map((data) => ({ type: 'AuthenticationRefused', data }) as const),
+            ...(summary ? [{ type: 'RefusalsSummarised', data: summary } as const] : []),
+          ],
+  },
+  evolve: {
+    AuthenticationRefused: () => ({ recorded: true }),
+    RefusalsSummarised: () => ({ recorded: true }),
+  },
+}

@@ -1,0 +1,120 @@
+import { refuse } from '../errors.ts'
+import { changed, changes, replaced, without } from '../events/change.ts'
+import { type DataOf, reader } from '../events/define.ts'
+import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
+import type { Decider } from './decider.ts'
+import type { Claim } from './namespace.ts'
+
+/** What every command on a segment names: the segment, and the life of the namespace that is meant. */
+export type OfSegment = { readonly namespace: string; readonly key: string; readonly incarnation: string }
+
+export type SegmentCommands = {
+  CreateSegment: DataOf<SegmentEvent, 'SegmentCreated'>
+  UpdateSegment: OfSegment & { readonly name: string; readonly description: string; readonly matchType: MatchType }
+  /** `stale` are the claims known to hold no rule or rollout, now or ever. */
+  DeleteSegment: OfSegment & { readonly stale: ReadonlySet<string> }
+  AddConstraint: OfSegment & { readonly constraint: Constraint }
+  UpdateConstraint: OfSegment & { readonly constraint: Constraint }
+  RemoveConstraint: OfSegment & { readonly id: string }
+  AttachSegment: DataOf<SegmentEvent, 'SegmentAttached'>
+  DetachSegment: OfSegment & { readonly claim: string }
+}
+
+export type Segment = {
+  readonly incarnation: string | undefined
+  readonly generation: number
+  readonly name: string
+  readonly description: string
+  readonly matchType: MatchType
+  readonly constraints: readonly Constraint[]
+  readonly claims: ReadonlyMap<string, Claim>
+}
+
+const absent = ({ generation }: Pick<Segment, 'generation'>): Segment => ({
+  incarnation: undefined,
+  generation,
+  name: '',
+  description: '',
+  matchType: 'all',
+  constraints: [],
+  claims: new Map(),
+})
+const lives = ({ incarnation }: Segment, command: OfSegment) => incarnation === command.incarnation
+const naming = ({ namespace, key, incarnation }: OfSegment) => ({ namespace, key, incarnation })
+const missing = ({ namespace, key }: OfSegment) => refuse('not_found', `segment "${namespace}/${key}" not found`)
+
+/** One segment with its constraints, and the claims of those who use it (docs/decisions/0003). A segment of another life of its namespace is no segment. */
+export const segment: Decider<Segment, SegmentCommands, SegmentEvent> = {
+  category: 'segment',
+  shapes: segmentEvents,
+  read: reader(segmentEvents),
+  initial: absent({ generation: 0 }),
+  exists: lives,
+  quiet: new Set(['SegmentAttached', 'SegmentDetached']),
+
+  decide: {
+    CreateSegment: (state, data) => {
+      if (lives(state, data)) return refuse('not_unique', `segment "${data.namespace}/${data.key}" is not unique`)
+      if (data.generation < state.generation) return refuse('not_found', `namespace "${data.namespace}" not found`)
+      return [{ type: 'SegmentCreated', data }]
+    },
+
+    UpdateSegment: (state, { name, description, matchType, ...of }) => {
+      if (!lives(state, of)) return missing(of)
+      const found = changes<Pick<Segment, 'name' | 'description' | 'matchType'>>(state, { name, description, matchType })
+      return found ? [{ type: 'SegmentUpdated', data: { ...naming(of), ...found } }] : []
+    },
+
+    DeleteSegment: (state, { stale, ...of }) => {
+      if (!lives(state, of)) return []
+      const free = [...state.claims.keys()].every((claim) => stale.has(claim))
+      return free ? [{ type: 'SegmentDeleted', data: naming(of) }] : refuse('in_use', `segment "${of.namespace}/${of.key}" is in use`)
+    },
+
+    AddConstraint: (state, { constraint, ...of }) => {
+      if (!lives(state, of)) return missing(of)
+      if (state.constraints.some(({ id }) => id === constraint.id)) return []
+      return [{ type: 'ConstraintAdded', data: { ...naming(of), constraint } }]
+    },
+
+    UpdateConstraint: (state, { constraint, ...of }) => {
+      const present = lives(state, of) ? state.constraints.find(({ id }) => id === constraint.id) : undefined
+      if (!present) return refuse('not_found', `constraint "${constraint.id}" not found`)
+      const found = changes<Omit<Constraint, 'id'>>(present, constraint)
+      return found ? [{ type: 'ConstraintUpdated', data: { ...naming(of), constraint: { id: constraint.id, ...found } } }] : []
+    },
+
+    RemoveConstraint: (state, { id, ...of }) =>
+      lives(state, of) && state.constraints.some((constraint) => constraint.id === id)
+        ? [{ type: 'ConstraintRemoved', data: { ...naming(of), constraint: id } }]
+        : [],
+
+    AttachSegment: (state, data) => {
+      if (!lives(state, data)) return missing(data)
+      return state.claims.has(data.claim) ? [] : [{ type: 'SegmentAttached', data }]
+    },
+
+    DetachSegment: (state, { claim, ...of }) => {
+      const held = lives(state, of) ? state.claims.get(claim) : undefined
+      return held ? [{ type: 'SegmentDetached', data: { ...naming(of), flag: held.flag, claim } }] : []
+    },
+  },
+
+  evolve: {
+    SegmentCreated: (_, { namespace: _namespace, key: _key, ...data }) => ({ ...absent(data), ...data }),
+    SegmentUpdated: (state, data) => changed<Segment>(state, data),
+    SegmentDeleted: absent,
+    ConstraintAdded: (state, { constraint }) => ({ ...state, constraints: [...state.constraints, constraint] }),
+    ConstraintUpdated: (state, { constraint }) => ({
+      ...state,
+      constraints: replaced(state.constraints, constraint.id, (part) => changed(part, constraint)),
+    }),
+    ConstraintRemoved: (state, { constraint }) => ({ ...state, constraints: without(state.constraints, constraint) }),
+    SegmentAttached: (state, { flag, claim, claimedAt }) => ({ ...state, claims: new Map(state.claims).set(claim, { flag, claimedAt }) }),
+    SegmentDetached: (state, { claim }) => {
+      const claims = new Map(state.claims)
+      claims.delete(claim)
+      return { ...state, claims }
+    },
+  },
+}

@@ -1,0 +1,68 @@
+import { isIP } from 'node:net'
+import { list } from './collections.ts'
+import { bool, type Check, named, textual } from './kinds.ts'
+import type { Kind } from './setting.ts'
+
+/** A host name; a scheme in front and a port or path behind are cut off. */
+export const host = textual('host name', {
+  fix: (value) => value.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/(:\d*)?(\/.*)?$/, ''),
+  check: (value) =>
+    /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value) ? undefined : 'must be a host name',
+})
+
+const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
+/** True for a URL that is https, or http on a loopback host. */
+export const isSafe = (url: string): boolean => {
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'https:' || LOOPBACK.test(hostname)
+}
+const webAddress: Check = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value)) return 'must be an http or https URL'
+  if (url.username !== '' || url.password !== '') return 'must not hold credentials'
+  return url.search !== '' || url.hash !== '' || /[?#\s]/.test(value) ? 'must not hold a query or a fragment' : undefined
+}
+const safeAddress: Check = (value) => webAddress(value) ?? (isSafe(value) ? undefined : 'must be https, or http on a loopback host')
+const cutSlashes = (value: string): string => value.replace(/\/+$/, '')
+/** An http or https URL, kept without a slash at its end. */
+export const url = textual('URL', { check: webAddress, fix: cutSlashes, schema: { format: 'uri' } })
+/** The same, https unless the host is loopback. */
+export const safeUrl = textual('URL', { check: safeAddress, fix: cutSlashes, schema: { format: 'uri' } })
+/** An issuer: compared byte for byte, so kept as it is. */
+export const issuer = textual('URL', { check: safeAddress, schema: { format: 'uri' } })
+export const origin = textual('origin', {
+  check: (value) =>
+    webAddress(value) === undefined && new URL(value).origin === value ? undefined : 'must be an origin such as https://app.example.com',
+})
+export const originOrAll = textual('origin', {
+  check: (value) =>
+    value === '*' ? undefined : origin.read(value, () => undefined) ? undefined : 'must be * or an origin such as https://app.example.com',
+})
+/** The address of a server of ours; shown only when it cannot hold a credential. */
+export const connection = (...schemes: readonly string[]): Kind<string> =>
+  textual('connection URL', {
+    check: (value) =>
+      schemes.some((scheme) => value.startsWith(`${scheme}://`) && value.length > scheme.length + 3)
+        ? undefined
+        : `must begin with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+    show: (value) => (/[@?]/.test(value) ? undefined : value),
+  })
+
+const isNetwork = (value: unknown): value is string => {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(String(value)) ?? []
+  const version = isIP(address)
+  return version !== 0 && Number(bits ?? 0) <= (version === 4 ? 32 : 128)
+}
+/** true, false, or a list of addresses and CIDRs. */
+export const proxies: Kind<boolean | readonly string[]> = {
+  words: 'true, false or a list of addresses and CIDRs',
+  read: (value, fault) => {
+    if (typeof value === 'boolean') return value
+    if (!Array.isArray(value)) return fault(`expected true, false or a list, got ${named(value)}`)
+    for (const [n, entry] of value.entries()) if (!isNetwork(entry)) fault('must be an IP address or a CIDR', `[${n}]`)
+    return value.filter(isNetwork)
+  },
+  parse: (text) => (typeof bool.parse(text) === 'boolean' ? bool.parse(text) : list(textual('address')).parse(text)),
+  show: (value) => value,
+  schema: { oneOf: [{ type: 'boolean' }, { type: 'array', items: { type: 'string' } }] },
+}

@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs'
+import { didYouMean } from './nearest.ts'
+import type { Problem } from './problem.ts'
+import { isMany, isSetting, leaves, type Group, type Node, type Setting } from './setting.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A setting given as a plain value, by its key. A whole map of groups (`providers`) is given under its own key. */
+export type Given = { readonly key: string; readonly value: unknown; readonly place: string }
+
+const PREFIX = 'ROLLCALL_'
+/** Names with the prefix that are no settings: those of the command line, of a build and of the tests. */
+const OTHERS = /^ROLLCALL_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|COMMIT|BUILD_DATE|TEST_.*)$/
+
+/** The environment variable of a key. */
+export const variableOf = (key: string): string => PREFIX + key.toUpperCase().replaceAll('.', '_')
+
+const manyKeys = (node: Node, key = ''): readonly string[] => {
+  if (isSetting(node)) return []
+  if (isMany(node)) return [key]
+  return Object.entries(node).flatMap(([name, inner]) => manyKeys(inner, key === '' ? name : `${key}.${name}`))
+}
+
+type Target = { readonly key: string; readonly setting?: Setting<unknown> }
+
+/** Finds the setting that a variable names; a name within a map is lower-cased. */
+const finder = (table: Group): ((variable: string) => Target | undefined) => {
+  const exact = new Map<string, Target>(manyKeys(table).map((key) => [variableOf(key), { key }]))
+  const patterns: (readonly [RegExp, string, Setting<unknown>])[] = []
+  for (const [key, setting] of leaves(table)) {
+    if (key.includes('*')) patterns.push([new RegExp(`^${variableOf(key).replace('*', '(.+)')}$`), key, setting])
+    else exact.set(variableOf(key), { key, setting })
+  }
+  return (variable) => {
+    const found = exact.get(variable)
+    if (found) return found
+    for (const [pattern, key, setting] of patterns) {
+      const name = pattern.exec(variable)?.[1]
+      if (name !== undefined) return { key: key.replace('*', name.toLowerCase()), setting }
+    }
+    return undefined
+  }
+}
+
+const json = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** The settings that the environment gives. A name with the prefix that is no setting is a warning, for others may have set it. */
+export const readEnvironment = (env: Environment, table: Group) => {
+  const find = finder(table)
+  const given: Given[] = []
+  const warnings: string[] = []
+  const problems: Problem[] = []
+
+  const take = (name: string, content: string): void => {
+    const target = find(name)
+    if (target) {
+      const { key, setting } = target
+      given.push({ key, value: setting ? setting.kind.parse(content) : json(content), place: name })
+      return
+    }
+    const base = name.endsWith('_FILE') ? name.slice(0, -'_FILE'.length) : undefined
+    const named = base === undefined ? undefined : find(base)
+    if (base === undefined || named?.setting?.kind.textual !== true) {
+      const known = leaves(table).map(([key]) => variableOf(key))
+      warnings.push(`${name} is not a setting and has no effect${didYouMean(name, known)}`)
+    } else if (env[base] !== undefined) {
+      problems.push({ key: named.key, description: `is given twice: by ${base} and by ${name}`, place: name })
+    } else {
+      try {
+        given.push({ key: named.key, value: readFileSync(content, 'utf8').replace(/\r?\n$/, ''), place: name })
+      } catch (error) {
+        const { code = 'unknown error' } = error as NodeJS.ErrnoException
+        problems.push({ key: named.key, description: `the file that ${name} names cannot be read (${code})`, place: name })
+      }
+    }
+  }
+  for (const [name, content] of Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (content !== undefined && name.startsWith(PREFIX) && !OTHERS.test(name)) take(name, content)
+  }
+  return { given, warnings, problems }
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
+import type { Problem } from './problem.ts'
+
+/** A configuration file: its plain value, and where in it a key stands. */
+export type ConfigFile = { readonly tree: unknown; readonly placeOf: (key: string) => string; readonly problems: readonly Problem[] }
+
+/** Reads a YAML or JSON file. What cannot be read is a problem, told without quoting the file: it may hold secrets. */
+export const readConfigFile = (path: string): ConfigFile => {
+  const name = basename(path)
+  let content: string
+  try {
+    content = readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException
+    return { tree: undefined, placeOf: () => name, problems: [{ key: path, description: `cannot be read (${code})`, place: '' }] }
+  }
+  const counter = new LineCounter()
+  const document = parseDocument(content, { lineCounter: counter, prettyErrors: false, strict: true })
+  const lineOf = (offset: number) => `${name} line ${counter.linePos(offset).line}`
+
+  const problems = [...document.errors, ...document.warnings].map(({ code, pos }) => {
+    const description =
+      code === 'DUPLICATE_KEY' ? 'a key is given twice' : `is not valid YAML or JSON (${code.toLowerCase().replaceAll('_', ' ')})`
+    return { key: path, description, place: lineOf(pos[0]) }
+  })
+  let tree: unknown
+  try {
+    tree = problems.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 })
+  } catch {
+    problems.push({ key: path, description: 'has an alias (*name) that names nothing or too much', place: name })
+  }
+
+  const lines = new Map<string, number>()
+  const note = (node: unknown, prefix: string): void => {
+    if (!isMap(node)) return
+    for (const { key, value } of node.items) {
+      if (!isScalar(key) || !key.range) continue
+      lines.set(`${prefix}${String(key.value)}`, key.range[0])
+      note(value, `${prefix}${String(key.value)}.`)
+    }
+  }
+  note(document.contents, '')
+  const placeOf = (key: string): string => {
+    const offset = lines.get(key)
+    return offset === undefined ? name : lineOf(offset)
+  }
+  return { tree, placeOf, problems }
+}

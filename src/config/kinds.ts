@@ -1,0 +1,110 @@
+import { parseDuration, printDuration } from './duration.ts'
+import { isPattern } from './email.ts'
+import type { Kind } from './setting.ts'
+
+/** Names the type of a value, never the value. */
+export const named = (value: unknown): string =>
+  value === null ? 'nothing' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'a map' : `a ${typeof value}`
+
+/** What is wrong with a text, if anything. */
+export type Check = (text: string) => string | undefined
+type TextRules = {
+  readonly check?: Check
+  readonly empty?: true
+  readonly fix?: (text: string) => string
+  readonly show?: (text: string) => unknown
+  readonly schema?: Readonly<Record<string, unknown>>
+}
+
+/** A text that is not empty, put right by `fix` and then checked. */
+export const textual = (words: string, { check, fix, show, schema, empty }: TextRules = {}): Kind<string> => ({
+  words,
+  read: (value, fault) => {
+    if (typeof value !== 'string') {
+      const scalar = typeof value === 'number' || typeof value === 'boolean'
+      return fault(`expected text, got ${named(value)}${scalar ? ': put it in quotes' : ''}`)
+    }
+    if (value === '' && !empty) return fault('must not be empty')
+    const fixed = fix ? fix(value) : value
+    const wrong = check?.(fixed)
+    return wrong === undefined ? fixed : fault(wrong)
+  },
+  parse: (text) => text,
+  show: show ?? ((value) => value),
+  schema: { type: 'string', ...(empty ? {} : { minLength: 1 }), ...schema },
+  textual: true,
+})
+export const text = textual('text')
+export const anyText = textual('text', { empty: true })
+export const path = textual('path')
+/** Shown nowhere. */
+export const secret = textual('secret text', { show: () => undefined })
+/** A secret that is a token (api.md §3.1). */
+export const tokenText = textual('secret text', {
+  show: () => undefined,
+  check: (value) => {
+    if (value.length < 16) return 'must be at least 16 characters'
+    if (value.length > 255) return 'must be at most 255 characters'
+    return /^[A-Za-z0-9._~+/=-]+$/.test(value) ? undefined : 'must only hold the characters A-Z a-z 0-9 . _ ~ + / = -'
+  },
+})
+/** A text that matches a pattern as a whole; `rule` says the pattern in words. */
+export const matching = (pattern: RegExp, rule: string): Kind<string> =>
+  textual('text', { check: (value) => (pattern.test(value) ? undefined : rule), schema: { pattern: pattern.source } })
+/** A pattern for whole e-mail addresses that is matched in linear time. */
+export const emailPattern = textual('pattern', { check: (value) => (isPattern(value) ? undefined : 'is not a pattern (RE2 syntax)') })
+export const header = matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name')
+export const identifier = matching(/^[a-z][a-z0-9_]{0,31}$/, 'must match ^[a-z][a-z0-9_]{0,31}$')
+
+/** One of a few words, in any case. */
+export const oneOf = <const W extends string>(...words: readonly W[]): Kind<W> => ({
+  words: words.map((word) => `\`${word}\``).join(', '),
+  read: (value, fault) =>
+    words.find((word) => typeof value === 'string' && word.toLowerCase() === value.toLowerCase()) ??
+    fault(`must be one of ${words.map((word) => JSON.stringify(word)).join(', ')}`),
+  parse: (text) => text,
+  show: (value) => value,
+  schema: { enum: words },
+  textual: true,
+})
+
+export const bool: Kind<boolean> = {
+  words: 'true or false',
+  read: (value, fault) => (typeof value === 'boolean' ? value : fault(`expected true or false, got ${named(value)}`)),
+  parse: (text) => ({ true: true, '1': true, false: false, '0': false })[text.trim().toLowerCase()] ?? text,
+  show: (value) => value,
+  schema: { type: 'boolean' },
+}
+
+export const integer = (least: number, most: number): Kind<number> => ({
+  words: 'integer',
+  read: (value, fault) =>
+    typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most
+      ? value
+      : fault(`expected an integer from ${least} to ${most}`),
+  parse: (text) => (/^\s*\d+\s*$/.test(text) ? Number(text) : text),
+  show: (value) => value,
+  schema: { type: 'integer', minimum: least, maximum: most },
+})
+
+/** Milliseconds, more than 0. */
+export const duration: Kind<number> = {
+  words: 'duration',
+  read: (value, fault) => {
+    const ms = typeof value === 'string' ? parseDuration(value.trim()) : undefined
+    if (ms === undefined) return fault('expected a duration such as 250ms, 10s, 1h30m')
+    return ms > 0 ? ms : fault('must be longer than 0')
+  },
+  parse: (text) => text,
+  show: printDuration,
+  schema: { type: 'string', pattern: '^(\\d+(\\.\\d+)?(ms|h|m|s))+$' },
+}
+
+/** Taken from files written for others and left unused. */
+export const ignored: Kind<undefined> = {
+  words: 'anything',
+  read: () => undefined,
+  parse: (text) => text,
+  show: () => undefined,
+  schema: {},
+}

@@ -1,0 +1,132 @@
+import { accessSync, constants } from 'node:fs'
+import { isSafe } from './addresses.ts'
+import type { Config } from './settings.ts'
+
+/** A key and what is wrong with it, or nothing. */
+type Finding = readonly [key: string, description: string | false | undefined]
+
+const unreadable = (path: string | undefined): string | false => {
+  if (path === undefined) return false
+  try {
+    accessSync(path, constants.R_OK)
+    return false
+  } catch (error) {
+    return `the file cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`
+  }
+}
+
+/** The metadata keys that the service writes itself (api.md §5.2), under the configured and under the default words. */
+const isReserved = (key: string, { service, codehost, orchestrator_metadata }: Config['identifiers']): boolean => {
+  const prefix = ['service', service].map((word) => `io.${word}.auth.`).find((start) => key.startsWith(start))
+  if (prefix === undefined) return false
+  const rest = key.slice(prefix.length)
+  const methods = ['token', 'oidc', 'codehost', 'orchestrator', codehost, orchestrator_metadata]
+  return ['claims', 'email', 'name', 'picture'].includes(rest) || methods.some((word) => rest.startsWith(`${word}.`))
+}
+
+const metadata = ({ identifiers, authentication }: Config): readonly Finding[] => {
+  const base = 'authentication.methods.token.bootstrap.metadata'
+  const pairs = Object.entries(authentication.methods.token.bootstrap.metadata)
+  return [
+    [base, pairs.length > 32 && 'must have at most 32 entries'],
+    ...pairs.flatMap(([key, value]): Finding[] => [
+      [base, (key.length < 1 || key.length > 128) && 'a key must be 1 to 128 characters'],
+      [base, value.length > 1024 && `the value of "${key}" must be at most 1024 characters`],
+      [base, isReserved(key, identifiers) && `key "${key}" is reserved`],
+    ]),
+  ]
+}
+
+const methods = ({ authentication: { required, methods } }: Config): readonly Finding[] => {
+  const { token, oidc, codehost, orchestrator, jwt } = methods
+  const none = ![token, oidc, codehost, orchestrator].some(({ enabled }) => enabled)
+  const base = 'authentication.methods'
+  const restricted = codehost.allowed_organizations.length > 0 || Object.keys(codehost.allowed_teams).length > 0
+  const strangers = Object.keys(codehost.allowed_teams).filter((name) => !codehost.allowed_organizations.includes(name))
+  const address = 'is required, because server.public_url is not set'
+  return [
+    ['authentication.required', required && none && 'is true and no method is enabled: nobody could get in'],
+    [`${base}.jwt.enabled`, jwt.enabled && 'the method jwt is reserved and not offered in this version'],
+    ...Object.entries(oidc.providers).map(
+      ([name, { redirect_address }]): Finding => [
+        `${base}.oidc.providers.${name}.redirect_address`,
+        redirect_address === undefined && address,
+      ],
+    ),
+    ...(['client_id', 'client_secret'] as const).map(
+      (key): Finding => [
+        `${base}.codehost.${key}`,
+        codehost.enabled && codehost[key] === undefined && 'is required when the method is enabled',
+      ],
+    ),
+    [`${base}.codehost.redirect_address`, codehost.enabled && codehost.redirect_address === undefined && address],
+    [
+      `${base}.codehost.scopes`,
+      restricted && !codehost.scopes.includes('read:org') && 'must hold read:org, because organizations or teams are restricted',
+    ],
+    ...strangers.map((name): Finding => [`${base}.codehost.allowed_teams`, `organization "${name}" is not in allowed_organizations`]),
+    [
+      `${base}.orchestrator.ca_path`,
+      orchestrator.enabled && /^https:/i.test(orchestrator.discovery_url) && unreadable(orchestrator.ca_path),
+    ],
+  ]
+}
+
+const names = ({ identifiers: { codehost, orchestrator, orchestrator_metadata } }: Config): readonly Finding[] => {
+  const taken = ['token', 'oidc', 'jwt', 'none']
+  const clash = 'is the word of another method'
+  return [
+    ['identifiers.codehost', taken.includes(codehost) && clash],
+    ['identifiers.orchestrator', (taken.includes(orchestrator) || orchestrator === codehost) && clash],
+    [
+      'identifiers.orchestrator_metadata',
+      orchestrator_metadata !== orchestrator && (taken.includes(orchestrator_metadata) || orchestrator_metadata === codehost) && clash,
+    ],
+  ]
+}
+
+const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): readonly Finding[] => {
+  const https = server.protocol === 'https'
+  const urls = Object.entries({ eventstore, mongodb, redis })
+  return [
+    ...(['cert_file', 'cert_key'] as const).map((key): Finding => {
+      const missing = server[key] === undefined && 'is required when server.protocol is https'
+      return [`server.${key}`, https && (missing || unreadable(server[key]))]
+    }),
+    ['cors.allowed_origins', cors.enabled && cors.allowed_origins.length === 0 && 'needs an origin when cors is enabled'],
+    ...urls.map(
+      ([name, { url }]): Finding => [
+        `${name}.url`,
+        storage.type === 'cluster' && url === undefined && 'is required when storage.type is cluster',
+      ],
+    ),
+  ]
+}
+
+/** What is wrong with settings that are fine each by itself. */
+export const findings = (config: Config): readonly Finding[] =>
+  [...methods(config), ...metadata(config), ...names(config), ...server(config)].filter(([, description]) => description)
+
+/** What is probably not meant, though the service can run with it. */
+export const cautions = ({ authentication: { methods }, storage, eventstore, mongodb, redis }: Config): readonly string[] => {
+  const { oidc, codehost } = methods
+  const found: readonly Finding[] = [
+    ...Object.entries({ eventstore, mongodb, redis }).map(
+      ([name, { url }]): Finding => [
+        `${name}.url`,
+        storage.type === 'embedded' && url !== undefined && 'has no effect, because storage.type is embedded',
+      ],
+    ),
+    [
+      'authentication.methods.oidc.providers',
+      oidc.enabled && Object.keys(oidc.providers).length === 0 && 'is empty, so nobody can log in that way',
+    ],
+    ...(['server_url', 'api_url'] as const).map(
+      (key): Finding => [
+        `authentication.methods.codehost.${key}`,
+        codehost.enabled && !isSafe(codehost[key]) && 'is http, so secrets travel in the clear',
+      ],
+    ),
+  ]
+  return found.filter(([, description]) => description).map(([key, description]) => `${key} ${String(description)}`)
+}

@@ -1,0 +1,104 @@
+import { connection, originOrAll, proxies, url } from './addresses.ts'
+import { authentication } from './authentication.ts'
+import { list } from './collections.ts'
+import { bool, duration, header, identifier, integer, matching, oneOf, path, text } from './kinds.ts'
+import { set, type Values } from './setting.ts'
+
+const none = undefined
+const allowedHeaders = (word: string): readonly string[] => [
+  ...'Accept Authorization Content-Type If-Match If-None-Match Idempotency-Key After-Position x-request-id'.split(' '),
+  `X-${word.charAt(0).toUpperCase()}${word.slice(1)}-Namespace`,
+  `x-${word}-accept-server-version`,
+  `x-${word}-environment`,
+]
+
+/** Every setting there is: its kind, default and meaning (api.md §12). Documentation, example, schema, types and checks all come from here. */
+export const settings = {
+  version: set(oneOf('1.0'), '1.0', 'Version of the format of this file.'),
+  log: {
+    level: set(oneOf('DEBUG', 'INFO', 'WARN', 'ERROR'), 'INFO', 'Least severe kind of record that is logged.'),
+    encoding: set(oneOf('json', 'console'), 'json', 'Form of a log record; either is one line.'),
+    file: set(path, none, 'File that the log is appended to; standard output when not set.'),
+  },
+  server: {
+    protocol: set(oneOf('http', 'https'), 'http', 'What the service speaks; https is TLS 1.2 or later.'),
+    host: set(text, '0.0.0.0', 'Address to listen on.'),
+    http_port: set(integer(0, 65_535), 8080, 'Port for http; 0 takes any that is free.'),
+    https_port: set(integer(0, 65_535), 443, 'Port for https; 0 takes any that is free.'),
+    cert_file: set(path, none, 'File with the certificate chain (PEM), needed for https.'),
+    cert_key: set(path, none, 'File with the private key of the certificate (PEM), needed for https.'),
+    public_url: set(url, none, 'Base URL that browsers and clients use, path prefix included.'),
+    trust_proxy: set(
+      proxies,
+      false,
+      'Proxies whose X-Forwarded-For, -Proto, -Host and -Prefix headers count: all, none, or these addresses.',
+    ),
+    body_limit: set(integer(1, 2 ** 31 - 1), 4_194_304, 'Largest request body in bytes; under /auth/v1 it is 65536 at most.'),
+    headers_timeout: set(duration, 5000, 'Time a client has to send the headers of a request.'),
+    request_timeout: set(duration, 10_000, 'Time a client has to send a whole request.'),
+  },
+  ui: {
+    enabled: set(bool, true, 'Serve the web UI.'),
+    default_theme: set(oneOf('system', 'light', 'dark'), 'system', 'Theme of the web UI before a user chooses one.'),
+    topbar: {
+      color: set(
+        matching(/^(#[0-9a-fA-F]{3,8}|[a-zA-Z]+)$/, 'must be a colour such as #4f46e5'),
+        none,
+        'Colour of the bar on top of the web UI.',
+      ),
+      label: set(text, none, 'Words in the bar on top of the web UI, such as the name of the environment.'),
+    },
+  },
+  cors: {
+    enabled: set(bool, false, 'Answer browsers of other origins.'),
+    allowed_origins: set(list(originOrAll), [], 'Origins that are answered; * is every origin, without credentials.'),
+    allowed_headers: set(
+      list(header),
+      {
+        shown: `${allowedHeaders('service')
+          .map((name) => `\`${name}\``)
+          .join(', ')} (the word follows identifiers.service)`,
+        from: (get) => allowedHeaders(String(get('identifiers.service'))),
+      },
+      'Request headers that other origins may send.',
+    ),
+  },
+  rate_limit: { enabled: set(bool, true, 'Limit failed credentials, logins and exchanges of one client address.') },
+  metrics: { enabled: set(bool, true, 'Serve GET /metrics.') },
+  storage: {
+    type: set(oneOf('embedded', 'cluster'), 'embedded', 'One SQLite file and no servers, or EventStoreDB, MongoDB and Redis.'),
+    data_dir: set(path, './data', 'Directory of the embedded event log, its views and its keys.'),
+    read_only: set(bool, false, 'Refuse every write under /api/v1.'),
+  },
+  keys: {
+    file: set(
+      path,
+      {
+        shown: '`<storage.data_dir>/keys` (embedded), not set (cluster)',
+        from: (get): string | undefined => (get('storage.type') === 'embedded' ? `${String(get('storage.data_dir'))}/keys` : undefined),
+      },
+      'File of the key that seals token digests and of the keys of personal data; a cluster without it keeps them in MongoDB.',
+    ),
+  },
+  eventstore: { url: set(connection('esdb', 'esdb+discover'), none, 'Connection URL of EventStoreDB, needed for cluster.') },
+  mongodb: {
+    url: set(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),
+    database: set(matching(/^[^/\\. "$*<>:|?]{1,63}$/, 'must be a database name'), 'rollcall', 'Database that holds the views.'),
+  },
+  redis: { url: set(connection('redis', 'rediss'), none, 'Connection URL of Redis, needed for cluster.') },
+  identifiers: {
+    service: set(identifier, 'service', 'Word in the names of cookies, headers, metrics and metadata keys.'),
+    codehost: set(identifier, 'codehost', 'Word for the code-host method in paths, method names and metadata keys.'),
+    orchestrator: set(identifier, 'orchestrator', 'Word for the orchestrator method in paths and method names.'),
+    orchestrator_metadata: set(
+      identifier,
+      { shown: '`identifiers.orchestrator`', from: (get) => get('identifiers.orchestrator') as string },
+      'Word for the orchestrator method in metadata keys.',
+    ),
+  },
+  authentication,
+} as const
+
+/** The effective configuration, by the names of the file. Durations are milliseconds. */
+export type Config = Values<typeof settings>
+export type Provider = Config['authentication']['methods']['oidc']['providers'][string]

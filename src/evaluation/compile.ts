@@ -1,0 +1,58 @@
+import { width } from './bucket.ts'
+import type { FlagInput, SegmentInput, VariantInput } from './flag.ts'
+import { compileCondition, type Condition } from './segment.ts'
+
+type Place = { readonly id: string; readonly rank: number }
+export type Threshold = Place & { readonly type: 'threshold'; readonly percentage: number; readonly below: number; readonly value: boolean }
+export type Segmented = Place & { readonly type: 'segment'; readonly condition: Condition; readonly value: boolean }
+export type Rollout = Threshold | Segmented
+
+/** `below`: the running sum of widths; the first share whose sum is above the bucket is the one chosen. */
+export type Share = { readonly variant: VariantInput; readonly below: number }
+export type Rule = Place & { readonly condition: Condition; readonly shares: readonly Share[] }
+
+export type BooleanFlag = {
+  readonly type: 'boolean'
+  readonly key: string
+  readonly enabled: boolean
+  readonly rollouts: readonly Rollout[]
+}
+export type VariantFlag = {
+  readonly type: 'variant'
+  readonly key: string
+  readonly enabled: boolean
+  readonly rules: readonly Rule[]
+  readonly defaultVariant: VariantInput | undefined
+}
+
+/** A flag read once, to be asked often. Of its parts only those of its own type are in it. */
+export type Compiled = BooleanFlag | VariantFlag
+
+/** Reads a flag once; `segment` finds the segments it names. One that is not there matches nobody; a distribution without its variant counts as gone. */
+export const compileFlag = (flag: FlagInput, segment: (key: string) => SegmentInput | undefined): Compiled => {
+  const { key, enabled } = flag
+  if (flag.type === 'boolean') {
+    const rollouts = flag.rollouts.map((rollout): Rollout => {
+      const { id, rank, type, value } = rollout
+      return type === 'threshold'
+        ? { id, rank, type, value, percentage: rollout.percentage, below: Math.fround(rollout.percentage) }
+        : { id, rank, type, value, condition: compileCondition(rollout.segments, rollout.operator, segment) }
+    })
+    return { type: 'boolean', key, enabled, rollouts: rollouts.sort(byRank) }
+  }
+  const variants = new Map(flag.variants.map((variant) => [variant.id, variant]))
+  const rules = flag.rules.map(({ id, rank, segments: keys, operator, distributions }): Rule => {
+    let below = 0
+    const shares = distributions.flatMap(({ variantId, rollout }): Share[] => {
+      const variant = variants.get(variantId)
+      if (!variant || !(rollout > 0)) return []
+      below += width(rollout)
+      return [{ variant, below }]
+    })
+    return { id, rank, condition: compileCondition(keys, operator, segment), shares }
+  })
+  const defaultVariant = flag.defaultVariantId === undefined ? undefined : variants.get(flag.defaultVariantId)
+  return { type: 'variant', key, enabled, rules: rules.sort(byRank), defaultVariant }
+}
+
+const byRank = (one: Place, other: Place): number => one.rank - other.rank

@@ -1,0 +1,111 @@
+import { compareInstants, parseDatetime } from './datetime.ts'
+import type { ConstraintInput, ConstraintType } from './flag.ts'
+import { parseNumberList, parseTextList } from './list.ts'
+import { parseNumber } from './number.ts'
+import { finder, trim } from './text.ts'
+
+/** A constraint whose value has been read. `property` undefined: it is asked about the entity's id. */
+export type Constraint = {
+  readonly id: string
+  readonly property: string | undefined
+  readonly holds: (value: string) => boolean
+}
+
+type Test = (value: string) => boolean
+type Operators = Readonly<Record<string, (of: string) => Test>>
+
+const never: Test = () => false
+const present: Test = (value) => trim(value) !== ''
+const absent: Test = (value) => trim(value) === ''
+
+const text = (operator: (of: string) => Test) => (of: string) => {
+  const test = operator(of)
+  return (value: string) => value !== '' && test(value)
+}
+
+const oneOf = <T>(read: (value: string) => T | undefined, list: (of: string) => readonly T[] | undefined, wanted: boolean) => {
+  return (of: string): Test => {
+    const items = list(of)
+    if (!items) return never
+    const set = new Set(items)
+    return (value) => {
+      const item = read(value)
+      return item !== undefined && set.has(item) === wanted
+    }
+  }
+}
+
+const strings: Operators = {
+  empty: () => absent,
+  notempty: () => present,
+  eq: text((of) => (value) => value === of),
+  neq: text((of) => (value) => value !== of),
+  prefix: text((of) => (value) => trim(value).startsWith(of)),
+  suffix: text((of) => (value) => trim(value).endsWith(of)),
+  contains: text(finder),
+  notcontains: text((of) => {
+    const contains = finder(of)
+    return (value) => !contains(value)
+  }),
+  isoneof: text(oneOf((value) => value, parseTextList, true)),
+  isnotoneof: text(oneOf((value) => value, parseTextList, false)),
+}
+
+const comparisons: Readonly<Record<string, (one: number, other: number) => boolean>> = {
+  eq: (one, other) => one === other,
+  neq: (one, other) => one !== other,
+  lt: (one, other) => one < other,
+  lte: (one, other) => one <= other,
+  gt: (one, other) => one > other,
+  gte: (one, other) => one >= other,
+}
+
+/** Every comparison, between what `read` makes of the value and of the constraint's own; without one of them it never holds. */
+const ordered = <T>(
+  read: (value: string) => T | undefined,
+  compare: (one: T, other: T, by: (a: number, b: number) => boolean) => boolean,
+) =>
+  Object.fromEntries(
+    Object.entries(comparisons).map(([operator, by]) => [
+      operator,
+      (of: string): Test => {
+        const other = read(of)
+        if (other === undefined) return never
+        return (value) => {
+          const one = read(value)
+          return one !== undefined && compare(one, other, by)
+        }
+      },
+    ]),
+  )
+
+const truths: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
+const falsehoods: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False'])
+
+const presence: Operators = { present: () => present, notpresent: () => absent }
+
+/** What each operator of each type asks of a value (api.md §8.4). */
+const tests: Readonly<Record<ConstraintType, Operators>> = {
+  string: strings,
+  entityId: strings,
+  number: {
+    ...presence,
+    ...ordered(parseNumber, (one, other, by) => by(one, other)),
+    isoneof: oneOf(parseNumber, parseNumberList, true),
+    isnotoneof: oneOf(parseNumber, parseNumberList, false),
+  },
+  boolean: {
+    ...presence,
+    true: () => (value) => truths.has(value),
+    false: () => (value) => falsehoods.has(value),
+  },
+  datetime: { ...presence, ...ordered(parseDatetime, (one, other, by) => by(compareInstants(one, other), 0)) },
+}
+
+/** Reads a constraint once, to be asked often. Undefined: its type is unknown. One whose operator its type does not have never holds. */
+export const compileConstraint = ({ id, type, property, operator, value }: ConstraintInput): Constraint | undefined => {
+  if (!Object.hasOwn(tests, type)) return undefined
+  const operators = tests[type as ConstraintType]
+  const holds = Object.hasOwn(operators, operator) ? operators[operator]!(value) : never
+  return { id, property: type === 'entityId' ? undefined : property, holds }
+}

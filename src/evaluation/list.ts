@@ -1,0 +1,23 @@
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const listOf =
+  <T>(zero: T, holds: (item: unknown) => item is T) =>
+  (text: string): readonly T[] | undefined => {
+    const list = parse(text)
+    if (list === null) return []
+    if (!Array.isArray(list)) return undefined
+    const items = (list as readonly unknown[]).map((item) => item ?? zero)
+    return items.every(holds) ? items : undefined
+  }
+
+/** The texts of a JSON list of texts (`null` item = `""`, JSON `null` = no items), or undefined if the text is none. */
+export const parseTextList = listOf('', (item): item is string => typeof item === 'string')
+
+/** The numbers of a JSON list of numbers (`null` item = 0, JSON `null` = no items), or undefined if the text is none or one is too large. */
+export const parseNumberList = listOf(0, (item): item is number => Number.isFinite(item))

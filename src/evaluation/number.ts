@@ -1,0 +1,45 @@
+// Each alternative begins with another character, so none of these can look at a character more than twice.
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/
+const hexadecimal = /^([+-]?)0[xX]([\da-fA-F]*)(?:\.([\da-fA-F]*))?[pP]([+-]?\d+)$/
+const infinite = /^[+-]?inf(?:inity)?$/i
+const nan = /^nan$/i
+
+/** The float64 that a text stands for (api.md §8.4, number text; NaN is one), or undefined if it stands for none or is too large. */
+export const parseNumber = (text: string): number | undefined => {
+  if (decimal.test(text)) return finite(Number(text))
+  if (infinite.test(text)) return text.startsWith('-') ? -Infinity : Infinity
+  if (nan.test(text)) return NaN
+  const parts = hexadecimal.exec(text)
+  return parts ? fromHexadecimal(parts[1] === '-' ? -1 : 1, parts[2]!, parts[3] ?? '', Number(parts[4])) : undefined
+}
+
+const finite = (value: number): number | undefined => (Number.isFinite(value) ? value : undefined)
+
+/** Digits that decide: 64 bits, more than the 53 of a float64 and the one to round by. Of the others only counts whether all are zero. */
+const HEAD = 16
+/** An exponent beyond this is as good as this one, however many digits stand before it. */
+const FAR = 1e9
+
+const fromHexadecimal = (sign: number, whole: string, fraction: string, power: number): number | undefined => {
+  const digits = whole + fraction
+  if (digits === '') return undefined
+  const first = digits.search(/[^0]/)
+  if (first === -1) return 0
+  const rest = digits.slice(first + HEAD)
+  const mantissa = (BigInt(`0x${digits.slice(first, first + HEAD)}`) << 1n) | (/[^0]/.test(rest) ? 1n : 0n)
+  const exponent = Math.max(-FAR, Math.min(FAR, power)) + 4 * (rest.length - fraction.length) - 1
+
+  const top = mantissa.toString(2).length - 1 + exponent
+  if (top > 1023) return undefined
+  if (top < -1075) return 0
+  const unit = Math.max(top - 52, -1074)
+  return finite(sign * Number(shift(mantissa, unit - exponent)) * 2 ** unit)
+}
+
+/** mantissa / 2^places, rounded to the nearest integer, a half to the even one. */
+const shift = (mantissa: bigint, places: number): bigint => {
+  if (places <= 0) return mantissa << BigInt(-places)
+  const [cut, half] = [mantissa >> BigInt(places), 1n << BigInt(places - 1)]
+  const rest = mantissa - (cut << BigInt(places))
+  return rest > half || (rest === half && (cut & 1n) === 1n) ? cut + 1n : cut
+}

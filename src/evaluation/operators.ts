@@ -1,0 +1,55 @@
+import { normalDatetime } from './datetime.ts'
+import type { ConstraintType } from './flag.ts'
+import { parseNumberList, parseTextList } from './list.ts'
+
+/** The operators of each type of constraint (api.md §7.4). */
+export const operators = {
+  string: ['eq', 'neq', 'empty', 'notempty', 'prefix', 'suffix', 'isoneof', 'isnotoneof', 'contains', 'notcontains'],
+  number: ['eq', 'neq', 'lt', 'lte', 'gt', 'gte', 'present', 'notpresent', 'isoneof', 'isnotoneof'],
+  boolean: ['true', 'false', 'present', 'notpresent'],
+  datetime: ['eq', 'neq', 'lt', 'lte', 'gt', 'gte', 'present', 'notpresent'],
+  entityId: ['eq', 'neq', 'isoneof', 'isnotoneof', 'contains', 'notcontains'],
+} as const satisfies Readonly<Record<ConstraintType, readonly string[]>>
+
+/** Operators that ask nothing of a value; theirs is stored as `""`. */
+export const valueless: ReadonlySet<string> = new Set(['true', 'false', 'empty', 'notempty', 'present', 'notpresent'])
+
+const lists: ReadonlySet<string> = new Set(['isoneof', 'isnotoneof'])
+const MAX_ITEMS = 100
+const MAX_BYTES = 65_536
+
+/** A constraint as it is to be stored, or what is wrong with it: one field, or the whole sentence for the client. */
+export type Checked =
+  | { readonly kind: 'valid'; readonly operator: string; readonly value: string }
+  | { readonly kind: 'field'; readonly field: 'property' | 'operator' | 'value'; readonly description: string }
+  | { readonly kind: 'refused'; readonly message: string }
+
+type Draft = { readonly type: ConstraintType | 'unknown'; readonly property: string; readonly operator: string; readonly value: string }
+
+/** Checks what api.md §7.3 asks of type, operator and value (and that property and operator are given), in that order, and brings operator and value into the stored form. */
+export const checkConstraint = ({ type, property, operator: given, value }: Draft): Checked => {
+  if (property === '') return field('property', 'must not be empty')
+  if (given === '') return field('operator', 'must not be empty')
+  if (type === 'unknown') return refused('invalid constraint type: "UNKNOWN_COMPARISON_TYPE"')
+  const operator = given.toLowerCase()
+  const allowed: readonly string[] = operators[type]
+  if (!allowed.includes(operator)) return refused(`constraint operator "${given}" is not valid for type ${type}`)
+  if (type === 'entityId' && property !== 'entityId') return refused(`property is ${property} instead of "entityId"`)
+  if (valueless.has(operator)) return { kind: 'valid', operator, value: '' }
+  if (value === '') return field('value', 'must not be empty')
+  if (value.length > MAX_BYTES || new TextEncoder().encode(value).length > MAX_BYTES) {
+    return field('value', `must be at most ${MAX_BYTES} bytes`)
+  }
+  if (lists.has(operator)) {
+    const items = type === 'number' ? parseNumberList(value) : parseTextList(value)
+    if (!items) return refused(`invalid value provided for property "${property}" of type ${type}`)
+    if (items.length > MAX_ITEMS) {
+      return refused(`too many values provided for property "${property}" of type ${type} (maximum ${MAX_ITEMS})`)
+    }
+  }
+  const stored = type === 'datetime' ? normalDatetime(value) : value
+  return stored === undefined ? refused(`parsing datetime from "${value}"`) : { kind: 'valid', operator, value: stored }
+}
+
+const field = (name: 'property' | 'operator' | 'value', description: string): Checked => ({ kind: 'field', field: name, description })
+const refused = (message: string): Checked => ({ kind: 'refused', message })

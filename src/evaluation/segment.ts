@@ -1,0 +1,70 @@
+import { compileConstraint, type Constraint } from './constraint.ts'
+import { type Context, textOf } from './context.ts'
+import type { SegmentInput, SegmentOperator } from './flag.ts'
+
+/** A segment ready to be asked. `faulty`: it holds a constraint of unknown type, so it cannot be asked. */
+export type Segment = {
+  readonly key: string
+  readonly all: boolean
+  readonly constraints: readonly Constraint[]
+  readonly faulty: boolean
+}
+
+/** Holds when at least `needed` of the segments match. `keys` are the keys of all of them. */
+export type Condition = {
+  readonly segments: readonly Segment[]
+  readonly keys: readonly string[]
+  readonly needed: number
+  readonly faulty: boolean
+}
+
+const read = new WeakMap<SegmentInput, Segment>()
+
+/** Reads a segment once for all the flags that name it: the same document gives the same segment. */
+const compileSegment = (input: SegmentInput): Segment => {
+  const before = read.get(input)
+  if (before) return before
+  const { key, matchType, constraints } = input
+  const known = constraints.map(compileConstraint).filter((constraint) => constraint !== undefined)
+  const all = matchType === 'all' || constraints.length === 0
+  const segment = { key, all, constraints: known, faulty: known.length < constraints.length }
+  read.set(input, segment)
+  return segment
+}
+
+/** The condition of a rule or rollout; `find` gives the segments it names. One that is not there matches nobody. */
+export const compileCondition = (
+  keys: readonly string[],
+  operator: SegmentOperator,
+  find: (key: string) => SegmentInput | undefined,
+): Condition => {
+  const segments = keys.map((key) => {
+    const found = find(key)
+    return found ? compileSegment(found) : { key, all: false, constraints: [], faulty: false }
+  })
+  const needed = operator === 'and' ? Math.max(1, keys.length) : 1
+  return { segments, keys, needed, faulty: segments.some(({ faulty }) => faulty) }
+}
+
+/** Whether a constraint holds for an entity. */
+export const holds = ({ property, holds: test }: Constraint, entityId: string, context: Context): boolean =>
+  test(property === undefined ? entityId : textOf(context, property))
+
+const matches = ({ all, constraints }: Segment, entityId: string, context: Context): boolean => {
+  for (const constraint of constraints) if (holds(constraint, entityId, context) !== all) return !all
+  return all
+}
+
+/** Keys of the matching segments, in the condition's order; undefined when the condition does not hold. */
+export const matching = ({ segments, keys, needed }: Condition, entityId: string, context: Context): readonly string[] | undefined => {
+  if (segments.length === 1) return matches(segments[0]!, entityId, context) ? keys : undefined
+  const found = segmentsMatching(segments, entityId, context)
+  return found.length < needed ? undefined : found
+}
+
+/** Keys of those segments that match. */
+export const segmentsMatching = (segments: readonly Segment[], entityId: string, context: Context): readonly string[] => {
+  const found: string[] = []
+  for (const segment of segments) if (matches(segment, entityId, context)) found.push(segment.key)
+  return found
+}

@@ -1,0 +1,47 @@
+/** Unicode White_Space. Not what `String.prototype.trim` removes: that takes U+FEFF and leaves U+0085. */
+const isSpace = (unit: number): boolean =>
+  unit < 128
+    ? unit === 32 || (unit >= 9 && unit <= 13)
+    : unit === 0x85 ||
+      unit === 0xa0 ||
+      unit === 0x1680 ||
+      (unit >= 0x2000 && unit <= 0x200a) ||
+      unit === 0x2028 ||
+      unit === 0x2029 ||
+      unit === 0x202f ||
+      unit === 0x205f ||
+      unit === 0x3000
+
+/** The text without Unicode White_Space at both ends. */
+export const trim = (text: string): string => {
+  let [start, end] = [0, text.length]
+  while (start < end && isSpace(text.charCodeAt(start))) start++
+  while (end > start && isSpace(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+const SHORT = 32
+
+/**
+ * Tells whether a text contains `part`, in time linear in the text. The builtin search takes the product of both lengths on texts made
+ * for it, so it is left to short parts; the others are searched as Knuth, Morris and Pratt do.
+ */
+export const finder = (part: string): ((text: string) => boolean) => {
+  if (part.length <= SHORT) return (text) => text.includes(part)
+  // fallback[n]: length of the longest proper prefix of part that ends part[0..n].
+  const fallback = new Uint32Array(part.length)
+  const advance = (matched: number, unit: number): number => {
+    let length = matched
+    while (length > 0 && part.charCodeAt(length) !== unit) length = fallback[length - 1] as number
+    return part.charCodeAt(length) === unit ? length + 1 : 0
+  }
+  for (let n = 1, length = 0; n < part.length; n++) fallback[n] = length = advance(length, part.charCodeAt(n))
+
+  return (text) => {
+    for (let n = 0, length = 0; n < text.length; n++) {
+      length = advance(length, text.charCodeAt(n))
+      if (length === part.length) return true
+    }
+    return false
+  }
+}

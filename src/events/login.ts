@@ -1,0 +1,23 @@
+import { Type } from 'typebox'
+import { type EventOf, v1 } from './define.ts'
+
+const Method = Type.Union([Type.Literal('oidc'), Type.Literal('codehost')])
+
+/** One login from authorize to its outcome. Stream: login-{digest of state}; what would let somebody finish it (state, nonce, verifier) is never kept. */
+export const loginEvents = {
+  LoginStarted: v1(
+    Type.Object({
+      login: Type.String(),
+      method: Method,
+      provider: Type.Optional(Type.String()),
+      startedAt: Type.String(),
+      expiresAt: Type.String(),
+    }),
+  ),
+  /** The callback came: the login is used up, whatever becomes of it. */
+  LoginReturned: v1(Type.Object({ login: Type.String(), returnedAt: Type.String() })),
+  LoginCompleted: v1(Type.Object({ login: Type.String(), tokenId: Type.String(), subject: Type.String() })),
+  LoginRefused: v1(Type.Object({ login: Type.String(), reason: Type.String(), providerError: Type.Optional(Type.String()) })),
+}
+
+export type LoginEvent = EventOf<typeof loginEvents>

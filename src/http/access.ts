@@ -1,0 +1,154 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Refusal } from '../errors.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { TokenEntry } from '../projections/token-index.ts'
+import { addressKey, type Credential, credential, sameOrigin } from './credential.ts'
+import type { Access, Authorize, Caller } from './route.ts'
+import type { Service } from './service.ts'
+
+const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
+
+/** The reach is decided by the route's own check of the body. */
+const BODY = Symbol('body')
+type Rule = {
+  /** True when the route needs no credential (api.md §3.2). */
+  readonly open: (service: Service) => boolean
+  /** The namespace that the path (or a header) addresses; undefined is out of reach for every namespaced token (§3.3). */
+  readonly reach: (request: FastifyRequest, service: Service) => string | undefined | typeof BODY
+}
+
+const param = (request: FastifyRequest, name: string) => (request.params as Record<string, string | undefined>)[name]
+const openUnlessRequired = ({ settings }: Service) => !settings.required
+const openFor =
+  (group: 'management' | 'evaluation' | 'ofrep') =>
+  ({ settings }: Service) =>
+    !settings.required || settings.exclude[group]
+const nowhere = () => undefined
+const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** The rules of every route group. */
+const rules: Readonly<Record<Exclude<Access, 'public'>, Rule>> = {
+  self: { open: () => false, reach: nowhere },
+  bearer: { open: () => false, reach: nowhere },
+  unscoped: { open: openUnlessRequired, reach: nowhere },
+  management: { open: openFor('management'), reach: (request) => param(request, 'namespaceKey') ?? 'default' },
+  namespaces: { open: openFor('management'), reach: nowhere },
+  legacy: { open: openFor('management'), reach: () => BODY },
+  evaluation: { open: openFor('evaluation'), reach: () => BODY },
+  snapshot: { open: openFor('evaluation'), reach: (request) => param(request, 'key') },
+  ofrep: {
+    open: openFor('ofrep'),
+    reach: (request, { names }) => {
+      const header = request.headers[names.namespaceHeader]
+      return typeof header === 'string' && header !== '' ? header : 'default'
+    },
+  },
+}
+
+/** Refuses a namespaced token outside its reach: the same answer whether or not the target exists. */
+export const outOfReach = (): Refusal =>
+  new Refusal('token_scoped', undefined, { headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' } })
+
+/** Refuses when the caller's token is bound to another namespace. */
+export const reaches = ({ namespace }: Caller, target: string): void => {
+  if (namespace !== undefined && namespace !== target) throw outOfReach()
+}
+
+/** Steps 3 to 6 of api.md §1.3 as one onRequest hook: synchronous for every token seen before. */
+export const authorizer = (service: Service): Authorize => {
+  const { check, failures, metrics, refusals, settings, names, cookies } = service
+  const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
+  const callers = new WeakMap<TokenEntry, { readonly bearer: Caller; readonly cookie: Caller }>()
+  const allowed = new Map(
+    ['token', 'oidc', 'codehost', 'orchestrator'].map((method) => [method, metrics.authDecisions('allowed', '', method)]),
+  )
+  const anonymous = metrics.authDecisions('allowed', '', 'none')
+
+  const callerOf = (entry: TokenEntry, via: 'bearer' | 'cookie'): Caller => {
+    let both = callers.get(entry)
+    if (!both) {
+      const { id, method, namespace } = entry
+      const caller = { actor: { kind: 'token', id, method } as const, ...(namespace === undefined ? {} : { namespace }) }
+      both = { bearer: { ...caller, via: 'bearer' }, cookie: { ...caller, via: 'cookie' } }
+      callers.set(entry, both)
+    }
+    return both[via]
+  }
+
+  /** Takes note of a refusal and gives it back. */
+  const noted = (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
+    metrics.authDecisions('refused', refusal.reason, '').value++
+    const route = request.spec?.url ?? ''
+    refusals.note({ reason: refusal.reason, route, requestId: request.id, network: addressKey(request.ip), ...(tokenId && { tokenId }) })
+    return refusal
+  }
+
+  const unusable = (request: FastifyRequest, reply: FastifyReply, viaCookie: boolean): Refusal => {
+    const client = addressKey(request.ip)
+    if (settings.rateLimited && failures.exhausted(client)) {
+      return noted(request, new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(failures.retryAfter()) } }))
+    }
+    failures.count(client)
+    if (viaCookie) cookies.clearToken(request, reply)
+    return noted(request, new Refusal('credential_invalid'))
+  }
+
+  const admit = (request: FastifyRequest, entry: TokenEntry, via: 'bearer' | 'cookie'): Refusal | undefined => {
+    request.caller = callerOf(entry, via)
+    const { access } = request.spec!
+    if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request)) return noted(request, new Refusal('cross_site'), entry.id)
+    if (entry.namespace !== undefined) {
+      const target = rules[access as Exclude<Access, 'public'>].reach(request, service)
+      if (target !== BODY && target !== entry.namespace) return noted(request, outOfReach(), entry.id)
+    }
+    allowed.get(entry.method)!.value++
+    return undefined
+  }
+
+  const verdicts = new WeakMap<TokenEntry, boolean>()
+  /** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased personal data admits nobody. */
+  const emailRule = async (entry: TokenEntry): Promise<TokenEntry> => {
+    const profile = (await service.views.get<TokenDoc>(tokens, entry.id))?.doc?.profile
+    const opened = profile === undefined ? undefined : await service.sealer.open(profile)
+    const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
+    verdicts.set(entry, service.logins.admits(attributes))
+    return entry
+  }
+
+  return (request, reply, done) => {
+    const { access } = request.spec!
+    request.caller = nobody
+    if (access === 'public') return done()
+    let given: Credential
+    try {
+      given = credential(request, names.tokenCookie)
+    } catch (error) {
+      return done(error as Refusal)
+    }
+    if (access === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
+    const open = rules[access].open(service)
+    if (given.kind === 'none') {
+      if (!open) return done(noted(request, new Refusal('credential_missing')))
+      anonymous.value++
+      return done()
+    }
+    if (!open && !service.fresh()) return done(new Refusal('auth_stale', undefined, { headers: { 'retry-after': '1' } }))
+    const finish = (entry: TokenEntry | undefined) => {
+      if (entry?.method === 'oidc' && service.logins.restricted && verdicts.get(entry) !== true) emailRule(entry).then(settle, done)
+      else settle(entry)
+    }
+    const settle = (entry: TokenEntry | undefined) => {
+      const kept = entry && verdicts.get(entry) !== false
+      if (entry && !kept && !open) {
+        if (given.kind === 'cookie') cookies.clearToken(request, reply)
+        done(noted(request, new Refusal('email_not_allowed'), entry.id))
+      } else if (kept) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
+      else if (open) done()
+      else done(unusable(request, reply, given.kind === 'cookie'))
+    }
+    if (given.token === undefined) return finish(undefined)
+    const known = check.known(given.token)
+    if (known) return finish(known)
+    check.find(given.token).then(finish, done)
+  }
+}

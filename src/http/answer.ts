@@ -1,0 +1,89 @@
+import '@fastify/compress'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { tagged } from './headers.ts'
+import { named, rawQuery } from './path.ts'
+
+/** What a route answers. `body` is sent as JSON, text as it is, undefined not at all; `etag` is the tag without quotes. Status is 200 unless stated. */
+export type Answer = {
+  readonly status?: number
+  readonly body: unknown
+  /** The JSON text of the answer, in place of `body`, where the route has it already. */
+  readonly json?: string
+  readonly etag?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Members of the body that are shown once and kept nowhere. */
+  readonly secret?: Readonly<Record<string, string>>
+}
+
+/** 200 with a body, and the revision of the resource it shows. */
+export const ok = (body: unknown, revision?: bigint, headers: Readonly<Record<string, string>> = {}): Answer =>
+  revision === undefined ? { body, headers } : { body, headers, etag: String(revision) }
+
+/** 200 with a body whose JSON text is there already. */
+export const written = (json: string, etag?: string): Answer =>
+  etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
+
+/** 302 to another place. */
+export const redirect = (location: string, headers: Readonly<Record<string, string>> = {}, body?: unknown): Answer => ({
+  status: 302,
+  body,
+  headers: { ...headers, location },
+})
+
+const SMALL = 1024
+
+/** The JSON text of an answer: indented by two spaces when the query asks for it. */
+export const jsonText = (body: unknown, request: FastifyRequest): string => {
+  const query = rawQuery(request)
+  return query !== '' && named(query, 'pretty') ? JSON.stringify(body, null, 2) : JSON.stringify(body)
+}
+
+const writtenText = (json: string, request: FastifyRequest): string => {
+  const query = rawQuery(request)
+  return query !== '' && named(query, 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
+}
+
+/** Keeps the framework from adding a charset to `application/json`. */
+export const asIs = (text: unknown): string => text as string
+
+/** Writes a small answer with the headers set so far, past what the framework does for streams, hooks and serializers. */
+const sendNow = (reply: FastifyReply, text: string | Buffer): void => {
+  const { raw } = reply
+  const headers = reply.getHeaders() as OutgoingHttpHeaders
+  headers['content-length'] = Buffer.byteLength(text)
+  reply.hijack()
+  raw.writeHead(raw.statusCode, headers)
+  raw.end(text)
+}
+
+/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
+export const send = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status = 200, body: kept, json, secret, etag, headers }: Answer,
+): void => {
+  const { spec } = request
+  const body = secret ? { ...secret, ...(kept as object) } : kept
+  if (headers) for (const name in headers) reply.header(name, headers[name])
+  if (etag !== undefined) {
+    reply.header('etag', `"${etag}"`)
+    const held = request.headers['if-none-match']
+    if (held !== undefined && !spec?.writes && tagged(held, etag)) {
+      reply.code(304).send()
+      return
+    }
+  }
+  reply.code(status)
+  if (body === undefined && json === undefined) {
+    reply.send()
+    return
+  }
+  if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+  reply.serializer(asIs)
+  const ready = typeof body === 'string' || Buffer.isBuffer(body)
+  const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)
+  if (spec?.hot && text.length < SMALL) sendNow(reply, text)
+  else if (request.headers['accept-encoding'] !== undefined) reply.compress(text)
+  else reply.send(text)
+}

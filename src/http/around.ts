@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { refuse } from '../errors.ts'
+import { afterPosition, eventReason, idempotencyKey, ifMatch } from './headers.ts'
+import type { AfterParse, Call } from './route.ts'
+import type { Service } from './service.ts'
+
+const WAIT_MS = 2_000
+
+/** What the cross-cutting headers of a request say; parsed before its field rules. */
+export type Cross = {
+  readonly reason?: string
+  readonly ifMatch?: readonly string[] | '*'
+  readonly commandId?: string
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    cross: Cross
+  }
+}
+
+/** Whose idempotency keys these are; a route whose actor is known only later (the exchange) asks for `idempotent` itself. */
+const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id ?? caller.actor.kind
+
+/** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, and the answer of a request already answered. */
+export const aroundRoutes = (service: Service): AfterParse => {
+  return (call, next) => {
+    const { request } = call
+    const { method, writes, url, ownsIdempotency } = request.spec!
+    const { headers } = request
+    if (!writes) {
+      const after = afterPosition(headers)
+      if (after === undefined) return next()
+      return service.seen(after, WAIT_MS).then((seen) => (seen ? next() : behind(after)))
+    }
+    const reason = eventReason(headers)
+    const match = ifMatch(headers)
+    const key = method === 'POST' ? idempotencyKey(headers) : undefined
+    request.cross = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
+    if (service.settings.readOnly && url.startsWith('/api/v1')) refuse('read_only')
+    if (key === undefined || ownsIdempotency) return next()
+    return service.requests.once(ownerOf(call), key, fingerprint(request), (commandId) => {
+      request.cross = { ...request.cross, commandId }
+      return next()
+    })
+  }
+}
+
+const behind = (position: bigint): never =>
+  refuse('view_behind', `view is behind position ${position}`, { headers: { 'retry-after': '1' } })
+
+/** One text for method, path, query and body bytes. */
+export const fingerprint = (request: FastifyRequest): string =>
+  createHash('sha256')
+    .update(`${request.method} ${request.raw.url}\n`)
+    .update(request.bytes ?? '')
+    .digest('base64url')

@@ -1,0 +1,101 @@
+import { type TObject, type TSchema, Type } from 'typebox'
+import { invalid, refuse } from '../errors.ts'
+import type { Field } from './fields.ts'
+import { type Raw, settle } from './value.ts'
+
+/** What a request may carry, member by member: the JSON Schema, and the reader of the raw form. `under` names the object it stands in. */
+export type Input<T, From = Raw> = { readonly schema: TObject; readonly read: (raw: From, under?: string) => T }
+
+type Fields = Readonly<Record<string, Field<unknown>>>
+type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
+
+const schemaOf = (fields: Fields): TObject =>
+  Type.Object(
+    Object.fromEntries(
+      Object.entries(fields).map(([name, { schema, optional }]): [string, TSchema] => [name, optional ? Type.Optional(schema) : schema]),
+    ),
+  )
+
+/** The same name in the other spelling: camelCase for snake_case and the reverse. */
+const respelled = (name: string): string =>
+  name.includes('_')
+    ? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+const bothSpellings = (name: string, other: string): never =>
+  refuse('malformed_body', `request body is not valid: ${name} and ${other} are the same field`)
+
+/** One member of a raw body by either spelling of its name; null and absent are undefined. Both spellings at once: 400 `malformed_body`. */
+export const member = (raw: Raw, name: string, other: string = respelled(name)): unknown => {
+  const given = Object.hasOwn(raw, name) ? raw[name] : undefined
+  if (other === name || !Object.hasOwn(raw, other)) return given ?? undefined
+  return Object.hasOwn(raw, name) ? bothSpellings(name, other) : (raw[other] ?? undefined)
+}
+
+/** The members of a JSON object, by camelCase or snake_case name; messages name them as declared. Unknown members are ignored. */
+export const input = <F extends Fields>(fields: F): Input<ReadOf<F>> => {
+  const members = Object.entries(fields).map(([name, { read }]) => ({ name, other: respelled(name), read }))
+  return {
+    schema: schemaOf(fields),
+    read: (raw, under) => {
+      const read: Record<string, unknown> = {}
+      let wrong: Error | undefined
+      for (const field of members) {
+        const value = member(raw, field.name, field.other)
+        try {
+          read[field.name] = field.read(value, under === undefined ? field.name : `${under}.${field.name}`)
+        } catch (error) {
+          wrong = settle(error, wrong)
+        }
+      }
+      if (wrong) throw wrong
+      return read as ReadOf<F>
+    },
+  }
+}
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}
+
+/** The parameters of a raw query string (without `?`), by camelCase or snake_case name. Given twice: 400; empty: absent; a bare name: true where a boolean is due, else absent. */
+export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => {
+  const parameters = Object.entries(fields)
+  const declared = new Map(parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)))
+
+  const given = (raw: string): ReadonlyMap<string, string> => {
+    const spellings = new Map<string, string>()
+    const texts = new Map<string, string>()
+    for (const pair of raw === '' ? [] : raw.split('&')) {
+      const equals = pair.indexOf('=')
+      const spelling = decoded(equals < 0 ? pair : pair.slice(0, equals)) ?? ''
+      const name = declared.get(spelling)
+      if (name === undefined) continue
+      const before = spellings.get(name)
+      if (before === spelling) invalid(name, 'given twice')
+      if (before !== undefined) bothSpellings(name, respelled(name))
+      spellings.set(name, spelling)
+      const value = equals < 0 ? (fields[name]?.query ? 'true' : '') : decoded(pair.slice(equals + 1))
+      texts.set(name, value ?? invalid(name, 'is not valid percent-encoding'))
+    }
+    return texts
+  }
+
+  return {
+    schema: schemaOf(fields),
+    read: (raw) => {
+      const texts = given(raw)
+      const read: Record<string, unknown> = {}
+      for (const [name, field] of parameters) {
+        const text = texts.get(name)
+        if (text === undefined || text === '') read[name] = field.read(undefined, name)
+        else read[name] = field.query ? field.query(text, name) : field.read(text, name)
+      }
+      return read as ReadOf<F>
+    },
+  }
+}

@@ -1,0 +1,128 @@
+/** One number of a metric, held by whoever counts: adding to it costs an addition. */
+export type Cell = { value: number }
+export type HistogramCell = { readonly observe: (value: number) => void }
+type Sample = { readonly labels: readonly string[]; readonly value: number }
+
+const escaped = (text: string) => text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+const line = (name: string, names: readonly string[], values: readonly string[], value: number) => {
+  const labels = names.map((label, n) => `${label}="${escaped(values[n] ?? '')}"`).join(',')
+  return `${name}${labels === '' ? '' : `{${labels}}`} ${Number.isFinite(value) ? value : value > 0 ? '+Inf' : '-Inf'}\n`
+}
+const head = (name: string, type: string, help: string) => `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`
+
+/** Label sets of one metric; past this bound further ones are counted together under `other`, so that no client makes the page grow. */
+const BOUND = 10_000
+
+/** Prometheus metrics (text format 0.0.4) whose cells are plain numbers: an evaluation pays additions, the page is written when it is asked for. */
+export const metricsPage = (prefix: string) => {
+  const written: (() => string | Promise<string>)[] = []
+  const cells = <C>(labelNames: readonly string[], make: (labels: readonly string[]) => C) => {
+    const known = new Map<string, C>()
+    return {
+      known,
+      get: (...labels: readonly string[]): C => {
+        const key = labels.join('\0')
+        const present = known.get(key)
+        if (present !== undefined) return present
+        const shown = known.size < BOUND ? labels : labelNames.map(() => 'other')
+        const shownKey = shown.join('\0')
+        const cell = known.get(shownKey) ?? make(shown)
+        known.set(shownKey, cell)
+        return cell
+      },
+    }
+  }
+
+  return {
+    /** A counter. `get` gives the cell of a label set; keep it where counting is hot. */
+    counter: (name: string, help: string, labelNames: readonly string[] = []) => {
+      const all = cells<Cell & Sample>(labelNames, (labels) => ({ labels, value: 0 }))
+      if (labelNames.length === 0) all.get()
+      written.push(() => {
+        let text = head(prefix + name, 'counter', help)
+        for (const { labels, value } of all.known.values()) text += line(prefix + name, labelNames, labels, value)
+        return text
+      })
+      return all.get as (...labels: readonly string[]) => Cell
+    },
+    /** A histogram with cumulative buckets. */
+    histogram: (name: string, help: string, labelNames: readonly string[], buckets: readonly number[]) => {
+      const all = cells(labelNames, (labels) => {
+        const counts = new Float64Array(buckets.length + 1)
+        let sum = 0
+        return {
+          labels,
+          observe: (value: number): void => {
+            let n = 0
+            while (n < buckets.length && value > buckets[n]!) n++
+            counts[n]!++
+            sum += value
+          },
+          text: (): string => {
+            let text = ''
+            let count = 0
+            for (const [n, bound] of [...buckets, Number.POSITIVE_INFINITY].entries()) {
+              count += counts[n]!
+              text += line(
+                `${prefix}${name}_bucket`,
+                [...labelNames, 'le'],
+                [...labels, bound === Number.POSITIVE_INFINITY ? '+Inf' : String(bound)],
+                count,
+              )
+            }
+            return text + line(`${prefix}${name}_sum`, labelNames, labels, sum) + line(`${prefix}${name}_count`, labelNames, labels, count)
+          },
+        }
+      })
+      written.push(() => head(prefix + name, 'histogram', help) + [...all.known.values()].map((cell) => cell.text()).join(''))
+      return all.get as (...labels: readonly string[]) => HistogramCell
+    },
+    /** A gauge, read when the page is asked for. */
+    gauge: (
+      name: string,
+      help: string,
+      labelNames: readonly string[],
+      read: () => readonly Sample[] | Promise<readonly Sample[]>,
+    ): void => {
+      written.push(async () => {
+        const samples = await read()
+        return (
+          head(prefix + name, 'gauge', help) + samples.map(({ labels, value }) => line(prefix + name, labelNames, labels, value)).join('')
+        )
+      })
+    },
+    page: async (): Promise<string> => (await Promise.all(written.map(async (write) => write()))).join(''),
+  }
+}
+
+type Page = ReturnType<typeof metricsPage>
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const MILLISECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 100]
+
+/** The metrics of api.md §11.1. */
+export const metricsOf = (page: Page) => ({
+  page: page.page,
+  gauge: page.gauge,
+  evaluations: page.counter('evaluations_requests_total', 'Evaluations asked for.', ['namespace', 'flag']),
+  evaluationErrors: page.counter('evaluations_errors_total', 'Evaluations refused.', ['namespace', 'flag']),
+  evaluationResults: page.counter('evaluations_results_total', 'Evaluations by their result.', [
+    'namespace',
+    'flag',
+    'type',
+    'match',
+    'reason',
+    'segment',
+    'value',
+  ]),
+  evaluationLatency: page.histogram('evaluations_latency_milliseconds', 'Time to evaluate a flag.', ['namespace', 'flag'], MILLISECONDS),
+  serverErrors: page.counter('server_errors_total', 'Answers with status 500 and above.'),
+  requestDuration: page.histogram('http_request_duration_seconds', 'Time to answer a request.', ['route', 'method', 'status'], SECONDS),
+  authDecisions: page.counter('auth_decisions_total', 'Credentials checked, by result.', ['result', 'reason', 'method']),
+  logins: page.counter('logins_total', 'Logins, by result.', ['provider', 'result']),
+  exchanges: page.counter('exchanges_total', 'Service-account exchanges, by result.', ['result']),
+  cleaned: page.counter('cleanup_deleted_total', 'Expired records ended by cleanup.', ['method']),
+  replays: page.counter('idempotent_replays_total', 'Answers given again for an idempotency key.'),
+})
+
+export type Metrics = ReturnType<typeof metricsOf>

@@ -1,0 +1,171 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
+import { invalid, type Reason, type Refusal } from '../errors.ts'
+import type { Actor } from '../events/log.ts'
+import { type Answer, send } from './answer.ts'
+import { AUTH_BODY_LIMIT, jsonBody, takeBody } from './body.ts'
+import type { Input } from './input.ts'
+import { rawQuery } from './path.ts'
+import { type Raw, settle } from './value.ts'
+
+/** Who may use a route (api.md §3.2): the route group whose rule decides whether a credential is needed and how far a namespaced token reaches. */
+export type Access =
+  | 'public'
+  | 'self'
+  | 'bearer'
+  | 'unscoped'
+  | 'management'
+  | 'namespaces'
+  | 'legacy'
+  | 'evaluation'
+  | 'snapshot'
+  | 'ofrep'
+
+/** Who calls, as the access check found it. `namespace` is the one a namespaced token is bound to. */
+export interface Caller {
+  readonly actor: Actor
+  readonly namespace?: string
+  readonly via: 'bearer' | 'cookie' | 'none'
+}
+
+/** One request as its route sees it. `route` is the template of the path. */
+export type Call<B, Q> = {
+  readonly body: B
+  readonly query: Q
+  readonly params: Readonly<Record<string, string>>
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly caller: Caller
+  readonly requestId: string
+  readonly route: string
+}
+
+/** What a route states about itself; the OpenAPI document is made of it. */
+export type RouteOptions<B, Q> = {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly url: string
+  readonly access: Access
+  readonly body?: Input<B>
+  readonly query?: Input<Q, string>
+  /** Schema of the 200 answer. */
+  readonly answer: TSchema
+  readonly summary: string
+  readonly tag: string
+  readonly errors?: readonly Reason[]
+  /** Appends events: takes an idempotency key, and is refused on a read-only instance. */
+  readonly writes?: boolean
+  /** Its idempotency keys belong to somebody who is known only inside the route, which sees to them itself. */
+  readonly ownsIdempotency?: boolean
+  /** Step 3 of api.md §1.3: the refusal of a client that asks too often. */
+  readonly limit?: (request: FastifyRequest) => Refusal | undefined
+  /** Asked many times a second: a small answer is never compressed. */
+  readonly hot?: boolean
+  /** Left out of the OpenAPI document (pages, files). */
+  readonly hidden?: boolean
+  /** Reach of a namespaced token by what the body says (step 8 of api.md §1.3): refuses or returns. Sees the body before its field rules. */
+  readonly checkBody?: (body: Raw, request: FastifyRequest) => void
+  /** Body of an error answer where it is not that of api.md §2.1 (OFREP). */
+  readonly errorBody?: (refusal: Refusal, request: FastifyRequest) => object
+  readonly run: (call: Call<B, Q>) => Promise<Answer> | Answer
+}
+
+/** A route's statement about itself, whatever its types. */
+export type Spec = RouteOptions<unknown, unknown>
+
+/** Runs around steps 9 and 10 of api.md §1.3: header syntax, waiting for a position, idempotent replay. `next` runs the field rules and the route. */
+export type AfterParse = (call: Call<unknown, unknown>, next: () => Promise<Answer> | Answer) => Promise<Answer> | Answer
+
+/** Step 3 to 6 of api.md §1.3, synchronous: sets `request.caller`, or ends with a Refusal in `done`. */
+export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+
+const nothing: Raw = {}
+
+/** Told of every answer as it is sent. A hook of the framework would cost each request two listeners. */
+export type Answered = (request: FastifyRequest, reply: FastifyReply) => void
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access
+    spec?: Spec
+  }
+  interface FastifyRequest {
+    caller: Caller
+    /** Reading of `performance.now()` when the request came. */
+    began: number
+    /** What the route of this request states about itself; undefined where there is no route. */
+    spec: Spec | undefined
+  }
+  interface FastifyInstance {
+    authorize: Authorize
+    bodyLimit: number
+    afterParse: AfterParse | undefined
+    answered: Answered
+  }
+}
+
+/** Mounts a route. Its checks run in the order of api.md §1.3 and each failure is a Refusal. */
+export const route = <B = undefined, Q = undefined>(app: FastifyInstance, options: RouteOptions<B, Q>): void => {
+  const { method, url, access, body, query, checkBody, run } = options
+  const noStore = url.startsWith('/auth/')
+  const discards = method === 'GET' || method === 'DELETE'
+  const { afterParse, answered, authorize, bodyLimit } = app
+  const limit = noStore ? Math.min(AUTH_BODY_LIMIT, bodyLimit) : bodyLimit
+  const spec = options as unknown as Spec
+
+  const respond = (request: FastifyRequest, reply: FastifyReply): Promise<Answer> | Answer => {
+    const raw: Raw = discards ? nothing : jsonBody(request)
+    let wrong: Error | undefined
+    let fields: B | undefined
+    try {
+      fields = body?.read(raw)
+    } catch (error) {
+      wrong = settle(error, undefined)
+    }
+    checkBody?.(raw, request)
+    const params = request.params as Readonly<Record<string, string>>
+    const call: Call<B, Q> = {
+      body: fields as B,
+      query: query?.read(rawQuery(request)) as Q,
+      params,
+      request,
+      reply,
+      caller: request.caller,
+      requestId: request.id,
+      route: url,
+    }
+    const next = (): Promise<Answer> | Answer => {
+      if (request.raw.path === 'hollow') for (const name in params) if (params[name] === '') invalid(name, 'must not be empty')
+      if (wrong) throw wrong
+      return run(call)
+    }
+    return afterParse ? afterParse(call, next) : next()
+  }
+
+  const deliver = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
+    send(request, reply, answer)
+    answered(request, reply)
+  }
+
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    if (noStore) reply.header('cache-control', 'no-store')
+    takeBody(request, limit, (bytes, refusal) => {
+      try {
+        if (refusal) throw refusal
+        request.bytes = bytes
+        const answer = respond(request, reply)
+        if (answer instanceof Promise) answer.then((answer) => deliver(request, reply, answer)).catch((error: unknown) => reply.send(error))
+        else deliver(request, reply, answer)
+      } catch (error) {
+        reply.send(error)
+      }
+    })
+  }
+
+  const onRequest: Authorize = (request, reply, done) => {
+    request.spec = spec
+    const tooOften = options.limit?.(request)
+    if (tooOften) done(tooOften)
+    else authorize(request, reply, done)
+  }
+  app.route({ method, url, config: { access, spec }, onRequest, handler })
+}

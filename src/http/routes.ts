@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify'
+import { evaluator } from './evaluator.ts'
+import { authCodehostRoutes } from './routes/auth-codehost.ts'
+import { authMethodRoutes } from './routes/auth-method.ts'
+import { authOidcRoutes } from './routes/auth-oidc.ts'
+import { authOrchestratorRoutes } from './routes/auth-orchestrator.ts'
+import { authSelfRoutes } from './routes/auth-self.ts'
+import { authTokenRoutes } from './routes/auth-token.ts'
+import { authTokensRoutes } from './routes/auth-tokens.ts'
+import { constraintsRoutes } from './routes/constraints.ts'
+import { distributionsRoutes } from './routes/distributions.ts'
+import { evaluateRoutes } from './routes/evaluate.ts'
+import { flagsRoutes } from './routes/flags.ts'
+import { healthRoutes } from './routes/health.ts'
+import { metaRoutes } from './routes/meta.ts'
+import { namespacesRoutes } from './routes/namespaces.ts'
+import { rolloutsRoutes } from './routes/rollouts.ts'
+import { rulesRoutes } from './routes/rules.ts'
+import { segmentsRoutes } from './routes/segments.ts'
+import { variantsRoutes } from './routes/variants.ts'
+import type { Service } from './service.ts'
+
+/** Every route there is. Those of a method that is switched off are not mounted. */
+export const mountRoutes = (app: FastifyInstance, service: Service): void => {
+  healthRoutes(app, service)
+  metaRoutes(app, service)
+  authMethodRoutes(app, service)
+  authSelfRoutes(app, service)
+  authTokensRoutes(app, service)
+  const { methods, logins, exchange } = service
+  if (methods.token.enabled) authTokenRoutes(app, service)
+  if (methods.oidc.enabled) authOidcRoutes(app, service)
+  if (logins.codehost) authCodehostRoutes(app, service, logins.codehost)
+  if (exchange) authOrchestratorRoutes(app, service, exchange)
+
+  const ask = evaluator(service.metrics)
+  evaluateRoutes(app, service, ask)
+  namespacesRoutes(app, service)
+  flagsRoutes(app, service)
+  variantsRoutes(app, service)
+  rulesRoutes(app, service)
+  distributionsRoutes(app, service)
+  rolloutsRoutes(app, service)
+  segmentsRoutes(app, service)
+  constraintsRoutes(app, service)
+}

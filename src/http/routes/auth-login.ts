@@ -1,0 +1,58 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { attemptLimit } from '../attempts.ts'
+import { Authentication } from '../authentication.ts'
+import { text } from '../fields.ts'
+import { query } from '../input.ts'
+import { beginLogin, finishLogin } from '../login-flow.ts'
+import type { LoginWay } from '../logins.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+
+/** Authorize and callback of one way to log in, or of the ways that a path parameter tells apart (api.md §5.5, §5.6). */
+export const loginRoutes = (
+  app: FastifyInstance,
+  service: Service,
+  path: string,
+  wayOf: (params: Readonly<Record<string, string>>) => LoginWay,
+): void => {
+  const shared = {
+    method: 'GET',
+    access: 'public',
+    tag: 'Authentication',
+    limit: attemptLimit(service, service.logins.attempts),
+  } as const
+
+  route(app, {
+    ...shared,
+    url: `${path}/authorize`,
+    summary: 'Begin a login: the address to send the browser to, and a cookie that binds the login to it.',
+    query: query({ return_to: text({ stored: false }) }),
+    errors: ['not_found', 'provider_unavailable', 'rate_limited'],
+    answer: Type.Object({ authorizeUrl: Type.String() }),
+    run: (call) => beginLogin(service, call, wayOf(call.params), call.query.return_to),
+  })
+
+  route(app, {
+    ...shared,
+    url: `${path}/callback`,
+    summary: 'Finish a login: sets the token cookie and sends the browser back.',
+    errors: [
+      'state_missing',
+      'state_mismatch',
+      'login_expired',
+      'login_replayed',
+      'issuer_mismatch',
+      'provider_error',
+      'code_refused',
+      'id_token_invalid',
+      'email_not_allowed',
+      'membership_required',
+      'not_found',
+      'provider_unavailable',
+      'rate_limited',
+    ],
+    answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
+    run: (call) => finishLogin(service, call, wayOf(call.params)),
+  })
+}

@@ -1,0 +1,45 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+
+const paths = (base: string, path: string) => ({
+  authorize_url: `${base}/auth/v1/method/${path}/authorize`,
+  callback_url: `${base}/auth/v1/method/${path}/callback`,
+})
+
+/** GET /auth/v1/method: the ways to a client token (api.md §5.4 A1). */
+export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods }: Service): void => {
+  route(app, {
+    method: 'GET',
+    url: '/auth/v1/method',
+    access: 'public',
+    tag: 'Authentication',
+    summary: 'List the ways to a client token.',
+    answer: Type.Object({
+      methods: Type.Array(
+        Type.Object({
+          method: Type.String(),
+          enabled: Type.Boolean(),
+          sessionCompatible: Type.Boolean(),
+          metadata: Type.Optional(Type.Object({}, { additionalProperties: true })),
+        }),
+      ),
+    }),
+    run: ({ request }) => {
+      const base = cookies.basePath(request)
+      const providers = Object.fromEntries(methods.oidc.providers.map((name) => [name, paths(base, `oidc/${name}`)]))
+      const way = (method: 'token' | 'codehost' | 'oidc' | 'orchestrator', metadata?: object) => ({
+        method: names.method(method),
+        enabled: methods[method].enabled,
+        sessionCompatible: metadata !== undefined,
+        ...(metadata && { metadata }),
+      })
+      return {
+        body: {
+          methods: [way('token'), way('codehost', paths(base, names.codehostPath)), way('oidc', { providers }), way('orchestrator')],
+        },
+      }
+    },
+  })
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Orchestrator } from '../../auth/orchestrator.ts'
+import { mint } from '../../auth/secret.ts'
+import { idFrom } from '../../commands/envelope.ts'
+import { token } from '../../commands/token.ts'
+import { Refusal } from '../../errors.ts'
+import type { TokenDoc } from '../../projections/tokens.ts'
+import type { Row } from '../../projections/views.ts'
+import type { Answer } from '../answer.ts'
+import { attemptFailed, attemptLimit } from '../attempts.ts'
+import { fingerprint } from '../around.ts'
+import { Authentication, presentAuthentication } from '../authentication.ts'
+import { addressKey } from '../credential.ts'
+import { text } from '../fields.ts'
+import { idempotencyKey } from '../headers.ts'
+import { input } from '../input.ts'
+import type { Limiter } from '../limits.ts'
+import { alreadyShown } from '../requests.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+import { contextOf, settled } from '../write.ts'
+
+type Exchange = { readonly orchestrator: Orchestrator; readonly attempts: Limiter }
+
+/** POST /auth/v1/method/orchestrator/serviceaccount: a service-account token for a client token (api.md §5.7). */
+export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, { orchestrator, attempts }: Exchange): void => {
+  const { names, execute, sealer, digest, now, requests, metrics } = service
+
+  const verified = async (presented: string, request: FastifyRequest) => {
+    try {
+      return await orchestrator.verify(presented, addressKey(request.ip))
+    } catch (error) {
+      metrics.exchanges('refused').value++
+      if (!(error instanceof Refusal)) throw error
+      const { namespace, name } = error.metadata
+      const confirmed = namespace !== undefined && name !== undefined
+      attemptFailed(service, request, error, confirmed ? { serviceAccount: `${namespace}/${name}` } : {})
+      throw new Refusal(error.reason, error.message, { headers: error.headers })
+    }
+  }
+
+  route(app, {
+    method: 'POST',
+    url: `/auth/v1/method/${names.orchestratorPath}/serviceaccount`,
+    access: 'public',
+    tag: 'Authentication',
+    summary: 'Exchange a service-account token for a client token that ends when it does.',
+    writes: true,
+    ownsIdempotency: true,
+    limit: attemptLimit(service, attempts),
+    errors: ['service_account_token_invalid', 'service_account_not_allowed', 'orchestrator_unavailable', 'rate_limited'],
+    body: input({ service_account_token: text({ required: true, stored: false }) }),
+    answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
+    run: async (call) => {
+      const { request } = call
+      const key = idempotencyKey(request.headers)
+      const account = await verified(call.body.service_account_token, request)
+      const { namespace, name, uid, podName, podUid, expiresAt } = account
+      const who = `${namespace}/${name}`
+
+      const issue = async (commandId?: string): Promise<Answer> => {
+        const secret = mint('orchestrator')
+        const id = commandId === undefined ? randomUUID() : idFrom(commandId, 'token')
+        const attributes = {
+          'orchestrator.namespace': namespace,
+          'orchestrator.serviceaccount.name': name,
+          ...(uid !== undefined && { 'orchestrator.serviceaccount.uid': uid }),
+          ...(podName !== undefined && { 'orchestrator.pod.name': podName }),
+          ...(podUid !== undefined && { 'orchestrator.pod.uid': podUid }),
+        }
+        const data = {
+          id,
+          digest: digest(secret),
+          method: 'orchestrator' as const,
+          issuedAt: now().toISOString(),
+          expiresAt: expiresAt.toISOString(),
+          attributes,
+          metadata: {},
+          identity: who,
+        }
+        const context = { ...contextOf(call, service), ...(commandId !== undefined && { commandId }) }
+        const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context)
+        const { rows, headers } = await settled(service, stored)
+        const { doc } = (rows as readonly Row<TokenDoc>[])[0]!
+        metrics.exchanges('issued').value++
+        const authentication = await presentAuthentication(doc!, names, sealer, now())
+        const answer = { etag: String(revision), headers }
+        return repeated
+          ? { ...answer, body: alreadyShown({ authentication }) }
+          : { ...answer, body: { authentication }, secret: { clientToken: secret } }
+      }
+      return key === undefined ? issue() : requests.once(`orchestrator ${who}`, key, fingerprint(request), issue)
+    },
+  })
+}

@@ -1,0 +1,90 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { token } from '../../commands/token.ts'
+import { Refusal, refuse } from '../../errors.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import { Authentication, presentAuthentication } from '../authentication.ts'
+import { credential, sameOrigin } from '../credential.ts'
+import { optional, timestamp } from '../fields.ts'
+import { input, query } from '../input.ts'
+import { type Caller, route } from '../route.ts'
+import type { Service } from '../service.ts'
+import { contextOf, settled } from '../write.ts'
+
+/** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
+export const authSelfRoutes = (app: FastifyInstance, service: Service): void => {
+  const { names, execute, sealer, views, now, settings, cookies } = service
+  const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
+  const own = async ({ actor }: Caller) => {
+    const row = await views.get<TokenDoc>(tokens, actor.id!)
+    return row?.doc ? { doc: row.doc, revision: row.changes } : refuse('not_found', `authentication "${actor.id}": resource not found`)
+  }
+  const shown = (doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
+
+  route(app, {
+    method: 'GET',
+    url: '/auth/v1/self',
+    access: 'self',
+    tag: 'Authentication',
+    summary: 'Get the record of the token used.',
+    answer: Authentication,
+    run: async ({ caller }) => {
+      const { doc, revision } = await own(caller)
+      return { body: await shown(doc), etag: String(revision) }
+    },
+  })
+
+  route(app, {
+    method: 'PUT',
+    url: '/auth/v1/self/expire',
+    access: 'self',
+    tag: 'Authentication',
+    summary: 'Bring the expiry of the token used forward; without expiresAt to now.',
+    writes: true,
+    query: query({ expiresAt: optional(timestamp()) }),
+    body: input({ expiresAt: optional(timestamp()) }),
+    errors: ['expiry_not_earlier'],
+    answer: Type.Object({}),
+    run: async (call) => {
+      const id = call.caller.actor.id!
+      const time = now().toISOString()
+      const expiresAt = call.query.expiresAt ?? call.body.expiresAt ?? time
+      const { stored } = await execute(token, id, 'ExpireTokenEarlier', { id, expiresAt, now: time }, contextOf(call, service))
+      const { headers } = await settled(service, stored)
+      cookies.clearToken(call.request, call.reply)
+      return { body: {}, headers }
+    },
+  })
+
+  route(app, {
+    method: 'POST',
+    url: '/auth/v1/self/session',
+    access: 'bearer',
+    tag: 'Authentication',
+    summary: 'Put the bearer token used into the session cookie of a browser.',
+    answer: Type.Object({ authentication: Authentication }),
+    run: async ({ caller, request, reply }) => {
+      const { doc } = await own(caller)
+      const given = credential(request, names.tokenCookie)
+      if (given.kind !== 'bearer' || given.token === undefined) throw new Refusal('credential_missing')
+      const life = doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt) - now().getTime()
+      cookies.setToken(request, reply, given.token, Math.min(life, settings.session.tokenLifetime))
+      return { body: { authentication: await shown(doc) } }
+    },
+  })
+
+  route(app, {
+    method: 'DELETE',
+    url: '/auth/v1/self/session',
+    access: 'public',
+    tag: 'Authentication',
+    summary: 'Clear the session cookie; the token stays valid.',
+    answer: Type.Object({}),
+    run: ({ request, reply }) => {
+      const exempt = request.headers.authorization !== undefined || !cookies.hasToken(request)
+      if (!exempt && !fromOwnPages(request)) refuse('cross_site')
+      cookies.clearToken(request, reply)
+      return { body: {} }
+    },
+  })
+}

@@ -1,0 +1,78 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import type { Trace } from '../../evaluation/trace.ts'
+import { type Answer, written } from '../answer.ts'
+import { asking, effective, explainQuery, reachedByBody, requestIdOf } from '../asking.ts'
+import { textClock } from '../clock.ts'
+import { type Evaluator, type Flags, shownTrace } from '../evaluator.ts'
+import { type Call, route } from '../route.ts'
+import type { Service } from '../service.ts'
+import { reasonNames } from '../told.ts'
+
+const Text = Type.String()
+const Texts = Type.Array(Text)
+const shared = {
+  reason: Type.Enum(Object.values(reasonNames)),
+  segmentKeys: Texts,
+  flagKey: Text,
+  requestId: Text,
+  requestDurationMillis: Type.Number(),
+  timestamp: Type.String({ format: 'date-time' }),
+}
+const trace = Type.Optional(
+  Type.Array(
+    Type.Object({
+      kind: Type.Enum(['rollout', 'rule']),
+      id: Text,
+      rank: Type.Integer(),
+      matched: Type.Boolean(),
+      segmentKeys: Texts,
+      failedConstraintIds: Texts,
+      type: Type.Optional(Text),
+      bucket: Type.Optional(Type.Integer()),
+      threshold: Type.Optional(Type.Number()),
+      cumulative: Type.Optional(Type.Array(Type.Integer())),
+      variantKey: Type.Optional(Text),
+    }),
+  ),
+)
+export const BooleanSaid = Type.Object({ enabled: Type.Boolean(), ...shared })
+export const VariantSaid = Type.Object({ match: Type.Boolean(), variantKey: Text, variantAttachment: Text, ...shared })
+
+type Asked = Call<ReturnType<typeof asking.read>, ReturnType<typeof explainQuery.read>>
+
+/** POST /evaluate/v1/boolean and /evaluate/v1/variant (api.md §8.1 to §8.6). */
+export const evaluateRoutes = (app: FastifyInstance, { catalog, now }: Service, evaluator: Evaluator): void => {
+  const timestamp = textClock(now)
+
+  const answer = (kind: 'boolean' | 'variant', { body, query, request }: Asked, flags: Flags): Answer => {
+    const { entityId, context } = body
+    const namespace = effective(body.namespaceKey)
+    const trace: Trace | undefined = query.explain ? [] : undefined
+    const flag = evaluator.find(flags, namespace, body.flagKey)
+    const { json, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
+    const id = JSON.stringify(requestIdOf(body.requestId, request))
+    const steps = trace ? `,"trace":${JSON.stringify(trace.map(shownTrace))}` : ''
+    return written(`{${json},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`)
+  }
+
+  for (const [kind, said] of [
+    ['boolean', BooleanSaid],
+    ['variant', VariantSaid],
+  ] as const) {
+    route(app, {
+      method: 'POST',
+      url: `/evaluate/v1/${kind}`,
+      access: 'evaluation',
+      tag: 'Evaluation',
+      summary: `Ask a ${kind} flag about an entity.`,
+      hot: true,
+      body: asking,
+      query: explainQuery,
+      checkBody: reachedByBody,
+      errors: ['not_found', 'wrong_flag_type', 'invalid_at', 'view_behind'],
+      answer: Type.Object({ ...said.properties, trace }),
+      run: (call) => answer(kind, call, catalog),
+    })
+  }
+}

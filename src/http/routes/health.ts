@@ -1,0 +1,51 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { refuse } from '../../errors.ts'
+import { text } from '../fields.ts'
+import { query } from '../input.ts'
+import { named, rawQuery } from '../path.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+
+const Status = Type.Object({ status: Type.String() })
+
+/** Health, readiness and metrics (api.md §11). */
+export const healthRoutes = (app: FastifyInstance, service: Service): void => {
+  const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
+
+  route(app, { ...shared, url: '/livez', summary: 'Whether the process answers.', answer: Status, run: () => ({ body: { status: 'ok' } }) })
+
+  route(app, {
+    ...shared,
+    url: '/readyz',
+    summary: 'Whether this instance takes requests; ?verbose names what is missing.',
+    answer: Status,
+    run: async ({ request }) => {
+      const { ready, checks } = await service.readiness()
+      const verbose = named(rawQuery(request), 'verbose')
+      return { status: ready ? 200 : 503, body: { status: ready ? 'ready' : 'not_ready', ...(verbose && { checks }) } }
+    },
+  })
+
+  route(app, {
+    ...shared,
+    url: '/health',
+    summary: 'Health as gRPC clients know it.',
+    query: query({ service: text({ stored: false }) }),
+    answer: Status,
+    run: async ({ query }) => {
+      if (query.service !== '') refuse('not_found', 'unknown service')
+      const { ready } = await service.readiness()
+      return { status: ready ? 200 : 503, body: { status: ready ? 'SERVING' : 'NOT_SERVING' } }
+    },
+  })
+
+  if (!service.settings.metricsEnabled) return
+  route(app, {
+    ...shared,
+    url: '/metrics',
+    summary: 'Prometheus metrics.',
+    answer: Type.String(),
+    run: async () => ({ body: await service.metrics.page(), headers: { 'content-type': 'text/plain; version=0.0.4' } }),
+  })
+}

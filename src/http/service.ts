@@ -1,0 +1,83 @@
+import type { Execute } from '../commands/execute.ts'
+import type { Log, Stored } from '../events/log.ts'
+import type { Sealer } from '../events/personal.ts'
+import type { RefusalHistory } from '../jobs/refusals.ts'
+import type { Moment, Past } from '../audit/travel.ts'
+import type { Orchestrator } from '../auth/orchestrator.ts'
+import type { Claims } from '../commands/claims.ts'
+import type { Compiled } from '../evaluation/compile.ts'
+import type { Catalog } from '../projections/catalog.ts'
+import type { Row, Views } from '../projections/views.ts'
+import type { CookieJar } from './cookies.ts'
+import type { Limiter } from './limits.ts'
+import type { Logins } from './logins.ts'
+import type { Metrics } from './metrics.ts'
+import type { Names } from './names.ts'
+import type { PageTokens } from './paging.ts'
+import type { Requests } from './requests.ts'
+import type { TokenCheck } from './token-check.ts'
+
+/** What routes must know of the configuration. */
+export type Settings = {
+  readonly required: boolean
+  readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
+  readonly readOnly: boolean
+  readonly rateLimited: boolean
+  readonly session: {
+    readonly domain: string | undefined
+    readonly secure: boolean
+    /** Milliseconds. */
+    readonly tokenLifetime: number
+    readonly stateLifetime: number
+    readonly trustedOrigins: readonly string[]
+  }
+  readonly publicUrl: string | undefined
+  readonly trustProxy: boolean | readonly string[]
+  readonly metricsEnabled: boolean
+}
+
+export type Check = { readonly name: string; readonly status: 'ok' | 'degraded' | 'failed' }
+export type Readiness = { readonly ready: boolean; readonly checks: readonly Check[] }
+
+/** All a route may use. app.ts builds one; nothing else does. */
+export type Service = {
+  readonly settings: Settings
+  readonly names: Names
+  readonly cookies: CookieJar
+  readonly instance: string
+  readonly now: () => Date
+  readonly log: Log
+  readonly views: Views
+  readonly sealer: Sealer
+  readonly execute: Execute
+  /** Applies events this instance appended to the read models; gives the newest rows of their documents. */
+  readonly applied: (events: readonly Stored[]) => Promise<readonly Row[]>
+  /** True once every event up to the position is applied here, false when it takes longer than the milliseconds given. */
+  readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
+  /** False while this instance cannot prove that it knows of all revocations. */
+  readonly fresh: () => boolean
+  readonly check: TokenCheck
+  readonly digest: (secret: string) => string
+  readonly pageTokens: PageTokens
+  readonly refusals: RefusalHistory
+  readonly failures: Limiter
+  readonly metrics: Metrics
+  readonly catalog: Catalog<Compiled>
+  /** What the catalog held at a moment; 400 `invalid_at` for one that has not come. */
+  readonly past: (moment: Moment) => Promise<Past<Compiled>>
+  readonly claims: Claims
+  readonly methods: {
+    readonly token: { readonly enabled: boolean }
+    readonly oidc: { readonly enabled: boolean; readonly providers: readonly string[] }
+    readonly codehost: { readonly enabled: boolean }
+    readonly orchestrator: { readonly enabled: boolean }
+  }
+  readonly logins: Logins
+  readonly exchange: { readonly orchestrator: Orchestrator; readonly attempts: Limiter } | undefined
+  readonly requests: Requests
+  readonly readiness: () => Promise<Readiness>
+  /** Tells the operator, at WARN, one line a call. */
+  readonly warn: (record: Readonly<Record<string, unknown>>, message: string) => void
+  /** Bodies of GET /meta/info and GET /meta/config. */
+  readonly about: { readonly info: object; readonly config: object }
+}

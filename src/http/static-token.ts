@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto'
+import { mint } from '../auth/secret.ts'
+import { idFrom } from '../commands/envelope.ts'
+import type { Context } from '../commands/envelope.ts'
+import type { Execute } from '../commands/execute.ts'
+import { token } from '../commands/token.ts'
+import { invalid } from '../errors.ts'
+import { optional, text, texts, timestamp } from './fields.ts'
+import { type Input, input } from './input.ts'
+import type { Names } from './names.ts'
+
+/** What a client may ask of a static token; the rules of api.md §5.4 A7. */
+export const staticTokenInput = (names: Names) =>
+  input({
+    name: text({ required: true, trim: true, max: 255, control: false }),
+    description: text({ max: 1024 }),
+    expiresAt: optional(timestamp()),
+    namespaceKey: text({ trim: true }),
+    metadata: texts({
+      maxEntries: 32,
+      maxKey: 128,
+      maxValue: 1024,
+      key: (key) => (names.isReserved(key) ? `key "${key}" is reserved` : undefined),
+    }),
+  })
+export type StaticToken = ReturnType<typeof staticTokenInput> extends Input<infer T> ? T : never
+
+/** Refuses an expiry that is not in the future. */
+export const inFuture = ({ expiresAt }: StaticToken, now: Date): void => {
+  if (expiresAt !== undefined && expiresAt <= now.toISOString()) invalid('expiresAt', 'must be in the future')
+}
+
+/** Mints a client token and issues it. The same command again gives the outcome of the first time, whose secret nobody knows any more. */
+export const issueStaticToken = async (
+  { execute, digest, now }: { readonly execute: Execute; readonly digest: (secret: string) => string; readonly now: () => Date },
+  { name, description, expiresAt, namespaceKey, metadata }: StaticToken,
+  context: Context,
+) => {
+  const id = context.commandId === undefined ? randomUUID() : idFrom(context.commandId, 'token')
+  const clientToken = mint('token')
+  const scope = namespaceKey === '' ? {} : { namespace: namespaceKey }
+  const data = {
+    id,
+    digest: digest(clientToken),
+    method: 'token' as const,
+    issuedAt: now().toISOString(),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...scope,
+    attributes: {
+      'token.name': name,
+      ...(description === '' ? {} : { 'token.description': description }),
+      ...(namespaceKey === '' ? {} : { 'token.namespace': namespaceKey }),
+    },
+    metadata,
+  }
+  return { clientToken, ...(await execute(token, id, 'IssueToken', data, context)) }
+}

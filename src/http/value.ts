@@ -1,0 +1,56 @@
+import { invalid, Refusal, refuse } from '../errors.ts'
+
+/** A JSON object as it came, before its members are read. */
+export type Raw = Readonly<Record<string, unknown>>
+
+/** Refuses a member of the wrong JSON type: 400 `malformed_body`. */
+export const malformed = (name: string, due: string): never => refuse('malformed_body', `request body is not valid: ${name} must be ${due}`)
+
+/** Text, or 400 `malformed_body`. */
+export const textOf = (value: unknown, name: string): string => (typeof value === 'string' ? value : malformed(name, 'text'))
+
+/** A JSON object, or 400 `malformed_body`. */
+export const objectOf = (value: unknown, name: string): Raw =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : malformed(name, 'an object')
+
+/** Length of a text in Unicode code points. */
+export const lengthOf = (text: string): number => Array.from(text).length
+
+/** Whether a text has at most `max` code points. */
+export const fits = (text: string, max: number): boolean => text.length <= max || lengthOf(text) <= max
+
+/** Sets a member of any name, `__proto__` too. */
+export const define = (object: Record<string, string>, key: string, value: string): void => {
+  if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  else object[key] = value
+}
+
+const numeral = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+/** A JSON number or the same number as text. Other text is refused with the description given, another type with `malformed_body`. */
+export const numberOf = (value: unknown, name: string, description: string): number => {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'string') return malformed(name, 'a number')
+  return numeral.test(value) ? Number(value) : invalid(name, description)
+}
+
+const instant = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,3})\d*)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+
+/** An RFC 3339 timestamp as UTC text with milliseconds (further digits cut), or undefined for other text, days that no calendar has, and instants outside the years 0000 to 9999. */
+export const instantOf = (text: string): string | undefined => {
+  const parts = instant.exec(text)
+  if (!parts) return undefined
+  const [, year, month, day, hour, minute, second, fraction = '', sign, hours = '0', minutes = '0'] = parts
+  const local = `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}Z`
+  const time = Date.parse(local)
+  if (Number.isNaN(time) || new Date(time).toISOString() !== local) return undefined
+  const offset = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1)
+  const utc = new Date(time - offset).toISOString()
+  return utc.length === 24 ? utc : undefined
+}
+
+/** Keeps the first broken field rule while the other members are still looked at; a wrong JSON type anywhere comes first and is thrown at once (api.md §1.3). */
+export const settle = (error: unknown, held: Error | undefined): Error => {
+  if (error instanceof Refusal && error.reason !== 'malformed_body') return held ?? error
+  throw error
+}

@@ -1,0 +1,48 @@
+import type { Execute } from '../commands/execute.ts'
+import { token } from '../commands/token.ts'
+import type { Stored } from '../events/log.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Views } from '../projections/views.ts'
+import type { Job } from './queue.ts'
+
+const BATCH = 500
+
+export type CleanupOptions = {
+  readonly method: TokenDoc['method']
+  /** Milliseconds. */
+  readonly interval: number
+  readonly gracePeriod: number
+  readonly execute: Execute
+  readonly applied: (events: readonly Stored[]) => Promise<unknown>
+  readonly views: Views
+  readonly now: () => Date
+  readonly onDeleted: (method: string) => void
+}
+
+/** Ends the records of one method whose expiry lies further back than the grace period, by appending TokenExpired to each (api.md §6.2). */
+export const cleanup = ({ method, interval, gracePeriod, execute, applied, views, now, onDeleted }: CleanupOptions): Job => ({
+  name: `cleanup-${method}`,
+  every: interval,
+  run: async (signal) => {
+    const before = new Date(now().getTime() - gracePeriod).toISOString()
+    let after: { value: string; key: string } | undefined
+    while (!signal.aborted) {
+      const { rows } = await views.list<TokenDoc>(tokens, {
+        where: { method: { equals: [method] }, deletedAt: { equals: [undefined] }, expiresAt: { below: before } },
+        order: 'expiresAt',
+        limit: BATCH,
+        ...(after && { after }),
+      })
+      for (const { doc } of rows) {
+        if (!doc || signal.aborted) break
+        const { stored } = await execute(token, doc.id, 'CleanUpToken', { id: doc.id, before }, { actor: { kind: 'system' } })
+        if (stored.length === 0) continue
+        await applied(stored)
+        onDeleted(method)
+      }
+      const last = rows.at(-1)
+      if (rows.length < BATCH || !last?.doc?.expiresAt) return
+      after = { value: last.doc.expiresAt, key: last.key }
+    }
+  },
+})

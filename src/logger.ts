@@ -1,0 +1,34 @@
+import { type DestinationStream, destination, pino } from 'pino'
+import type { Config } from './config.ts'
+
+/** One line a record; the levels are those of the configuration. A secret is never given to it, and what looks like one is cut out. */
+export type Log = ReturnType<typeof logger>
+
+const redact = {
+  paths: ['token', 'secret', 'authorization', 'cookie', '*.token', '*.secret', '*.authorization', '*.cookie', 'headers'],
+  censor: '[removed]',
+}
+
+const level = (number: unknown) => ({ 20: 'DEBUG', 30: 'INFO', 40: 'WARN', 50: 'ERROR', 60: 'ERROR' })[Number(number)] ?? 'INFO'
+
+/** `console` form: time, level, message, then the record's other members, all on one line whatever they hold. */
+const consoleLines = (to: DestinationStream): DestinationStream => ({
+  write: (line: string) => {
+    const { time, level: name, msg, pid: _pid, hostname: _hostname, ...rest } = JSON.parse(line) as Record<string, unknown>
+    const text = Object.entries(rest).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`)
+    to.write(`${String(time)} ${String(name)} ${JSON.stringify(msg ?? '').slice(1, -1)}${text.join('')}\n`)
+  },
+})
+
+/** The service's log, to standard output or the configured file. */
+export const logger = ({ level: least, encoding, file }: Config['log']) => {
+  const out = destination({ dest: file ?? 1, sync: true, mkdir: true })
+  const options = {
+    level: least.toLowerCase(),
+    redact,
+    base: null,
+    formatters: { level: (_label: string, number: number) => ({ level: level(number) }) },
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+  }
+  return pino(options, encoding === 'console' ? consoleLines(out) : out)
+}

@@ -1,0 +1,79 @@
+import { digester } from './auth/secret.ts'
+import type { Services } from './cli/services.ts'
+import { enveloper } from './commands/envelope.ts'
+import { executor } from './commands/execute.ts'
+import type { Config } from './config.ts'
+import { refuse } from './errors.ts'
+import { sealer } from './events/personal.ts'
+import { presentAuthentication } from './http/authentication.ts'
+import { namesOf } from './http/names.ts'
+import { inFuture, issueStaticToken, staticTokenInput } from './http/static-token.ts'
+import { projections } from './projections/all.ts'
+import { namespaces } from './projections/namespaces.ts'
+import { rebuild } from './projections/rebuild.ts'
+import { runner } from './projections/runner.ts'
+import { type TokenDoc, tokens } from './projections/tokens.ts'
+import { openStores, type Stores } from './stores.ts'
+
+const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
+  const stores = await openStores(config, () => {})
+  try {
+    return await work(stores)
+  } finally {
+    await stores.close()
+  }
+}
+
+/** Makes a static token on the data directory, for who has lost every other: the service must be down. */
+export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }) =>
+  withStores(config, async ({ log, views, keys, pepper }) => {
+    const now = () => new Date()
+    const seal = sealer(keys)
+    const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
+    const asked = staticTokenInput(names).read(request)
+    inFuture(asked, now())
+    const follower = runner({ log, views, projections, remember: () => {}, onError: () => {} })
+    await follower.start()
+    try {
+      if (asked.namespaceKey !== '' && !(await views.get(namespaces, asked.namespaceKey))?.doc) {
+        refuse('not_found', `namespace "${asked.namespaceKey}" not found`)
+      }
+      const execute = executor(log, enveloper(seal, 'command-line', now))
+      const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
+      const { clientToken, stored } = await issueStaticToken({ execute, digest: digester(pepper), now }, asked, context)
+      await follower.applied(stored)
+      const { doc } = (await views.get<TokenDoc>(tokens, stored[0]!.stream.slice('token-'.length)))!
+      return { clientToken, authentication: await presentAuthentication(doc!, names, seal, now()) }
+    } finally {
+      await follower.close()
+    }
+  })
+
+/** Where every read model of the data directory stands. */
+export const projectionStatus: Services['projectionStatus'] = (config) =>
+  withStores(config, async ({ log, views }) => {
+    const head = await log.head()
+    const status = []
+    for (const { name, version, ...view } of projections) {
+      const position = (await views.checkpoint({ name, version, ...view })) ?? 0n
+      let lag = 0
+      for await (const page of log.readAll(position, head)) lag += page.length
+      status.push({ name, version, position: String(position), head: String(head), lag })
+    }
+    return status
+  })
+
+/** Builds read models of the data directory anew. */
+export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }) =>
+  withStores(config, async ({ log, views }) => {
+    for (const projection of projections.filter(({ name }) => names.includes(name))) {
+      await rebuild(log, views, projection, ({ done, position, head }) => {
+        if (signal.aborted) throw signal.reason
+        progress({
+          name: projection.name,
+          done,
+          total: head === 0n ? done : Math.round((done * Number(head)) / Math.max(1, Number(position))),
+        })
+      })
+    }
+  })

@@ -1,0 +1,110 @@
+import { changed, moved, replaced, without } from '../events/change.ts'
+import { reader } from '../events/define.ts'
+import { type Distribution, type FlagEvent, flagEvents, type Rollout, type Rule, type Variant } from '../events/flag.ts'
+import { type Projection, placeOf } from './projection.ts'
+
+/** When a part of a resource was made and last changed, RFC 3339 UTC with milliseconds. */
+export type Times = { readonly createdAt: string; readonly updatedAt: string }
+type Keys<R> = R extends { readonly segments: unknown } ? Omit<R, 'segments'> & { readonly segments: readonly string[] } : R
+
+export type VariantDoc = Variant & Times
+export type DistributionDoc = Distribution & Times
+export type RuleDoc = Keys<Rule> & Times & { readonly distributions: readonly DistributionDoc[] }
+/** `type` tells the shares (`percentage`, float32) from those that go by `segments` and `operator`. */
+export type RolloutDoc = Keys<Rollout> & Times
+
+/** One flag whole. Variants and distributions in order of creation, rules and rollouts by rank; segments by their keys. `place` orders lists. */
+export type FlagDoc = Times & {
+  readonly namespace: string
+  readonly key: string
+  readonly incarnation: string
+  readonly place: string
+  readonly name: string
+  readonly description: string
+  readonly enabled: boolean
+  readonly type: 'variant' | 'boolean'
+  readonly metadata: Readonly<Record<string, unknown>>
+  readonly defaultVariantId?: string
+  readonly variants: readonly VariantDoc[]
+  readonly rules: readonly RuleDoc[]
+  readonly rollouts: readonly RolloutDoc[]
+}
+
+type Uses = readonly { readonly segment: string }[]
+const keysOf = (uses: Uses) => uses.map(({ segment }) => segment)
+/** An update of a part, its uses of segments as plain keys. */
+const plain = <U extends { readonly segments?: { readonly from: Uses; readonly to: Uses } | undefined }>({ segments, ...update }: U) => ({
+  ...update,
+  ...(segments && { segments: { from: keysOf(segments.from), to: keysOf(segments.to) } }),
+})
+const rolloutDoc = (rollout: Rollout): Keys<Rollout> =>
+  rollout.type === 'segment' ? { ...rollout, segments: keysOf(rollout.segments) } : rollout
+
+const inRule = (doc: FlagDoc, id: string, by: (parts: readonly DistributionDoc[]) => readonly DistributionDoc[]): FlagDoc => ({
+  ...doc,
+  rules: replaced(doc.rules, id, (rule) => ({ ...rule, distributions: by(rule.distributions) })),
+})
+
+/** The flags there are. */
+export const flags: Projection<FlagDoc, FlagEvent> = {
+  name: 'flags',
+  version: 1,
+  indexes: ['namespace', 'key', 'createdAt', 'incarnation', 'place'],
+  category: 'flag',
+  read: reader(flagEvents),
+  quiet: new Set(['ClaimVoided']),
+  on: {
+    FlagCreated: (_, { claim: _claim, generation: _generation, ...data }, at) => ({
+      ...data,
+      place: placeOf(at),
+      variants: [],
+      rules: [],
+      rollouts: [],
+      createdAt: at.time,
+      updatedAt: at.time,
+    }),
+    FlagUpdated: (doc, update, { time }) => doc && { ...changed<FlagDoc>(doc, update), updatedAt: time },
+    FlagDeleted: () => undefined,
+
+    VariantAdded: (doc, { variant }, { time }) =>
+      doc && { ...doc, variants: [...doc.variants, { ...variant, createdAt: time, updatedAt: time }] },
+    VariantUpdated: (doc, { variant }, { time }) =>
+      doc && { ...doc, variants: replaced(doc.variants, variant.id, (part) => ({ ...changed(part, variant), updatedAt: time })) },
+    VariantRemoved: (doc, { variant }) => {
+      if (!doc) return undefined
+      const { defaultVariantId: chosen, ...rest } = doc
+      const others = (parts: readonly DistributionDoc[]) => parts.filter(({ variantId }) => variantId !== variant)
+      const rules = doc.rules.map((rule) => ({ ...rule, distributions: others(rule.distributions) }))
+      const kept = chosen === undefined || chosen === variant ? {} : { defaultVariantId: chosen }
+      return { ...rest, ...kept, variants: without(doc.variants, variant), rules }
+    },
+
+    RuleAdded: (doc, { rule }, { time }) => {
+      const added = { ...rule, segments: keysOf(rule.segments), distributions: [], createdAt: time, updatedAt: time }
+      return doc && { ...doc, rules: moved([...doc.rules, added], []) }
+    },
+    RuleUpdated: (doc, { rule }, { time }) =>
+      doc && { ...doc, rules: replaced(doc.rules, rule.id, (part) => ({ ...changed(part, plain(rule)), updatedAt: time })) },
+    RuleRemoved: (doc, { rule, moved: moves }, { time }) =>
+      doc && { ...doc, rules: moved(without(doc.rules, rule), moves, { updatedAt: time }) },
+    RulesReordered: (doc, { moved: moves }, { time }) => doc && { ...doc, rules: moved(doc.rules, moves, { updatedAt: time }) },
+
+    DistributionAdded: (doc, { rule, distribution }, { time }) =>
+      doc && inRule(doc, rule, (parts) => [...parts, { ...distribution, createdAt: time, updatedAt: time }]),
+    DistributionUpdated: (doc, { rule, distribution: update }, { time }) =>
+      doc && inRule(doc, rule, (parts) => replaced(parts, update.id, (part) => ({ ...changed(part, update), updatedAt: time }))),
+    DistributionRemoved: (doc, { rule, distribution }) => doc && inRule(doc, rule, (parts) => without(parts, distribution)),
+
+    RolloutAdded: (doc, { rollout }, { time }) => {
+      const added = { ...rolloutDoc(rollout), createdAt: time, updatedAt: time }
+      return doc && { ...doc, rollouts: moved([...doc.rollouts, added], []) }
+    },
+    RolloutUpdated: (doc, { rollout }, { time }) =>
+      doc && { ...doc, rollouts: replaced(doc.rollouts, rollout.id, (part) => ({ ...changed(part, plain(rollout)), updatedAt: time })) },
+    RolloutRemoved: (doc, { rollout, moved: moves }, { time }) =>
+      doc && { ...doc, rollouts: moved(without(doc.rollouts, rollout), moves, { updatedAt: time }) },
+    RolloutsReordered: (doc, { moved: moves }, { time }) => doc && { ...doc, rollouts: moved(doc.rollouts, moves, { updatedAt: time }) },
+
+    ClaimVoided: (doc) => doc,
+  },
+}

@@ -1,0 +1,50 @@
+import { changed, replaced, without } from '../events/change.ts'
+import { reader } from '../events/define.ts'
+import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
+import type { Times } from './flags.ts'
+import { type Projection, placeOf } from './projection.ts'
+
+export type ConstraintDoc = Constraint & Times
+
+/** One segment with its constraints, in order of creation. `place` orders lists. */
+export type SegmentDoc = Times & {
+  readonly namespace: string
+  readonly key: string
+  readonly incarnation: string
+  readonly place: string
+  readonly name: string
+  readonly description: string
+  readonly matchType: MatchType
+  readonly constraints: readonly ConstraintDoc[]
+}
+
+/** The segments there are. */
+export const segments: Projection<SegmentDoc, SegmentEvent> = {
+  name: 'segments',
+  version: 1,
+  indexes: ['namespace', 'key', 'createdAt', 'incarnation', 'place'],
+  category: 'segment',
+  read: reader(segmentEvents),
+  quiet: new Set(['SegmentAttached', 'SegmentDetached']),
+  on: {
+    SegmentCreated: (_, { generation: _generation, ...data }, at) => ({
+      ...data,
+      place: placeOf(at),
+      constraints: [],
+      createdAt: at.time,
+      updatedAt: at.time,
+    }),
+    SegmentUpdated: (doc, update, { time }) => doc && { ...changed<SegmentDoc>(doc, update), updatedAt: time },
+    SegmentDeleted: () => undefined,
+    ConstraintAdded: (doc, { constraint }, { time }) =>
+      doc && { ...doc, constraints: [...doc.constraints, { ...constraint, createdAt: time, updatedAt: time }] },
+    ConstraintUpdated: (doc, { constraint }, { time }) =>
+      doc && {
+        ...doc,
+        constraints: replaced(doc.constraints, constraint.id, (part) => ({ ...changed(part, constraint), updatedAt: time })),
+      },
+    ConstraintRemoved: (doc, { constraint }) => doc && { ...doc, constraints: without(doc.constraints, constraint) },
+    SegmentAttached: (doc) => doc,
+    SegmentDetached: (doc) => doc,
+  },
+}

@@ -1,0 +1,94 @@
+import type { TokenDoc } from './tokens.ts'
+import type { Row } from './views.ts'
+
+/** What every request needs of a token: numbers and shared texts only. `expiresAt` is epoch milliseconds, Infinity = never. */
+export type TokenEntry = { readonly id: string; readonly method: TokenDoc['method']; readonly namespace: string | undefined }
+
+const methods = ['token', 'oidc', 'codehost', 'orchestrator'] as const satisfies readonly TokenDoc['method'][]
+const keyOf = (digest: string): string => Buffer.from(digest.slice(digest.indexOf('.') + 1), 'base64url').toString('latin1')
+
+/**
+ * The live tokens of this instance in columns of typed arrays: about a hundred bytes each, and nothing for the collector to walk.
+ * Bounded: past `capacity` the longest kept is forgotten, and the caller looks it up in the view and the log.
+ */
+export const tokenIndex = (capacity: number) => {
+  const slots = new Map<string, number>()
+  const free: number[] = []
+  let size = 0
+  let room = 1024
+  let expires = new Float64Array(room)
+  let kinds = new Uint8Array(room)
+  let scopes = new Uint32Array(room)
+  let ids = new Uint8Array(room * 16)
+  const namespaces: (string | undefined)[] = [undefined]
+  const namespaceNumbers = new Map<string, number>()
+  let forgotten = 0
+
+  const grow = () => {
+    room *= 2
+    const [oldExpires, oldKinds, oldScopes, oldIds] = [expires, kinds, scopes, ids]
+    expires = new Float64Array(room)
+    expires.set(oldExpires)
+    kinds = new Uint8Array(room)
+    kinds.set(oldKinds)
+    scopes = new Uint32Array(room)
+    scopes.set(oldScopes)
+    ids = new Uint8Array(room * 16)
+    ids.set(oldIds)
+  }
+  const numberOf = (namespace: string | undefined): number => {
+    if (namespace === undefined) return 0
+    const known = namespaceNumbers.get(namespace)
+    if (known !== undefined) return known
+    namespaceNumbers.set(namespace, namespaces.length)
+    return namespaces.push(namespace) - 1
+  }
+  const remove = (key: string) => {
+    const slot = slots.get(key)
+    if (slot === undefined) return
+    slots.delete(key)
+    free.push(slot)
+  }
+
+  return {
+    /** Takes the newest row of a token: live tokens are kept, all others forgotten. */
+    remember: ({ doc }: Row<TokenDoc>): void => {
+      if (!doc) return
+      const key = keyOf(doc.digest)
+      if (doc.deletedAt !== undefined) return remove(key)
+      let slot = slots.get(key)
+      if (slot === undefined) {
+        if (slots.size >= capacity) {
+          remove(slots.keys().next().value!)
+          forgotten++
+        }
+        slot = free.pop() ?? size++
+        if (slot >= room) grow()
+        slots.set(key, slot)
+        kinds[slot] = methods.indexOf(doc.method)
+        scopes[slot] = numberOf(doc.namespace)
+        ids.set(Buffer.from(doc.id.replaceAll('-', ''), 'hex'), slot * 16)
+      }
+      expires[slot] = doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt)
+    },
+    /** The key of a digest text, to look up by. */
+    keyOf,
+    /** Epoch milliseconds at which the token ends (Infinity = never), or undefined when it is not in the index. */
+    expiry: (key: string): number | undefined => {
+      const slot = slots.get(key)
+      return slot === undefined ? undefined : expires[slot]
+    },
+    entry: (key: string): TokenEntry | undefined => {
+      const slot = slots.get(key)
+      if (slot === undefined) return undefined
+      const hex = Buffer.from(ids.buffer, slot * 16, 16).toString('hex')
+      const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
+      return { id, method: methods[kinds[slot]!]!, namespace: namespaces[scopes[slot]!] }
+    },
+    /** True while every live token is in the index, so that a token not found here does not exist. */
+    complete: (): boolean => forgotten === 0,
+    size: (): number => slots.size,
+  }
+}
+
+export type TokenIndex = ReturnType<typeof tokenIndex>

@@ -1,0 +1,27 @@
+import type { Config } from './config.ts'
+import type { Keys } from './events/personal.ts'
+import type { Log } from './events/log.ts'
+import type { Queue } from './jobs/queue.ts'
+import type { Views } from './projections/views.ts'
+
+/** Where this deployment lives: the three ports, the keys of subjects, and the key that token digests and page tokens are made with. */
+export type Stores = {
+  readonly log: Log
+  readonly views: Views
+  readonly queue: Queue
+  readonly keys: Keys
+  readonly pepper: { readonly kid: string; readonly key: Uint8Array }
+  /** True when no other instance writes to these stores, so what this instance knows is all there is. */
+  readonly alone: boolean
+  readonly close: () => Promise<void>
+}
+
+/** Opens the stores that the configuration names; drivers are loaded only for those. */
+export const openStores = async (config: Config, onError: (job: string, error: unknown) => void): Promise<Stores> => {
+  if (config.storage.type !== 'embedded') throw new Error('storage.type cluster is not offered in this version')
+  const { openEmbedded } = await import('./adapters/embedded/open.ts')
+  const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
+  const { pepper, kek } = await openKeyFile(config.keys.file!)
+  const embedded = await openEmbedded(config.storage.data_dir, { kek, onError })
+  return { ...embedded, pepper, alone: true }
+}

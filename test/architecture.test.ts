@@ -1,0 +1,165 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, relative, resolve } from 'node:path'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '../..')
+const src = resolve(root, 'src')
+
+/** Who may import whom inside src (design: the folders are the arrow of time). The root files main.ts and app.ts may import all. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  events: [],
+  evaluation: [],
+  commands: ['events'],
+  projections: ['events', 'evaluation'],
+  auth: [],
+  audit: ['events', 'projections'],
+  jobs: ['commands', 'events', 'projections'],
+  http: ['commands', 'events', 'projections', 'evaluation', 'auth', 'audit'],
+  config: [],
+  adapters: [],
+  cli: ['commands', 'events', 'projections', 'evaluation', 'auth', 'audit', 'jobs', 'http', 'config'],
+}
+/** The one thing that adapters know of the house: the ports. */
+const ports = ['events/log.ts', 'events/personal.ts', 'projections/views.ts', 'jobs/queue.ts']
+/** Files that any folder may import. */
+const everywhere = ['errors.ts']
+/** Files that a folder may import beside its row. */
+const exceptions: Readonly<Record<string, readonly string[]>> = {
+  // What the routes are given is typed by the jobs that take it: types only.
+  http: ['jobs/refusals.ts', 'jobs/queue.ts', 'config.ts'],
+  cli: ['config.ts'],
+  config: ['config.ts'],
+}
+/** The packages that each folder may use. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  events: ['typebox'],
+  auth: ['openid-client', '@kubernetes/client-node', 'jose'],
+  http: ['fastify', '@fastify/cookie', '@fastify/compress', '@fastify/cors', 'typebox', 'semver'],
+  adapters: ['@photostructure/sqlite', '@eventstore/db-client', 'mongodb', 'bullmq', 'ioredis'],
+  cli: ['commander', 'cli-progress', 'cli-table3', 'yaml'],
+  config: ['yaml', 're2js', 'typebox'],
+  '.': ['yaml', 're2js', 'commander', 'typebox', 'pino'],
+}
+const pure = ['events', 'evaluation', 'commands', 'projections']
+const pureBuiltins = ['node:crypto', 'node:zlib']
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+const folderOf = (file: string) => {
+  const [first, ...rest] = relative(src, file).split('/')
+  return rest.length > 0 ? first! : '.'
+}
+type Import = { readonly target: string; readonly typeOnly: boolean }
+const importsOf = (text: string): Import[] => [
+  ...[...text.matchAll(/^(import|export)( type)?[^'"();]*?from '([^']+)'/gm)].map(([, , type, target]) => ({
+    target: target!,
+    typeOnly: type !== undefined,
+  })),
+  ...[...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, target]) => ({ target: target!, typeOnly: false })),
+  ...[...text.matchAll(/^import '([^']+)'/gm)].map(([, target]) => ({ target: target!, typeOnly: false })),
+]
+
+await t.test('every import follows the arrow of time', async (t) => {
+  let checked = 0
+  for (const name of files) {
+    const file = resolve(src, name)
+    const from = folderOf(file)
+    for (const { target, typeOnly } of importsOf(readFileSync(file, 'utf8'))) {
+      checked++
+      if (target.startsWith('node:')) {
+        if (pure.includes(from) && !pureBuiltins.includes(target)) t.fail(`${name} is pure and imports ${target}`)
+      } else if (!target.startsWith('.')) {
+        const pkg = target
+          .split('/')
+          .slice(0, target.startsWith('@') ? 2 : 1)
+          .join('/')
+        if (!packages[from]?.includes(pkg)) t.fail(`${name} imports the package ${pkg}`)
+      } else {
+        const path = resolve(dirname(file), target)
+        const [to, inside] = [folderOf(path), relative(src, path)]
+        const allowed =
+          from === '.' ||
+          from === to ||
+          everywhere.includes(inside) ||
+          exceptions[from]?.includes(inside) ||
+          (from === 'adapters' ? ports.includes(inside) : mayImport[from]?.includes(to)) === true
+        if (!allowed) t.fail(`${name} imports ${inside}`)
+        if (inside === 'app.ts' && name !== 'main.ts') t.fail(`${name} imports app.ts`)
+        if (from === 'cli' && inside.startsWith('http/routes')) t.fail(`${name} imports a route`)
+        if (from === 'projections' && to === 'evaluation' && !typeOnly) t.fail(`${name} imports more than types of ${inside}`)
+      }
+    }
+  }
+  t.ok(checked > 50, `${checked} imports checked`)
+})
+
+await t.test('a driver is imported by one file of the adapters and by no other', async (t) => {
+  const drivers: Readonly<Record<string, RegExp>> = {
+    '@photostructure/sqlite': /^adapters\/embedded\/sqlite\.ts$/,
+    '@eventstore/db-client': /^adapters\/eventstoredb/,
+    mongodb: /^adapters\/mongodb/,
+    bullmq: /^adapters\/bullmq/,
+    ioredis: /^adapters\/(bullmq|redis)/,
+  }
+  for (const name of files) {
+    for (const { target, typeOnly } of importsOf(readFileSync(resolve(src, name), 'utf8'))) {
+      if (!typeOnly && drivers[target]) t.match(name, drivers[target], `${name} imports ${target}`)
+    }
+  }
+  t.ok(files.length > 20)
+})
+
+await t.test('names say what a thing is', async (t) => {
+  const forbidden = /^(utils?|helpers?|commons?|shared|libs?|misc|index)$|(Service|Manager|Repository|Helper)$/
+  for (const name of files) {
+    for (const part of name.replace(/\.ts$/, '').split('/')) {
+      if (forbidden.test(part)) t.fail(`${name} has a name that says nothing`)
+      if (!/^[a-z0-9]+(-[a-z0-9]+)*$/.test(part)) t.fail(`${name} is not in kebab case`)
+    }
+    const text = readFileSync(resolve(src, name), 'utf8')
+    if (/^export default/m.test(text)) t.fail(`${name} has a default export`)
+    if (/^(export )?(abstract )?class /m.test(text) && name !== 'errors.ts') t.fail(`${name} has a class`)
+  }
+  t.pass('all names read')
+})
+
+await t.test('a source file is at most 200 lines', async (t) => {
+  for (const name of files) {
+    const lines = readFileSync(resolve(src, name), 'utf8').split('\n').length - 1
+    if (lines > 200) t.fail(`${name} has ${lines} lines`)
+  }
+  t.pass('all files counted')
+})
+
+await t.test('no file of the tree names a machine or a download address', async (t) => {
+  const places = ['src', 'test', 'docs', 'bench', 'examples', 'deploy', 'README.md', 'CHANGELOG.md', 'package.json', '.ci/run']
+  const suspicious = /\/(wo[r]k|fa[r]m|ho[m]e)\/|registry[.]npm[j]s/
+  for (const place of places) {
+    let names: string[]
+    try {
+      names = readdirSync(resolve(root, place), { recursive: true, encoding: 'utf8' })
+    } catch {
+      names = ['']
+    }
+    for (const name of names) {
+      const path = resolve(root, place, name)
+      if (!/\.(ts|md|json|yml|yaml|c|go|sh|html|css)$|run$/.test(basename(path))) continue
+      let text: string
+      try {
+        text = readFileSync(path, 'utf8')
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EISDIR' || (error as NodeJS.ErrnoException).code === 'ENOENT') continue
+        throw error
+      }
+      if (suspicious.test(text)) t.fail(`${relative(root, path)} names a machine`)
+    }
+  }
+  t.pass('all files read')
+})
+
+await t.test('exact versions only, and a lock file without download addresses', async (t) => {
+  const manifest = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8')) as Record<string, Record<string, string>>
+  for (const group of ['dependencies', 'devDependencies']) {
+    for (const [name, version] of Object.entries(manifest[group]!)) t.match(version, /^\d+\.\d+\.\d+$/, name)
+  }
+  t.notMatch(readFileSync(resolve(root, 'package-lock.json'), 'utf8'), /"resolved": "http/)
+})

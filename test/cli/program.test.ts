@@ -1,0 +1,204 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { meter } from '../../src/cli/progress.ts'
+import { expiryOf } from '../../src/cli/expiry.ts'
+import { at } from '../../src/cli/output.ts'
+import { run } from '../../src/cli/program.ts'
+import type { Services } from '../../src/cli/services.ts'
+import { type Answer, record, refusal, rollcall, standIn } from './service.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
+const write = (name: string, content: string): string => {
+  const file = join(folder, name)
+  writeFileSync(file, content)
+  return file
+}
+
+await t.test('without a verb there is help, and a wrong word is answered with the right one', async (t) => {
+  const bare = await rollcall([])
+  t.match([bare.exit, bare.out, bare.err], [0, /Usage: rollcall[^]*serve[^]*Exit codes/, ''])
+  t.equal((await rollcall(['--help'])).exit, 0)
+  const wrong = [
+    { args: ['tokne'], said: /Did you mean token\?/ },
+    { args: ['token', 'list', '--limt', '3'], said: /Did you mean --limit\?/ },
+    { args: ['token', 'get'], said: /missing required argument/ },
+    { args: ['token'], said: /Usage/ },
+    { args: ['version', 'extra'], said: /too many arguments/ },
+  ]
+  for (const { args, said } of wrong) {
+    const { exit, out, err } = await rollcall(args)
+    t.match([exit, out, err], [2, '', said], args.join(' '))
+  }
+})
+
+await t.test('version is that of the package', async (t) => {
+  const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8')) as { version: string }
+  t.match(JSON.parse((await rollcall(['version', '-o', 'json'])).out), { version, node: process.versions.node })
+  t.equal((await rollcall(['--version'])).out, `${version}\n`)
+})
+
+await t.test('an answer of the service decides the exit code', async (t) => {
+  const cases: readonly (readonly [number, Answer, RegExp])[] = [
+    [5, refusal(401, 16, 'credential_missing', 'request was not authenticated'), /ROLLCALL_TOKEN/],
+    [5, refusal(403, 7, 'token_scoped', 'permission denied'), /permission denied/],
+    [4, refusal(404, 5, 'not_found', 'no such thing'), /no such thing/],
+    [6, refusal(409, 10, 'write_conflict', 'being changed'), /being changed/],
+    [6, refusal(412, 9, 'revision_moved', 'revision moved'), /revision moved/],
+    [6, refusal(400, 3, 'not_unique', 'is not unique'), /is not unique/],
+    [7, refusal(429, 8, 'rate_limited', 'too many requests'), /too many/],
+    [7, refusal(503, 14, 'backend_unavailable', 'service is temporarily unavailable'), /temporarily/],
+    [1, refusal(400, 3, 'invalid_argument', 'invalid field limit: x'), /invalid field limit/],
+    [1, refusal(500, 13, 'internal', 'internal error'), /internal error/],
+    [1, { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, /HTTP status 302/],
+    [1, { text: '<html>' }, /is not Rollcall/],
+    [7, { status: 502, text: '<html>' }, /HTTP status 502/],
+    [7, { after: 5000 }, /No answer from .* within 200 ms/],
+  ]
+  let answer: Answer = {}
+  const service = await standIn(() => answer)
+  t.teardown(service.close)
+  for (const [exit, given, said] of cases) {
+    answer = given
+    const ran = await rollcall(['token', 'get', 'x', '--address', service.address, ...(given.after ? ['--timeout', '200ms'] : [])])
+    t.match([ran.exit, ran.out, ran.err], [exit, '', said], String(said))
+  }
+})
+
+await t.test('a service that is not there, and an address that is none', async (t) => {
+  const gone = await standIn(() => ({}))
+  gone.close()
+  const ran = await rollcall(['token', 'list', '--address', gone.address])
+  t.match([ran.exit, ran.err], [7, /No service answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)[^]*rollcall serve/])
+  t.equal((await rollcall(['token', 'list', '--address', 'nonsense'])).exit, 2)
+  const secret = await rollcall(['token', 'list'], { ROLLCALL_ADDRESS: 'http://me:hunter2@127.0.0.1:1' })
+  t.equal(secret.exit, 2)
+  t.notMatch(secret.err, /hunter2/)
+})
+
+await t.test('config check tells every problem and ends with 3', async (t) => {
+  const bad = write(
+    'bad.yml',
+    'log: {level: LOUD}\nserver: {http_prt: 1}\nauthentication: {methods: {token: {bootstrap: {token: hunter2}}}}\n',
+  )
+  const ran = await rollcall(['config', 'check', bad])
+  t.equal(ran.exit, 3)
+  t.match(
+    ran.out,
+    /^server\.http_prt: is not a setting.*\(bad\.yml line 2\)\nlog\.level: .*line 1\)\nauthentication\.methods\.token\.bootstrap\.token: .*line 3\)\n$/,
+  )
+  t.match(ran.err, /3 problems/)
+  t.notMatch(ran.out + ran.err, /hunter2/)
+  const good = await rollcall(['config', 'check'], { ROLLCALL_CONFIG: write('good.yml', 'log: {level: INFO}'), ROLLCALL_LOG_LEVL: 'x' })
+  t.match([good.exit, good.out, good.err], [0, '', /warning: ROLLCALL_LOG_LEVL[^]*is a valid configuration/])
+  t.equal((await rollcall(['config', 'check', join(folder, 'none.yml')])).exit, 3)
+})
+
+await t.test('config show says what is in effect and where it came from', async (t) => {
+  const file = write('show.yml', 'server: {http_port: 1}\n')
+  const env = { ROLLCALL_LOG_LEVEL: 'WARN', ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN: 'hunter2hunter2hunter2' }
+  const { exit, out } = await rollcall(['config', 'show', '--config', file], env)
+  t.equal(exit, 0)
+  t.match(out, /^log\.level +ROLLCALL_LOG_LEVEL +WARN$/m)
+  t.match(out, /^server\.http_port +show\.yml line 1 +1$/m)
+  t.match(out, /^server\.host +default +0\.0\.0\.0$/m)
+  t.notMatch(out, /hunter2/)
+  const rows = JSON.parse((await rollcall(['config', 'show', '-o', 'json'])).out) as object[]
+  t.match(rows[0], { key: 'version', value: '1.0', source: 'default' })
+  t.match(JSON.parse((await rollcall(['config', 'schema'])).out), { type: ['object', 'null'], additionalProperties: false })
+})
+
+await t.test('serve tells all problems of the configuration before it listens', async (t) => {
+  const ran = await rollcall(['serve', '--port', 'many'], { ROLLCALL_LOG_LEVEL: 'LOUD' })
+  t.match([ran.exit, ran.out, ran.err], [2, '', /log\.level: [^]*server\.http_port: [^]*\(command line\)/])
+})
+
+/** The house as the command line sees it, and what was asked of it. */
+const house = () => {
+  const asked: string[] = []
+  const services: Services = {
+    start: async () => ({ url: '', close: async () => {} }),
+    createTokenOffline: async ({ storage }, { name }) => {
+      asked.push(`create ${name} in ${storage.data_dir}`)
+      return { clientToken: 'offline-token', authentication: record('id-9', name) }
+    },
+    projectionStatus: async () => ['tokens', 'flags'].map((name) => ({ name, version: 1, position: '9', head: '10', lag: 1 })),
+    rebuildProjections: async (_, { names, progress }) => {
+      for (const name of names) progress({ name, done: 10, total: 10 })
+      asked.push(`rebuild ${names.join(' ')}`)
+    },
+  }
+  return { asked, load: async () => services }
+}
+/** Runs inside this process; gives the exit code. */
+const inside = async (args: readonly string[], load: () => Promise<Services>) => {
+  const [exit, { exitCode }] = [await run(args, load), process]
+  process.exitCode = undefined
+  return exitCode === undefined ? exit : Number(exitCode)
+}
+
+await t.test('projections are rebuilt by name or all, and not without a yes', async (t) => {
+  const { asked, load } = house()
+  t.equal(await inside(['projections', 'rebuild'], load), 2)
+  t.equal(await inside(['projections', 'rebuild', 'tokens', '--all'], load), 2)
+  t.equal(await inside(['projections', 'rebuild', 'nothing', '--yes'], load), 4)
+  t.equal(await inside(['projections', 'rebuild', '--all', '--dry-run'], load), 0)
+  t.strictSame(asked, [])
+  t.equal(await inside(['projections', 'rebuild', 'tokens', '--yes'], load), 0)
+  t.equal(await inside(['projections', 'rebuild', '--all', '--yes', '--data', folder], load), 0)
+  t.strictSame(asked, ['rebuild tokens', 'rebuild tokens flags'])
+})
+
+await t.test('a token is made on the data where the service is down and only there', async (t) => {
+  const { asked, load } = house()
+  const gone = await standIn(() => ({}))
+  gone.close()
+  t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '-q'], load), 0)
+  t.equal(
+    await inside(['token', 'create', 'rescue', '--address', gone.address, '--config', write('c.yml', '')], load),
+    7,
+    'an address was named',
+  )
+  t.strictSame(asked, [`create rescue in ${folder}`])
+  const cluster = 'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
+  t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '--config', write('cluster.yml', cluster)], load), 2)
+})
+
+await t.test('progress without a terminal is a line every ten seconds, with rate and time left', async (t) => {
+  let now = 0
+  const lines: string[] = []
+  const { update, end } = meter(
+    false,
+    () => now,
+    (line) => void lines.push(line),
+  )
+  for (let done = 0; done <= 2500; done += 100) {
+    update({ name: 'tokens', done, total: 2500 })
+    now += 1000
+  }
+  end()
+  t.strictSame(lines, [
+    'tokens: 1000/2500 events, 100 events/s, 15 s left',
+    'tokens: 2000/2500 events, 100 events/s, 5 s left',
+    'tokens: 2500/2500 events, 100 events/s',
+  ])
+})
+
+await t.test('an expiry is a span from now, an instant, or never', async (t) => {
+  const now = Date.parse('2026-01-01T00:00:00Z')
+  t.equal(expiryOf('30d', now), '2026-01-31T00:00:00.000Z')
+  t.equal(expiryOf('1d12h', now), '2026-01-02T12:00:00.000Z')
+  t.equal(expiryOf('90m', now), '2026-01-01T01:30:00.000Z')
+  t.equal(expiryOf('2026-06-01T00:00:00+02:00', now), '2026-05-31T22:00:00.000Z')
+  t.equal(expiryOf('never', now), undefined)
+  for (const text of ['', '0d', '30', '1x', '2026-06-01', '2025-01-01T00:00:00Z', '999999d']) t.throws(() => expiryOf(text, now), text)
+})
+
+await t.test('a field is found by its path, also where names hold dots', async (t) => {
+  const value = { a: { 'b.c': { d: 1 } }, 'x.y': null }
+  t.equal(at(value, 'a.b.c.d'), 1)
+  t.equal(at(value, 'x.y'), null)
+  t.equal(at(value, 'a.constructor'), undefined)
+  t.equal(at(value, 'a.b'), undefined)
+})

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
+
+export type Seen = {
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+export type Answer = {
+  readonly status?: number
+  readonly body?: unknown
+  readonly text?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly after?: number
+}
+
+/** A stand-in for the service on loopback: remembers what it was asked and answers as told. */
+export const standIn = async (answer: (seen: Seen) => Answer) => {
+  const seen: Seen[] = []
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    let body = ''
+    request.setEncoding('utf8')
+    request.on('data', (chunk: string) => (body += chunk))
+    request.on('end', () => {
+      const url = new URL(request.url ?? '/', 'http://x')
+      const one = { method: request.method ?? '', path: url.pathname, query: url.searchParams, headers: request.headers, body }
+      seen.push(one)
+      const { status = 200, body: json = {}, text = JSON.stringify(json), headers = {}, after = 0 } = answer(one)
+      setTimeout(() => response.writeHead(status, headers).end(text), after).unref()
+    })
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen, close }
+}
+
+/** The body of a refusal (api.md §2.1). */
+export const refusal = (status: number, code: number, reason: string, message: string): Answer => ({
+  status,
+  body: {
+    code,
+    message,
+    details: [{ '@type': 'type.googleapis.com/google.protobuf.Struct', value: { reason, domain: 'rollcall', metadata: {} } }],
+  },
+})
+
+export type Ran = { readonly exit: number | null; readonly out: string; readonly err: string }
+
+/** Runs the compiled program, with nothing of this process's environment that could steer it. */
+export const rollcall = async (args: readonly string[], env: NodeJS.ProcessEnv = {}, input = ''): Promise<Ran> => {
+  const main = resolve(import.meta.dirname, '../../src/main.js')
+  const child = spawn(process.execPath, [main, ...args], {
+    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
+    timeout: 20_000,
+  })
+  let [out, err] = ['', '']
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk))
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (err += chunk))
+  child.stdin.end(input)
+  const exit = await new Promise<number | null>((done) => child.on('close', done))
+  return { exit, out, err }
+}
+
+/** An authentication record with this id and name. */
+export const record = (id: string, name = 'ci', more: Readonly<Record<string, unknown>> = {}) => ({
+  id,
+  method: 'METHOD_TOKEN',
+  status: 'ACTIVE',
+  createdAt: '2026-01-02T03:04:05.678Z',
+  updatedAt: '2026-01-02T03:04:05.678Z',
+  metadata: { 'io.service.auth.token.name': name },
+  ...more,
+})

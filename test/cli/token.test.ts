@@ -1,0 +1,186 @@
+import { mkdtempSync, mkdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { record, refusal, rollcall, standIn } from './service.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
+const SECRET = 'hunter2-secret-token'
+
+await t.test('create prints the token alone on standard output and all else beside it', async (t) => {
+  const service = await standIn(() => ({
+    body: { clientToken: 'minted-token', authentication: record('id-1', 'ci', { expiresAt: '2030-01-01T00:00:00Z' }) },
+  }))
+  t.teardown(service.close)
+  const env = { ROLLCALL_ADDRESS: service.address, ROLLCALL_TOKEN: SECRET }
+  const args = [
+    'token',
+    'create',
+    'ci',
+    '--description',
+    'builds',
+    '--namespace',
+    'shop',
+    '--metadata',
+    'a=b=c',
+    '--metadata',
+    'd=',
+    '--reason',
+    'new runner',
+  ]
+  const { exit, out, err } = await rollcall(args, env)
+  t.equal(exit, 0)
+  t.equal(out, 'minted-token\n')
+  t.match(err, /id-1/)
+  const [seen] = service.seen
+  t.match(seen, {
+    method: 'POST',
+    path: '/auth/v1/method/token',
+    headers: { authorization: `Bearer ${SECRET}`, 'event-reason': 'new runner' },
+  })
+  const body = JSON.parse(seen!.body) as { expiresAt: string }
+  t.match(body, { name: 'ci', description: 'builds', namespaceKey: 'shop', metadata: { a: 'b=c', d: '' } })
+  t.ok(Math.abs(Date.parse(body.expiresAt) - Date.now() - 30 * 86_400_000) < 60_000, 'thirty days when nothing is said')
+
+  await rollcall(['token', 'create', 'ci', '--expires', 'never'], env)
+  t.notOk('expiresAt' in (JSON.parse(service.seen[1]!.body) as object), 'never must be said')
+  const json = await rollcall(['token', 'create', 'ci', '-o', 'json'], env)
+  t.match(JSON.parse(json.out), { clientToken: 'minted-token', authentication: { id: 'id-1' } })
+  t.equal((await rollcall(['token', 'create', 'ci', '--field', 'clientToken'], env)).out, 'minted-token')
+
+  const asked = service.seen.length
+  const dry = await rollcall(['token', 'create', 'ci', '--dry-run'], env)
+  t.match(JSON.parse(dry.out), { name: 'ci' })
+  t.equal(service.seen.length, asked, 'a dry run asks nothing')
+  for (const expires of ['soon', '0s', '2001-01-01T00:00:00Z', '-1h']) {
+    t.equal((await rollcall(['token', 'create', 'ci', `--expires=${expires}`], env)).exit, 2, expires)
+  }
+})
+
+await t.test('a token is never taken from the command line', async (t) => {
+  for (const args of [['--token', SECRET], [`--token=${SECRET}`]]) {
+    const { exit, out, err } = await rollcall(['token', 'list', ...args])
+    t.equal(exit, 2)
+    t.match(err, /ROLLCALL_TOKEN/)
+    t.notMatch(out + err, SECRET)
+  }
+})
+
+await t.test('the credential comes from a file, standard input, the environment or the home directory, in this order', async (t) => {
+  const service = await standIn(() => ({ body: { authentications: [], nextPageToken: '', totalCount: 0 } }))
+  t.teardown(service.close)
+  const file = join(folder, 'token')
+  writeFileSync(file, 'from-file\n', { mode: 0o600 })
+  mkdirSync(join(folder, 'home/rollcall'), { recursive: true })
+  writeFileSync(join(folder, 'home/rollcall/token'), 'from-home\n', { mode: 0o644 })
+  const used = async (args: readonly string[], env: NodeJS.ProcessEnv, input = '') => {
+    const ran = await rollcall(
+      ['token', 'list', '--address', service.address, ...args],
+      { XDG_CONFIG_HOME: join(folder, 'home'), ...env },
+      input,
+    )
+    t.equal(ran.exit, 0, ran.err)
+    return { ...ran, authorization: service.seen.at(-1)!.headers.authorization }
+  }
+  const all = { ROLLCALL_TOKEN: 'from-env', ROLLCALL_TOKEN_FILE: file }
+  t.equal((await used(['--token-file', file], all)).authorization, 'Bearer from-file')
+  t.equal((await used(['--token-file', '-'], all, 'from-stdin\n')).authorization, 'Bearer from-stdin')
+  t.equal((await used([], all)).authorization, 'Bearer from-env')
+  t.equal((await used([], { ROLLCALL_TOKEN_FILE: file })).authorization, 'Bearer from-file')
+  const home = await used([], {})
+  t.equal(home.authorization, 'Bearer from-home')
+  t.match(home.err, /chmod 600/, 'others can read it')
+  t.equal((await used([], { XDG_CONFIG_HOME: folder })).authorization, undefined)
+  const bad = await rollcall(['token', 'list', '--address', service.address], { ROLLCALL_TOKEN: `${SECRET}\nX-Other: 1` })
+  t.equal(bad.exit, 2)
+  t.notMatch(bad.err, SECRET)
+})
+
+const shop = Array.from({ length: 230 }, (_, n) => record(`id-${n}`, n === 0 ? 'evil\u001b[31m\u202e' : `name-${n}`))
+const pages = (limit: number, token: string | null) => {
+  const from = Number(token ?? 0)
+  const next = from + limit
+  return { authentications: shop.slice(from, next), nextPageToken: next < shop.length ? String(next) : '', totalCount: shop.length }
+}
+
+await t.test('list shows a page, or with --all everything', async (t) => {
+  const service = await standIn(({ query }) => ({ body: pages(Number(query.get('limit')), query.get('pageToken')) }))
+  t.teardown(service.close)
+  const list = (...args: readonly string[]) => rollcall(['token', 'list', '--address', service.address, ...args])
+
+  const first = await list()
+  t.equal(first.out.split('\n').length, 27, 'titles, 25 tokens, the end')
+  t.match(first.out, /^ID +METHOD +NAME +NAMESPACE +STATUS +CREATED +EXPIRES\n/)
+  t.match(first.out, /name-1 .*never/)
+  t.notMatch(first.out.replaceAll('\n', ''), /[\p{Cc}\p{Cf}]/u, 'a name does not steer the terminal')
+  t.match(first.err, /25 of 230 shown; --all/)
+  t.equal((await list('-q')).err, '')
+
+  const asked = service.seen.length
+  const names = await list('--all', '-o', 'name')
+  t.equal(names.out, shop.map(({ id }) => `${id}\n`).join(''))
+  t.equal(names.err, '')
+  t.equal(service.seen.length - asked, 3, 'a hundred at a time')
+  t.equal((await list('--limit', '150', '-o', 'ndjson')).out.trim().split('\n').length, 150)
+  t.match(JSON.parse((await list('-o', 'json', '--limit', '2')).out), {
+    authentications: [{ id: 'id-0' }, { id: 'id-1' }],
+    totalCount: 230,
+  })
+  t.notMatch((await list('--no-headers')).out, /METHOD +NAME/)
+  t.equal((await list('--limit', '2', '--field', 'metadata.io.service.auth.token.name')).out.split('\n')[1], 'name-1')
+
+  await list('--status', 'deleted', '--method', 'METHOD_TOKEN', '--namespace', 'shop', '--name', 'ci')
+  t.strictSame(Object.fromEntries(service.seen.at(-1)!.query), {
+    limit: '25',
+    status: 'DELETED',
+    method: 'METHOD_TOKEN',
+    namespaceKey: 'shop',
+    q: 'ci',
+  })
+  t.equal((await list('--limit', '0')).exit, 2)
+  t.equal((await list('-o', 'xml')).exit, 2)
+})
+
+await t.test('get prints one record, or one field of it', async (t) => {
+  const service = await standIn(({ path }) =>
+    path.endsWith('/id-1') ? { body: record('id-1') } : refusal(404, 5, 'not_found', 'authentication "x": resource not found'),
+  )
+  t.teardown(service.close)
+  const get = (...args: readonly string[]) => rollcall(['token', 'get', '--address', `${service.address}/`, ...args])
+  t.match((await get('id-1')).out, /NAME +ci\n/)
+  t.equal((await get('id-1', '--field', 'status')).out, 'ACTIVE')
+  t.equal((await get('id-1', '-o', 'name')).out, 'id-1\n')
+  t.match(JSON.parse((await get('id-1', '-o', 'json')).out), record('id-1'))
+  t.equal((await get('id-1', '--field', 'nothing')).exit, 4)
+  const missing = await get('x')
+  t.equal(missing.exit, 4)
+  t.match(missing.err, /resource not found/)
+  t.equal((await get('../method/token')).exit, 4, 'escaped, not followed')
+  t.equal(service.seen.at(-1)!.path, '/auth/v1/tokens/..%2Fmethod%2Ftoken')
+  for (const id of ['', '.', '..']) t.equal((await get(id)).exit, 2, `"${id}"`)
+})
+
+await t.test('revoke asks before several, goes on after a failure, and says why', async (t) => {
+  const service = await standIn(({ path }) => (path.endsWith('bad') ? refusal(403, 7, 'token_scoped', 'permission denied') : {}))
+  t.teardown(service.close)
+  const revoke = (...args: readonly string[]) => rollcall(['token', 'revoke', '--address', service.address, ...args])
+  const one = await revoke('a', '--reason', 'left the company')
+  t.match([one.exit, one.out], [0, 'a revoked\n'])
+  t.match(service.seen[0], { method: 'DELETE', path: '/auth/v1/tokens/a', headers: { 'event-reason': 'left the company' } })
+
+  const asked = service.seen.length
+  const unsure = await revoke('a', 'b')
+  t.equal(unsure.exit, 2)
+  t.match(unsure.err, /--yes/)
+  const dry = await revoke('a', 'b', '--dry-run')
+  t.match([dry.exit, dry.err], [0, /a would be revoked\nb would be revoked/])
+  t.equal((await revoke('a', '--reason', 'line\nbreak')).exit, 2)
+  t.equal((await revoke('a', '..', '--yes')).exit, 2, 'one that cannot be stops all')
+  t.equal(service.seen.length, asked, 'nothing was sent')
+
+  const mixed = await revoke('a', 'bad', 'b', 'a', '--yes')
+  t.equal(mixed.exit, 1)
+  t.equal(mixed.out, 'a revoked\nb revoked\n')
+  t.match(mixed.err, /bad not revoked: .*permission denied/)
+  t.equal((await revoke('bad')).exit, 5)
+})

@@ -1,0 +1,113 @@
+import fc from 'fast-check'
+import type { FlagCommands } from '../../src/commands/flag.ts'
+import type { NamespaceCommands } from '../../src/commands/namespace.ts'
+import type { SegmentCommands } from '../../src/commands/segment.ts'
+import type { TokenCommands } from '../../src/commands/token.ts'
+
+/** Arbitraries of a category's commands; a table total over them, so that no command is left out of the laws. */
+export type Asks<C> = { readonly [K in keyof C]: fc.Arbitrary<C[K]> }
+
+const one = (...texts: readonly string[]) => fc.constantFrom(...texts)
+const text = one('', 'a', 'b')
+const time = one('2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z')
+const none: ReadonlySet<string> = new Set()
+
+/** Two lives of the namespace; only the later comes after the other. */
+const life = fc.oneof(
+  { weight: 30, arbitrary: fc.constant({ incarnation: 'life-1', generation: 1 }) },
+  { weight: 1, arbitrary: fc.constant({ incarnation: 'life-2', generation: 2 }) },
+)
+const of = <T extends object>(key: string, rest: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
+  fc.tuple(life, fc.record(rest)).map(([{ incarnation }, fields]) => ({ namespace: 'ns', key, incarnation, ...(fields as T) }))
+
+const segments = fc.array(one('s', 'q', 'z'), { minLength: 1, maxLength: 4 })
+const claims = fc.constant(['s', 'q', 'z'].map((segment) => ({ segment, claim: `claim-${segment}` })))
+const operator = fc.constantFrom('or' as const, 'and' as const)
+const percent = fc.constantFrom(0, 12.5, 33.33, 50, 70)
+const id = one('1', '2')
+const ids = fc.uniqueArray(id, { minLength: 2 })
+const rank = fc.constantFrom(0, 0, 1, 2, 7)
+const variant = fc.record({ id, key: one('x', 'y', 'z'), name: text, description: text, attachment: text })
+const distribution = fc.record({ id, variantId: id, rollout: percent })
+const part: fc.Arbitrary<FlagCommands['AddRollout']['part']> = fc.oneof(
+  fc.record({ type: fc.constant('threshold' as const), percentage: percent, value: fc.boolean() }),
+  fc.record({ type: fc.constant('segment' as const), segments, operator, value: fc.boolean() }),
+)
+
+export const flagAsks: Asks<FlagCommands> = {
+  CreateFlag: fc
+    .record({ claim: one('claim-1', 'claim-2'), name: text, description: text, enabled: fc.boolean(), metadata: fc.dictionary(text, text) })
+    .chain((fields) => life.map((of) => ({ namespace: 'ns', key: 'f', type: 'variant' as const, ...of, ...fields }))),
+  UpdateFlag: of('f', {
+    name: text,
+    description: text,
+    enabled: fc.boolean(),
+    metadata: fc.option(fc.dictionary(text, text), { nil: undefined }),
+    defaultVariantId: fc.option(id, { nil: undefined }),
+  }),
+  DeleteFlag: life.map(({ incarnation }) => ({ namespace: 'ns', key: 'f', incarnation })),
+  VoidClaim: of('f', { claim: one('claim-1', 'claim-s', 'claim-q') }),
+  AddVariant: of('f', { variant }),
+  UpdateVariant: of('f', { variant }),
+  RemoveVariant: of('f', { id }),
+  AddRule: of('f', { id, rank, segments, operator, claims }),
+  UpdateRule: of('f', { id, segments, operator, claims }),
+  RemoveRule: of('f', { id }),
+  OrderRules: of('f', { ids }),
+  AddDistribution: of('f', { rule: id, distribution }),
+  UpdateDistribution: of('f', { rule: id, distribution }),
+  RemoveDistribution: of('f', { rule: id, id, variantId: id }),
+  AddRollout: of('f', { id, rank, description: text, part, claims }),
+  UpdateRollout: of('f', { id, description: text, part, claims }),
+  RemoveRollout: of('f', { id }),
+  OrderRollouts: of('f', { ids }),
+}
+
+const constraint = fc.record({
+  id,
+  type: fc.constantFrom('string' as const, 'number' as const),
+  property: text,
+  operator: one('eq', 'neq'),
+  value: text,
+  description: text,
+})
+const matchType = fc.constantFrom('all' as const, 'any' as const)
+
+export const segmentAsks: Asks<SegmentCommands> = {
+  CreateSegment: fc
+    .record({ name: text, description: text, matchType })
+    .chain((fields) => life.map((of) => ({ namespace: 'ns', key: 's', ...of, ...fields }))),
+  UpdateSegment: of('s', { name: text, description: text, matchType }),
+  DeleteSegment: of('s', { stale: fc.constantFrom(none, new Set(['u1'])) }),
+  AddConstraint: of('s', { constraint }),
+  UpdateConstraint: of('s', { constraint }),
+  RemoveConstraint: of('s', { id }),
+  AttachSegment: of('s', { flag: one('f', 'g'), claim: one('u1', 'u2'), claimedAt: time }),
+  DetachSegment: of('s', { claim: one('u1', 'u2') }),
+}
+
+const ns = fc.constant('ns')
+
+export const namespaceAsks: Asks<NamespaceCommands> = {
+  CreateNamespace: fc.record({ key: ns, incarnation: one('life-1', 'life-2'), name: text, description: text, protected: fc.boolean() }),
+  UpdateNamespace: fc.record({ key: ns, name: text, description: text }),
+  DeleteNamespace: fc.record({ key: ns, force: fc.boolean(), stale: fc.constantFrom(none, new Set(['u1'])) }),
+  RegisterFlag: fc.record({ key: ns, flag: one('f', 'g'), claim: one('u1', 'u2'), claimedAt: time }),
+  UnregisterFlag: fc.record({ key: ns, claim: one('u1', 'u2') }),
+}
+
+const token = fc.constant('t1')
+const issue = { id: token, digest: text, method: fc.constant('token' as const), issuedAt: time }
+const texts = fc.dictionary(one('token.name', 'a'), text)
+
+export const tokenAsks: Asks<TokenCommands> = {
+  IssueToken: fc
+    .record(
+      { ...issue, attributes: texts, metadata: texts, expiresAt: time },
+      { requiredKeys: ['id', 'digest', 'method', 'issuedAt', 'attributes', 'metadata'] },
+    )
+    .map((issued) => issued),
+  ExpireTokenEarlier: fc.record({ id: token, expiresAt: time, now: time }),
+  RevokeToken: fc.record({ id: token }),
+  CleanUpToken: fc.record({ id: token, before: time }),
+}

@@ -1,0 +1,113 @@
+import t from 'tap'
+import { flag, holds } from '../../src/commands/flag.ts'
+import { given } from '../given.ts'
+import { flagCreated as created, ofFlag, ruleAdded, variantAdded } from '../samples.ts'
+
+const history = given(flag)
+const missing = 'flag "ns/f" not found'
+const deleted = { type: 'FlagDeleted', data: ofFlag } as const
+const second = { type: 'FlagCreated', data: { ...created.data, incarnation: 'life-2', generation: 2, claim: 'claim-2' } } as const
+const same = { ...ofFlag, name: 'Flag', description: '', enabled: false }
+
+await t.test('a key is used by one flag at a time', async () => {
+  history().when('CreateFlag', created.data).then(created)
+  history(created).when('CreateFlag', created.data).refused('not_unique', 'flag "ns/f" is not unique')
+  history(created, deleted).when('CreateFlag', created.data).then(created)
+})
+
+await t.test('a later life of the namespace begins without it, and an earlier one cannot come back', async (t) => {
+  history(created).when('CreateFlag', second.data).then(second)
+  history(second).when('CreateFlag', created.data).refused('not_found', 'namespace "ns" not found')
+  history(second).when('DeleteFlag', ofFlag).then()
+  history(second).when('UpdateFlag', same).refused('not_found', missing)
+  const [v1] = [variantAdded('v1').data.variant]
+  history(second)
+    .when('AddVariant', { ...ofFlag, variant: v1 })
+    .refused('not_found', missing)
+  t.strictSame(history(created, variantAdded('v1'), ruleAdded('r1', 1), second).state.variants, [])
+})
+
+await t.test('an update lists what changed, from what to what', async () => {
+  history(created)
+    .when('UpdateFlag', { ...same, name: 'New', enabled: true, metadata: {} })
+    .then({
+      type: 'FlagUpdated',
+      data: {
+        ...ofFlag,
+        name: { from: 'Flag', to: 'New' },
+        enabled: { from: false, to: true },
+        metadata: { from: { team: 'blue' }, to: {} },
+      },
+    })
+  history().when('UpdateFlag', same).refused('not_found', missing)
+  history(created, deleted).when('UpdateFlag', same).refused('not_found', missing)
+})
+
+await t.test('an update that changes nothing is no event, and absent metadata is kept', async () => {
+  history(created).when('UpdateFlag', same).then()
+  history(created)
+    .when('UpdateFlag', { ...same, metadata: { team: 'blue' }, defaultVariantId: '' })
+    .then()
+})
+
+await t.test('the default variant is one of the flag, or none', async () => {
+  const update = (defaultVariantId: { from?: string; to?: string }) =>
+    ({ type: 'FlagUpdated', data: { ...ofFlag, defaultVariantId } }) as const
+  const [v1, v2] = [variantAdded('v1'), variantAdded('v2')]
+  history(created, v1)
+    .when('UpdateFlag', { ...same, defaultVariantId: 'v1' })
+    .then(update({ to: 'v1' }))
+  history(created, v1, v2, update({ to: 'v1' }))
+    .when('UpdateFlag', { ...same, defaultVariantId: 'v2' })
+    .then(update({ from: 'v1', to: 'v2' }))
+  history(created, v1, update({ to: 'v1' }))
+    .when('UpdateFlag', same)
+    .then(update({ from: 'v1' }))
+  history(created, v1, update({ to: 'v1' }))
+    .when('UpdateFlag', { ...same, defaultVariantId: 'v1' })
+    .then()
+  history(created)
+    .when('UpdateFlag', { ...same, defaultVariantId: 'v9' })
+    .refused('invalid_argument', 'variant "v9" not found for flag "ns/f"')
+})
+
+await t.test('a flag is deleted with all of its parts, and a missing one is left alone', async (t) => {
+  history(created).when('DeleteFlag', ofFlag).then(deleted)
+  history().when('DeleteFlag', ofFlag).then()
+  const { variants, rules, claim } = history(created, variantAdded('v1'), ruleAdded('r1', 1), deleted).state
+  t.strictSame({ variants, rules, claim }, { variants: [], rules: [], claim: undefined })
+})
+
+await t.test('a claim given up is never used, and one that is held is not given up', async (t) => {
+  const voided = (claim: string) => ({ type: 'ClaimVoided', data: { ...ofFlag, claim } }) as const
+  const use = { segment: 's', claim: 'u1' }
+  history()
+    .when('VoidClaim', { ...ofFlag, claim: 'claim-f' })
+    .then(voided('claim-f'))
+  history(created)
+    .when('VoidClaim', { ...ofFlag, claim: 'claim-f' })
+    .then()
+  history(second)
+    .when('VoidClaim', { ...ofFlag, claim: 'claim-2' })
+    .then()
+  history(created, ruleAdded('r1', 1, use))
+    .when('VoidClaim', { ...ofFlag, claim: 'u1' })
+    .then()
+  history(created)
+    .when('VoidClaim', { ...ofFlag, claim: 'u1' })
+    .then(voided('u1'))
+
+  history(voided('claim-f')).when('CreateFlag', created.data).refused('write_conflict')
+  history(created, voided('x'), deleted, second, voided('u1'))
+    .when('AddRule', { ...ofFlag, incarnation: 'life-2', id: 'r1', rank: 0, segments: ['s'], operator: 'or', claims: [use] })
+    .refused('write_conflict')
+  t.ok(holds(history(created, ruleAdded('r1', 1, use)).state, 'u1'))
+  t.notOk(holds(history(created).state, 'u1'))
+  t.ok(flag.quiet?.has('ClaimVoided'), 'giving up a claim does not move the revision')
+})
+
+await t.test('a flag exists in the life of the namespace that is meant', async (t) => {
+  t.ok(flag.exists(history(created).state, ofFlag))
+  t.notOk(flag.exists(history(created).state, { ...ofFlag, incarnation: 'life-2' }))
+  t.notOk(flag.exists(history(created, deleted).state, ofFlag))
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { type Decider, evolve } from '../../src/commands/decider.ts'
+import { flag } from '../../src/commands/flag.ts'
+import { namespace } from '../../src/commands/namespace.ts'
+import { segment } from '../../src/commands/segment.ts'
+import { token } from '../../src/commands/token.ts'
+import type { AnyEvent } from '../../src/events/define.ts'
+import { anyEvent } from '../arbitrary.ts'
+import { type Asks, flagAsks, namespaceAsks, segmentAsks, tokenAsks } from './asks.ts'
+import { anyAsks, decided, history } from './laws.ts'
+
+const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(decider: Decider<S, C, E>, asks: Asks<C>) =>
+  t.test(decider.category, async (t) => {
+    await t.test('what was accepted, asked again at once, does nothing or is refused', async (t) => {
+      const happened = new Set<string>()
+      fc.assert(
+        fc.property(anyAsks(asks), (list) => {
+          let state = decider.initial
+          for (const ask of list) {
+            const events = decided(decider, state, ask)
+            state = events.reduce((state, event) => evolve(decider, state, event), state)
+            for (const { type } of events) happened.add(type)
+            if (events.length > 0) assert.deepEqual(decided(decider, state, ask), [], `${ask.name} asked again`)
+          }
+        }),
+        // Always the same histories: that every event comes about must not be left to luck.
+        { numRuns: 300, seed: 1 },
+      )
+      t.strictSame([...happened].sort(), Object.keys(decider.shapes).sort(), 'every event came about')
+    })
+
+    await t.test('a state that evolves is a new one', async (t) => {
+      fc.assert(
+        fc.property(anyAsks(asks, 20), (list) => {
+          let state = decider.initial
+          const initial = JSON.stringify(state)
+          for (const event of history(decider, list)) state = evolve(decider, state, event)
+          return JSON.stringify(decider.initial) === initial
+        }),
+        { numRuns: 30 },
+      )
+      t.pass('the initial state stays as it is')
+    })
+
+    await t.test('no history makes it throw, however odd', async (t) => {
+      fc.assert(
+        fc.property(fc.array(anyEvent<E>(decider.shapes), { maxLength: 30, size: 'max' }), (events) => {
+          events.reduce((state, event) => evolve(decider, state, event), decider.initial)
+        }),
+        { numRuns: 200 },
+      )
+      t.pass('all histories evolved')
+    })
+  })
+
+await laws(token, tokenAsks)
+await laws(namespace, namespaceAsks)
+await laws(segment, segmentAsks)
+await laws(flag, flagAsks)

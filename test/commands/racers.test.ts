@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { namespace } from '../../src/commands/namespace.ts'
+import { segment } from '../../src/commands/segment.ts'
+import { token } from '../../src/commands/token.ts'
+import { isRefusal } from '../../src/errors.ts'
+import { constraint, namespaceCreated, ofSegment, segmentCreated, tokenIssued } from '../samples.ts'
+import { context, instance, scheduledLog, stateOf } from './world.ts'
+
+type Execute = ReturnType<typeof instance>['execute']
+
+/** Twenty at once, their steps on the log in an order that fast-check chooses. */
+const race = async (scheduler: fc.Scheduler, racer: (execute: Execute, n: number) => Promise<unknown>) => {
+  const { log, together } = scheduledLog(scheduler)
+  const { execute } = instance(log)
+  const results = await together(Array.from({ length: 20 }, (_, n) => () => racer(execute, n)))
+  return { log, results }
+}
+const refusedFor = (results: readonly PromiseSettledResult<unknown>[], reason: Parameters<typeof isRefusal>[1]) =>
+  results.filter((result) => result.status === 'rejected' && isRefusal(result.reason, reason)).length
+
+await t.test('of twenty racers for one key one wins and nineteen are refused', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+      const { log, results } = await race(scheduler, (execute, n) =>
+        execute(namespace, 'ns', 'CreateNamespace', { ...namespaceCreated.data, incarnation: `life-${n}` }, context),
+      )
+      return log.all.length === 1 && refusedFor(results, 'not_unique') === 19
+    }),
+    { numRuns: 15 },
+  )
+  t.pass('one namespace each time')
+})
+
+await t.test('of twenty revocations one is an event and all succeed', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+      const { log, results } = await race(scheduler, async (execute) => {
+        await execute(token, 't1', 'IssueToken', tokenIssued.data, { ...context, commandId: 'issue' })
+        return execute(token, 't1', 'RevokeToken', { id: 't1' }, context)
+      })
+      return log.all.length === 2 && results.every(({ status }) => status === 'fulfilled')
+    }),
+    { numRuns: 15 },
+  )
+  t.pass('one issue and one revocation each time')
+})
+
+await t.test('of twenty writers on one stream each is told the truth: done once, or to try again', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.scheduler(), async (scheduler) => {
+      const { log, results } = await race(scheduler, async (execute, n) => {
+        await execute(segment, 'ns+s', 'CreateSegment', segmentCreated.data, { ...context, commandId: 'create' })
+        return execute(segment, 'ns+s', 'AddConstraint', { ...ofSegment, constraint: { ...constraint, id: `c${n}` } }, context)
+      })
+      const { constraints } = await stateOf(log, segment, 'ns+s')
+      const done = results.filter(({ status }) => status === 'fulfilled').length
+      return done > 0 && done + refusedFor(results, 'write_conflict') === 20 && constraints.length === done
+    }),
+    { numRuns: 15 },
+  )
+  t.pass('no constraint is lost or doubled')
+})

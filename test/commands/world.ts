@@ -1,0 +1,99 @@
+import type fc from 'fast-check'
+import { evolve, type Decider } from '../../src/commands/decider.ts'
+import { claims } from '../../src/commands/claims.ts'
+import { enveloper } from '../../src/commands/envelope.ts'
+import { executor } from '../../src/commands/execute.ts'
+import { flag } from '../../src/commands/flag.ts'
+import { usesOf } from '../../src/commands/flag-state.ts'
+import { namespace } from '../../src/commands/namespace.ts'
+import { segment } from '../../src/commands/segment.ts'
+import type { AnyEvent } from '../../src/events/define.ts'
+import type { Log, Stored } from '../../src/events/log.ts'
+import type { Sealer } from '../../src/events/personal.ts'
+import { memoryLog } from '../memory-log.ts'
+import { namespaceCreated, ofFlag } from '../samples.ts'
+
+const open: Sealer = { seal: async (_, text) => text, open: async (text) => ({ text }) }
+
+/** One instance of the service's write side on a log, with a clock and names of its own. */
+export const instance = (log: Log, name = 'one', now: () => Date = () => new Date('2026-01-01T00:00:00.000Z')) => {
+  let minted = 0
+  const execute = executor(log, enveloper(open, name, now))
+  return { execute, claims: claims(execute, log, () => `${name}-claim-${++minted}`, now) }
+}
+
+/** The state of one aggregate as the log tells it. */
+export const stateOf = async <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(
+  log: Log,
+  decider: Decider<S, C, E>,
+  id: string,
+): Promise<S> => {
+  let state = decider.initial
+  for await (const page of log.read(`${decider.category}-${id}`)) {
+    for (const { type, data } of page) state = evolve(decider, state, decider.read(type, data))
+  }
+  return state
+}
+
+export const context = { actor: { kind: 'system' } } as const
+
+/** A log whose every step waits for its turn in an order that fast-check chooses, while `together` lasts. */
+export const scheduledLog = (scheduler: fc.Scheduler) => {
+  let racing = false
+  const log = memoryLog({ pause: (what) => (racing ? scheduler.schedule(Promise.resolve(), what) : Promise.resolve()) })
+  return {
+    log,
+    together: async <T>(racers: readonly (() => Promise<T>)[]): Promise<PromiseSettledResult<T>[]> => {
+      racing = true
+      const results = await scheduler.waitFor(Promise.allSettled(racers.map((racer) => racer())))
+      racing = false
+      return results
+    },
+  }
+}
+
+/** A log with namespace `ns` in its first life, segments `s` and `q`, and flag `f`. */
+export const begin = async (log: Log) => {
+  const { execute, claims } = instance(log, 'zero')
+  await execute(namespace, 'ns', 'CreateNamespace', namespaceCreated.data, context)
+  for (const key of ['s', 'q']) await claims.createSegment(segmentAsk(key), context)
+  await claims.createFlag(flagAsk('f'), context)
+}
+
+export const segmentAsk = (key: string) => ({ namespace: 'ns', key, name: key, description: '', matchType: 'all' }) as const
+export const flagAsk = (key: string) =>
+  ({ namespace: 'ns', key, name: key, description: '', enabled: true, type: 'boolean', metadata: {} }) as const
+export const ruleAsk = (id: string, ...segments: string[]) => ({ ...ofFlag, id, segments, operator: 'or' }) as const
+export const rolloutAsk = (id: string, ...segments: string[]) =>
+  ({ ...ofFlag, id, description: '', part: { type: 'segment', segments, operator: 'or', value: true } }) as const
+
+/** What must hold in every end: complaints, none when all is well. */
+export const complaints = async (log: Log & { readonly all: readonly Stored[] }): Promise<string[]> => {
+  const found: string[] = []
+  const home = await stateOf(log, namespace, 'ns')
+  const streams = [...new Set(log.all.map(({ stream }) => stream))].filter((stream) => stream.startsWith('flag-'))
+  for (const id of streams.map((stream) => stream.slice('flag-'.length))) {
+    const state = await stateOf(log, flag, id)
+    if (state.incarnation === undefined || state.incarnation !== home.incarnation) continue
+    if (!home.claims.has(state.claim!)) found.push(`flag ${id} lives without a claim on its namespace`)
+    for (const use of usesOf(state)) {
+      const used = await stateOf(log, segment, `ns+${use.segment}`)
+      if (used.incarnation !== state.incarnation) found.push(`flag ${id} uses the missing segment ${use.segment}`)
+      else if (!used.claims.has(use.claim)) found.push(`flag ${id} uses ${use.segment} without a claim`)
+    }
+  }
+  const latest = new Map<string, number>()
+  for (const { type, data, stream } of log.all) {
+    if (type === 'FlagCreated') {
+      const { generation } = JSON.parse(data) as { generation: number }
+      if (generation < (latest.get(stream) ?? 0)) found.push(`${stream} was replaced by a flag of an earlier life`)
+      latest.set(stream, generation)
+    }
+    if (type !== 'NamespaceDeleted') continue
+    const { incarnation, force } = JSON.parse(data) as { incarnation: string; force: boolean }
+    const lives = log.all.filter((event) => /^Flag(Created|Deleted)$/.test(event.type) && event.data.includes(`"${incarnation}"`))
+    const last = new Map(lives.map((event) => [event.stream, event.type]))
+    if (!force && [...last.values()].includes('FlagCreated')) found.push(`a flag of ${incarnation} went without force`)
+  }
+  return found
+}

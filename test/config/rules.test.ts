@@ -1,0 +1,214 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { isConfigError, type Problem } from '../../src/config/problem.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-config-'))
+let files = 0
+const load = (tree: object): Config => {
+  const file = join(folder, `${++files}.json`)
+  writeFileSync(file, JSON.stringify(tree))
+  return loadConfig({ file, env: {} }).config
+}
+const problems = (tree: object): readonly Problem[] => {
+  try {
+    load(tree)
+    return []
+  } catch (error) {
+    if (!isConfigError(error)) throw error
+    return error.problems
+  }
+}
+/** `{ 'a.b': 1 }` as `{ a: { b: 1 } }`. */
+const nested = (flat: Readonly<Record<string, unknown>>): object => {
+  const tree: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(flat)) {
+    const path = key.split('.')
+    const last = path.pop()!
+    let at = tree
+    for (const name of path) at = (at[name] ??= {}) as Record<string, unknown>
+    at[last] = value
+  }
+  return tree
+}
+
+const M = 'authentication.methods'
+const google = { issuer_url: 'https://id.example.com', client_id: 'a', client_secret: 'b', redirect_address: 'https://r.example.com' }
+const cluster = {
+  'storage.type': 'cluster',
+  'eventstore.url': 'esdb://e:2113',
+  'mongodb.url': 'mongodb://a:1,b:2/',
+  'redis.url': 'redis://r',
+}
+const codehost = {
+  [`${M}.codehost.enabled`]: true,
+  [`${M}.codehost.client_id`]: 'a',
+  [`${M}.codehost.client_secret`]: 'b',
+  'server.public_url': 'https://x.example.com',
+}
+const here = join(folder, 'here.pem')
+writeFileSync(here, '')
+
+type Case = Readonly<Record<string, unknown>>
+/** Each rule of api.md §12 with settings that keep it. */
+const good: Readonly<Record<string, Case>> = {
+  'nothing at all': {},
+  'a section without settings': { server: null },
+  'words in any case': { 'log.level': 'debug' },
+  'any free port': { 'server.http_port': 0 },
+  'no authentication and no method': { 'authentication.required': false, [`${M}.token.enabled`]: false },
+  'proxies by address and network': { 'server.trust_proxy': ['10.0.0.0/8', '::1', 'fd00::/8'] },
+  'every proxy': { 'server.trust_proxy': true },
+  'https with its files': { 'server.protocol': 'https', 'server.cert_file': here, 'server.cert_key': here },
+  'a cluster with its servers': cluster,
+  'every origin': { 'cors.enabled': true, 'cors.allowed_origins': ['*', 'https://a.example.com:8443'] },
+  'a bootstrap token of 16': { [`${M}.token.bootstrap.token`]: 'aZ09._~+/=-aaaaa' },
+  'a bootstrap token of 255': { [`${M}.token.bootstrap.token`]: 'a'.repeat(255) },
+  'metadata of the caller’s own': { [`${M}.token.bootstrap`]: { metadata: { role: 'admin', 'io.service.auth.role': 'x', empty: '' } } },
+  'an issuer on loopback over http': { [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'http://127.0.0.1:9000/realm/' } } },
+  'a provider’s own redirect address': { [`${M}.oidc.providers`]: { 'g-1_x': google } },
+  'settings without effect': {
+    [`${M}.oidc.providers`]: { g: { ...google, nonce: 5, use_pkce: [] } },
+    'authentication.session.csrf': { key: 'k', secure: 'x' },
+  },
+  'a whole code host': codehost,
+  'teams of allowed organizations': {
+    ...codehost,
+    [`${M}.codehost.scopes`]: ['read:org'],
+    [`${M}.codehost.allowed_organizations`]: ['acme'],
+    [`${M}.codehost.allowed_teams`]: { acme: ['core'] },
+  },
+  'a cluster with its authority': { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: here },
+  'a cluster on loopback': { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.discovery_url`]: 'http://localhost:1' },
+  'allowed accounts': { [`${M}.orchestrator.allowed`]: [{ namespace: '*', service_accounts: ['a', '*'] }] },
+  'a reserved method that is off': { [`${M}.jwt`]: { enabled: false, issuer: 'x' } },
+  'other words': { identifiers: { service: 'acme', codehost: 'github', orchestrator: 'kubernetes', orchestrator_metadata: 'k8s' } },
+}
+for (const [name, flat] of Object.entries(good)) {
+  await t.test(`accepted: ${name}`, async (t) => {
+    t.strictSame(problems(nested(flat)), [])
+  })
+}
+
+/** Each rule with settings that break it, and the key that must be told. */
+const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
+  ['nothing.such', { nothing: { such: 1 } }, 'nothing'],
+  ['server.http_prt', { 'server.http_prt': 1 }],
+  ['server', { server: 'x' }],
+  ['version', { version: '2.0' }],
+  ['version', { version: 1 }],
+  ['log.level', { 'log.level': 'LOUD' }],
+  ['log.encoding', { 'log.encoding': 'xml' }],
+  ['log.file', { 'log.file': '' }],
+  ['server.protocol', { 'server.protocol': 'gopher' }],
+  ['server.host', { 'server.host': 5 }],
+  ['server.http_port', { 'server.http_port': 65_536 }],
+  ['server.http_port', { 'server.http_port': '8080' }],
+  ['server.https_port', { 'server.https_port': -1 }],
+  ['server.cert_file', { 'server.protocol': 'https', 'server.cert_key': here }],
+  ['server.cert_key', { 'server.protocol': 'https', 'server.cert_file': here }],
+  ['server.cert_key', { 'server.protocol': 'https', 'server.cert_file': here, 'server.cert_key': `${here}.not` }],
+  ['server.public_url', { 'server.public_url': 'example.com' }],
+  ['server.public_url', { 'server.public_url': 'ftp://example.com' }],
+  ['server.public_url', { 'server.public_url': 'https://u:p@example.com' }],
+  ['server.public_url', { 'server.public_url': 'https://example.com/?a=b' }],
+  ['server.trust_proxy', { 'server.trust_proxy': 'yes' }],
+  ['server.trust_proxy[1]', { 'server.trust_proxy': ['10.0.0.1', '10.0.0.0/33'] }],
+  ['server.trust_proxy[0]', { 'server.trust_proxy': ['proxy.example.com'] }],
+  ['server.body_limit', { 'server.body_limit': 0 }],
+  ['server.body_limit', { 'server.body_limit': 1.5 }],
+  ['server.headers_timeout', { 'server.headers_timeout': 5 }],
+  ['server.request_timeout', { 'server.request_timeout': '0s' }],
+  ['ui.enabled', { 'ui.enabled': 'yes' }],
+  ['ui.default_theme', { 'ui.default_theme': 'pink' }],
+  ['ui.topbar.color', { 'ui.topbar.color': 'red;}' }],
+  ['cors.allowed_origins', { 'cors.enabled': true }],
+  ['cors.allowed_origins[0]', { 'cors.enabled': true, 'cors.allowed_origins': ['https://a.example.com/'] }],
+  ['cors.allowed_headers[0]', { 'cors.allowed_headers': ['a b'] }],
+  ['rate_limit.enabled', { 'rate_limit.enabled': 1 }],
+  ['metrics.enabled', { 'metrics.enabled': null, 'metrics.x': 1 }, 'metrics.x'],
+  ['storage.type', { 'storage.type': 'cloud' }],
+  ['storage.data_dir', { 'storage.data_dir': '' }],
+  ['eventstore.url', { ...cluster, 'eventstore.url': null }],
+  ['eventstore.url', { 'eventstore.url': 'http://e' }],
+  ['mongodb.url', { ...cluster, 'mongodb.url': null }],
+  ['mongodb.database', { 'mongodb.database': 'a b' }],
+  ['redis.url', { ...cluster, 'redis.url': null }],
+  ['redis.url', { 'redis.url': 'redis://' }],
+  ['identifiers.service', { 'identifiers.service': 'Acme' }],
+  ['identifiers.codehost', { 'identifiers.codehost': 'a'.repeat(33) }],
+  ['identifiers.codehost', { 'identifiers.codehost': 'oidc' }],
+  ['identifiers.orchestrator', { 'identifiers.orchestrator': 'codehost' }],
+  ['identifiers.orchestrator_metadata', { 'identifiers.orchestrator_metadata': '9' }],
+  ['authentication.required', { [`${M}.token.enabled`]: false }],
+  ['authentication.session.domain', { 'authentication.session.domain': 'a b' }],
+  ['authentication.session.secure', { 'authentication.session.secure': 'maybe' }],
+  ['authentication.session.token_lifetime', { 'authentication.session.token_lifetime': '-1h' }],
+  ['authentication.session.state_lifetime', { 'authentication.session.state_lifetime': '0ms' }],
+  ['authentication.session.csrf.trusted_origins[0]', { 'authentication.session.csrf.trusted_origins': ['app.example.com'] }],
+  [`${M}.token.bootstrap.token`, { [`${M}.token.bootstrap.token`]: 'a'.repeat(15) }],
+  [`${M}.token.bootstrap.token`, { [`${M}.token.bootstrap.token`]: 'a'.repeat(256) }],
+  [`${M}.token.bootstrap.token`, { [`${M}.token.bootstrap.token`]: 'aaaaaaaaaaaaaaaa b' }],
+  [`${M}.token.bootstrap.token`, { [`${M}.token.bootstrap.token`]: '' }],
+  [`${M}.token.bootstrap.expiration`, { [`${M}.token.bootstrap.expiration`]: '1 day' }],
+  [`${M}.token.bootstrap.metadata`, { [`${M}.token.bootstrap`]: { metadata: { 'io.service.auth.token.name': 'x' } } }],
+  [`${M}.token.bootstrap.metadata.a`, { [`${M}.token.bootstrap`]: { metadata: { a: 1 } } }],
+  [`${M}.token.cleanup.interval`, { [`${M}.token.cleanup.interval`]: '0s' }],
+  [`${M}.orchestrator.cleanup.grace_period`, { [`${M}.orchestrator.cleanup.grace_period`]: 'soon' }],
+  [`${M}.oidc.email_matches[1]`, { [`${M}.oidc.email_matches`]: ['.*', '(?=a)'] }],
+  [`${M}.oidc.providers.Google`, { [`${M}.oidc.providers`]: { Google: google } }],
+  [`${M}.oidc.providers.__proto__`, { [`${M}.oidc.providers`]: JSON.parse('{"__proto__":{}}') as object }],
+  [`${M}.oidc.providers.g.issuer_url`, { [`${M}.oidc.providers`]: { g: { ...google, issuer_url: undefined } } }],
+  [`${M}.oidc.providers.g.issuer_url`, { [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'http://id.example.com' } } }],
+  [`${M}.oidc.providers.g.client_id`, { [`${M}.oidc.providers`]: { g: { ...google, client_id: '' } } }],
+  [`${M}.oidc.providers.g.client_secret`, { [`${M}.oidc.providers`]: { g: { ...google, client_secret: null } } }],
+  [`${M}.oidc.providers.g.redirect_address`, { [`${M}.oidc.providers`]: { g: { ...google, redirect_address: undefined } } }],
+  [`${M}.oidc.providers.g.scope`, { [`${M}.oidc.providers`]: { g: { ...google, scope: [] } } }],
+  [`${M}.codehost.client_id`, { ...codehost, [`${M}.codehost.client_id`]: null }],
+  [`${M}.codehost.client_secret`, { ...codehost, [`${M}.codehost.client_secret`]: null }],
+  [`${M}.codehost.redirect_address`, { ...codehost, 'server.public_url': null }],
+  [`${M}.codehost.server_url`, { [`${M}.codehost.server_url`]: 'github.com' }],
+  [`${M}.codehost.scopes`, { ...codehost, [`${M}.codehost.allowed_organizations`]: ['acme'] }],
+  [
+    `${M}.codehost.allowed_teams`,
+    { ...codehost, [`${M}.codehost.scopes`]: ['read:org'], [`${M}.codehost.allowed_teams`]: { acme: ['x'] } },
+  ],
+  [`${M}.orchestrator.verification`, { [`${M}.orchestrator.verification`]: 'trust' }],
+  [`${M}.orchestrator.discovery_url`, { [`${M}.orchestrator.discovery_url`]: 'http://10.0.0.1' }],
+  [`${M}.orchestrator.ca_path`, { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: `${here}.not` }],
+  [`${M}.orchestrator.allowed[0].service_accounts`, { [`${M}.orchestrator.allowed`]: [{ namespace: 'a' }] }],
+  [`${M}.orchestrator.allowed[0].names`, { [`${M}.orchestrator.allowed`]: [{ namespace: 'a', service_accounts: [], names: [] }] }],
+  [`${M}.jwt.enabled`, { [`${M}.jwt.enabled`]: true }],
+]
+await t.test('every broken rule is told by its key, and nothing else is', async (t) => {
+  for (const [key, flat, at = key] of bad) {
+    const found = problems(nested(flat))
+    t.strictSame([...new Set(found.map((problem) => problem.key))], [at], `${at} ${JSON.stringify(flat).slice(0, 90)}`)
+  }
+})
+
+await t.test('defaults follow from other settings', async (t) => {
+  const plain = load({})
+  t.equal(plain.authentication.session.secure, false)
+  t.equal(plain.keys.file, './data/keys')
+  t.equal(plain.identifiers.orchestrator_metadata, 'orchestrator')
+  const other = load(nested({ ...cluster, ...codehost, 'identifiers.orchestrator': 'kubernetes', 'identifiers.service': 'acme' }))
+  t.equal(other.authentication.session.secure, true, 'public_url is https')
+  t.equal(other.keys.file, undefined, 'a cluster keeps its keys in MongoDB')
+  t.equal(other.identifiers.orchestrator_metadata, 'kubernetes')
+  t.equal(other.authentication.methods.codehost.redirect_address, 'https://x.example.com')
+  t.ok(other.cors.allowed_headers.includes('X-Acme-Namespace'))
+  t.equal(load(nested({ 'authentication.session.secure': false, 'server.public_url': 'https://a.b' })).authentication.session.secure, false)
+})
+
+await t.test('addresses are put right', async (t) => {
+  const { session } = load(nested({ 'authentication.session.domain': 'https://a.example.com:8443/x' })).authentication
+  t.equal(session.domain, 'a.example.com')
+  t.equal(load(nested({ 'server.public_url': 'https://a.example.com/base/' })).server.public_url, 'https://a.example.com/base')
+  const { providers } = load(nested({ [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'https://id.example.com/' } } }))
+    .authentication.methods.oidc
+  t.equal(providers['g']?.issuer_url, 'https://id.example.com/', 'an issuer stays letter for letter')
+  t.equal(providers['constructor'], undefined)
+})

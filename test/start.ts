@@ -1,0 +1,100 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { start } from '../src/app.ts'
+import { loadConfig } from '../src/config.ts'
+
+/** Values of `settings` by key (`storage.read_only`), as texts. `directory` = another service's, to start on what it left. */
+export type StartOptions = { readonly now?: () => Date; readonly directory?: string }
+export type Headers = Readonly<Record<string, string | readonly string[]>>
+
+/** An answer: `json` is the parsed body, `{}` when there is none. */
+export type Response<T> = {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  readonly json: T
+}
+export type Fields = Readonly<Record<string, unknown>>
+
+const TOKEN = 'the-bootstrap-token-of-the-tests'
+
+/** A service really started: embedded store in a directory of its own, a free port, log in a file. It closes itself after the test. */
+export const startService = async (
+  t: Test,
+  settings: Readonly<Record<string, string>> = {},
+  { now, directory: given }: StartOptions = {},
+) => {
+  const directory = given ?? (await mkdtemp(join(tmpdir(), 'rollcall-test-')))
+  const log = join(directory, 'log')
+  const flags = {
+    'server.host': '127.0.0.1',
+    'server.http_port': '0',
+    'storage.data_dir': join(directory, 'data'),
+    'log.file': log,
+    'authentication.methods.token.bootstrap.token': TOKEN,
+    ...settings,
+  }
+  const open = () => start(loadConfig({ env: {}, flags }).config, now ? { now } : {})
+  let running = await open()
+  let closed = false
+  const agent = new Agent({ keepAlive: true })
+
+  const close = async () => {
+    if (closed) return
+    closed = true
+    agent.destroy()
+    await running.close()
+  }
+  t.teardown(async () => {
+    await close()
+    if (given === undefined) await rm(directory, { recursive: true, force: true })
+  })
+
+  /** Sends a request with the bootstrap token (header `authorization: ''`: without). The path is sent as it stands; a body that is no text is sent as JSON. */
+  const request = <T = Fields>(method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Response<T>> => {
+    const { port, hostname: host } = new URL(running.url)
+    const bytes = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+    const sent: Record<string, string | string[]> = { authorization: `Bearer ${TOKEN}` }
+    for (const [name, value] of Object.entries(headers)) sent[name.toLowerCase()] = typeof value === 'string' ? value : [...value]
+    if (sent['authorization'] === '') delete sent['authorization']
+    if (bytes) sent['content-length'] = String(bytes.length)
+    return new Promise((resolve, reject) => {
+      const outgoing = send({ host, port, method, path, headers: sent, agent }, (incoming) => {
+        const chunks: Buffer[] = []
+        incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
+        incoming.on('error', reject)
+        incoming.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8')
+          const isJson = incoming.headers['content-type']?.startsWith('application/json') && text !== ''
+          const json = (isJson ? JSON.parse(text) : {}) as T
+          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json })
+        })
+      })
+      outgoing.on('error', reject)
+      outgoing.end(bytes)
+    })
+  }
+
+  return {
+    /** Changes when the service is opened again. */
+    get url() {
+      return running.url
+    },
+    token: TOKEN,
+    directory,
+    request,
+    /** What the service has logged so far. */
+    logged: () => readFile(log, 'utf8'),
+    close,
+    /** Stops the service and starts it anew on the same store. */
+    reopen: async () => {
+      await running.close()
+      running = await open()
+    },
+  }
+}
+
+export type Started = Awaited<ReturnType<typeof startService>>
