@@ -100,13 +100,8 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       failures: limiter(FAILURES_A_MINUTE),
       metrics,
       catalog: held,
-<<<<<<< HEAD
       past: traveller({ log, views, catalog: held, compile: compileFlag, now }),
-      logins: await loginsOf(config, names, pepper.key),
-=======
-      past: traveller({ log, catalog: held, compile: compileFlag, now }),
       logins: await loginsOf(config, names, pepper.key, now),
->>>>>>> logins
       exchange: orchestrator && { orchestrator, attempts: limiter(EXCHANGES_A_MINUTE) },
       requests: requests({ views, now, instance, metrics }),
       claims: claims(execute, log, randomUUID, now),
