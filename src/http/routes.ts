@@ -9,6 +9,8 @@ import { authTokenRoutes } from './routes/auth-token.ts'
 import { authTokensRoutes } from './routes/auth-tokens.ts'
 import { constraintsRoutes } from './routes/constraints.ts'
 import { distributionsRoutes } from './routes/distributions.ts'
+import { evaluateBatchRoutes } from './routes/evaluate-batch.ts'
+import { evaluateLegacyRoutes } from './routes/evaluate-legacy.ts'
 import { evaluateRoutes } from './routes/evaluate.ts'
 import { flagsRoutes } from './routes/flags.ts'
 import { healthRoutes } from './routes/health.ts'
@@ -35,6 +37,8 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
 
   const ask = evaluator(service.metrics)
   evaluateRoutes(app, service, ask)
+  evaluateBatchRoutes(app, service, ask)
+  evaluateLegacyRoutes(app, service, ask)
   namespacesRoutes(app, service)
   flagsRoutes(app, service)
   variantsRoutes(app, service)
