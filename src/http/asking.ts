@@ -26,7 +26,7 @@ export const context: Field<Context> = {
 export const asking = input({ requestId: unkept, namespaceKey: unkept, flagKey: unkept, entityId: unkept, context })
 
 /** The instant or position asked about; absent is the present. */
-const at: Field<Moment | undefined> = { ...unkept, read: (value, name) => atOf(unkept.read(value, name)) }
+const at: Field<Moment | undefined> = { schema: Type.String(), optional: true, read: (value, name) => atOf(unkept.read(value, name)) }
 export const atQuery = query({ at })
 export const explainQuery = query({ explain: flag(), at })
 

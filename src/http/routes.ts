@@ -16,9 +16,11 @@ import { flagsRoutes } from './routes/flags.ts'
 import { healthRoutes } from './routes/health.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { namespacesRoutes } from './routes/namespaces.ts'
+import { ofrepRoutes } from './routes/ofrep.ts'
 import { rolloutsRoutes } from './routes/rollouts.ts'
 import { rulesRoutes } from './routes/rules.ts'
 import { segmentsRoutes } from './routes/segments.ts'
+import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
 import type { Service } from './service.ts'
 
@@ -39,6 +41,8 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   evaluateRoutes(app, service, ask)
   evaluateBatchRoutes(app, service, ask)
   evaluateLegacyRoutes(app, service, ask)
+  snapshotRoutes(app, service)
+  ofrepRoutes(app, service, ask)
   namespacesRoutes(app, service)
   flagsRoutes(app, service)
   variantsRoutes(app, service)
