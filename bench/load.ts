@@ -72,7 +72,11 @@ const byWrk = async ({ url, method = 'GET', headers = {}, bodies = [] }: Load, s
   }
 }
 
-const byAutocannon = async ({ url, method = 'GET', headers = {}, bodies = [] }: Load, duration: number, overallRate?: number): Promise<Slice> => {
+const byAutocannon = async (
+  { url, method = 'GET', headers = {}, bodies = [] }: Load,
+  duration: number,
+  overallRate?: number,
+): Promise<Slice> => {
   const requests = bodies.map((body) => ({ method, headers, body }))
   const options = { url, method, headers, connections: CONNECTIONS, duration, ...(requests.length > 0 && { requests }) }
   const { requests: sent, latency, errors, non2xx } = await autocannon({ ...options, ...(overallRate !== undefined && { overallRate }) })

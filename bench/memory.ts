@@ -11,7 +11,12 @@ const filled = (): TokenIndex => {
   const index = tokenIndex(TOKENS)
   const shared = { method: 'token', createdAt: '', updatedAt: '', attributes: {}, metadata: {}, namespace: 'default' } as const
   for (let n = 0; n < TOKENS; n++) {
-    const doc = { ...shared, id: randomUUID(), digest: `k1.${randomBytes(32).toString('base64url')}`, expiresAt: '2027-01-01T00:00:00.000Z' }
+    const doc = {
+      ...shared,
+      id: randomUUID(),
+      digest: `k1.${randomBytes(32).toString('base64url')}`,
+      expiresAt: '2027-01-01T00:00:00.000Z',
+    }
     index.remember({ key: doc.id, revision: 0n, position: BigInt(n), changes: 1n, doc })
   }
   return index

@@ -52,14 +52,27 @@ export const run = async (): Promise<readonly Row[]> => {
 
       const index = tokenIndex(EVENTS)
       const remember = (_: unknown, kept: ViewRow) => index.remember(kept as ViewRow<TokenDoc>)
-      const follower = runner({ log: store.log, views: store.views, projections: [projection], remember, onError: (error) => progress(String(error)) })
+      const follower = runner({
+        log: store.log,
+        views: store.views,
+        projections: [projection],
+        remember,
+        onError: (error) => progress(String(error)),
+      })
       restarts.push(await seconds(() => follower.start()))
       progress(`restarted in ${restarts.at(-1)!.toFixed(2)} s with ${index.size()} live tokens`)
       await follower.close()
     }
     const [build, parse, restart] = [median(builds), median(parses), median(restarts)]
     return [
-      row('B9', `cold rebuild of the token view, ${EVENTS} events / JSON.parse of the same`, build / parse, { atMost: 2 }, '', `${build.toFixed(2)} s against ${parse.toFixed(2)} s`),
+      row(
+        'B9',
+        `cold rebuild of the token view, ${EVENTS} events / JSON.parse of the same`,
+        build / parse,
+        { atMost: 2 },
+        '',
+        `${build.toFixed(2)} s against ${parse.toFixed(2)} s`,
+      ),
       row('B12', 'restart with the view built / cold rebuild', restart / build, { atMost: 0.5 }, '', `${restart.toFixed(2)} s`),
     ]
   } finally {

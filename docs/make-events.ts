@@ -32,7 +32,7 @@ const typeOf = (schema: TSchema): string => {
   if (Array.isArray(anyOf)) return anyOf.map((each) => typeOf(each as TSchema)).join(' or ')
   if (type === 'array') return `list of ${typeOf(items as TSchema)}`
   if (patternProperties) return 'map'
-  if (properties) return `{${Object.keys(properties as object).join(', ')}}`
+  if (properties) return `{${Object.keys(properties).join(', ')}}`
   return typeof type === 'string' ? type : 'any'
 }
 

@@ -31,7 +31,10 @@ const flags = new Map(
       { id: '2', rank: 2, type: 'threshold' as const, percentage: 50, value: true },
     ]
     const key = `flag-${n}`
-    return [key, compileFlag({ key, type: 'boolean', enabled: false, variants: [], rules: [], rollouts }, (name) => segments.get(name))] as const
+    return [
+      key,
+      compileFlag({ key, type: 'boolean', enabled: false, variants: [], rules: [], rollouts }, (name) => segments.get(name)),
+    ] as const
   }),
 )
 const reasons = { match: 'MATCH_EVALUATION_REASON', default: 'DEFAULT_EVALUATION_REASON', unknown: '', disabled: '' }

@@ -78,7 +78,7 @@ export const authorizer = (service: Service): Authorize => {
   /** Takes note of a refusal and gives it back. */
   const noted = (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
     metrics.authDecisions('refused', refusal.reason, '').value++
-    const route = request.routeOptions.url ?? ''
+    const route = request.spec?.url ?? ''
     refusals.note({ reason: refusal.reason, route, requestId: request.id, network: addressKey(request.ip), ...(tokenId && { tokenId }) })
     return refusal
   }
@@ -95,7 +95,7 @@ export const authorizer = (service: Service): Authorize => {
 
   const admit = (request: FastifyRequest, entry: TokenEntry, via: 'bearer' | 'cookie'): Refusal | undefined => {
     request.caller = callerOf(entry, via)
-    const { access } = request.routeOptions.config
+    const { access } = request.spec!
     if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request)) return noted(request, new Refusal('cross_site'), entry.id)
     if (entry.namespace !== undefined) {
       const target = rules[access as Exclude<Access, 'public'>].reach(request, service)
@@ -116,9 +116,9 @@ export const authorizer = (service: Service): Authorize => {
   }
 
   return (request, reply, done) => {
-    const { access } = request.routeOptions.config
+    const { access } = request.spec!
     request.caller = nobody
-    if (access === undefined || access === 'public') return done()
+    if (access === 'public') return done()
     let given: Credential
     try {
       given = credential(request, names.tokenCookie)
@@ -138,8 +138,11 @@ export const authorizer = (service: Service): Authorize => {
       else settle(entry)
     }
     const settle = (entry: TokenEntry | undefined) => {
-      if (entry && verdicts.get(entry) === false) done(noted(request, new Refusal('email_not_allowed'), entry.id))
-      else if (entry) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
+      const kept = entry && verdicts.get(entry) !== false
+      if (entry && !kept && !open) {
+        if (given.kind === 'cookie') cookies.clearToken(request, reply)
+        done(noted(request, new Refusal('email_not_allowed'), entry.id))
+      } else if (kept) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
       else if (open) done()
       else done(unusable(request, reply, given.kind === 'cookie'))
     }

@@ -35,6 +35,6 @@ export const reachedByBody = (raw: Raw, { caller }: FastifyRequest): void => {
   if (caller.namespace !== undefined) reaches(caller, namespaceIn(raw))
 }
 
-/** The evaluation's id: the client's, else a new UUID, which is the request's own where that is new too. */
-export const requestIdOf = (given: string, { id, headers }: FastifyRequest): string =>
-  given || (headers['x-request-id'] === id ? randomUUID() : id)
+/** The evaluation's id as JSON: the client's, else a new UUID, which is the request's own where that is new too. */
+export const requestIdJson = (given: string, { id, headers }: FastifyRequest): string =>
+  given ? JSON.stringify(given) : `"${headers['x-request-id'] === id ? randomUUID() : id}"`

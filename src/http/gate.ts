@@ -59,6 +59,7 @@ export const gate =
   (missing: (request: FastifyRequest, reply: FastifyReply) => Refusal | undefined) =>
   (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const { raw } = request
+    request.began = performance.now()
     everyAnswer(request, reply)
     if (raw.path === 'malformed') return done(new Refusal('malformed_path'))
     if (times(raw.rawHeaders, 'host') > 1) return done(new Refusal('invalid_header', 'invalid header Host: given twice'))

@@ -1,4 +1,3 @@
-import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { takeBodies } from './body.ts'
@@ -8,7 +7,7 @@ import { collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
 import { type Logger, refuser } from './refusal.ts'
-import type { AfterParse, Authorize, Spec } from './route.ts'
+import type { AfterParse, Answered, Authorize, Spec } from './route.ts'
 
 /** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
 export type HttpSettings = {
@@ -29,19 +28,20 @@ export type ServerParts = {
   readonly routes: readonly ((app: FastifyInstance) => void)[]
   /** Answers a browser that asks for a page at a path outside the API. */
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => void
-  /** Told of every answer, after it was sent. */
-  readonly answered?: (request: FastifyRequest, reply: FastifyReply) => void
+  /** Told of every answer as it is sent. */
+  readonly answered?: Answered
   readonly version: string
 }
 
+const untold: Answered = () => undefined
 const HEADER_LIMIT = 65_536
 const api = /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|health|metrics|openapi\.json|docs)(?:[/?]|$)/
 
 /** The HTTP server with the routes mounted, not yet listening. Refuses to be made when a route does not state its access. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, afterParse, routes, page, answered, version } = parts
+  const { config, logger, authorize, afterParse, routes, page, answered = untold, version } = parts
   const { bodyLimit, headersTimeout, requestTimeout, trustProxy, tls, cors } = config
-  const refuse = refuser(logger)
+  const refuse = refuser(logger, answered)
   const wire = { headersTimeout, requestTimeout, maxHeaderSize: HEADER_LIMIT, connectionsCheckingInterval: 1000, requireHostHeader: false }
   const app = Fastify({
     ...(tls ? { https: { ...wire, ...tls, minVersion: 'TLSv1.2' as const } } : { http: wire }),
@@ -71,6 +71,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !api.test(url)
     if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
     page(request, reply)
+    answered(request, reply)
     return undefined
   }
 
@@ -83,23 +84,18 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   })
   takeBodies(app)
   app.decorateRequest('spec', undefined)
+  app.decorateRequest('began', 0)
   app.decorate('bodyLimit', bodyLimit)
   app.decorateRequest('caller')
   app.decorate('authorize', authorize)
   app.decorate('afterParse', afterParse)
+  app.decorate('answered', answered)
   if (cors) {
     app.addHook('onRequest', opening)
     await allowOrigins(app, cors)
   }
   app.addHook('onRequest', gate(missing))
-  if (answered) {
-    app.addHook('onResponse', (request, reply, done) => {
-      answered(request, reply)
-      done()
-    })
-  }
   await app.register(cookie, { hook: false })
-  await app.register(compress, { global: false, encodings: ['gzip', 'identity'], threshold: 0 })
   for (const mount of routes) mount(app)
   documentRoutes(app, specs, version)
   await app.ready()

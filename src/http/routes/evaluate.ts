@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Trace } from '../../evaluation/trace.ts'
 import { type Answer, written } from '../answer.ts'
-import { asking, effective, explainQuery, reachedByBody, requestIdOf } from '../asking.ts'
+import { asking, effective, explainQuery, reachedByBody, requestIdJson } from '../asking.ts'
 import { textClock } from '../clock.ts'
 import { type Evaluator, type Flags, shownTrace } from '../evaluator.ts'
 import { type Call, route } from '../route.ts'
@@ -51,7 +51,7 @@ export const evaluateRoutes = (app: FastifyInstance, { catalog, now }: Service, 
     const trace: Trace | undefined = query.explain ? [] : undefined
     const flag = evaluator.find(flags, namespace, body.flagKey)
     const { json, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
-    const id = JSON.stringify(requestIdOf(body.requestId, request))
+    const id = requestIdJson(body.requestId, request)
     const steps = trace ? `,"trace":${JSON.stringify(trace.map(shownTrace))}` : ''
     return written(`{${json},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`)
   }
