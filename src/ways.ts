@@ -45,7 +45,12 @@ const codehostWay = async (settings: Methods['codehost'], names: Names): Promise
 }
 
 /** The ways to log in that are configured; their libraries are loaded only for those. */
-export const loginsOf = async ({ authentication: { methods } }: Config, names: Names, pepper: Uint8Array, now: () => Date): Promise<Logins> => {
+export const loginsOf = async (
+  { authentication: { methods } }: Config,
+  names: Names,
+  pepper: Uint8Array,
+  now: () => Date,
+): Promise<Logins> => {
   const restricted = methods.oidc.email_matches.length > 0
   const matches = restricted ? (await import('./config/email.ts')).emailMatcher(methods.oidc.email_matches) : () => true
   const admits: LoginWay['admits'] = ({ 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
