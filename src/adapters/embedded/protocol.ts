@@ -25,6 +25,7 @@ export type Calls = {
   readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null
   readonly findKey: (subject: string) => Uint8Array | null | undefined
   readonly destroyKey: (subject: string) => void
+  readonly scrubKeys: () => void
   readonly close: () => void
 }
 export type Op = keyof Calls
@@ -45,6 +46,7 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   makeKey: 'keys',
   findKey: 'keys',
   destroyKey: 'keys',
+  scrubKeys: 'keys',
 }
 
 /** `lost` = this side of the store is never written again by this process; `failed` = this group was not written, the next may be. */

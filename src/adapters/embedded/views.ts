@@ -2,6 +2,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Row, Scalar, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
+import { gate } from './gate.ts'
 import { overlay } from './overlay.ts'
 import type { FlatRows, Shape } from './protocol.ts'
 import { type Database, rowsOf, type Statement, type Value } from './sqlite.ts'
@@ -45,6 +46,9 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const one = new Map<string, Statement>()
   const waiting = overlay()
   const flushing = new Set<Promise<void>>()
+  const backlog = gate(BACKLOG)
+  /** Why the views cannot be written any more; gets go on, for what is on its way stays in memory. */
+  let failure: unknown
   let builds = 0
   let open = true
 
@@ -78,6 +82,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   }
   const flushed = async () => {
     if (flushing.size > 0) await soon(Promise.all(flushing))
+    if (failure !== undefined) throw failure
   }
 
   const build: Views['build'] = async (view) => {
@@ -111,18 +116,30 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       return coming && (!there || coming.revision > there.revision) ? coming : there
     },
     put: async (view, rows) => {
-      for (const end = Date.now() + PATIENCE_MS; flushing.size >= BACKLOG; ) {
-        if (Date.now() > end) refuse('backend_unavailable')
-        await soon(Promise.race(flushing))
+      if (!open) refuse('backend_unavailable')
+      const entered = backlog.enter()
+      if (entered)
+        await soon(entered).catch((late: unknown) => {
+          void entered.then(backlog.leave)
+          throw late
+        })
+      if (failure !== undefined) {
+        backlog.leave()
+        throw failure
       }
       const shape = shapeOf(view)
       waiting.put(shape.table, rows)
-      const flush = channel.call('put', shape, flat(shape, rows)).then(() => {
-        waiting.drop(shape.table, rows)
-        flushing.delete(flush)
-      })
+      const flush = channel.call('put', shape, flat(shape, rows)).then(
+        () => waiting.drop(shape.table, rows),
+        (cause: unknown) => {
+          failure = cause
+        },
+      )
       flushing.add(flush)
-      flush.catch(() => undefined)
+      void flush.then(() => {
+        flushing.delete(flush)
+        backlog.leave()
+      })
     },
     list: async <D extends object>(view: View, query: Parameters<Views['list']>[1]) => {
       await flushed()
