@@ -15,5 +15,5 @@ export const sendGzip = (reply: FastifyReply, body: string | Buffer): void => {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? 'accept-encoding' : `${String(others)}, accept-encoding`)
   reply.header('content-encoding', 'gzip')
-  gzip(body, { level: constants.Z_BEST_SPEED }, (error, bytes) => reply.send(error ?? bytes))
+  gzip(body, { level: constants.Z_BEST_SPEED }, (error, bytes) => void reply.send(error ?? bytes))
 }
