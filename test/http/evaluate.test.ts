@@ -69,7 +69,11 @@ await t.test('single evaluations', async (t) => {
   })
 
   await t.test('variants are chosen by bucket, with attachment and segments in the rule’s order', async (t) => {
-    const { timestamp: _, requestDurationMillis: __, ...alice } = await ask(V, { flagKey: 'checkout-v2', entityId: 'alice', requestId: 'r' })
+    const {
+      timestamp: _,
+      requestDurationMillis: __,
+      ...alice
+    } = await ask(V, { flagKey: 'checkout-v2', entityId: 'alice', requestId: 'r' })
     const same = { match: true, reason: 'MATCH_EVALUATION_REASON', flagKey: 'checkout-v2', segmentKeys: ['everybody'], requestId: 'r' }
     t.same(alice, { ...same, variantKey: 'middle', variantAttachment: '{"a":[1,2]}' })
     const carol = await ask(V, { flagKey: 'checkout-v2', entityId: 'carol', context: { country: 'de' } })
@@ -111,7 +115,15 @@ await t.test('single evaluations', async (t) => {
     const hit = await ask(`${B}?explain=true`, { flagKey: 'half', entityId: 'alice', context: { country: 'fr' } })
     const failedConstraintIds = [country]
     t.same(hit.trace, [
-      { kind: 'rollout', id: segmentRollout.id, rank: 1, matched: false, segmentKeys: [], failedConstraintIds, type: 'SEGMENT_ROLLOUT_TYPE' },
+      {
+        kind: 'rollout',
+        id: segmentRollout.id,
+        rank: 1,
+        matched: false,
+        segmentKeys: [],
+        failedConstraintIds,
+        type: 'SEGMENT_ROLLOUT_TYPE',
+      },
       {
         ...{ kind: 'rollout', id: threshold.id, rank: 2, matched: false, segmentKeys: [], failedConstraintIds: [] },
         ...{ type: 'THRESHOLD_ROLLOUT_TYPE', threshold: 13, bucket: hit.trace?.[1]?.['bucket'] },
@@ -209,7 +221,8 @@ await t.test('a namespaced token evaluates in its own namespace only', async (t)
   const [mine, other, none] = [{ flagKey: 'f', namespaceKey: 'team' }, { flagKey: 'f', namespaceKey: 'default' }, { flagKey: 'f' }]
   t.equal(await as(B, mine), 200)
   t.equal(await as(B, { flag_key: 'f', namespace_key: 'team' }), 200)
-  for (const body of [other, none, { ...none, namespaceKey: '' }, { flagKey: 'f', namespaceKey: 'nowhere' }]) t.equal(await as(B, body), 403)
+  for (const body of [other, none, { ...none, namespaceKey: '' }, { flagKey: 'f', namespaceKey: 'nowhere' }])
+    t.equal(await as(B, body), 403)
   t.equal(await as(V, other), 403)
   t.equal(await as('/evaluate/v1/batch', { requests: [mine, mine] }), 200)
   t.equal(await as('/evaluate/v1/batch', { requests: [mine, none] }), 403)

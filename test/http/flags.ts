@@ -32,7 +32,8 @@ export const maker = ({ request }: Pick<Started, 'request'>, namespace = 'defaul
     /** A rule for segments with shares of variants by id. */
     rule: async (flag: string, segments: object, shares: Readonly<Record<string, number>> = {}): Promise<string> => {
       const { id } = await make(`/flags/${flag}/rules`, segments)
-      for (const [variantId, rollout] of Object.entries(shares)) await make(`/flags/${flag}/rules/${id}/distributions`, { variantId, rollout })
+      for (const [variantId, rollout] of Object.entries(shares))
+        await make(`/flags/${flag}/rules/${id}/distributions`, { variantId, rollout })
       return id
     },
     updateFlag: (key: string, body: object) => send('PUT', `${N}/flags/${key}`, { name: key, ...body }),
