@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { start } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
@@ -67,7 +68,8 @@ export const startService = async (
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
         incoming.on('error', reject)
         incoming.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8')
+          const sent = Buffer.concat(chunks)
+          const text = (incoming.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent).toString('utf8')
           const isJson = incoming.headers['content-type']?.startsWith('application/json') && text !== ''
           const json = (isJson ? JSON.parse(text) : {}) as T
           resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json })

@@ -54,7 +54,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
 
   /** Keys of the flags wanted: those named, or every one that can say something. */
   const wanted = (namespace: string, named: string): readonly string[] => {
-    if (named !== '') return named.split(',').map((key) => key.trim())
+    if (named !== '') return named.split(',').flatMap((key) => key.trim() || [])
     const all = catalog.flags(namespace)
     return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
   }
