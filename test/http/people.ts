@@ -4,7 +4,7 @@ import { codehostClient, codehostStandIn } from '../auth/stand-ins/codehost.ts'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { type Headers, type Response, type Started, startService } from '../start.ts'
 
-export type Settings = Readonly<Record<string, string>>
+export type Settings = Readonly<Record<string, string | undefined>>
 
 /** What browsers see the service as. Nothing listens there: the tests do what a browser would. */
 export const PUBLIC = 'https://flags.example.com'
@@ -122,11 +122,9 @@ export const CODEHOST = '/auth/v1/method/codehost'
 export const EXCHANGE = '/auth/v1/method/orchestrator/serviceaccount'
 
 /** Status, reason and message of a refusal. */
-export const refusalOf = ({ status, json }: Response<Partial<Problem>>) => ({
-  status,
-  code: json.code,
-  reason: json.details?.[0].value.reason,
-  message: json.message,
-})
+export const refusalOf = ({ status, json }: Response<unknown>) => {
+  const { code, message, details } = json as Partial<Problem>
+  return { status, code, reason: details?.[0].value.reason, message }
+}
 
 export const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
