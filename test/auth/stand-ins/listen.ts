@@ -48,6 +48,9 @@ export const json =
   (response) =>
     void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
 
+/** Makes an otherwise good answer one of more than 1 MiB. */
+export const filler = { filler: 'x'.repeat(1_048_577) }
+
 /** Answers that nobody can use, by name. */
 export const unusable: Readonly<Record<string, Answer>> = {
   'a closed connection': (response) => void response.destroy(),
@@ -59,7 +62,6 @@ export const unusable: Readonly<Record<string, Answer>> = {
   '404': json(404, { message: 'not here' }),
   '429': json(429, { message: 'slow down' }),
   '500': json(500, { error: 'invalid_grant' }),
-  'more than 1 MiB': json(200, { filler: 'x'.repeat(1_048_577) }),
   'half an answer': (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
     response.write('{"a":', () => response.destroy())
