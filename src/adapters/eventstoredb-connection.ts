@@ -12,7 +12,7 @@ const STRIKES = 2
 /** Connections made by this process. Clients with equal settings share one HTTP/2 connection, and so its limit of 100 streams and its silence; the keep-alive interval keeps them apart. */
 let made = 0
 
-type Failure = { readonly type?: unknown; readonly code?: unknown }
+type Failure = { readonly type?: unknown; readonly code?: unknown; readonly message?: string }
 const failureOf = (error: unknown): Failure => (error instanceof Error ? error : {})
 
 /** True when the error has this type of the driver, or is a bare gRPC error with this code. */
