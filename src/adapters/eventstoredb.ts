@@ -21,10 +21,7 @@ type Options = {
  * The log in EventStoreDB 23 or later, one node or a cluster, named by `esdb://[name:password@]host[,host…][?tls=false]`.
  * Connects when it is first asked. Times are kept as given. An append holds at most 1 MiB of data, as stored; more is refused with `body_too_large`.
  */
-export const openEventStore = async (
-  url: string,
-  { categories, onError, deadline = 2_000, patience = 10_000 }: Options,
-): Promise<Log> => {
+export const openEventStore = async (url: string, { categories, onError, deadline = 2_000, patience = 10_000 }: Options): Promise<Log> => {
   const driver: Driver = await import('@eventstore/db-client')
   const own = new Set(categories)
   const isOwn = ownOf(own)

@@ -43,16 +43,17 @@ await t.test('every row of the table of failed exchanges', async (t) => {
   const { privateKey } = await cluster.newKey()
   const nobody = { sub: 'system:node:n', 'kubernetes.io': undefined }
   const [header, , signature] = (await good()).split('.')
-  const withNumber = (exp: unknown) => `${header}.${Buffer.from(JSON.stringify({ exp, sub: 'system:serviceaccount:apps:web' })).toString('base64url')}.${signature}`
+  const withNumber = (exp: unknown) =>
+    `${header}.${Buffer.from(JSON.stringify({ exp, sub: 'system:serviceaccount:apps:web' })).toString('base64url')}.${signature}`
   for (const [name, token] of Object.entries({
     'not a JWT': 'junk',
     'three parts of junk': 'a.b.c',
     'more than 16 KiB': `${header}.${'A'.repeat(17_000)}.${signature}`,
-    'expired': await good({ exp: now - 1 }),
+    expired: await good({ exp: now - 1 }),
     'without expiry': await good({ exp: undefined }),
     'expiry that is no number': withNumber('soon'),
     'expiry beyond the year 9999': withNumber(253_402_300_800),
-    'unsigned': `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await good()).split('.')[1]}.x`,
+    unsigned: `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await good()).split('.')[1]}.x`,
     'signed with a shared secret': `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${(await good()).split('.')[1]}.x`,
     'no service account': await good(nobody),
   })) {
@@ -75,7 +76,10 @@ await t.test('every row of the table of failed exchanges', async (t) => {
   t.match(refusalOf(await exchange(service, await good())), refusedToken, 'of a pod that is gone')
   cluster.gone.clear()
 
-  const other = { sub: 'system:serviceaccount:apps:other', 'kubernetes.io': { namespace: 'apps', serviceaccount: { name: 'other', uid: 'u' } } }
+  const other = {
+    sub: 'system:serviceaccount:apps:other',
+    'kubernetes.io': { namespace: 'apps', serviceaccount: { name: 'other', uid: 'u' } },
+  }
   const notAllowed = await exchange(service, await good(other))
   t.match(refusalOf(notAllowed), { status: 403, code: 7, reason: 'service_account_not_allowed', message: 'permission denied' })
   t.notMatch(notAllowed.text, /other/)
@@ -101,7 +105,11 @@ await t.test('every row of the table of failed exchanges', async (t) => {
 await t.test('an API server that is not there', async (t) => {
   const cluster = await clusterStandIn(t)
   for (const verification of ['token_review', 'jwks']) {
-    const service = await startService(t, { ...base, ...clusterSettings({ ...cluster, url: await deadUrl() }), [`${AT}.verification`]: verification })
+    const service = await startService(t, {
+      ...base,
+      ...clusterSettings({ ...cluster, url: await deadUrl() }),
+      [`${AT}.verification`]: verification,
+    })
     t.match(refusalOf(await exchange(service, await cluster.token())), unavailable)
   }
 })
@@ -136,7 +144,10 @@ await t.test('a repeated exchange is verified again, has one effect and shows it
   t.equal(refusalOf(last).reason, 'secret_already_shown')
   t.equal(last.headers['idempotency-replayed'], 'true')
 
-  const account = { sub: 'system:serviceaccount:apps:job', 'kubernetes.io': { namespace: 'apps', serviceaccount: { name: 'job', uid: 'u' } } }
+  const account = {
+    sub: 'system:serviceaccount:apps:job',
+    'kubernetes.io': { namespace: 'apps', serviceaccount: { name: 'job', uid: 'u' } },
+  }
   const another = await exchange(service, await cluster.token({ claims: account }), key)
   t.type(another.json.clientToken, 'string', 'another account has keys of its own')
   t.equal(refusalOf(await exchange(service, await cluster.token(), key)).reason, 'idempotency_mismatch', 'another token is another request')
@@ -150,7 +161,11 @@ await t.test('a client may try 60 times a minute, whatever it sends, and history
   const service = await startService(t, clusterSettings(cluster))
   for (let n = 0; n < 60; n++) t.equal((await exchange(service, 'junk')).status, 401)
   const limited = await service.request('POST', EXCHANGE, '{', open)
-  t.match(refusalOf(limited), { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' }, 'before the body is looked at')
+  t.match(
+    refusalOf(limited),
+    { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' },
+    'before the body is looked at',
+  )
   t.match(limited.headers['retry-after'], /^\d+$/)
   t.equal((await service.request('GET', '/auth/v1/self')).status, 200, 'nobody else is')
 })

@@ -114,8 +114,18 @@ const table: readonly Wrong[] = [
     search: (query) => without(query, 'code'),
   },
   { name: 'another code', ...handled('code_refused', 'code was refused'), search: (query) => `${without(query, 'code')}&code=wrong` },
-  { name: 'an ID token of somebody else', ...handled('id_token_invalid', 'ID token was refused'), lies: { claims: { aud: 'other' } }, only: 'OIDC' },
-  { name: 'an ID token of another login', ...handled('id_token_invalid', 'ID token was refused'), lies: { claims: { nonce: 'x' } }, only: 'OIDC' },
+  {
+    name: 'an ID token of somebody else',
+    ...handled('id_token_invalid', 'ID token was refused'),
+    lies: { claims: { aud: 'other' } },
+    only: 'OIDC',
+  },
+  {
+    name: 'an ID token of another login',
+    ...handled('id_token_invalid', 'ID token was refused'),
+    lies: { claims: { nonce: 'x' } },
+    only: 'OIDC',
+  },
   {
     name: 'an e-mail that is not on the list',
     status: 401,
@@ -170,7 +180,8 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
     const message = wrong.message.replace('WORD', path === CODEHOST ? 'codehost' : 'OIDC')
     t.strictSame(refusalOf(answer), { status, code, reason, message }, what)
     if (status === 401) t.equal(answer.headers['www-authenticate'], 'Bearer realm="rollcall"', what)
-    if (wrong.reason === 'provider_error') t.equal(answer.json.details[0].value.metadata['error'], wrong.shown === 'access_denied' ? 'access_denied' : undefined)
+    if (wrong.reason === 'provider_error')
+      t.equal(answer.json.details[0].value.metadata['error'], wrong.shown === 'access_denied' ? 'access_denied' : undefined)
   } else {
     t.equal(answer.status, 302, what)
     t.equal(answer.headers.location, `/login?error=${wrong.shown ?? wrong.reason}&ref=id-of-the-test`, what)
@@ -180,7 +191,11 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
   t.equal(answer.headers['cache-control'], 'no-store', what)
   const cookies = cookiesOf(answer)
   t.strictSame(Object.keys(cookies), ['service_client_state'], `${what}: no token`)
-  t.match(cookies['service_client_state']!.line, /^service_client_state=; Max-Age=0; Path=\/auth\/v1\/method\/(oidc\/main|codehost)\/callback;/, what)
+  t.match(
+    cookies['service_client_state']!.line,
+    /^service_client_state=; Max-Age=0; Path=\/auth\/v1\/method\/(oidc\/main|codehost)\/callback;/,
+    what,
+  )
 
   liar.lies = honestLies
   host.lies = {}
@@ -258,7 +273,10 @@ await t.test('the e-mail rule of today counts for the logins of yesterday', asyn
   await service.close()
 
   const strict = await everyWay(t, allowed, { directory })
-  const viaCookie = await strict.service.request<Problem>('GET', '/auth/v1/self', undefined, { ...open, cookie: `service_client_token=${token}` })
+  const viaCookie = await strict.service.request<Problem>('GET', '/auth/v1/self', undefined, {
+    ...open,
+    cookie: `service_client_token=${token}`,
+  })
   t.equal(refusalOf(viaCookie).reason, 'email_not_allowed')
   t.equal(viaCookie.status, 401)
   t.match(cookiesOf(viaCookie)['service_client_token'], { value: '' }, 'the cookie is cleared')
@@ -273,7 +291,12 @@ await t.test('a provider that is not configured, and one that cannot be reached'
   const { service, liar } = await everyWay(t)
   for (const end of ['authorize', 'callback']) {
     const answer = await service.request<Problem>('GET', `/auth/v1/method/oidc/nobody/${end}`, undefined, { ...open, accept: 'text/html' })
-    t.strictSame(refusalOf(answer), { status: 404, code: 5, reason: 'not_found', message: 'requested provider "nobody": provider not found' })
+    t.strictSame(refusalOf(answer), {
+      status: 404,
+      code: 5,
+      reason: 'not_found',
+      message: 'requested provider "nobody": provider not found',
+    })
   }
   liar.lies = { document: unusable['404']! }
   const answer = await service.request<Problem>('GET', `${OIDC}/authorize`, undefined, { ...open, accept: 'text/html' })

@@ -83,7 +83,10 @@ await t.test('a credential is found in one place only', async (t) => {
     const answer = await service.request('GET', '/auth/v1/self', undefined, headers)
     t.equal(answer.status, status, name)
     t.equal(refusalOf(answer).reason, reason, name)
-    const challenge = { credential_missing: 'Bearer realm="rollcall"', credential_invalid: 'Bearer realm="rollcall", error="invalid_token"' }
+    const challenge = {
+      credential_missing: 'Bearer realm="rollcall"',
+      credential_invalid: 'Bearer realm="rollcall", error="invalid_token"',
+    }
     t.equal(answer.headers['www-authenticate'], challenge[reason as keyof typeof challenge], name)
     if (status === 400) t.match(refusalOf(answer), { code: 3, message: 'credential given twice' }, name)
     t.notOk(answer.headers['set-cookie'], name)
@@ -125,17 +128,28 @@ await t.test('writes that carry the cookie prove that they come from our own pag
 
   const here = await startService(t)
   const mine = await made(here)
-  t.equal((await here.request('POST', TOKEN, { name: 'n' }, { ...cookie(mine), origin: here.url })).status, 200, 'without public_url: the address asked')
+  t.equal(
+    (await here.request('POST', TOKEN, { name: 'n' }, { ...cookie(mine), origin: here.url })).status,
+    200,
+    'without public_url: the address asked',
+  )
 })
 
 const attributes = async (t: Test, settings: Settings, headers: Headers = {}) => {
   const { service } = await everyWay(t, settings)
   const { answer } = await begin(service, OIDC, '', headers)
   const state = cookiesOf(answer)['service_client_state']!
-  const { json } = await service.request<{ methods: { metadata?: { authorize_url?: string } }[] }>('GET', '/auth/v1/method', undefined, { ...open, ...headers })
+  const { json } = await service.request<{ methods: { metadata?: { authorize_url?: string } }[] }>('GET', '/auth/v1/method', undefined, {
+    ...open,
+    ...headers,
+  })
   const session = await service.request('POST', SESSION, undefined, headers)
   const strip = (text: string) => text.replace(/Expires=[^;]+; /, '')
-  return { token: strip(cookiesOf(session)['service_client_token']!.attributes), state: strip(state.attributes), path: json.methods[1]!.metadata!.authorize_url }
+  return {
+    token: strip(cookiesOf(session)['service_client_token']!.attributes),
+    state: strip(state.attributes),
+    path: json.methods[1]!.metadata!.authorize_url,
+  }
 }
 
 await t.test('cookies carry the attributes that the configuration asks for', async (t) => {
@@ -215,11 +229,18 @@ await t.test('a login leads back to a path of ours and nowhere else', async (t) 
     [`/${'x'.repeat(2048)}`, '/base/'],
   ]
   for (const [path, location] of rows) {
-    const { authorizeUrl, cookie } = await begin(service, CODEHOST, `?return_to=${encodeURIComponent(path)}`, { host: 'evil.example', 'x-forwarded-host': 'evil.example' })
+    const { authorizeUrl, cookie } = await begin(service, CODEHOST, `?return_to=${encodeURIComponent(path)}`, {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+    })
     t.equal(authorizeUrl.searchParams.get('redirect_uri'), `https://flags.example.com/base${CODEHOST}/callback`, 'from configuration only')
     const back = await fetch(authorizeUrl, { redirect: 'manual' })
     const query = new URL(back.headers.get('location')!).searchParams
-    const answer = await service.request('GET', `${CODEHOST}/callback?${String(query)}`, undefined, { ...open, cookie, host: 'evil.example' })
+    const answer = await service.request('GET', `${CODEHOST}/callback?${String(query)}`, undefined, {
+      ...open,
+      cookie,
+      host: 'evil.example',
+    })
     t.equal(answer.status, 302)
     t.equal(answer.headers.location, location, path.slice(0, 40))
     t.match(answer.headers['event-position'], /^\d+$/)
@@ -255,5 +276,6 @@ await t.test('a session of a login lives as long as it was made for', async (t) 
     ['Application/JSON, */*', 200],
     ['application/json, text/html', 302],
   ]
-  for (const [accept, status] of forms) t.equal((await logIn(service, CODEHOST, accept === undefined ? {} : { accept })).answer.status, status, accept ?? 'no Accept')
+  for (const [accept, status] of forms)
+    t.equal((await logIn(service, CODEHOST, accept === undefined ? {} : { accept })).answer.status, status, accept ?? 'no Accept')
 })

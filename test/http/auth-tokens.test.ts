@@ -49,7 +49,11 @@ await t.test('A3: a token brings its own expiry forward, never back', async (t) 
   t.equal(same.status, 200)
   t.equal((await self(never)).headers.etag, before.headers.etag, 'equal to the present expiry: nothing changes')
   t.match(same.headers['event-position'], /^\d+$/)
-  t.equal((await expire(never, `?expiresAt=${encodeURIComponent(sooner)}`, { expiresAt: 'not looked at later than' })).status, 400, 'both are read')
+  t.equal(
+    (await expire(never, `?expiresAt=${encodeURIComponent(sooner)}`, { expiresAt: 'not looked at later than' })).status,
+    400,
+    'both are read',
+  )
   t.equal((await expire(never, `?expiresAt=${sooner}`, { expiresAt: later })).status, 200)
   t.equal((await self(never)).json.expiresAt?.slice(0, 19), sooner.slice(0, 19), 'the query comes first')
   t.strictSame(refusalOf(await expire(never, '?expiresAt=tomorrow')), {
@@ -117,7 +121,11 @@ await t.test('A4: the list, its filters and its pages', async (t) => {
     pageToken = json.nextPageToken
     if (seen.length === 4) await request('DELETE', `${TOKENS}/${made[0]}`)
   } while (pageToken !== '')
-  t.strictSame(seen, ['initial_bootstrap_token', 'Blue-1', 'Blue-2', 'Blue-3', 'Blue-4', 'Blue-5'], 'what is deleted meanwhile hides nothing')
+  t.strictSame(
+    seen,
+    ['initial_bootstrap_token', 'Blue-1', 'Blue-2', 'Blue-3', 'Blue-4', 'Blue-5'],
+    'what is deleted meanwhile hides nothing',
+  )
 
   const { nextPageToken } = (await list(service, 'limit=1')).json
   for (const search of [`pageToken=x`, `pageToken=${nextPageToken}&q=blue`, `pageToken=${nextPageToken}&status=ACTIVE`]) {
@@ -216,7 +224,10 @@ await t.test('A7: every field of a static token has its rule', async (t) => {
     [{ name: 'n', expiresAt: '2001-01-01T00:00:00Z' }, 'invalid field expiresAt: must be in the future'],
     [{ name: 'n', expires_at: 'soon' }, 'invalid field expiresAt: must be an RFC 3339 timestamp'],
     [{ name: 'n', namespaceKey: 'nowhere' }, 'namespace "nowhere" not found', 404, 'not_found'],
-    [{ name: 'n', metadata: Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`k${n}`, ''])) }, 'invalid field metadata: must have at most 32 entries'],
+    [
+      { name: 'n', metadata: Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`k${n}`, ''])) },
+      'invalid field metadata: must have at most 32 entries',
+    ],
     [{ name: 'n', metadata: { ['k'.repeat(129)]: '' } }, 'invalid field metadata: keys must be 1 to 128 characters'],
     [{ name: 'n', metadata: { k: 'v'.repeat(1025) } }, 'invalid field metadata: values must be at most 1024 characters'],
     ...reserved.map((key) => {
@@ -224,7 +235,12 @@ await t.test('A7: every field of a static token has its rule', async (t) => {
       return [{ name: 'n', metadata: { [name]: 'x' } }, `invalid field metadata: key "${name}" is reserved`] as const
     }),
     [{ name: 5 }, 'request body is not valid: name must be text', 400, 'malformed_body'],
-    [{ name: 'n', expiresAt: 'soon', expires_at: 'soon' }, 'request body is not valid: expiresAt and expires_at are the same field', 400, 'malformed_body'],
+    [
+      { name: 'n', expiresAt: 'soon', expires_at: 'soon' },
+      'request body is not valid: expiresAt and expires_at are the same field',
+      400,
+      'malformed_body',
+    ],
   ]
   for (const [body, message, status = 400, reason = 'invalid_argument'] of rows) {
     const answer = await create(service, body)
@@ -286,9 +302,13 @@ await t.test('revoke ends every live token of one holder, in one go and however 
   liar.lies = { claims: { sub: 'bob' } }
   const bob = (await logIn(service, OIDC)).token
   const seven = (await logIn(service, CODEHOST)).token
-  const exchange = async () => (await request<Issued>('POST', EXCHANGE, { service_account_token: await cluster.token() }, open)).json.clientToken
+  const exchange = async () =>
+    (await request<Issued>('POST', EXCHANGE, { service_account_token: await cluster.token() }, open)).json.clientToken
   const web = [await exchange(), await exchange()]
-  const deploy = [(await create(service, { name: 'deploy' })).json.clientToken, (await create(service, { name: 'Deploy' })).json.clientToken]
+  const deploy = [
+    (await create(service, { name: 'deploy' })).json.clientToken,
+    (await create(service, { name: 'Deploy' })).json.clientToken,
+  ]
 
   for (const [identity, method, found] of [
     ['alice', 'METHOD_NONE', 2],
@@ -298,7 +318,11 @@ await t.test('revoke ends every live token of one holder, in one go and however 
     ['apps/web', 'METHOD_ORCHESTRATOR', 2],
     ['deploy', 'METHOD_NONE', 1],
   ] as const)
-    t.equal((await list(service, `identity=${encodeURIComponent(identity)}&method=${method}`)).json.totalCount, found, `${identity} ${method}`)
+    t.equal(
+      (await list(service, `identity=${encodeURIComponent(identity)}&method=${method}`)).json.totalCount,
+      found,
+      `${identity} ${method}`,
+    )
 
   for (const [body, message] of [
     [{}, 'invalid field method: must not be empty'],
@@ -316,11 +340,21 @@ await t.test('revoke ends every live token of one holder, in one go and however 
   await service.close()
   const later = await startService(t, {}, { directory })
   const asked = (token: string) => later.request('GET', '/auth/v1/self', undefined, bearer(token))
-  const revoked = await later.request('POST', `${TOKENS}/revoke`, { method: 'METHOD_OIDC', identity: 'alice', provider: 'main' }, { 'idempotency-key': 'k', 'x-request-id': 'cause-of-it-all' })
+  const revoked = await later.request(
+    'POST',
+    `${TOKENS}/revoke`,
+    { method: 'METHOD_OIDC', identity: 'alice', provider: 'main' },
+    { 'idempotency-key': 'k', 'x-request-id': 'cause-of-it-all' },
+  )
   t.strictSame(revoked.json, { revoked: 2 }, 'a provider that is configured no more is no hindrance')
   t.match(revoked.headers['event-position'], /^\d+$/)
   for (const token of alices) t.equal((await asked(token)).status, 401)
-  const again = await later.request('POST', `${TOKENS}/revoke`, { method: 'METHOD_OIDC', identity: 'alice', provider: 'main' }, { 'idempotency-key': 'k' })
+  const again = await later.request(
+    'POST',
+    `${TOKENS}/revoke`,
+    { method: 'METHOD_OIDC', identity: 'alice', provider: 'main' },
+    { 'idempotency-key': 'k' },
+  )
   t.strictSame(again.json, { revoked: 2 })
   t.equal(again.headers['idempotency-replayed'], 'true')
   for (const [body, count] of [

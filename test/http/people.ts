@@ -11,7 +11,11 @@ export const PUBLIC = 'https://flags.example.com'
 export const open: Headers = { authorization: '' }
 
 /** Settings of an OpenID Connect provider. */
-export const oidcSettings = (name: string, issuer: string, client: { readonly clientId: string; readonly clientSecret: string }): Settings => {
+export const oidcSettings = (
+  name: string,
+  issuer: string,
+  client: { readonly clientId: string; readonly clientSecret: string },
+): Settings => {
   const at = `authentication.methods.oidc.providers.${name}`
   return {
     'authentication.methods.oidc.enabled': 'true',

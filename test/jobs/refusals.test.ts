@@ -58,12 +58,17 @@ const refused = (more: Partial<Refused> = {}): Refused => ({
 
 await t.test('anonymous refusals are counted and never told singly', async (t) => {
   const { history, written } = world()
-  for (let n = 0; n < 5000; n++) history.note(refused({ network: `10.0.${n % 256}.1`, reason: n % 5 ? 'credential_invalid' : 'credential_missing' }))
+  for (let n = 0; n < 5000; n++)
+    history.note(refused({ network: `10.0.${n % 256}.1`, reason: n % 5 ? 'credential_invalid' : 'credential_missing' }))
   await history.close()
   const { told, summaries } = await written()
   t.strictSame(told, [])
   t.equal(summaries.length, 1)
-  t.match(summaries[0], { total: 5000, byReason: { credential_invalid: 4000, credential_missing: 1000 }, byRoute: { '/auth/v1/self': 5000 } })
+  t.match(summaries[0], {
+    total: 5000,
+    byReason: { credential_invalid: 4000, credential_missing: 1000 },
+    byRoute: { '/auth/v1/self': 5000 },
+  })
   t.equal(Object.keys(JSON.parse(summaries[0]!.networks) as object).length, 10, 'the ten networks with most')
 })
 
@@ -83,8 +88,14 @@ await t.test('a known identity is told once a minute and reason, a failed attemp
   t.strictSame(of('token_scoped'), [0, 8], 'each tells how many like it were not told')
   t.strictSame(of('service_account_not_allowed'), [0, 8])
   t.strictSame(of('code_refused'), [0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
-  t.match(told.find(({ reason }) => reason === 'code_refused'), { provider: 'main', network: '10.0.0.1', subject: 'network-2026-01-01' })
-  t.equal(summaries.reduce((all, { total }) => all + total, 0), 54)
+  t.match(
+    told.find(({ reason }) => reason === 'code_refused'),
+    { provider: 'main', network: '10.0.0.1', subject: 'network-2026-01-01' },
+  )
+  t.equal(
+    summaries.reduce((all, { total }) => all + total, 0),
+    54,
+  )
 })
 
 await t.test('however many identities are refused, the log grows by fifty events a flush at most', async (t) => {

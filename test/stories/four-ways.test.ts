@@ -20,7 +20,6 @@ import {
 } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 
-
 /** A client token is good for what it was made for: as bearer and, from a browser, as cookie. */
 const works = async (t: Test, { request }: Started, token: string, id: string): Promise<void> => {
   for (const headers of [bearer(token), { ...open, cookie: `service_client_token=${token}` }]) {
@@ -46,39 +45,48 @@ await t.test('a client token is obtained by creating a static token', async (t) 
   await works(t, service, json.clientToken, json.authentication.id)
 })
 
-await t.test('a client token is obtained by logging in through an OpenID Connect provider, any number of which may be configured at once', async (t) => {
-  const users = { alice: { email: 'alice@example.com', email_verified: true, name: 'Alice' }, bob: { email: 'bob@example.com' } }
-  const names = ['one', 'two']
-  const providers = await Promise.all(
-    names.map((name) =>
-      realProvider(t, { ...lyingClient, redirectUris: [`${PUBLIC}/auth/v1/method/oidc/${name}/callback`], users }),
-    ),
-  )
-  const ofProviders = providers.map(({ url }, n) => oidcSettings(names[n]!, url, lyingClient))
-  const service = await startService(t, Object.assign({ 'server.public_url': PUBLIC }, ...ofProviders) as Record<string, string>)
+await t.test(
+  'a client token is obtained by logging in through an OpenID Connect provider, any number of which may be configured at once',
+  async (t) => {
+    const users = { alice: { email: 'alice@example.com', email_verified: true, name: 'Alice' }, bob: { email: 'bob@example.com' } }
+    const names = ['one', 'two']
+    const providers = await Promise.all(
+      names.map((name) => realProvider(t, { ...lyingClient, redirectUris: [`${PUBLIC}/auth/v1/method/oidc/${name}/callback`], users })),
+    )
+    const ofProviders = providers.map(({ url }, n) => oidcSettings(names[n]!, url, lyingClient))
+    const service = await startService(t, Object.assign({ 'server.public_url': PUBLIC }, ...ofProviders) as Record<string, string>)
 
-  const { json } = await service.request<{ methods: { method: string; metadata?: { providers: object } }[] }>('GET', '/auth/v1/method')
-  t.strictSame(Object.keys(json.methods.find(({ method }) => method === 'METHOD_OIDC')!.metadata!.providers), names, 'one login button a provider')
+    const { json } = await service.request<{ methods: { method: string; metadata?: { providers: object } }[] }>('GET', '/auth/v1/method')
+    t.strictSame(
+      Object.keys(json.methods.find(({ method }) => method === 'METHOD_OIDC')!.metadata!.providers),
+      names,
+      'one login button a provider',
+    )
 
-  for (const [name, login] of [
-    ['one', 'alice'],
-    ['two', 'bob'],
-  ] as const) {
-    const path = `/auth/v1/method/oidc/${name}`
-    const { authorizeUrl, cookie } = await begin(service, path)
-    const address = await signIn(authorizeUrl, login, `${PUBLIC}${path}/callback`)
-    const answer = await comeBack(service, path, address.searchParams, { cookie, accept: 'text/html' })
-    t.equal(answer.status, 302)
-    t.equal(answer.headers.location, '/', 'the browser goes on to the page it came from')
-    t.equal(answer.json.clientToken, '', 'the token is in the cookie only')
-    const { value } = cookiesOf(answer)['service_client_token']!
-    t.match(answer.json.authentication, {
-      method: 'METHOD_OIDC',
-      metadata: { 'io.service.auth.oidc.provider': name, 'io.service.auth.oidc.email': users[login].email, 'io.service.auth.oidc.sub': login },
-    })
-    await works(t, service, value, answer.json.authentication.id)
-  }
-})
+    for (const [name, login] of [
+      ['one', 'alice'],
+      ['two', 'bob'],
+    ] as const) {
+      const path = `/auth/v1/method/oidc/${name}`
+      const { authorizeUrl, cookie } = await begin(service, path)
+      const address = await signIn(authorizeUrl, login, `${PUBLIC}${path}/callback`)
+      const answer = await comeBack(service, path, address.searchParams, { cookie, accept: 'text/html' })
+      t.equal(answer.status, 302)
+      t.equal(answer.headers.location, '/', 'the browser goes on to the page it came from')
+      t.equal(answer.json.clientToken, '', 'the token is in the cookie only')
+      const { value } = cookiesOf(answer)['service_client_token']!
+      t.match(answer.json.authentication, {
+        method: 'METHOD_OIDC',
+        metadata: {
+          'io.service.auth.oidc.provider': name,
+          'io.service.auth.oidc.email': users[login].email,
+          'io.service.auth.oidc.sub': login,
+        },
+      })
+      await works(t, service, value, answer.json.authentication.id)
+    }
+  },
+)
 
 await t.test('a client token is obtained by logging in through the OAuth 2.0 code-host method', async (t) => {
   const host = await codehostStandIn(t)

@@ -14,21 +14,24 @@ const until = async (so: () => Promise<boolean>): Promise<void> => {
   throw new Error('it never became so')
 }
 
-await t.test('at first startup a random token named initial_bootstrap_token is created and written to the log under client_token', async (t) => {
-  const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
-  const shown = (await service.logged()).split('\n').flatMap((line) => /"client_token":"([^"]+)"/.exec(line)?.[1] ?? [])
-  t.equal(shown.length, 1)
-  const [token = ''] = shown
-  const { status, json } = await service.request<Issued['authentication']>('GET', '/auth/v1/self', undefined, bearer(token))
-  t.equal(status, 200)
-  t.equal(json.metadata['io.service.auth.token.name'], 'initial_bootstrap_token')
-  t.notOk('expiresAt' in json, 'it has no expiration unless configured')
+await t.test(
+  'at first startup a random token named initial_bootstrap_token is created and written to the log under client_token',
+  async (t) => {
+    const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
+    const shown = (await service.logged()).split('\n').flatMap((line) => /"client_token":"([^"]+)"/.exec(line)?.[1] ?? [])
+    t.equal(shown.length, 1)
+    const [token = ''] = shown
+    const { status, json } = await service.request<Issued['authentication']>('GET', '/auth/v1/self', undefined, bearer(token))
+    t.equal(status, 200)
+    t.equal(json.metadata['io.service.auth.token.name'], 'initial_bootstrap_token')
+    t.notOk('expiresAt' in json, 'it has no expiration unless configured')
 
-  t.equal((await service.request('DELETE', `/auth/v1/tokens/${json.id}`, undefined, bearer(token))).status, 200)
-  await service.reopen()
-  t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
-  t.equal((await service.logged()).match(/client_token/g)?.length, 1, 'deleted after bootstrapping, it does not come back')
-})
+    t.equal((await service.request('DELETE', `/auth/v1/tokens/${json.id}`, undefined, bearer(token))).status, 200)
+    await service.reopen()
+    t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
+    t.equal((await service.logged()).match(/client_token/g)?.length, 1, 'deleted after bootstrapping, it does not come back')
+  },
+)
 
 await t.test('bootstrap.token sets a known value and bootstrap.expiration gives it an expiry', async (t) => {
   const service = await startService(t, {
@@ -70,7 +73,11 @@ await t.test('a namespaced token works only for requests scoped to its namespace
   t.equal(json.authentication.metadata['io.service.auth.token.namespace'], 'default')
   const ask = (method: string, path: string, body?: object) => service.request(method, path, body, bearer(json.clientToken))
   const evaluation = { flagKey: 'none', entityId: 'e', context: {} }
-  t.equal((await ask('POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'default' })).status, 404, 'its own: only the flag is missing')
+  t.equal(
+    (await ask('POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'default' })).status,
+    404,
+    'its own: only the flag is missing',
+  )
   const outside = [
     ['POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'b' }],
     ['GET', '/auth/v1/tokens'],

@@ -1,7 +1,19 @@
 import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
 import type grpc from '@grpc/grpc-js'
 import type { Law, Recorded } from './law.ts'
-import { caughtUp, checkpoint, confirmation, type Failure, failure, nameOf, notFound, readEvent, streamDeleted, thrown, tooSlow } from './wire.ts'
+import {
+  caughtUp,
+  checkpoint,
+  confirmation,
+  type Failure,
+  failure,
+  nameOf,
+  notFound,
+  readEvent,
+  streamDeleted,
+  thrown,
+  tooSlow,
+} from './wire.ts'
 
 export type ReadCall = grpc.ServerWritableStream<Streams.ReadReq, Streams.ReadResp>
 type Options = Streams.ReadReq.Options
@@ -54,7 +66,10 @@ const streamSource = (law: Law, options: Options, subscribed: boolean): Source |
   const at = (index: number) => {
     const now = law.shown(name)
     if (index < now.from) return undefined
-    return now.events[index] ?? (now.tombstone && index === now.events.length ? law.all.find((e) => e.stream === name && e.type === '$streamDeleted') : undefined)
+    return (
+      now.events[index] ??
+      (now.tombstone && index === now.events.length ? law.all.find((e) => e.stream === name && e.type === '$streamDeleted') : undefined)
+    )
   }
   if (asked.hasStart()) return { at, first: back ? 0 : from }
   if (asked.hasEnd()) return { at, first: back ? events.length - 1 : events.length }
@@ -144,7 +159,14 @@ export const read = async (call: ReadCall, law: Law, followers: Followers): Prom
     }
     if (live && source.at(index + SLOW)) return tooSlow()
     // A catch-up page that is full is reported by the position it began at.
-    if (subscribed && filter && !live && considered % filter.window === 0 && source.at(index + filter.window - 1) && ++windows % filter.every === 0)
+    if (
+      subscribed &&
+      filter &&
+      !live &&
+      considered % filter.window === 0 &&
+      source.at(index + filter.window - 1) &&
+      ++windows % filter.every === 0
+    )
       await push(call, checkpoint(before ?? 0n, 0n))
     if (!filter || filter.matches(event)) {
       await push(call, event.type === '$>' && options.getResolveLinks() ? linked(law, event) : readEvent(event))

@@ -8,7 +8,20 @@ import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
 import grpc from '@grpc/grpc-js'
 import { type Law, law, type Proposed } from './law.ts'
 import { type Followers, type ReadCall, read } from './read.ts'
-import { expectedOf, type Failure, failure, nameOf, numbered, proposed, streamDeleted, success, thrown, tooSlow, uuid, wrongVersion } from './wire.ts'
+import {
+  expectedOf,
+  type Failure,
+  failure,
+  nameOf,
+  numbered,
+  proposed,
+  streamDeleted,
+  success,
+  thrown,
+  tooSlow,
+  uuid,
+  wrongVersion,
+} from './wire.ts'
 
 const APPEND_BYTES = 1_048_576
 const MESSAGE_BYTES = 17 * 1_048_576
@@ -169,7 +182,9 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   })
 
   bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), (error, bound) => (error ? reject(error) : resolve(bound)))
+    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    )
   })
   cluster.ports.add(bound)
   cluster.leader ||= bound
@@ -198,4 +213,3 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     },
   }
 }
-
