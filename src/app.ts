@@ -37,6 +37,7 @@ import { serverSettings, serviceSettings } from './settings.ts'
 import { openStores } from './stores.ts'
 import { exchangeOf, loginsOf } from './ways.ts'
 
+export { moveStores } from './moving.ts'
 export { createTokenOffline, projectionStatus, rebuildProjections } from './offline.ts'
 
 const TOKENS_HELD = 1_000_000

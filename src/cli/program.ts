@@ -3,6 +3,7 @@ import { isConfigError } from '../config/problem.ts'
 import { Refusal } from '../errors.ts'
 import { addConfig } from './config.ts'
 import { EXIT, isFailure } from './failure.ts'
+import { addMigrate } from './migrate.ts'
 import { addProjections } from './projections.ts'
 import { addServe } from './serve.ts'
 import type { LoadServices } from './services.ts'
@@ -26,6 +27,7 @@ export const program = (load: LoadServices): Command => {
   addConfig(rollcall)
   addToken(rollcall, load)
   addProjections(rollcall, load)
+  addMigrate(rollcall, load)
   addVersion(rollcall)
   return rollcall
 }
