@@ -26,6 +26,12 @@ const openFor =
 const nowhere = () => undefined
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
+/** The namespace that the namespace header means (api.md §10). */
+export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Pick<Service, 'names'>): string => {
+  const header = headers[names.namespaceHeader]
+  return typeof header === 'string' && header !== '' ? header : 'default'
+}
+
 /** The rules of every route group. */
 const rules: Readonly<Record<Exclude<Access, 'public'>, Rule>> = {
   self: { open: () => false, reach: nowhere },
@@ -38,10 +44,7 @@ const rules: Readonly<Record<Exclude<Access, 'public'>, Rule>> = {
   snapshot: { open: openFor('evaluation'), reach: (request) => param(request, 'key') },
   ofrep: {
     open: openFor('ofrep'),
-    reach: (request, { names }) => {
-      const header = request.headers[names.namespaceHeader]
-      return typeof header === 'string' && header !== '' ? header : 'default'
-    },
+    reach: namespaceHeader,
   },
 }
 
@@ -138,8 +141,11 @@ export const authorizer = (service: Service): Authorize => {
       else settle(entry)
     }
     const settle = (entry: TokenEntry | undefined) => {
-      if (entry && verdicts.get(entry) === false) done(noted(request, new Refusal('email_not_allowed'), entry.id))
-      else if (entry) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
+      const kept = entry && verdicts.get(entry) !== false
+      if (entry && !kept && !open) {
+        if (given.kind === 'cookie') cookies.clearToken(request, reply)
+        done(noted(request, new Refusal('email_not_allowed'), entry.id))
+      } else if (kept) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
       else if (open) done()
       else done(unusable(request, reply, given.kind === 'cookie'))
     }

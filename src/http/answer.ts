@@ -1,6 +1,6 @@
-import '@fastify/compress'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { OutgoingHttpHeaders } from 'node:http'
+import { sendGzip, takesGzip } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
 
@@ -53,8 +53,7 @@ const sendNow = (reply: FastifyReply, text: string | Buffer): void => {
   const headers = reply.getHeaders() as OutgoingHttpHeaders
   headers['content-length'] = Buffer.byteLength(text)
   reply.hijack()
-  raw.writeHead(raw.statusCode, headers)
-  raw.end(text)
+  raw.writeHead(raw.statusCode, headers).end(text)
 }
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
@@ -84,6 +83,6 @@ export const send = (
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
   const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)
   if (spec?.hot && text.length < SMALL) sendNow(reply, text)
-  else if (request.headers['accept-encoding'] !== undefined) reply.compress(text)
+  else if (takesGzip(request)) sendGzip(reply, text)
   else reply.send(text)
 }

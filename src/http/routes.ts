@@ -7,16 +7,21 @@ import { authOrchestratorRoutes } from './routes/auth-orchestrator.ts'
 import { authSelfRoutes } from './routes/auth-self.ts'
 import { authTokenRoutes } from './routes/auth-token.ts'
 import { authTokensRoutes } from './routes/auth-tokens.ts'
+import { authTokensRevokeRoutes } from './routes/auth-tokens-revoke.ts'
 import { constraintsRoutes } from './routes/constraints.ts'
 import { distributionsRoutes } from './routes/distributions.ts'
+import { evaluateBatchRoutes } from './routes/evaluate-batch.ts'
+import { evaluateLegacyRoutes } from './routes/evaluate-legacy.ts'
 import { evaluateRoutes } from './routes/evaluate.ts'
 import { flagsRoutes } from './routes/flags.ts'
 import { healthRoutes } from './routes/health.ts'
 import { metaRoutes } from './routes/meta.ts'
 import { namespacesRoutes } from './routes/namespaces.ts'
+import { ofrepRoutes } from './routes/ofrep.ts'
 import { rolloutsRoutes } from './routes/rollouts.ts'
 import { rulesRoutes } from './routes/rules.ts'
 import { segmentsRoutes } from './routes/segments.ts'
+import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
 import type { Service } from './service.ts'
 
@@ -27,6 +32,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authMethodRoutes(app, service)
   authSelfRoutes(app, service)
   authTokensRoutes(app, service)
+  authTokensRevokeRoutes(app, service)
   const { methods, logins, exchange } = service
   if (methods.token.enabled) authTokenRoutes(app, service)
   if (methods.oidc.enabled) authOidcRoutes(app, service)
@@ -35,6 +41,10 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
 
   const ask = evaluator(service.metrics)
   evaluateRoutes(app, service, ask)
+  evaluateBatchRoutes(app, service, ask)
+  evaluateLegacyRoutes(app, service, ask)
+  snapshotRoutes(app, service)
+  ofrepRoutes(app, service, ask)
   namespacesRoutes(app, service)
   flagsRoutes(app, service)
   variantsRoutes(app, service)

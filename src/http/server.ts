@@ -1,4 +1,3 @@
-import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { takeBodies } from './body.ts'
@@ -97,7 +96,6 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   }
   app.addHook('onRequest', gate(missing))
   await app.register(cookie, { hook: false })
-  await app.register(compress, { global: false, encodings: ['gzip', 'identity'], threshold: 0 })
   for (const mount of routes) mount(app)
   documentRoutes(app, specs, version)
   await app.ready()
