@@ -1,8 +1,8 @@
-import { Composer, type Document, isAlias, isScalar, isSeq, Lexer, LineCounter, type ParsedNode, Parser, visit } from 'yaml'
+import { Composer, type Document, isAlias, isScalar, isSeq, Lexer, LineCounter, Parser, visit } from 'yaml'
 import { isJson, type Lightened, lightened } from './document-inline.ts'
 import { fail } from './failure.ts'
 
-type Parsed = Document.Parsed<ParsedNode>
+type Parsed = Document.Parsed
 
 /** Nested deeper is no document. */
 export const MAX_DEPTH = 100
@@ -49,6 +49,7 @@ const purse = (size: number) => {
 
 const composed = function* (text: string): Generator<Parsed> {
   const lines = new LineCounter()
+  lines.addNewLine(0)
   const parser = new Parser(lines.addNewLine)
   const composer = new Composer({ uniqueKeys: false, prettyErrors: false })
   const checked = function* (documents: Iterable<Parsed>) {
@@ -70,7 +71,10 @@ const composed = function* (text: string): Generator<Parsed> {
 
 /** The lines of one JSON object each; undefined for anything else. */
 const jsonLines = (text: string): readonly string[] | undefined => {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
   return lines.length > 1 && lines.every((line) => line.startsWith('{') && isJson(line)) ? lines : undefined
 }
 

@@ -112,7 +112,10 @@ export const json = (source: Source, depth = 0): string => {
     const parts = [...membersOf(source)].map(([name, member]) => `${JSON.stringify(name)}:${json(member, depth + 1)}`)
     return `{${parts.join(',')}}`
   }
-  if (isSeq(node)) return `[${items(source).map((item) => json(item, depth + 1))}]`
+  if (isSeq(node)) {
+    const parts = items(source).map((item) => json(item, depth + 1))
+    return `[${parts.join(',')}]`
+  }
   const leaf = isScalar(node) ? scalarJson(node, source) : 'null'
   within.spend(1 + leaf.length)
   return leaf

@@ -8,7 +8,7 @@ export type Meter = { readonly update: (progress: RebuildProgress) => void; read
 
 const rest = (seconds: number): string => (Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown')
 
-/** Shows how far work is on standard error: a bar on a terminal, else a line every 10 s. `now` is in milliseconds, `unit` what is counted. */
+/** Shows how far work is on standard error: a bar on a terminal, else a line every 10 s, and none where that is enough. `now` is in milliseconds, `unit` what is counted. */
 export const meter = (
   terminal: boolean,
   now: () => number = () => performance.now(),
@@ -18,6 +18,7 @@ export const meter = (
   let current: { name: string; from: number; done: number } | undefined
   let bar: SingleBar | undefined
   let told = now()
+  let silent = true
   const stop = () => {
     bar?.stop()
     bar = undefined
@@ -25,7 +26,6 @@ export const meter = (
   const begin = ({ name, done, total }: RebuildProgress) => {
     stop()
     current = { name, from: now(), done }
-    told = now()
     if (!terminal) return
     bar = new SingleBar(
       { format: `${name} {bar} {value}/{total} {rate} ${unit}/s, {left}`, stream: process.stderr, hideCursor: true },
@@ -42,8 +42,9 @@ export const meter = (
       const facts = { rate: Math.round(rate), left: rest((total - done) / rate) }
       bar?.setTotal(total)
       bar?.update(done, facts)
-      if (terminal || (now() - told < EVERY_MS && done < total)) return
+      if (terminal || (now() - told < EVERY_MS && (done < total || silent))) return
       told = now()
+      silent = false
       say(`${name}: ${done}/${total} ${unit}, ${facts.rate} ${unit}/s${done < total ? `, ${facts.left}` : ''}`)
     },
     end: stop,
