@@ -190,7 +190,7 @@ await t.test('each attack on credentials, exchanges and logins gets its answer',
     const answer = await run()
     t.match(refusalOf(answer), { status, reason }, `${id}: ${attack}`)
     t.notOk(cookiesOf(answer)['service_client_token']?.value, `${id}: no token`)
-    t.notMatch(answer.text, /script|evil|passwd/, `${id}: nothing is echoed`)
+    t.notMatch(answer.text, /<script|evil|passwd/, `${id}: nothing is echoed`)
   }
 })
 
@@ -223,9 +223,9 @@ await t.test('X31: an issuer or API address that could be listened to is refused
   }
   t.ok(loadConfig({ env: {}, flags: { ...oidc, [issuer]: 'https://issuer.example' } }))
   for (const url of ['http://issuer.example', 'http://169.254.169.254', 'ftp://issuer.example', 'https://user:pass@issuer.example'])
-    t.throws(() => loadConfig({ env: {}, flags: { ...oidc, [issuer]: url } }), { problems: [{ key: issuer }] }, url)
+    t.throws(() => loadConfig({ env: {}, flags: { ...oidc, [issuer]: url } }), { message: /evil\.issuer_url/ }, url)
   const api = { [`${at}.orchestrator.enabled`]: 'true', [`${at}.orchestrator.ca_path`]: import.meta.filename }
   const discovery = `${at}.orchestrator.discovery_url`
-  t.throws(() => loadConfig({ env: {}, flags: { ...api, [discovery]: 'http://cluster.example' } }), { problems: [{ key: discovery }] })
+  t.throws(() => loadConfig({ env: {}, flags: { ...api, [discovery]: 'http://cluster.example' } }), { message: /discovery_url/ })
   t.end()
 })

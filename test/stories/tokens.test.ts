@@ -67,7 +67,9 @@ await t.test('an expired token stops working and is deleted automatically', asyn
 
 await t.test('a namespaced token works only for requests scoped to its namespace', async (t) => {
   const service = await startService(t)
-  for (const key of ['a', 'b']) await service.request('POST', NS, { key, name: key })
+  await service.request('POST', NS, { key: 'b', name: 'b' })
+  const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }
+  for (const key of ['default', 'b']) t.equal((await service.request('POST', `${NS}/${key}/flags`, flag)).status, 200)
   const { status, json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'scoped', namespaceKey: 'default' })
   t.equal(status, 200)
   t.equal(json.authentication.metadata['io.service.auth.token.namespace'], 'default')
@@ -78,7 +80,15 @@ await t.test('a namespaced token works only for requests scoped to its namespace
     404,
     'its own: only the flag is missing',
   )
+  const rollout = { rank: 1, threshold: { percentage: 50.5, value: true } }
+  t.equal((await ask('POST', `${NS}/default/flags/f/rollouts`, rollout)).status, 200, 'endpoints scoped to the namespace in the path')
+  t.equal((await ask('GET', `${NS}/default`)).status, 200)
   const outside = [
+    ['POST', `${NS}/b/flags/f/rollouts`, rollout],
+    ['GET', `${NS}/b/flags`],
+    ['GET', `${NS}/nowhere/flags`],
+    ['GET', NS],
+    ['DELETE', `${NS}/default`],
     ['POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'b' }],
     ['GET', '/auth/v1/tokens'],
     ['POST', '/auth/v1/tokens/revoke', { method: 'METHOD_TOKEN', identity: 'scoped' }],
