@@ -125,15 +125,29 @@ await t.test('single evaluations', async (t) => {
         type: 'SEGMENT_ROLLOUT_TYPE',
       },
       {
-        ...{ kind: 'rollout', id: threshold.id, rank: 2, matched: false, segmentKeys: [], failedConstraintIds: [] },
-        ...{ type: 'THRESHOLD_ROLLOUT_TYPE', threshold: 13, bucket: hit.trace?.[1]?.['bucket'] },
+        kind: 'rollout',
+        id: threshold.id,
+        rank: 2,
+        matched: false,
+        segmentKeys: [],
+        failedConstraintIds: [],
+        type: 'THRESHOLD_ROLLOUT_TYPE',
+        threshold: 13,
+        bucket: hit.trace?.[1]?.['bucket'],
       },
     ])
     const explained = await ask(`${V}?explain`, { flagKey: 'checkout-v2', entityId: 'alice' })
     t.same(explained.trace, [
       {
-        ...{ kind: 'rule', id: rule, rank: 1, matched: true, segmentKeys: ['everybody'], failedConstraintIds },
-        ...{ bucket: 167, cumulative: [100, 300, 1000], variantKey: 'middle' },
+        kind: 'rule',
+        id: rule,
+        rank: 1,
+        matched: true,
+        segmentKeys: ['everybody'],
+        failedConstraintIds,
+        bucket: 167,
+        cumulative: [100, 300, 1000],
+        variantKey: 'middle',
       },
     ])
     t.notOk('trace' in (await ask(`${V}?explain=false`, { flagKey: 'checkout-v2', entityId: 'alice' })))
