@@ -79,7 +79,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
     const settings = serviceSettings(config)
     const refusals = refusalHistory(execute, now, onError('refusals were not written'))
     let draining = false
-    const orchestrator = await exchangeOf(config)
+    const orchestrator = await exchangeOf(config, now)
     const service: Service = {
       settings,
       names,
@@ -101,7 +101,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       metrics,
       catalog: held,
       past: traveller({ log, views, catalog: held, compile: compileFlag, now }),
-      logins: await loginsOf(config, names, pepper.key),
+      logins: await loginsOf(config, names, pepper.key, now),
       exchange: orchestrator && { orchestrator, attempts: limiter(EXCHANGES_A_MINUTE) },
       requests: requests({ views, now, instance, metrics }),
       claims: claims(execute, log, randomUUID, now),
@@ -121,6 +121,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
         return { ready: checks.every(({ status }) => status === 'ok'), checks }
       },
       about: aboutOf(config),
+      warn: (record, message) => log_.warn(record, message),
     }
 
     const token = await firstStart({ ...service, config, digest })

@@ -7,7 +7,7 @@ import type { Test } from 'tap'
 import { start } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 
-/** Values of `settings` by key (`storage.read_only`), as texts. `directory` = another service's, to start on what it left. */
+/** Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `directory` = another service's, to start on what it left. */
 export type StartOptions = { readonly now?: () => Date; readonly directory?: string }
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
@@ -25,7 +25,7 @@ const TOKEN = 'the-bootstrap-token-of-the-tests'
 /** A service really started: embedded store in a directory of its own, a free port, log in a file. It closes itself after the test. */
 export const startService = async (
   t: Test,
-  settings: Readonly<Record<string, string>> = {},
+  settings: Readonly<Record<string, string | undefined>> = {},
   { now, directory: given }: StartOptions = {},
 ) => {
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'rollcall-test-')))
@@ -38,7 +38,8 @@ export const startService = async (
     'authentication.methods.token.bootstrap.token': TOKEN,
     ...settings,
   }
-  const open = () => start(loadConfig({ env: {}, flags }).config, now ? { now } : {})
+  const set = Object.fromEntries(Object.entries(flags).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
+  const open = () => start(loadConfig({ env: {}, flags: set }).config, now ? { now } : {})
   let running = await open()
   let closed = false
   const agent = new Agent({ keepAlive: true })

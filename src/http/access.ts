@@ -141,8 +141,11 @@ export const authorizer = (service: Service): Authorize => {
       else settle(entry)
     }
     const settle = (entry: TokenEntry | undefined) => {
-      if (entry && verdicts.get(entry) === false) done(noted(request, new Refusal('email_not_allowed'), entry.id))
-      else if (entry) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
+      const kept = entry && verdicts.get(entry) !== false
+      if (entry && !kept && !open) {
+        if (given.kind === 'cookie') cookies.clearToken(request, reply)
+        done(noted(request, new Refusal('email_not_allowed'), entry.id))
+      } else if (kept) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
       else if (open) done()
       else done(unusable(request, reply, given.kind === 'cookie'))
     }

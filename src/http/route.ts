@@ -56,6 +56,8 @@ export type RouteOptions<B, Q> = {
   readonly writes?: boolean
   /** Its idempotency keys belong to somebody who is known only inside the route, which sees to them itself. */
   readonly ownsIdempotency?: boolean
+  /** Step 3 of api.md §1.3: the refusal of a client that asks too often. */
+  readonly limit?: (request: FastifyRequest) => Refusal | undefined
   /** Asked many times a second: a small answer is never compressed. */
   readonly hot?: boolean
   /** Left out of the OpenAPI document (pages, files). */
@@ -161,7 +163,9 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
 
   const onRequest: Authorize = (request, reply, done) => {
     request.spec = spec
-    authorize(request, reply, done)
+    const tooOften = options.limit?.(request)
+    if (tooOften) done(tooOften)
+    else authorize(request, reply, done)
   }
   app.route({ method, url, config: { access, spec }, onRequest, handler })
 }

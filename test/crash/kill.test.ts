@@ -1,6 +1,6 @@
 import t from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
-import { type Acked, CHILD, inspect, rounds, sleep, startChild } from './rig.ts'
+import { CHILD, inspect, rounds, sleep, startChild } from './rig.ts'
 
 void t.test(
   'a process killed again and again loses nothing it acknowledged, tears nothing, and its views catch up to a rebuild',

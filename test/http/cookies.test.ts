@@ -23,9 +23,9 @@ void t.test('cookies carry the attributes of the contract, under the base path t
             method: 'GET',
             url: '/auth/v1/set',
             run: ({ request, reply }) => {
-              jar.setToken(request, reply, 'a+/=', 60)
+              jar.setToken(request, reply, 'a+/=', 60_000)
               jar.clearState(reply, '/cb')
-              return ok({ state: jar.state(request) ?? '' })
+              return ok({ state: jar.states(request)[0] ?? '' })
             },
           }),
       ],

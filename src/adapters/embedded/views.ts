@@ -2,6 +2,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Row, Scalar, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
+import { gate } from './gate.ts'
 import { overlay } from './overlay.ts'
 import type { FlatRows, Shape } from './protocol.ts'
 import { type Database, rowsOf, type Statement, type Value } from './sqlite.ts'
@@ -45,6 +46,11 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const one = new Map<string, Statement>()
   const waiting = overlay()
   const flushing = new Set<Promise<void>>()
+  const backlog = gate(BACKLOG)
+  /** Why the views cannot be written any more; gets go on, for what is on its way stays in memory. */
+  let failure: unknown
+  const indexed = rowsOf(views, "select 1 from sqlite_schema where type = 'index' and name = ?")
+  let indexing: Promise<void> = Promise.resolve()
   let builds = 0
   let open = true
 
@@ -78,26 +84,46 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   }
   const flushed = async () => {
     if (flushing.size > 0) await soon(Promise.all(flushing))
+    if (failure !== undefined) throw failure
+  }
+
+  /** What a query is fast by follows in the background, one index at a time, so that no append waits for all of them. */
+  const indexSoon = ({ table, indexes }: Shape) => {
+    indexing = indexing.then(async () => {
+      for (const index of indexes) {
+        if (open && !indexed.get(`${table}_by_${index}`)) await channel.call('buildIndex', table, index).catch(() => undefined)
+      }
+    })
   }
 
   const build: Views['build'] = async (view) => {
     const shape = shapeOf(view)
     const staging = `${shape.table}~${Date.now().toString(36)}_${++builds}`
     await channel.call('build', shape, staging)
+    // Rows of a key that was put before wait until the table has its key, which sorts out which is later.
+    const put = new Set<string>()
+    const again: Row[] = []
     let before: Promise<void> = Promise.resolve()
     let ahead: Promise<void> = Promise.resolve()
     return {
       put: async (rows) => {
         await before
         before = ahead
-        ahead = channel.call('buildPut', shape, staging, flat(shape, rows))
+        const fresh: Row[] = []
+        for (const row of rows) {
+          if (put.has(row.key)) again.push(row)
+          else fresh.push(row)
+          put.add(row.key)
+        }
+        ahead = channel.call('buildPut', shape, staging, flat(shape, fresh))
         ahead.catch(() => undefined)
       },
       swap: async (checkpoint) => {
         await Promise.all([before, ahead])
-        await channel.call('buildIndex', staging)
-        for (const index of shape.indexes) await channel.call('buildIndex', staging, index)
+        await channel.call('buildKey', staging)
+        if (again.length > 0) await channel.call('buildPut', shape, staging, flat(shape, again))
         await channel.call('buildSwap', shape, staging, Number(checkpoint))
+        indexSoon(shape)
       },
       discard: async () => channel.call('buildDiscard', staging),
     }
@@ -111,18 +137,30 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       return coming && (!there || coming.revision > there.revision) ? coming : there
     },
     put: async (view, rows) => {
-      for (const end = Date.now() + PATIENCE_MS; flushing.size >= BACKLOG; ) {
-        if (Date.now() > end) refuse('backend_unavailable')
-        await soon(Promise.race(flushing))
+      if (!open) refuse('backend_unavailable')
+      const entered = backlog.enter()
+      if (entered)
+        await soon(entered).catch((late: unknown) => {
+          void entered.then(backlog.leave)
+          throw late
+        })
+      if (failure !== undefined) {
+        backlog.leave()
+        throw failure
       }
       const shape = shapeOf(view)
       waiting.put(shape.table, rows)
-      const flush = channel.call('put', shape, flat(shape, rows)).then(() => {
-        waiting.drop(shape.table, rows)
-        flushing.delete(flush)
-      })
+      const flush = channel.call('put', shape, flat(shape, rows)).then(
+        () => waiting.drop(shape.table, rows),
+        (cause: unknown) => {
+          failure = cause
+        },
+      )
       flushing.add(flush)
-      flush.catch(() => undefined)
+      void flush.then(() => {
+        flushing.delete(flush)
+        backlog.leave()
+      })
     },
     list: async <D extends object>(view: View, query: Parameters<Views['list']>[1]) => {
       await flushed()
@@ -155,7 +193,9 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
     },
     checkpoint: async (view) =>
       reading(() => {
-        const mark = markOf.get(shapeOf(view).table) as [number] | undefined
+        const shape = shapeOf(view)
+        const mark = markOf.get(shape.table) as [number] | undefined
+        if (mark && hasTable.get(shape.table)) indexSoon(shape)
         return mark && BigInt(mark[0])
       }),
     mark: async (view, position) => channel.call('mark', shapeOf(view), Number(position)),
@@ -170,6 +210,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       channel.call('swapRecord', kind, key, expected, JSON.stringify(value), until, Date.now()),
     close: async () => {
       open = false
+      await indexing
       // What cannot be written now (a full disk) comes back from the log by the catch-up at the next start.
       await flushed().catch(() => undefined)
     },
