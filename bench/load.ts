@@ -61,7 +61,8 @@ const CONNECTIONS = 50
 
 const lua = (text: string | undefined) => (text === undefined ? 'nil' : `[==[${text}]==]`)
 const luaRequest = ({ method, headers, body }: Request): string => {
-  const given = Object.entries(headers).map(([name, value]) => `[${lua(name)}]=${lua(value)}`)
+  // Without the spaces `[[` would open a text.
+  const given = Object.entries(headers).map(([name, value]) => `[ ${lua(name)} ] = ${lua(value)}`)
   return `made[#made+1] = wrk.format(${lua(method)}, nil, {${given.join(',')}}, ${lua(body)})`
 }
 
@@ -71,7 +72,7 @@ const byWrk = async (load: Load, seconds: number): Promise<number> => {
   const script = join(directory, 'load.lua')
   const told = 'summary.requests, summary.duration, e.status + e.connect + e.read + e.write + e.timeout'
   const lines = [
-    'local made, n = {}, 0',
+    'made, n = {}, 0',
     'function init()',
     ...requestsOf(load).map(luaRequest),
     'end',

@@ -72,11 +72,11 @@ await t.test('published clients work unchanged', async (t) => {
           boolean: local.evaluateBoolean({ flagKey: 'release', ...one }),
           variant: local.evaluateVariant({ flagKey: 'colour', ...one }),
         }
-        const told = ({ boolean, variant }: typeof here | typeof there) =>
-          JSON.stringify([
-            ...[boolean.enabled, boolean.reason, sorted(boolean.segmentKeys)],
-            ...[variant.match, variant.reason, variant.variantKey, variant.variantAttachment, variant.match && sorted(variant.segmentKeys)],
-          ])
+        const told = ({ boolean, variant }: typeof here | typeof there) => {
+          const { match, reason, variantKey, variantAttachment } = variant
+          const segments = [sorted(boolean.segmentKeys), match && sorted(variant.segmentKeys)]
+          return JSON.stringify([boolean.enabled, boolean.reason, match, reason, variantKey, variantAttachment, segments])
+        }
         if (told(here) !== told(there) && wrong++ < 5) t.same(told(here), told(there), JSON.stringify(one))
         const value = `${here.boolean.enabled} ${here.variant.match} ${here.variant.variantKey}`
         values.set(value, (values.get(value) ?? 0) + 1)
