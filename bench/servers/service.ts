@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { start } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
+import type { Stored } from '../../src/events/log.ts'
 import { openStores, type Stores } from '../../src/stores.ts'
 import { seedFlags } from '../seed.ts'
 
@@ -34,17 +35,32 @@ const { config } = loadConfig({
   },
 })
 
+/** Streams that the idle store remembers: those of the first start, whose token every request shows. */
+const REMEMBERED = 8
+
 const idle = (stores: Stores): Stores => {
   let position = 0n
+  const streams = new Map<string, readonly Stored[]>()
   return {
     ...stores,
     log: {
       ...stores.log,
-      append: async (_, events, expected) => {
+      append: async (stream, events, expected) => {
         const before = expected === 'none' ? -1n : expected
-        return { revision: before + BigInt(events.length), positions: events.map(() => ++position) }
+        const revision = before + BigInt(events.length)
+        const positions = events.map(() => ++position)
+        if (streams.size < REMEMBERED) {
+          streams.set(
+            stream,
+            events.map((event, n) => ({ ...event, stream, revision: BigInt(n), position: positions[n]! })),
+          )
+        }
+        return { revision, positions }
       },
-      read: async function* nothing() {},
+      read: async function* remembered(stream) {
+        const events = streams.get(stream)
+        if (events) yield events
+      },
     },
     views: { ...stores.views, get: async () => undefined, put: async () => undefined },
   }

@@ -1,11 +1,11 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { Refusal, refuse } from '../../errors.ts'
-import type { Row, Scalar, View, Views } from '../../projections/views.ts'
+import type { Row, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import { gate } from './gate.ts'
 import { overlay } from './overlay.ts'
-import type { FlatRows, Shape } from './protocol.ts'
-import { type Database, rowsOf, type Statement, type Value } from './sqlite.ts'
+import { type Database, rowsOf, type Statement } from './sqlite.ts'
+import { flat, shapeOf, viewBuilder } from './view-build.ts'
 import { queryOf } from './view-query.ts'
 
 const PAGE = 1000
@@ -15,8 +15,6 @@ const PATIENCE_MS = 5000
 
 type Raw = [key: string, revision: number, position: number, changes: number, doc: string | null]
 
-const shapeOf = ({ name, version, indexes }: View): Shape => ({ table: `${name}_${version}`, indexes })
-
 const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): Row<D> => ({
   key,
   revision: BigInt(revision),
@@ -24,16 +22,6 @@ const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): 
   changes: BigInt(changes),
   doc: doc === null ? undefined : (JSON.parse(doc) as D),
 })
-
-const flat = ({ indexes }: Shape, rows: readonly Row[]): FlatRows => {
-  const values: Value[] = []
-  for (const { key, revision, position, changes, doc } of rows) {
-    values.push(key, Number(revision), Number(position), Number(changes), doc === undefined ? null : JSON.stringify(doc))
-    const fields = doc as Readonly<Record<string, Scalar | undefined>> | undefined
-    for (const index of indexes) values.push(fields?.[index] ?? null)
-  }
-  return values
-}
 
 /** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. */
 export type ViewReaders = { readonly views: Database; readonly events: Database; readonly another: () => Promise<Database> }
@@ -49,9 +37,6 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const backlog = gate(BACKLOG)
   /** Why the views cannot be written any more; gets go on, for what is on its way stays in memory. */
   let failure: unknown
-  const indexed = rowsOf(views, "select 1 from sqlite_schema where type = 'index' and name = ?")
-  let indexing: Promise<void> = Promise.resolve()
-  let builds = 0
   let open = true
 
   const reading = <T>(read: () => T): T => {
@@ -87,47 +72,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
     if (failure !== undefined) throw failure
   }
 
-  /** What a query is fast by follows in the background, one index at a time, so that no append waits for all of them. */
-  const indexSoon = ({ table, indexes }: Shape) => {
-    indexing = indexing.then(async () => {
-      for (const index of indexes) {
-        if (open && !indexed.get(`${table}_by_${index}`)) await channel.call('buildIndex', table, index).catch(() => undefined)
-      }
-    })
-  }
-
-  const build: Views['build'] = async (view) => {
-    const shape = shapeOf(view)
-    const staging = `${shape.table}~${Date.now().toString(36)}_${++builds}`
-    await channel.call('build', shape, staging)
-    // Rows of a key that was put before wait until the table has its key, which sorts out which is later.
-    const put = new Set<string>()
-    const again: Row[] = []
-    let before: Promise<void> = Promise.resolve()
-    let ahead: Promise<void> = Promise.resolve()
-    return {
-      put: async (rows) => {
-        await before
-        before = ahead
-        const fresh: Row[] = []
-        for (const row of rows) {
-          if (put.has(row.key)) again.push(row)
-          else fresh.push(row)
-          put.add(row.key)
-        }
-        ahead = channel.call('buildPut', shape, staging, flat(shape, fresh))
-        ahead.catch(() => undefined)
-      },
-      swap: async (checkpoint) => {
-        await Promise.all([before, ahead])
-        await channel.call('buildKey', staging)
-        if (again.length > 0) await channel.call('buildPut', shape, staging, flat(shape, again))
-        await channel.call('buildSwap', shape, staging, Number(checkpoint))
-        indexSoon(shape)
-      },
-      discard: async () => channel.call('buildDiscard', staging),
-    }
-  }
+  const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
 
   return {
     get: async <D extends object>(view: View, key: string) => {
@@ -210,7 +155,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       channel.call('swapRecord', kind, key, expected, JSON.stringify(value), until, Date.now()),
     close: async () => {
       open = false
-      await indexing
+      await indexing()
       // What cannot be written now (a full disk) comes back from the log by the catch-up at the next start.
       await flushed().catch(() => undefined)
     },
