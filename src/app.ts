@@ -34,7 +34,7 @@ import { tokenIndex } from './projections/token-index.ts'
 import { type TokenDoc, tokens } from './projections/tokens.ts'
 import type { Row } from './projections/views.ts'
 import { serverSettings, serviceSettings } from './settings.ts'
-import { openStores } from './stores.ts'
+import { openStores, type Stores } from './stores.ts'
 import { exchangeOf, loginsOf } from './ways.ts'
 
 export { createTokenOffline, projectionStatus, rebuildProjections } from './offline.ts'
@@ -47,14 +47,16 @@ const EXCHANGES_A_MINUTE = 60
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
 
 export type Running = { readonly url: string; readonly close: () => Promise<void> }
-export type StartOptions = { readonly warnings?: readonly string[]; readonly now?: () => Date }
+/** `stores` are there already, in place of those that the configuration names. */
+export type StartOptions = { readonly warnings?: readonly string[]; readonly now?: () => Date; readonly stores?: Stores }
 
 /** Starts the service: stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first. */
-export const start = async (config: Config, { warnings = [], now = () => new Date() }: StartOptions = {}): Promise<Running> => {
+export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
+  const { warnings = [], now = () => new Date() } = options
   const log_ = logger(config.log)
   for (const warning of warnings) log_.warn(warning)
   const onError = (what: string) => (error: unknown) => log_.error({ err: error }, what)
-  const stores = await openStores(config, (job, error) => log_.error({ err: error, job }, 'a job failed'))
+  const stores = options.stores ?? (await openStores(config, (job, error) => log_.error({ err: error, job }, 'a job failed')))
   const { log, views, queue, keys, pepper } = stores
   try {
     const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
