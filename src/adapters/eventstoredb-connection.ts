@@ -51,12 +51,13 @@ export const patiently = async <T>(ms: number, attempt: () => Promise<T>): Promi
 
 /** What the driver is told beside the operator's address. `esdb+discover://` would use only the first of several hosts, so those are named as they are. */
 export const addressOf = (url: string): { readonly url: string; readonly credentials: Credentials } => {
-  const [, scheme, rest] = /^(esdb(?:\+discover)?):\/\/(.+)$/.exec(url.trim()) ?? refuse('internal', 'not an address of EventStoreDB')
-  const [, name, password] = /^([^:]+):([^@]+)@/.exec(rest!) ?? []
-  const insecure = /[?&]tls=false(&|$)/i.test(rest!)
+  const [, scheme, rest] = /^(esdb(?:\+discover)?):\/\/(.+)$/.exec(url.trim()) ?? []
+  if (rest === undefined) throw new Error('not an address of EventStoreDB: it begins with esdb:// or esdb+discover://')
+  const [, name, password] = /^([^:]+):([^@]+)@/.exec(rest) ?? []
+  const insecure = /[?&]tls=false(&|$)/i.test(rest)
   if (name === undefined && !insecure) throw new Error('the address of EventStoreDB names no user: esdb://name:password@host:2113, or ?tls=false')
-  const hosts = rest!.replace(/^[^:]+:[^@]+@/, '').replace(/[/?].*$/, '')
-  const bare = rest!.replace(/\/+(?=\?|$)/, '')
+  const hosts = rest.replace(/^[^:]+:[^@]+@/, '').replace(/[/?].*$/, '')
+  const bare = rest.replace(/\/+(?=\?|$)/, '')
   const gossip = /[?&]gossipTimeout=/i.test(bare) ? '' : '&gossipTimeout=1'
   return {
     url: `${hosts.includes(',') ? 'esdb' : scheme}://${bare}${bare.includes('?') ? '&' : '?'}throwOnAppendFailure=true${gossip}`,
@@ -139,7 +140,8 @@ export const connection = (driver: Driver, url: string, deadline: number) => {
           }
         })
         read.on('error', (error) => finish(() => reject(error)))
-        read.on('end', () => finish(resolve))
+        // Cancelled with its client, a read ends like one that has everything.
+        read.on('end', () => finish(() => (open && used === client ? resolve() : reject(expired(deadline)))))
       })
       return judged(used, answer)
     },
