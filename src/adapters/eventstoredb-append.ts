@@ -40,7 +40,8 @@ const turns = () => {
 }
 
 const isTooLarge = (error: unknown) =>
-  isFailure(error, 'maximum-append-size-exceeded') || (error instanceof Error && /exceeds the maximum configured message size/.test(error.message))
+  isFailure(error, 'maximum-append-size-exceeded') ||
+  (error instanceof Error && /exceeds the maximum configured message size/.test(error.message))
 
 type Appending = {
   readonly connection: Connection
@@ -103,11 +104,15 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
     return shown.length === (actual < 0n ? 0 : 1) ? refuse('write_conflict', undefined, { cause: failure }) : undefined
   }
 
-  const positionsOf = async (order: Order, acknowledged: { readonly nextExpectedRevision: bigint; readonly position?: { commit: bigint } }) => {
+  const positionsOf = async (
+    order: Order,
+    acknowledged: { readonly nextExpectedRevision: bigint; readonly position?: { commit: bigint } },
+  ) => {
     const first = order.expected === 'none' ? 0n : order.expected + 1n
     const last = first + BigInt(order.events.length) - 1n
     const { nextExpectedRevision: revision, position } = acknowledged
-    if (revision !== last || !position) throw damaged(`${order.stream} stands at ${revision} and not at ${last}: it was deleted or truncated`)
+    if (revision !== last || !position)
+      throw damaged(`${order.stream} stands at ${revision} and not at ${last}: it was deleted or truncated`)
     if (order.events.length === 1) return { revision, positions: [position.commit] }
     // The server names the place of the last event only.
     const found = await reader.some(order.stream, first, order.events.length)

@@ -55,7 +55,8 @@ export const addressOf = (url: string): { readonly url: string; readonly credent
   if (rest === undefined) throw new Error('not an address of EventStoreDB: it begins with esdb:// or esdb+discover://')
   const [, name, password] = /^([^:]+):([^@]+)@/.exec(rest) ?? []
   const insecure = /[?&]tls=false(&|$)/i.test(rest)
-  if (name === undefined && !insecure) throw new Error('the address of EventStoreDB names no user: esdb://name:password@host:2113, or ?tls=false')
+  if (name === undefined && !insecure)
+    throw new Error('the address of EventStoreDB names no user: esdb://name:password@host:2113, or ?tls=false')
   const hosts = rest.replace(/^[^:]+:[^@]+@/, '').replace(/[/?].*$/, '')
   const bare = rest.replace(/\/+(?=\?|$)/, '')
   const gossip = /[?&]gossipTimeout=/i.test(bare) ? '' : '&gossipTimeout=1'
@@ -116,7 +117,10 @@ export const connection = (driver: Driver, url: string, deadline: number) => {
     },
 
     /** Reads until the end or until `take` says that it is enough; fails when nothing comes within the deadline. */
-    gather: async (start: (client: EventStoreDBClient) => StreamingRead<ResolvedEvent>, take: (item: ResolvedEvent) => boolean): Promise<void> => {
+    gather: async (
+      start: (client: EventStoreDBClient) => StreamingRead<ResolvedEvent>,
+      take: (item: ResolvedEvent) => boolean,
+    ): Promise<void> => {
       const used = open ? client : refuse('backend_unavailable')
       const answer = new Promise<void>((resolve, reject) => {
         const read = start(used)

@@ -26,14 +26,20 @@ const json = fc.dictionary(
   fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('__proto__', 'constructor', 'toJSON', '10', '9', '', '-1', 'é', '😀', '\ud800')),
   fc.jsonValue({ stringUnit: 'binary' }),
 )
-const texts = fc.record({ data: json.map(canonical), meta: json.map(canonical), time: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }) })
+const texts = fc.record({
+  data: json.map(canonical),
+  meta: json.map(canonical),
+  time: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date(4e12) }),
+})
 
 void t.test('what comes back is byte for byte what was given', async (t) => {
   const { log } = await open(t)
   await fc.assert(
     fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 20 }), async (all) => {
       const stream = fresh()
-      const given = all.map(({ data, meta, time }): NewEvent => ({ id: randomUUID(), type: 'Happened', time: time.toISOString(), data, meta }))
+      const given = all.map(
+        ({ data, meta, time }): NewEvent => ({ id: randomUUID(), type: 'Happened', time: time.toISOString(), data, meta }),
+      )
       const { positions } = await log.append(stream, given, 'none')
       const expected = given.map((event, n) => ({ ...event, stream, revision: BigInt(n), position: positions[n]! }))
       t.strictSame(await collect(log.read(stream)), expected)
@@ -45,7 +51,16 @@ void t.test('what comes back is byte for byte what was given', async (t) => {
 void t.test('texts that are not canonical come back as they were too', async (t) => {
   const { log } = await open(t)
   const stream = fresh()
-  const data = ['{"b":1,"a":2}', '{"2":0,"1":0}', '{ "n" : 1.50 }', '{"a":1,"a":2}', '{"n":1e400}', '{"n":-0}', '{"s":"\\u0041"}', '{"n":12345678901234567890}']
+  const data = [
+    '{"b":1,"a":2}',
+    '{"2":0,"1":0}',
+    '{ "n" : 1.50 }',
+    '{"a":1,"a":2}',
+    '{"n":1e400}',
+    '{"n":-0}',
+    '{"s":"\\u0041"}',
+    '{"n":12345678901234567890}',
+  ]
   const given = data.map((text) => ({ ...happened(0), data: text, meta: text }))
   await log.append(stream, given, 'none')
   t.same(
@@ -54,18 +69,21 @@ void t.test('texts that are not canonical come back as they were too', async (t)
   )
 })
 
-void t.test('people and projections of the store read the data as JSON and find causation and correlation where it looks for them', async (t) => {
-  const { log, client } = await open(t)
-  const stream = fresh()
-  const meta = canonical({ schema: 1, correlationId: 'request-1', causationId: 'event-1', actor: { kind: 'system' } })
-  const event = { ...happened(1), meta }
-  await log.append(stream, [event], 'none')
-  for await (const { event: kept } of client.readStream(stream)) {
-    t.same(kept!.isJson, true)
-    t.same(kept!.data, { n: 1 })
-    t.same(kept!.metadata, { $correlationId: 'request-1', $causationId: 'event-1', time: event.time, meta: JSON.parse(meta) })
-  }
-})
+void t.test(
+  'people and projections of the store read the data as JSON and find causation and correlation where it looks for them',
+  async (t) => {
+    const { log, client } = await open(t)
+    const stream = fresh()
+    const meta = canonical({ schema: 1, correlationId: 'request-1', causationId: 'event-1', actor: { kind: 'system' } })
+    const event = { ...happened(1), meta }
+    await log.append(stream, [event], 'none')
+    for await (const { event: kept } of client.readStream(stream)) {
+      t.same(kept!.isJson, true)
+      t.same(kept!.data, { n: 1 })
+      t.same(kept!.metadata, { $correlationId: 'request-1', $causationId: 'event-1', time: event.time, meta: JSON.parse(meta) })
+    }
+  },
+)
 
 void t.test('large events are kept whole', async (t) => {
   const { log, client } = await open(t)
@@ -77,7 +95,10 @@ void t.test('large events are kept whole', async (t) => {
   t.ok(given[0]!.data.length > 1_048_576, `${given[0]!.data.length} characters`)
   const { positions } = await log.append(stream, given, 'none')
   t.strictSame(await collect(log.read(stream)), [{ ...given[0], stream, revision: 0n, position: positions[0] }])
-  const [small, edge, above] = [1, 65_536, 65_537].map((size) => ({ ...happened(1), data: canonical({ n: 'x'.repeat(Math.max(0, size - 8)) }) }))
+  const [small, edge, above] = [1, 65_536, 65_537].map((size) => ({
+    ...happened(1),
+    data: canonical({ n: 'x'.repeat(Math.max(0, size - 8)) }),
+  }))
   await log.append(stream, [small!, edge!, above!], 0n)
   const kinds: boolean[] = []
   for await (const { event } of client.readStream(stream)) kinds.push(event!.isJson)
@@ -96,7 +117,13 @@ void t.test('what no server would take whole is refused and nothing of it is wri
 })
 
 const foreign = (type: string, data: EventData['data'], binary = false) =>
-  ({ id: randomUUID(), type, contentType: binary ? 'application/octet-stream' : 'application/json', data, metadata: undefined }) as EventData
+  ({
+    id: randomUUID(),
+    type,
+    contentType: binary ? 'application/octet-stream' : 'application/json',
+    data,
+    metadata: undefined,
+  }) as EventData
 
 void t.test('streams, links and marks of others are not the log', async (t) => {
   const { log, client } = await open(t)

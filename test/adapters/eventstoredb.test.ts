@@ -16,5 +16,10 @@ void t.test('Log on EventStoreDB, protocol stand-in', async (t) =>
 
 const real = process.env['ROLLCALL_TEST_EVENTSTORE_URL']
 if (real === undefined)
-  t.comment('Log on EventStoreDB ran on the stand-in only; for a real server start one and set ROLLCALL_TEST_EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false')
-else void t.test('Log on EventStoreDB, real server', async (t) => logContract(t, async () => ({ open: () => openEventStore(real, { categories, onError }) })))
+  t.comment(
+    'Log on EventStoreDB ran on the stand-in only; for a real server start one and set ROLLCALL_TEST_EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false',
+  )
+else
+  void t.test('Log on EventStoreDB, real server', async (t) =>
+    logContract(t, async () => ({ open: () => openEventStore(real, { categories, onError }) })),
+  )

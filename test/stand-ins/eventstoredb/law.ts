@@ -108,7 +108,13 @@ export const law = () => {
     buried.tombstone = true
     streams.set(name, buried)
     const none = new Uint8Array()
-    const proposed = { id: crypto.randomUUID(), type: '$streamDeleted', contentType: 'application/octet-stream', data: none, metadata: none }
+    const proposed = {
+      id: crypto.randomUUID(),
+      type: '$streamDeleted',
+      contentType: 'application/octet-stream',
+      data: none,
+      metadata: none,
+    }
     const { position } = record(name, FOR_EVER, proposed)
     appended.emit('event')
     return { revision: FOR_EVER, position }

@@ -67,7 +67,8 @@ export const expectedOf = (options: Expecting): Expected => {
 }
 
 /** What was asked as a number, as the server writes it in its errors. */
-export const numbered = (expected: Expected): string => String(typeof expected === 'bigint' ? expected : { no_stream: -1, any: -2, stream_exists: -4 }[expected])
+export const numbered = (expected: Expected): string =>
+  String(typeof expected === 'bigint' ? expected : { no_stream: -1, any: -2, stream_exists: -4 }[expected])
 
 export const success = ({ revision, position }: { readonly revision: bigint; readonly position?: bigint }): Streams.AppendResp => {
   const made = new streams.AppendResp.Success()
