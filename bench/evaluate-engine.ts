@@ -7,15 +7,7 @@ import { type BooleanFlag, compileFlag, type VariantFlag } from '../src/evaluati
 import { contextOf } from '../src/evaluation/context.ts'
 import { evaluateBoolean, evaluateVariant } from '../src/evaluation/evaluate.ts'
 import type { ConstraintInput, SegmentInput } from '../src/evaluation/flag.ts'
-
-/** A figure and the least (`target`) that is accepted; figures without a target are told for their own sake. */
-export type Line = {
-  readonly id: string
-  readonly name: string
-  readonly figure: number
-  readonly target: number | undefined
-  readonly ok: boolean
-}
+import { type Row, row } from './measure.ts'
 
 type Person = { readonly id: string; readonly context: Readonly<Record<string, string>> }
 const people: readonly Person[] = Array.from({ length: 1024 }, (_, n) => ({
@@ -202,7 +194,7 @@ const alternate = (all: readonly Evaluate[]): readonly number[] => {
 const shareOf = (evaluate: Evaluate): number => people.filter(evaluate).length / people.length
 
 /** Evaluations of the engine a second, alone and against others on the same rule (B13). */
-export const run = async (): Promise<readonly Line[]> => {
+export const run = async (): Promise<readonly Row[]> => {
   const [own, theirs, flagds] = [ours(), await unleashed(), flagd()]
   const same = [own, theirs.whole, theirs.bare, flagds]
   const shares = same.map(shareOf)
@@ -210,13 +202,8 @@ export const run = async (): Promise<readonly Line[]> => {
   const [single = 0, many = 0] = alternate([threshold(), tenRules()])
   const [rate = 0, whole = 1, bare = 1, flagdRate = 1] = alternate(same)
   theirs.stop()
-  const told = (id: string, name: string, figure: number, target?: number): Line => ({
-    id,
-    name,
-    figure,
-    target,
-    ok: target === undefined || figure >= target,
-  })
+  const told = (id: string, name: string, figure: number, atLeast?: number): Row =>
+    atLeast === undefined ? { id, name, figure: figure.toFixed(2), target: '', ok: true } : row(id, name, figure, { atLeast })
   return [
     told('B13', 'boolean evaluations / unleash-client, same rule', rate / whole, 5),
     told('B13', 'boolean evaluations / flagd-core, same rule', rate / flagdRate, 1.2),

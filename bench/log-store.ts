@@ -47,4 +47,8 @@ export const tokenIssued = (id: string = randomUUID()): NewEvent => ({
 })
 
 /** The end of a token. */
-export const tokenRevoked = (id: string = randomUUID()): NewEvent => ({ ...tokenIssued(id), type: 'TokenRevoked', data: JSON.stringify({ id }) })
+export const tokenRevoked = (id: string = randomUUID()): NewEvent => ({
+  ...tokenIssued(id),
+  type: 'TokenRevoked',
+  data: JSON.stringify({ id }),
+})

@@ -65,7 +65,10 @@ export const table = (rows: readonly Row[]): string =>
   [
     '| # | what | measured | target | |',
     '|---|---|---|---|---|',
-    ...rows.map(({ id, name, figure, target, ok, note }) => `| ${id} | ${name}${note === undefined ? '' : ` (${note})`} | ${figure} | ${target} | ${ok ? 'ok' : 'MISSED'} |`),
+    ...rows.map(
+      ({ id, name, figure, target, ok, note }) =>
+        `| ${id} | ${name}${note === undefined ? '' : ` (${note})`} | ${figure} | ${target} | ${ok ? 'ok' : 'MISSED'} |`,
+    ),
   ].join('\n')
 
 /** A full garbage collection where Node was started with --expose-gc, so that no measurement pays for the one before. */

@@ -7,7 +7,11 @@ type Bench = { readonly run: () => Promise<readonly Row[]> }
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   'B5,B6': () => import('./log-append.ts'),
   'B6s,B8': () => import('./log-slow-disk.ts'),
+  'B9,B12': () => import('./rebuild.ts'),
   B10: () => import('./log-read.ts'),
+  B11: () => import('./memory.ts'),
+  B13: () => import('./evaluate-engine.ts'),
+  B18: () => import('./start.ts'),
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })

@@ -2,11 +2,15 @@ import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { exampleFile } from '../src/config/describe.ts'
 import { configHandbook } from '../src/config/handbook.ts'
+import { errorsPage } from './make-errors.ts'
+import { eventsPage } from './make-events.ts'
 
 /** The files of the tree that are made, by path, with their text. test/docs.test.ts compares them; `npm run docs` writes them. */
 export const made: Readonly<Record<string, () => string>> = {
   'rollcall.example.yml': exampleFile,
   'docs/config.md': configHandbook,
+  'docs/errors.md': errorsPage,
+  'docs/events.md': eventsPage,
 }
 
 if (process.argv[1] === import.meta.filename) {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { traveller } from './audit/travel.ts'
 import { digester, plausible } from './auth/secret.ts'
 import { claims } from './commands/claims.ts'
 import { enveloper } from './commands/envelope.ts'
@@ -78,7 +79,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
     const settings = serviceSettings(config)
     const refusals = refusalHistory(execute, now, onError('refusals were not written'))
     let draining = false
-    const orchestrator = await exchangeOf(config)
+    const orchestrator = await exchangeOf(config, now)
     const service: Service = {
       settings,
       names,
@@ -99,7 +100,8 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       failures: limiter(FAILURES_A_MINUTE),
       metrics,
       catalog: held,
-      logins: await loginsOf(config, names, pepper.key),
+      past: traveller({ log, views, catalog: held, compile: compileFlag, now }),
+      logins: await loginsOf(config, names, pepper.key, now),
       exchange: orchestrator && { orchestrator, attempts: limiter(EXCHANGES_A_MINUTE) },
       requests: requests({ views, now, instance, metrics }),
       claims: claims(execute, log, randomUUID, now),
@@ -119,6 +121,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
         return { ready: checks.every(({ status }) => status === 'ok'), checks }
       },
       about: aboutOf(config),
+      warn: (record, message) => log_.warn(record, message),
     }
 
     const token = await firstStart({ ...service, config, digest })

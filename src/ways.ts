@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { emailRule } from './auth/identity.ts'
 import { loginStates } from './auth/login-state.ts'
 import type { Orchestrator } from './auth/orchestrator.ts'
-import { subjectNamer } from './auth/subject.ts'
+import { pseudonyms } from './auth/subject.ts'
 import type { Config } from './config.ts'
 import { limiter } from './http/limits.ts'
 import type { Logins, LoginWay } from './http/logins.ts'
@@ -13,14 +13,14 @@ const pathOf = (address: string, path: string) => new URL(address).pathname.repl
 
 type Methods = Config['authentication']['methods']
 
-const oidcWays = async ({ enabled, providers }: Methods['oidc'], admits: LoginWay['admits']) => {
+const oidcWays = async ({ enabled, providers }: Methods['oidc'], admits: LoginWay['admits'], now: () => Date) => {
   const ways = new Map<string, LoginWay>()
   if (!enabled) return ways
   const { oidcProvider } = await import('./auth/oidc.ts')
   for (const [name, { issuer_url, client_id, client_secret, redirect_address, scopes }] of Object.entries(providers)) {
     const path = `/auth/v1/method/oidc/${name}/callback`
     const client = { issuerUrl: issuer_url, clientId: client_id, clientSecret: client_secret, scopes }
-    const provider = oidcProvider({ name, ...client, redirectAddress: redirect_address!, callbackPath: path })
+    const provider = oidcProvider({ name, ...client, redirectAddress: redirect_address!, callbackPath: path, now })
     ways.set(name, { method: 'oidc', callback: 'OIDC', provider: name, callbackPath: pathOf(redirect_address!, path), ...provider, admits })
   }
   return ways
@@ -45,16 +45,21 @@ const codehostWay = async (settings: Methods['codehost'], names: Names): Promise
 }
 
 /** The ways to log in that are configured; their libraries are loaded only for those. */
-export const loginsOf = async ({ authentication: { methods } }: Config, names: Names, pepper: Uint8Array): Promise<Logins> => {
+export const loginsOf = async (
+  { authentication: { methods } }: Config,
+  names: Names,
+  pepper: Uint8Array,
+  now: () => Date,
+): Promise<Logins> => {
   const restricted = methods.oidc.email_matches.length > 0
   const matches = restricted ? (await import('./config/email.ts')).emailMatcher(methods.oidc.email_matches) : () => true
   const admits: LoginWay['admits'] = ({ 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
     !restricted || emailRule(matches, { email, email_verified })
   return {
-    oidc: await oidcWays(methods.oidc, admits),
+    oidc: await oidcWays(methods.oidc, admits, now),
     codehost: await codehostWay(methods.codehost, names),
     states: loginStates(pepper),
-    subject: subjectNamer(pepper),
+    pseudonyms: pseudonyms(pepper),
     attempts: limiter(ATTEMPTS_A_MINUTE),
     admits,
     restricted,
@@ -62,7 +67,7 @@ export const loginsOf = async ({ authentication: { methods } }: Config, names: N
 }
 
 /** The exchange of service-account tokens, when it is enabled. A certificate authority that cannot be read is an error at start. */
-export const exchangeOf = async ({ authentication: { methods } }: Config): Promise<Orchestrator | undefined> => {
+export const exchangeOf = async ({ authentication: { methods } }: Config, now: () => Date): Promise<Orchestrator | undefined> => {
   const { enabled, verification, audiences, allowed, discovery_url, ca_path, service_account_token_path } = methods.orchestrator
   if (!enabled) return undefined
   const { orchestrator } = await import('./auth/orchestrator.ts')
@@ -74,5 +79,6 @@ export const exchangeOf = async ({ authentication: { methods } }: Config): Promi
     discoveryUrl: discovery_url,
     caPath: ca_path,
     tokenPath: service_account_token_path,
+    now,
   })
 }

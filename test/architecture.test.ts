@@ -34,7 +34,7 @@ const exceptions: Readonly<Record<string, readonly string[]>> = {
 const packages: Readonly<Record<string, readonly string[]>> = {
   events: ['typebox'],
   auth: ['openid-client', '@kubernetes/client-node', 'jose'],
-  http: ['fastify', '@fastify/cookie', '@fastify/compress', '@fastify/cors', 'typebox', 'semver'],
+  http: ['fastify', '@fastify/cookie', '@fastify/cors', 'typebox', 'semver'],
   adapters: ['@photostructure/sqlite', '@eventstore/db-client', 'mongodb', 'bullmq', 'ioredis'],
   cli: ['commander', 'cli-progress', 'cli-table3', 'yaml'],
   config: ['yaml', 're2js', 'typebox'],

@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { compileFlag } from '../../src/evaluation/compile.ts'
 import { evaluateBoolean } from '../../src/evaluation/evaluate.ts'
-import { compileSegment } from '../../src/evaluation/segment.ts'
+import type { SegmentInput } from '../../src/evaluation/flag.ts'
 
 /**
  * What Node alone can do: `node:http`, no framework, no rules of the contract. GET /hello says hello. POST / checks a bearer by its
@@ -13,7 +13,7 @@ const token = `bench-${randomUUID()}`
 const tokens = new Map([[hash('sha256', token, 'binary'), { id: randomUUID(), expiresAt: Date.now() + 3_600_000 }]])
 const keys = ['beta', 'staff', 'region']
 const segments = new Map(
-  keys.map((key) => {
+  keys.map((key): readonly [string, SegmentInput] => {
     const constraints = ['country', 'plan', 'version'].map((property) => ({
       id: property,
       type: 'string' as const,
@@ -21,17 +21,20 @@ const segments = new Map(
       operator: 'eq',
       value: `${key}-${property}`,
     }))
-    return [key, compileSegment({ key, matchType: 'all', constraints })]
+    return [key, { key, matchType: 'all', constraints }]
   }),
 )
 const flags = new Map(
   Array.from({ length: Number(process.argv[2] ?? 100) }, (_, n) => {
     const rollouts = [
-      { id: '1', rank: 1, type: 'segment' as const, segment: { segments: keys, operator: 'or' as const, value: true } },
-      { id: '2', rank: 2, type: 'threshold' as const, threshold: { percentage: 50, value: true } },
+      { id: '1', rank: 1, type: 'segment' as const, segments: keys, operator: 'or' as const, value: true },
+      { id: '2', rank: 2, type: 'threshold' as const, percentage: 50, value: true },
     ]
     const key = `flag-${n}`
-    return [key, compileFlag({ key, type: 'boolean', enabled: false, variants: [], rules: [], rollouts }, segments)] as const
+    return [
+      key,
+      compileFlag({ key, type: 'boolean', enabled: false, variants: [], rules: [], rollouts }, (name) => segments.get(name)),
+    ] as const
   }),
 )
 const reasons = { match: 'MATCH_EVALUATION_REASON', default: 'DEFAULT_EVALUATION_REASON', unknown: '', disabled: '' }

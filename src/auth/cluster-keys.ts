@@ -33,7 +33,7 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Set
       if (newer !== known) outcome = await verify(token, newer)
     }
     if (outcome instanceof Error) return refuseToken(undefined, trace(outcome))
-    if (typeof outcome['kubernetes.io'] !== 'object') return refuseToken('token names no service account')
+    if (!outcome['kubernetes.io']) return refuseToken('token names no service account')
     return claimed(outcome)
   }
 }

@@ -1,4 +1,4 @@
-import { refuse } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 
 type Limits = {
   /** How many run at once. */
@@ -14,12 +14,16 @@ export const gate = ({ running, waiting, each }: Limits) => {
   const queue: { readonly caller: string; readonly start: () => void }[] = []
   let busy = 0
 
-  const turn = (caller: string, signal: AbortSignal) => {
-    const overloaded = () => refuse('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' } })
-    if (queue.filter((waiter) => waiter.caller === caller).length >= each)
-      return refuse('rate_limited', undefined, { headers: { 'retry-after': '1' } })
-    if (queue.length >= waiting) return overloaded()
-    return new Promise<void>((resolve, reject) => {
+  const turn = (caller: string, signal: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      const refused = (reason: 'rate_limited' | 'orchestrator_unavailable') =>
+        reject(new Refusal(reason, undefined, { headers: { 'retry-after': '1' } }))
+      if (queue.filter((waiter) => waiter.caller === caller).length >= each) return refused('rate_limited')
+      if (queue.length >= waiting) return refused('orchestrator_unavailable')
+      const leave = () => {
+        queue.splice(queue.indexOf(waiter), 1)
+        refused('orchestrator_unavailable')
+      }
       const waiter = {
         caller,
         start: () => {
@@ -27,18 +31,9 @@ export const gate = ({ running, waiting, each }: Limits) => {
           resolve()
         },
       }
-      const leave = () => {
-        queue.splice(queue.indexOf(waiter), 1)
-        try {
-          overloaded()
-        } catch (error) {
-          reject(error as Error)
-        }
-      }
       signal.addEventListener('abort', leave, { once: true })
       queue.push(waiter)
     })
-  }
 
   return async <T>(caller: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     if (busy < running) busy++

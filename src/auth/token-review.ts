@@ -56,7 +56,7 @@ const ask = async (call: Cluster, discoveryUrl: string, signal: AbortSignal, bod
             method: 'POST',
             bearer: 'needed',
             headers: request.getHeaders(),
-            body: String(request.getBody()),
+            body: text(request.getBody()),
             signal,
           })
           // Its exceptions quote the body of an answer they do not know.
@@ -73,6 +73,9 @@ const ask = async (call: Cluster, discoveryUrl: string, signal: AbortSignal, bod
     return clusterUnavailable(error)
   }
 }
+
+/** The library writes JSON text. */
+const text = (body: unknown): string => (typeof body === 'string' ? body : clusterUnavailable('TokenReview that is not text'))
 
 const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readonly string[]): Account => {
   if (typeof status !== 'object' || status === null) return clusterUnavailable('TokenReview without a status')

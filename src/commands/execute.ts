@@ -90,7 +90,8 @@ export const executor = (log: Log, envelope: ReturnType<typeof enveloper>) => {
           position: positions[n]!,
         }))
         const after = decided.reduce((folded, event, n) => step(folded, event, first + BigInt(n)), fold)
-        recent.keep(stream, after)
+        // Under a command's id another instance may have appended the same command first, with data of its own.
+        if (context.commandId === undefined) recent.keep(stream, after)
         return { before: fold.state, state: after.state, revision: after.changes, events: decided, stored, repeated: false }
       } catch (error) {
         if (!isRefusal(error, 'write_conflict') || attempt === ATTEMPTS) throw error

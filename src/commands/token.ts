@@ -19,6 +19,7 @@ export type Token = {
   readonly status: 'absent' | 'live' | 'deleted'
   readonly id?: string
   readonly digest?: string
+  readonly method?: Issued['method']
   readonly namespace?: string | undefined
   readonly expiresAt?: string | undefined
 }
@@ -51,7 +52,7 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
   },
 
   evolve: {
-    TokenIssued: (_, { id, digest, namespace, expiresAt }) => ({ status: 'live', id, digest, namespace, expiresAt }),
+    TokenIssued: (_, { id, digest, method, namespace, expiresAt }) => ({ status: 'live', id, digest, method, namespace, expiresAt }),
     TokenExpiryChanged: (state, { to }) => ({ ...state, expiresAt: to }),
     TokenRevoked: (state) => ({ ...state, status: 'deleted' }),
     TokenExpired: (state) => ({ ...state, status: 'deleted' }),

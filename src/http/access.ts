@@ -26,6 +26,12 @@ const openFor =
 const nowhere = () => undefined
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
+/** The namespace that the namespace header means (api.md §10). */
+export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Pick<Service, 'names'>): string => {
+  const header = headers[names.namespaceHeader]
+  return typeof header === 'string' && header !== '' ? header : 'default'
+}
+
 /** The rules of every route group. */
 const rules: Readonly<Record<Exclude<Access, 'public'>, Rule>> = {
   self: { open: () => false, reach: nowhere },
@@ -38,10 +44,7 @@ const rules: Readonly<Record<Exclude<Access, 'public'>, Rule>> = {
   snapshot: { open: openFor('evaluation'), reach: (request) => param(request, 'key') },
   ofrep: {
     open: openFor('ofrep'),
-    reach: (request, { names }) => {
-      const header = request.headers[names.namespaceHeader]
-      return typeof header === 'string' && header !== '' ? header : 'default'
-    },
+    reach: namespaceHeader,
   },
 }
 
@@ -78,7 +81,7 @@ export const authorizer = (service: Service): Authorize => {
   /** Takes note of a refusal and gives it back. */
   const noted = (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
     metrics.authDecisions('refused', refusal.reason, '').value++
-    const route = request.routeOptions.url ?? ''
+    const route = request.spec?.url ?? ''
     refusals.note({ reason: refusal.reason, route, requestId: request.id, network: addressKey(request.ip), ...(tokenId && { tokenId }) })
     return refusal
   }
@@ -95,7 +98,7 @@ export const authorizer = (service: Service): Authorize => {
 
   const admit = (request: FastifyRequest, entry: TokenEntry, via: 'bearer' | 'cookie'): Refusal | undefined => {
     request.caller = callerOf(entry, via)
-    const { access } = request.routeOptions.config
+    const { access } = request.spec!
     if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request)) return noted(request, new Refusal('cross_site'), entry.id)
     if (entry.namespace !== undefined) {
       const target = rules[access as Exclude<Access, 'public'>].reach(request, service)
@@ -116,9 +119,9 @@ export const authorizer = (service: Service): Authorize => {
   }
 
   return (request, reply, done) => {
-    const { access } = request.routeOptions.config
+    const { access } = request.spec!
     request.caller = nobody
-    if (access === undefined || access === 'public') return done()
+    if (access === 'public') return done()
     let given: Credential
     try {
       given = credential(request, names.tokenCookie)
@@ -138,8 +141,11 @@ export const authorizer = (service: Service): Authorize => {
       else settle(entry)
     }
     const settle = (entry: TokenEntry | undefined) => {
-      if (entry && verdicts.get(entry) === false) done(noted(request, new Refusal('email_not_allowed'), entry.id))
-      else if (entry) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
+      const kept = entry && verdicts.get(entry) !== false
+      if (entry && !kept && !open) {
+        if (given.kind === 'cookie') cookies.clearToken(request, reply)
+        done(noted(request, new Refusal('email_not_allowed'), entry.id))
+      } else if (kept) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
       else if (open) done()
       else done(unusable(request, reply, given.kind === 'cookie'))
     }

@@ -1,5 +1,6 @@
-import '@fastify/compress'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { OutgoingHttpHeaders } from 'node:http'
+import { sendGzip, takesGzip } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
 
@@ -20,7 +21,8 @@ export const ok = (body: unknown, revision?: bigint, headers: Readonly<Record<st
   revision === undefined ? { body, headers } : { body, headers, etag: String(revision) }
 
 /** 200 with a body whose JSON text is there already. */
-export const written = (json: string, etag?: string): Answer => (etag === undefined ? { body: undefined, json } : { body: undefined, json, etag })
+export const written = (json: string, etag?: string): Answer =>
+  etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
 
 /** 302 to another place. */
 export const redirect = (location: string, headers: Readonly<Record<string, string>> = {}, body?: unknown): Answer => ({
@@ -45,8 +47,21 @@ const writtenText = (json: string, request: FastifyRequest): string => {
 /** Keeps the framework from adding a charset to `application/json`. */
 export const asIs = (text: unknown): string => text as string
 
+/** Writes a small answer with the headers set so far, past what the framework does for streams, hooks and serializers. */
+const sendNow = (reply: FastifyReply, text: string | Buffer): void => {
+  const { raw } = reply
+  const headers = reply.getHeaders() as OutgoingHttpHeaders
+  headers['content-length'] = Buffer.byteLength(text)
+  reply.hijack()
+  raw.writeHead(raw.statusCode, headers).end(text)
+}
+
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
-export const send = (request: FastifyRequest, reply: FastifyReply, { status = 200, body: kept, json, secret, etag, headers }: Answer): void => {
+export const send = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status = 200, body: kept, json, secret, etag, headers }: Answer,
+): void => {
   const { spec } = request
   const body = secret ? { ...secret, ...(kept as object) } : kept
   if (headers) for (const name in headers) reply.header(name, headers[name])
@@ -67,6 +82,7 @@ export const send = (request: FastifyRequest, reply: FastifyReply, { status = 20
   reply.serializer(asIs)
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
   const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)
-  if (request.headers['accept-encoding'] !== undefined && !(spec?.hot && text.length < SMALL)) reply.compress(text)
+  if (spec?.hot && text.length < SMALL) sendNow(reply, text)
+  else if (takesGzip(request)) sendGzip(reply, text)
   else reply.send(text)
 }

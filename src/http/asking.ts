@@ -1,10 +1,15 @@
 import type { FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
+import type { Moment } from '../audit/travel.ts'
+import type { Compiled } from '../evaluation/compile.ts'
 import { type Context, contextOf } from '../evaluation/context.ts'
 import { reaches } from './access.ts'
+import type { Flags } from './evaluator.ts'
 import { type Field, flag, text } from './fields.ts'
+import { atOf } from './headers.ts'
 import { input, member, query } from './input.ts'
+import type { Service } from './service.ts'
 import { objectOf, type Raw } from './value.ts'
 
 /** Text that is not kept: anything goes. */
@@ -20,21 +25,49 @@ export const context: Field<Context> = {
 /** Body of one evaluation (api.md §8.1). */
 export const asking = input({ requestId: unkept, namespaceKey: unkept, flagKey: unkept, entityId: unkept, context })
 
-/** `at` is the instant or position asked about. */
-export const atQuery = query({ at: unkept })
-export const explainQuery = query({ explain: flag(), at: unkept })
+/** The instant or position asked about; absent is the present. */
+const at: Field<Moment | undefined> = { schema: Type.String(), optional: true, read: (value, name) => atOf(unkept.read(value, name)) }
+export const atQuery = query({ at })
+export const explainQuery = query({ explain: flag(), at })
 
 /** The namespace that a key means: `""` is `default`. */
 export const effective = (namespaceKey: string): string => namespaceKey || 'default'
 
-/** The namespace that a body names, before its field rules; the reader of the body has refused one that is no text. */
-export const namespaceIn = (raw: Raw): string => effective((member(raw, 'namespaceKey', 'namespace_key') ?? '') as string)
+/** A text member of a body before its field rules; its reader has refused one that is no text. */
+const textIn = (raw: Raw, name: string, other: string): string => {
+  const value = member(raw, name, other)
+  return typeof value === 'string' ? value : ''
+}
+
+/** The namespace key that a body names. */
+export const namespaceIn = (raw: Raw): string => textIn(raw, 'namespaceKey', 'namespace_key')
+
+/** The evaluations within a body. */
+export const requestsIn = (raw: Raw): readonly Raw[] => {
+  const given = member(raw, 'requests')
+  return Array.isArray(given) ? given.map((one: Raw | null) => one ?? {}) : []
+}
 
 /** Refuses a namespaced token whose body names another namespace (api.md §3.3). */
 export const reachedByBody = (raw: Raw, { caller }: FastifyRequest): void => {
-  if (caller.namespace !== undefined) reaches(caller, namespaceIn(raw))
+  if (caller.namespace !== undefined) reaches(caller, effective(namespaceIn(raw)))
 }
 
-/** The evaluation's id: the client's, else a new UUID, which is the request's own where that is new too. */
-export const requestIdOf = (given: string, { id, headers }: FastifyRequest): string =>
-  given || (headers['x-request-id'] === id ? randomUUID() : id)
+/** The evaluation's id as JSON: the client's, else a new UUID, which is the request's own where that is new too. */
+export const requestIdJson = (given: string, { id, headers }: FastifyRequest): string =>
+  given ? JSON.stringify(given) : `"${headers['x-request-id'] === id ? randomUUID() : id}"`
+
+/** Answers from the flags of the present, or from those of the moment that `at` names: of these, only the ones asked for are made. */
+export const withFlags = <T>(
+  { catalog, past }: Service,
+  moment: Moment | undefined,
+  wanted: () => Iterable<readonly [namespace: string, key: string]>,
+  answer: (flags: Flags) => T,
+): T | Promise<T> => {
+  if (!moment) return answer(catalog)
+  return past(moment).then(async ({ compiled }) => {
+    const known = new Map<string, Compiled | undefined>()
+    for (const [namespace, key] of wanted()) known.set(`${namespace}/${key}`, await compiled(namespace, key))
+    return answer({ compiled: (namespace, key) => known.get(`${namespace}/${key}`) })
+  })
+}

@@ -21,6 +21,9 @@ const short = (time: string): string => time.replace('.000Z', 'Z')
 /** An instant after which a token is no longer valid has come: exact to the millisecond, at the instant itself. */
 export const isExpired = ({ expiresAt }: TokenDoc, now: Date): boolean => expiresAt !== undefined && expiresAt <= now.toISOString()
 
+export const statusOf = (doc: TokenDoc, now: Date): 'ACTIVE' | 'EXPIRED' | 'DELETED' =>
+  doc.deletedAt !== undefined ? 'DELETED' : isExpired(doc, now) ? 'EXPIRED' : 'ACTIVE'
+
 /** The record as clients see it: personal attributes opened, or marked erased. */
 export const presentAuthentication = async (doc: TokenDoc, names: Names, sealer: Sealer, now: Date) => {
   const metadata: Record<string, string> = { ...doc.metadata }
@@ -39,7 +42,7 @@ export const presentAuthentication = async (doc: TokenDoc, names: Names, sealer:
     createdAt: doc.createdAt,
     updatedAt: doc.updatedAt,
     metadata,
-    status: doc.deletedAt !== undefined ? 'DELETED' : isExpired(doc, now) ? 'EXPIRED' : 'ACTIVE',
+    status: statusOf(doc, now),
     ...(doc.deletedAt === undefined ? {} : { deletedAt: short(doc.deletedAt) }),
   }
 }

@@ -87,7 +87,8 @@ export const deeperThan = (limit: number, text: string): boolean => {
   return false
 }
 
-const closingQuote = (text: string, opening: number): number => {
+/** Where the JSON string that opens here ends; the length of a text that ends before it. */
+export const closingQuote = (text: string, opening: number): number => {
   for (let at = opening + 1; at < text.length; at++) {
     if (text[at] === '\\') at++
     else if (text[at] === '"') return at

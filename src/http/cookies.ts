@@ -1,5 +1,7 @@
 import '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BlockList, isIPv6 } from 'node:net'
+import { pairs } from './credential.ts'
 
 /** Names and attributes of the two cookies (api.md §3.4). `domain` is without scheme and port. */
 export type CookieSettings = {
@@ -13,32 +15,59 @@ export type CookieSettings = {
 
 const plainPrefix = /^(?:\/[A-Za-z0-9._~-]+)*$/
 
-/** The path that the outside world sees in front of ours, `''` for none: a trusted proxy's `X-Forwarded-Prefix`, then the path of the public URL. */
-export const basePath = (request: FastifyRequest, { publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' | 'trustProxy'>): string => {
-  const own = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
-  const prefix = request.headers['x-forwarded-prefix']
-  const believed = trustProxy === true || (request.ips?.length ?? 0) > 1
-  return believed && typeof prefix === 'string' && plainPrefix.test(prefix) ? prefix + own : own
+const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
+
+/** Whether a peer is a proxy whose forwarded headers count: all, none, or these addresses and CIDRs. */
+const truster = (trusted: CookieSettings['trustProxy']): ((peer: string | undefined) => boolean) => {
+  if (typeof trusted === 'boolean') return () => trusted
+  const proxies = new BlockList()
+  for (const entry of trusted) {
+    const [address = '', bits] = entry.split('/')
+    if (bits === undefined) proxies.addAddress(address, familyOf(address))
+    else proxies.addSubnet(address, Number(bits), familyOf(address))
+  }
+  return (peer) => peer !== undefined && proxies.check(peer, familyOf(peer))
 }
 
-/** Sets and clears the token cookie and the state cookie. Lives are seconds; `path` of the state cookie is the path of the redirect address. */
+/** The path that the outside world sees in front of ours, `''` for none: a trusted proxy's `X-Forwarded-Prefix`, then the path of the public URL. */
+export const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' | 'trustProxy'>) => {
+  const own = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
+  const trusts = truster(trustProxy)
+  return ({ raw }: FastifyRequest): string => {
+    const prefix = raw.headers['x-forwarded-prefix']
+    return typeof prefix === 'string' && plainPrefix.test(prefix) && trusts(raw.socket.remoteAddress) ? prefix + own : own
+  }
+}
+
+/** Sets and clears the token cookie and the state cookie. Lives are milliseconds; `path` of the state cookie is the path of the redirect address. */
 export const cookieJar = (settings: CookieSettings) => {
   const { tokenName, stateName, domain, secure } = settings
-  const shared = { httpOnly: true, secure, ...(domain === undefined || domain === 'localhost' ? {} : { domain }) }
-  const ofToken = (request: FastifyRequest) => ({ ...shared, sameSite: 'strict', path: basePath(request, settings) || '/' }) as const
+  const basePath = basePathOf(settings)
+  // Both values are made of cookie characters: they are sent letter for letter.
+  const shared = { httpOnly: true, secure, encode: String, ...(domain === undefined || domain === 'localhost' ? {} : { domain }) }
+  const ofToken = (request: FastifyRequest) => ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
   const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
-  const lasting = (seconds: number) => ({ maxAge: seconds, expires: new Date(Date.now() + seconds * 1000) })
+  /** A life of less than a second would be an order to forget the cookie at once. */
+  const lasting = (ms: number) => {
+    const seconds = Math.max(1, Math.floor(ms / 1000))
+    return { maxAge: seconds, expires: new Date(Date.now() + seconds * 1000) }
+  }
   return {
-    setToken: (request: FastifyRequest, reply: FastifyReply, token: string, seconds: number) =>
-      void reply.setCookie(tokenName, token, { ...ofToken(request), ...lasting(seconds) }),
+    setToken: (request: FastifyRequest, reply: FastifyReply, token: string, life: number) =>
+      void reply.setCookie(tokenName, token, { ...ofToken(request), ...lasting(life) }),
     clearToken: (request: FastifyRequest, reply: FastifyReply) => void reply.clearCookie(tokenName, ofToken(request)),
-    setState: (reply: FastifyReply, state: string, path: string, seconds: number) =>
-      void reply.setCookie(stateName, state, { ...ofState(path), ...lasting(seconds) }),
+    setState: (reply: FastifyReply, state: string, path: string, life: number) =>
+      void reply.setCookie(stateName, state, { ...ofState(path), ...lasting(life) }),
     clearState: (reply: FastifyReply, path: string) => void reply.clearCookie(stateName, ofState(path)),
-    /** The login state that the browser brought back. */
-    state: (request: FastifyRequest): string | undefined => {
-      const header = request.headers.cookie
-      return (header === undefined ? undefined : request.server.parseCookie(header)[stateName]) || undefined
+    /** The path in front of ours, as the browser sees it. */
+    basePath,
+    /** Whether the browser sent a token cookie, usable or not. */
+    hasToken: ({ headers: { cookie = '' }, server }: FastifyRequest): boolean =>
+      pairs(cookie, tokenName) > 1 || Boolean(server.parseCookie(cookie)[tokenName]),
+    /** The login states that the browser brought back. More than one is somebody else's doing: no page of ours sets a second. */
+    states: ({ headers: { cookie = '' }, server }: FastifyRequest): readonly string[] => {
+      const state = server.parseCookie(cookie)[stateName]
+      return state ? Array<string>(pairs(cookie, stateName)).fill(state) : []
     },
   }
 }

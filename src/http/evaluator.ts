@@ -4,8 +4,9 @@ import type { Context } from '../evaluation/context.ts'
 import { type BooleanAnswer, evaluateBoolean, evaluateVariant, type Failure, type VariantAnswer } from '../evaluation/evaluate.ts'
 import type { Trace, TraceStep } from '../evaluation/trace.ts'
 import { since } from './clock.ts'
+import { flagTypes, rolloutTypes } from './enums.ts'
 import type { Metrics } from './metrics.ts'
-import { type Tally, tallies } from './told.ts'
+import { type Tally, type Told, tallies } from './told.ts'
 
 /** Who is asked about: an empty entity is an entity. The steps tried are added to `trace`, if one is given. */
 export type Asking = { readonly entityId: string; readonly context: Context; readonly trace?: Trace | undefined }
@@ -16,12 +17,11 @@ export type Flags = { readonly compiled: (namespace: string, key: string) => Com
 /** What a flag said, the members of its JSON answer that do not change from request to request, and how long it took. */
 export type Said<A> = { readonly answer: A; readonly json: string; readonly millis: number }
 
-export const typeNames = { variant: 'VARIANT_FLAG_TYPE', boolean: 'BOOLEAN_FLAG_TYPE' } as const
-
-const rolloutTypes = { threshold: 'THRESHOLD_ROLLOUT_TYPE', segment: 'SEGMENT_ROLLOUT_TYPE' } as const
-
 /** A step of a trace with its rollout type by wire name. */
-export const shownTrace = ({ type, ...step }: TraceStep) => (type === undefined ? step : { ...step, type: rolloutTypes[type] })
+export const shownTrace = ({ type, ...step }: TraceStep) => (type === undefined ? step : { ...step, type: rolloutTypes.wire[type] })
+
+/** The message of §7.8 for a flag that is not there. */
+export const noFlag = (namespace: string, key: string): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
 
 /** Asks flags and keeps count of it (api.md §8, §11.1). Refuses as `/evaluate/v1` does: 404 for a flag that is not there, 400 for one of the other type. */
 export const evaluator = (metrics: Metrics) => {
@@ -29,6 +29,12 @@ export const evaluator = (metrics: Metrics) => {
   /** Keys that name no flag are the client's words, and no labels. */
   const missing = metrics.evaluationErrors('', '')
 
+  const counted = <A>(tally: Tally, start: number, answer: A, told: Told): Said<A> => {
+    told.count.value++
+    const millis = since(start)
+    tally.latency.observe(millis)
+    return { answer, json: told.json, millis }
+  }
   const failed = (tally: Tally, { error }: Failure): never => {
     tally.refused.value++
     return refuse('invalid_argument', error)
@@ -39,12 +45,7 @@ export const evaluator = (metrics: Metrics) => {
     const start = performance.now()
     tally.asked.value++
     const answer = evaluateBoolean(flag, entityId, context, trace)
-    if ('error' in answer) return failed(tally, answer)
-    const told = tally.boolean(answer)
-    told.count.value++
-    const millis = since(start)
-    tally.latency.observe(millis)
-    return { answer, json: told.json, millis }
+    return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.boolean(answer))
   }
 
   const variant = (flag: VariantFlag, namespace: string, { entityId, context, trace }: Asking): Said<VariantAnswer> => {
@@ -52,29 +53,25 @@ export const evaluator = (metrics: Metrics) => {
     const start = performance.now()
     tally.asked.value++
     const answer = evaluateVariant(flag, entityId, context, trace)
-    if ('error' in answer) return failed(tally, answer)
-    const told = tally.variant(answer)
-    told.count.value++
-    const millis = since(start)
-    tally.latency.observe(millis)
-    return { answer, json: told.json, millis }
+    return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.variant(answer))
   }
 
-  /** The flag, or 404. */
-  const find = (flags: Flags, namespace: string, key: string): Compiled => {
+  /** The flag, if there is one. */
+  const look = (flags: Flags, namespace: string, key: string): Compiled | undefined => {
     const flag = flags.compiled(namespace, key)
-    if (flag) return flag
-    missing.value++
-    return refuse('not_found', `flag "${namespace}/${key}" not found`)
+    if (!flag) missing.value++
+    return flag
   }
 
   const otherType = (flag: Compiled, namespace: string): never => {
     tallyOf(flag, namespace).refused.value++
-    return refuse('wrong_flag_type', `flag type ${typeNames[flag.type]} invalid`)
+    return refuse('wrong_flag_type', `flag type ${flagTypes.wire[flag.type]} invalid`)
   }
 
   return {
-    find,
+    look,
+    /** The flag, or 404. */
+    find: (flags: Flags, namespace: string, key: string): Compiled => look(flags, namespace, key) ?? noFlag(namespace, key),
     boolean: (flag: Compiled, namespace: string, asking: Asking): Said<BooleanAnswer> =>
       flag.type === 'boolean' ? boolean(flag, namespace, asking) : otherType(flag, namespace),
     variant: (flag: Compiled, namespace: string, asking: Asking): Said<VariantAnswer> =>

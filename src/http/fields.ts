@@ -40,7 +40,8 @@ export const text = ({ required = false, max, trim = false, pattern, control, st
   },
 })
 
-const storable = (text: string, name: string, control: boolean): void => {
+/** Refuses text that cannot be kept: unpaired surrogates, NUL, and control characters where `control` is false. */
+export const storable = (text: string, name: string, control: boolean): void => {
   if (/\p{Surrogate}/u.test(text)) invalid(name, 'must not contain unpaired surrogates')
   if (!control && /\p{Cc}/u.test(text)) invalid(name, 'must not contain control characters')
   if (text.includes('\0')) invalid(name, 'must not contain NUL')

@@ -1,10 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
-import type { Socket } from 'node:net'
+import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../errors.ts'
 import { emptied } from './path.ts'
-import { errorBody, refusalHeaders } from './refusal.ts'
 
 /** The request's id: the client's where it is one (api.md §1.2), else a new UUID. */
 export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
@@ -61,6 +59,7 @@ export const gate =
   (missing: (request: FastifyRequest, reply: FastifyReply) => Refusal | undefined) =>
   (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const { raw } = request
+    request.began = performance.now()
     everyAnswer(request, reply)
     if (raw.path === 'malformed') return done(new Refusal('malformed_path'))
     if (times(raw.rawHeaders, 'host') > 1) return done(new Refusal('invalid_header', 'invalid header Host: given twice'))
@@ -74,45 +73,6 @@ export const gate =
     if (raw.path === 'hollow') request.params = emptied(request.params as Record<string, string>)
     done()
   }
-
-type ClientError = Error & { readonly code?: string }
-
-/** Answers bytes that never became a request in the one shape of an error, and closes. A slow sender gets a bare 408. */
-export const brokenRequest = ({ code }: ClientError, socket: Socket): void => {
-  const begun: unknown = Reflect.get(socket, '_httpMessage')
-  const sent = typeof begun === 'object' && begun !== null && 'headersSent' in begun && begun.headersSent === true
-  if (code === 'ECONNRESET' || !socket.writable || sent) {
-    socket.destroy()
-    return
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroySoon())
-    return
-  }
-  const refusal =
-    code === 'HPE_HEADER_OVERFLOW' ? new Refusal('headers_too_large') : new Refusal('invalid_argument', 'request is not valid HTTP')
-  const id = randomUUID()
-  const body = JSON.stringify(errorBody(refusal, id))
-  const headers = {
-    ...refusalHeaders(refusal),
-    'x-request-id': id,
-    'x-content-type-options': 'nosniff',
-    connection: 'close',
-    'content-length': String(Buffer.byteLength(body)),
-  }
-  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`)
-  lingering(socket)
-}
-
-const LINGER = 500
-
-/** Reads on for a moment, so that the client sees the answer before a reset. */
-const lingering = (socket: Socket): void => {
-  socket.removeAllListeners('data').on('data', () => undefined)
-  socket.resume()
-  setTimeout(() => socket.destroy(), LINGER).unref()
-}
 
 /** Collects each path's verbs as routes are mounted. */
 export const collectVerbs = (app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> => {

@@ -1,5 +1,6 @@
 import type { Identity, LoginSecrets } from '../auth/identity.ts'
 import type { LoginStates } from '../auth/login-state.ts'
+import type { Pseudonyms } from '../auth/subject.ts'
 import type { Limiter } from './limits.ts'
 
 /** One way to log in through somebody else: an OpenID Connect provider or the code host. */
@@ -21,7 +22,7 @@ export type Logins = {
   readonly oidc: ReadonlyMap<string, LoginWay>
   readonly codehost: LoginWay | undefined
   readonly states: LoginStates
-  readonly subject: (method: string, issuer: string, sub: string) => string
+  readonly pseudonyms: Pseudonyms
   /** Authorize and callback requests of one client (api.md §2.4). */
   readonly attempts: Limiter
   /** True unless the e-mail rule of the configuration keeps these attributes of an OpenID Connect token out. */

@@ -1,20 +1,28 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Service } from './service.ts'
+import type { HistogramCell } from './metrics.ts'
+import type { Answered, Spec } from './route.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 
 /** Told of every answer: counts it, and logs writes and failures. Evaluations and other reads leave no line. */
-export const observer = ({ metrics }: Service, log: Log) => {
+export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log): Answered => {
   const errors = metrics.serverErrors()
-  return (request: FastifyRequest, reply: FastifyReply): void => {
-    const { spec } = request
-    const { statusCode } = reply
-    const route = spec?.url ?? ''
-    metrics.requestDuration(route, request.method, String(statusCode)).observe(reply.elapsedTime / 1000)
+  const usual = new WeakMap<Spec, HistogramCell>()
+  const cellOf = (spec: Spec | undefined, method: string, status: number): HistogramCell => {
+    const known = spec && status === 200 && method === spec.method ? usual.get(spec) : undefined
+    if (known) return known
+    const cell = metrics.requestDuration(spec?.url ?? '', method, String(status))
+    if (spec && status === 200 && method === spec.method) usual.set(spec, cell)
+    return cell
+  }
+  return (request, { statusCode }): void => {
+    const { spec, method, began } = request
+    const ms = performance.now() - began
+    cellOf(spec, method, statusCode).observe(ms / 1000)
     if (statusCode >= 500) errors.value++
     if (statusCode < 500 && !spec?.writes) return
     const actor = request.caller?.actor
-    const record = { requestId: request.id, method: request.method, route, status: statusCode, ms: Math.round(reply.elapsedTime * 10) / 10 }
+    const record = { requestId: request.id, method, route: spec?.url ?? '', status: statusCode, ms: Math.round(ms * 10) / 10 }
     log.info({ ...record, actor: actor?.id ?? actor?.kind }, 'answered')
   }
 }

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import { Refusal, refuse } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
 
@@ -15,9 +15,10 @@ export const pageTokens = (key: Uint8Array) => {
       const text = b64(Buffer.from(JSON.stringify(cursor)))
       return `${text}.${b64(mac(scopeOf(scope), text))}`
     },
+    /** The cursor of a token exactly as it was written for this scope; any other text is refused with 400 `invalid_page_token`. */
     read: (scope: readonly unknown[], token: string): unknown => {
-      const [text = '', tag = ''] = token.split('.')
-      const [given, due] = [Buffer.from(tag, 'base64url'), mac(scopeOf(scope), text)]
+      const [text = ''] = token.split('.', 1)
+      const [given, due] = [Buffer.from(token), Buffer.from(`${text}.${b64(mac(scopeOf(scope), text))}`)]
       if (given.length !== due.length || !timingSafeEqual(given, due)) throw invalidPageToken(token)
       return JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown
     },
@@ -25,28 +26,58 @@ export const pageTokens = (key: Uint8Array) => {
 }
 export type PageTokens = ReturnType<typeof pageTokens>
 
-const invalidPageToken = (token: string) => new Refusal('invalid_page_token', `pageToken is not valid: "${token.slice(0, 255)}"`)
+const invalidPageToken = (token: string) => new Refusal('invalid_page_token', `pageToken is not valid: "${token}"`)
 
 export type PageQuery = { readonly limit: number; readonly offset: number; readonly pageToken: string }
 export type Page<T> = { readonly items: readonly T[]; readonly nextPageToken: string; readonly totalCount: number }
 
-/** One page of a list held whole in memory: after the item that the token names, or from the offset. `idOf` must be stable while items come and go, and its order is the list's: numbers or texts that only grow along it. */
+/** How a list goes on while its items come and go: what to remember of the first `end` items, and how many stand before what follows them. */
+export type Order<T> = {
+  readonly cursor: (all: readonly T[], end: number) => unknown
+  readonly behind: (all: readonly T[], cursor: unknown) => number
+}
+
+const firstOf = <T>(all: readonly T[], holds: (item: T) => boolean): number => {
+  const found = all.findIndex(holds)
+  return found < 0 ? all.length : found
+}
+
+/** Order of creation: places only grow along the list, and nothing ever moves. */
+export const byPlace: Order<{ readonly doc: { readonly place: string } }> = {
+  cursor: (all, end) => all[end - 1]?.doc.place,
+  behind: (all, place) => firstOf(all, ({ doc }) => doc.place > (place as string)),
+}
+
+const REMEMBERED = 8
+
+/** Order of rank: a removal renumbers all that follow, so the last items themselves are remembered; their ranks count only when all of them are gone. */
+export const byRank: Order<{ readonly id: string; readonly rank: number }> = {
+  cursor: (all, end) => {
+    const last = all.slice(Math.max(0, end - REMEMBERED), end).reverse()
+    return { rank: last[0]?.rank, ids: last.map(({ id }) => id) }
+  },
+  behind: (all, cursor) => {
+    const { rank, ids } = cursor as { readonly rank: number; readonly ids: readonly string[] }
+    for (const id of ids) {
+      const found = all.findIndex((item) => item.id === id)
+      if (found >= 0) return found + 1
+    }
+    return firstOf(all, (item) => item.rank > rank)
+  },
+}
+
+const PAGE_MAX = 1000
+
+/** One page of a list held whole in memory: behind the items that the token speaks of, or from the offset (api.md §7.7). */
 export const pageOf = <T>(
   tokens: PageTokens,
   scope: readonly unknown[],
   all: readonly T[],
   { limit, offset, pageToken }: PageQuery,
-  cursorOf: (item: T) => string,
-  isAfter: (item: T, cursor: string) => boolean,
+  order: Order<T>,
 ): Page<T> => {
-  let start = Math.min(offset, all.length)
-  if (pageToken !== '') {
-    const cursor = tokens.read(scope, pageToken)
-    if (typeof cursor !== 'string') return refuse('invalid_page_token')
-    const next = all.findIndex((item) => isAfter(item, cursor))
-    start = next < 0 ? all.length : next
-  }
-  const items = all.slice(start, start + limit)
-  const more = start + items.length < all.length
-  return { items, nextPageToken: more ? tokens.write(scope, cursorOf(items.at(-1)!)) : '', totalCount: all.length }
+  const start = pageToken === '' ? Math.min(offset, all.length) : order.behind(all, tokens.read(scope, pageToken))
+  const end = start + (limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX))
+  const nextPageToken = end < all.length ? tokens.write(scope, order.cursor(all, end)) : ''
+  return { items: all.slice(start, end), nextPageToken, totalCount: all.length }
 }

@@ -1,3 +1,4 @@
+import type { Answered } from './route.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Reason, Refusal } from '../errors.ts'
 import { asIs, jsonText } from './answer.ts'
@@ -61,11 +62,12 @@ const asRefusal = (error: unknown): Refusal => {
 
 /** Answers an error. A defect is logged with the request's id and never shown. */
 export const refuser =
-  (logger: Logger) =>
+  (logger: Logger, answered: Answered) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const refusal = asRefusal(error)
     const { id, method, spec } = request
     if (refusal.reason === 'internal') logger.error({ err: error, requestId: id, method, route: spec?.url }, 'a request failed')
     reply.code(refusal.status).headers(refusalHeaders(refusal)).serializer(asIs)
     reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
+    answered(request, reply)
   }

@@ -56,6 +56,8 @@ export type RouteOptions<B, Q> = {
   readonly writes?: boolean
   /** Its idempotency keys belong to somebody who is known only inside the route, which sees to them itself. */
   readonly ownsIdempotency?: boolean
+  /** Step 3 of api.md §1.3: the refusal of a client that asks too often. */
+  readonly limit?: (request: FastifyRequest) => Refusal | undefined
   /** Asked many times a second: a small answer is never compressed. */
   readonly hot?: boolean
   /** Left out of the OpenAPI document (pages, files). */
@@ -78,6 +80,9 @@ export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (er
 
 const nothing: Raw = {}
 
+/** Told of every answer as it is sent. A hook of the framework would cost each request two listeners. */
+export type Answered = (request: FastifyRequest, reply: FastifyReply) => void
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access
@@ -85,6 +90,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
+    /** Reading of `performance.now()` when the request came. */
+    began: number
     /** What the route of this request states about itself; undefined where there is no route. */
     spec: Spec | undefined
   }
@@ -92,6 +99,7 @@ declare module 'fastify' {
     authorize: Authorize
     bodyLimit: number
     afterParse: AfterParse | undefined
+    answered: Answered
   }
 }
 
@@ -100,7 +108,7 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
   const { method, url, access, body, query, checkBody, run } = options
   const noStore = url.startsWith('/auth/')
   const discards = method === 'GET' || method === 'DELETE'
-  const { afterParse, authorize, bodyLimit } = app
+  const { afterParse, answered, authorize, bodyLimit } = app
   const limit = noStore ? Math.min(AUTH_BODY_LIMIT, bodyLimit) : bodyLimit
   const spec = options as unknown as Spec
 
@@ -133,6 +141,11 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
     return afterParse ? afterParse(call, next) : next()
   }
 
+  const deliver = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
+    send(request, reply, answer)
+    answered(request, reply)
+  }
+
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
     if (noStore) reply.header('cache-control', 'no-store')
     takeBody(request, limit, (bytes, refusal) => {
@@ -140,8 +153,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
         if (refusal) throw refusal
         request.bytes = bytes
         const answer = respond(request, reply)
-        if (answer instanceof Promise) answer.then((answer) => send(request, reply, answer)).catch((error: unknown) => reply.send(error))
-        else send(request, reply, answer)
+        if (answer instanceof Promise) answer.then((answer) => deliver(request, reply, answer)).catch((error: unknown) => reply.send(error))
+        else deliver(request, reply, answer)
       } catch (error) {
         reply.send(error)
       }
@@ -150,7 +163,9 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
 
   const onRequest: Authorize = (request, reply, done) => {
     request.spec = spec
-    authorize(request, reply, done)
+    const tooOften = options.limit?.(request)
+    if (tooOften) done(tooOften)
+    else authorize(request, reply, done)
   }
   app.route({ method, url, config: { access, spec }, onRequest, handler })
 }

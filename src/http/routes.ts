@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { evaluator } from './evaluator.ts'
 import { authCodehostRoutes } from './routes/auth-codehost.ts'
 import { authMethodRoutes } from './routes/auth-method.ts'
 import { authOidcRoutes } from './routes/auth-oidc.ts'
@@ -6,10 +7,22 @@ import { authOrchestratorRoutes } from './routes/auth-orchestrator.ts'
 import { authSelfRoutes } from './routes/auth-self.ts'
 import { authTokenRoutes } from './routes/auth-token.ts'
 import { authTokensRoutes } from './routes/auth-tokens.ts'
+import { authTokensRevokeRoutes } from './routes/auth-tokens-revoke.ts'
+import { constraintsRoutes } from './routes/constraints.ts'
+import { distributionsRoutes } from './routes/distributions.ts'
+import { evaluateBatchRoutes } from './routes/evaluate-batch.ts'
+import { evaluateLegacyRoutes } from './routes/evaluate-legacy.ts'
 import { evaluateRoutes } from './routes/evaluate.ts'
+import { flagsRoutes } from './routes/flags.ts'
 import { healthRoutes } from './routes/health.ts'
 import { metaRoutes } from './routes/meta.ts'
-import { evaluator } from './evaluator.ts'
+import { namespacesRoutes } from './routes/namespaces.ts'
+import { ofrepRoutes } from './routes/ofrep.ts'
+import { rolloutsRoutes } from './routes/rollouts.ts'
+import { rulesRoutes } from './routes/rules.ts'
+import { segmentsRoutes } from './routes/segments.ts'
+import { snapshotRoutes } from './routes/snapshot.ts'
+import { variantsRoutes } from './routes/variants.ts'
 import type { Service } from './service.ts'
 
 /** Every route there is. Those of a method that is switched off are not mounted. */
@@ -19,6 +32,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authMethodRoutes(app, service)
   authSelfRoutes(app, service)
   authTokensRoutes(app, service)
+  authTokensRevokeRoutes(app, service)
   const { methods, logins, exchange } = service
   if (methods.token.enabled) authTokenRoutes(app, service)
   if (methods.oidc.enabled) authOidcRoutes(app, service)
@@ -27,4 +41,16 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
 
   const ask = evaluator(service.metrics)
   evaluateRoutes(app, service, ask)
+  evaluateBatchRoutes(app, service, ask)
+  evaluateLegacyRoutes(app, service, ask)
+  snapshotRoutes(app, service)
+  ofrepRoutes(app, service, ask)
+  namespacesRoutes(app, service)
+  flagsRoutes(app, service)
+  variantsRoutes(app, service)
+  rulesRoutes(app, service)
+  distributionsRoutes(app, service)
+  rolloutsRoutes(app, service)
+  segmentsRoutes(app, service)
+  constraintsRoutes(app, service)
 }

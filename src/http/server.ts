@@ -1,13 +1,13 @@
-import compress from '@fastify/compress'
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
-import { brokenRequest, collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
+import { answering, brokenRequest, trackSockets } from './connections.ts'
+import { collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
 import { type Logger, refuser } from './refusal.ts'
-import type { AfterParse, Authorize, Spec } from './route.ts'
+import type { AfterParse, Answered, Authorize, Spec } from './route.ts'
 
 /** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
 export type HttpSettings = {
@@ -28,19 +28,20 @@ export type ServerParts = {
   readonly routes: readonly ((app: FastifyInstance) => void)[]
   /** Answers a browser that asks for a page at a path outside the API. */
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => void
-  /** Told of every answer, after it was sent. */
-  readonly answered?: (request: FastifyRequest, reply: FastifyReply) => void
+  /** Told of every answer as it is sent. */
+  readonly answered?: Answered
   readonly version: string
 }
 
+const untold: Answered = () => undefined
 const HEADER_LIMIT = 65_536
 const api = /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|health|metrics|openapi\.json|docs)(?:[/?]|$)/
 
 /** The HTTP server with the routes mounted, not yet listening. Refuses to be made when a route does not state its access. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, afterParse, routes, page, answered, version } = parts
+  const { config, logger, authorize, afterParse, routes, page, answered = untold, version } = parts
   const { bodyLimit, headersTimeout, requestTimeout, trustProxy, tls, cors } = config
-  const refuse = refuser(logger)
+  const refuse = refuser(logger, answered)
   const wire = { headersTimeout, requestTimeout, maxHeaderSize: HEADER_LIMIT, connectionsCheckingInterval: 1000, requireHostHeader: false }
   const app = Fastify({
     ...(tls ? { https: { ...wire, ...tls, minVersion: 'TLSv1.2' as const } } : { http: wire }),
@@ -55,6 +56,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     frameworkErrors: refuse,
   }) as unknown as FastifyInstance
 
+  trackSockets(app)
   const verbs = collectVerbs(app)
   const specs: Spec[] = []
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -69,6 +71,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !api.test(url)
     if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
     page(request, reply)
+    answered(request, reply)
     return undefined
   }
 
@@ -81,23 +84,18 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   })
   takeBodies(app)
   app.decorateRequest('spec', undefined)
+  app.decorateRequest('began', 0)
   app.decorate('bodyLimit', bodyLimit)
   app.decorateRequest('caller')
   app.decorate('authorize', authorize)
   app.decorate('afterParse', afterParse)
+  app.decorate('answered', answered)
   if (cors) {
     app.addHook('onRequest', opening)
     await allowOrigins(app, cors)
   }
   app.addHook('onRequest', gate(missing))
-  if (answered) {
-    app.addHook('onResponse', (request, reply, done) => {
-      answered(request, reply)
-      done()
-    })
-  }
   await app.register(cookie, { hook: false })
-  await app.register(compress, { global: false, encodings: ['gzip', 'identity'], threshold: 0 })
   for (const mount of routes) mount(app)
   documentRoutes(app, specs, version)
   await app.ready()
@@ -106,13 +104,15 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
 
 /** Stops accepting, lets running requests finish for at most `patience` milliseconds, then cuts what is left. */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
-  const { server } = app
-  const idle = setInterval(() => server.closeIdleConnections(), 50)
-  const cut = setTimeout(() => server.closeAllConnections(), patience)
+  const cutQuiet = (): void => {
+    for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()
+  }
+  const sweep = setInterval(cutQuiet, 50)
+  const cut = setTimeout(() => app.server.closeAllConnections(), patience)
   try {
     await app.close()
   } finally {
-    clearInterval(idle)
+    clearInterval(sweep)
     clearTimeout(cut)
   }
 }

@@ -2,6 +2,7 @@ import type { Execute } from '../commands/execute.ts'
 import type { Log, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
+import type { Moment, Past } from '../audit/travel.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import type { Claims } from '../commands/claims.ts'
 import type { Compiled } from '../evaluation/compile.ts'
@@ -62,6 +63,8 @@ export type Service = {
   readonly failures: Limiter
   readonly metrics: Metrics
   readonly catalog: Catalog<Compiled>
+  /** What the catalog held at a moment; 400 `invalid_at` for one that has not come. */
+  readonly past: (moment: Moment) => Promise<Past<Compiled>>
   readonly claims: Claims
   readonly methods: {
     readonly token: { readonly enabled: boolean }
@@ -73,6 +76,8 @@ export type Service = {
   readonly exchange: { readonly orchestrator: Orchestrator; readonly attempts: Limiter } | undefined
   readonly requests: Requests
   readonly readiness: () => Promise<Readiness>
+  /** Tells the operator, at WARN, one line a call. */
+  readonly warn: (record: Readonly<Record<string, unknown>>, message: string) => void
   /** Bodies of GET /meta/info and GET /meta/config. */
   readonly about: { readonly info: object; readonly config: object }
 }

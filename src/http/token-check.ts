@@ -19,45 +19,57 @@ export type TokenCheckOptions = {
   readonly indexIsWhole: () => boolean
 }
 
-/** Answers whose a client token is. A plain SHA-256, kept in memory only, stands in front of the peppered digest for tokens seen before. */
-export const tokenCheck = ({ index, digest, plausible, log, views, now, indexIsWhole }: TokenCheckOptions) => {
-  const hot = new Map<string, { readonly key: string; readonly entry: TokenEntry }>()
-  const live = (expiry: number | undefined) => expiry !== undefined && now().getTime() < expiry
+type Hot = { readonly key: string; readonly entry: TokenEntry; readonly expiresAt: number }
 
-  const keep = (secret: string, key: string, entry: TokenEntry) => {
+/**
+ * Answers whose a client token is. Index and view only say which stream to read: at a token's first use here its own stream decides, so
+ * write access to a read model grants nothing. After that a plain SHA-256, kept in memory only, stands in front of the peppered digest,
+ * and the index, which follows the log, says when the token ends.
+ */
+export const tokenCheck = ({ index, digest, plausible, log, views, now, indexIsWhole }: TokenCheckOptions) => {
+  const hot = new Map<string, Hot>()
+
+  const keep = (secret: string, found: Hot): TokenEntry => {
     if (hot.size >= HOT) hot.delete(hot.keys().next().value!)
-    hot.set(hash('sha256', secret, 'binary'), { key, entry })
-    return entry
+    hot.set(hash('sha256', secret, 'binary'), found)
+    return found.entry
   }
 
-  /** The view names the stream, the stream decides: write access to the view grants nothing, and a miss is never stale. */
-  const fromLog = async (digested: string): Promise<TokenEntry | undefined> => {
+  const idOf = async (key: string, digested: string): Promise<string | undefined> => {
+    const held = index.entry(key)
+    if (held || indexIsWhole()) return held?.id
     const { rows } = await views.list<TokenDoc>(tokens, { where: { digest: { equals: [digested] } }, order: 'createdAt', limit: 1 })
-    const doc = rows[0]?.doc
-    if (!doc) return undefined
+    return rows[0]?.doc?.id
+  }
+
+  /** The token as the log has it, if it is valid now. */
+  const fromLog = async (id: string, digested: string) => {
     let state = token.initial
-    for await (const page of log.read(`token-${doc.id}`)) {
+    for await (const page of log.read(`token-${id}`)) {
       for (const { type, data } of page) state = evolve(token, state, token.read(type, data))
     }
     if (state.status !== 'live' || state.digest !== digested) return undefined
-    if (state.expiresAt !== undefined && !live(Date.parse(state.expiresAt))) return undefined
-    return { id: doc.id, method: doc.method, namespace: state.namespace }
+    const expiresAt = state.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(state.expiresAt)
+    return now().getTime() < expiresAt ? { entry: { id, method: state.method!, namespace: state.namespace }, expiresAt } : undefined
   }
 
   return {
     /** The owner of a token seen before and valid now; undefined says nothing about validity. */
     known: (secret: string): TokenEntry | undefined => {
       const seen = hot.get(hash('sha256', secret, 'binary'))
-      return seen && live(index.expiry(seen.key)) ? seen.entry : undefined
+      if (seen === undefined) return undefined
+      const expiry = index.expiry(seen.key)
+      const time = now().getTime()
+      return expiry !== undefined && time < expiry && time < seen.expiresAt ? seen.entry : undefined
     },
     /** The owner of any valid token, or undefined when the text is no valid token. */
     find: async (secret: string): Promise<TokenEntry | undefined> => {
       if (!plausible(secret)) return undefined
       const digested = digest(secret)
       const key = index.keyOf(digested)
-      const expiry = index.expiry(key)
-      if (expiry !== undefined) return live(expiry) ? keep(secret, key, index.entry(key)!) : undefined
-      return indexIsWhole() ? undefined : fromLog(digested)
+      const id = await idOf(key, digested)
+      const found = id === undefined ? undefined : await fromLog(id, digested)
+      return found && keep(secret, { key, ...found })
     },
   }
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Execute } from '../commands/execute.ts'
-import { refusal } from '../commands/refusal.ts'
+import { refusal, type RefusalCommands } from '../commands/refusal.ts'
 import type { DataOf } from '../events/define.ts'
 import type { RefusalEvent } from '../events/refusal.ts'
 
 type Told = DataOf<RefusalEvent, 'AuthenticationRefused'>
+type Batch = RefusalCommands['RecordRefusals'] & { readonly id: string }
 
 /** One refused request. `network` is the client's address (IPv6: its /64). */
 export type Refused = {
@@ -26,30 +27,46 @@ const TOLD_A_FLUSH = 50
 const NETWORKS = 4_096
 const ROUTES = 256
 
+/** Counts by key; past `bound` keys, further ones are counted together as `other`. */
+const tally = (bound: number) => {
+  const counts = new Map<string, number>()
+  return {
+    counts,
+    add: (key: string): void => {
+      const known = counts.has(key) || counts.size < bound ? key : 'other'
+      counts.set(known, (counts.get(known) ?? 0) + 1)
+    },
+    /** The count of a key, which begins anew. */
+    take: (key: string): number => {
+      const count = counts.get(key) ?? 0
+      counts.delete(key)
+      return count
+    },
+  }
+}
+
+/** What was refused since a time. */
+const span = (since: Date) => ({ since, total: 0, byReason: tally(ROUTES), byRoute: tally(ROUTES), byNetwork: tally(NETWORKS) })
+
 /** Keeps the history of refusals: those of a known identity one a minute, failed logins and exchanges five a minute and network, all others as counts; never in the way of a request. */
 export const refusalHistory = (execute: Execute, now: () => Date, onError: (error: unknown) => void) => {
   let told: Told[] = []
+  let current = span(now())
   let minute = 0
-  let since = now()
-  let flushing: Promise<void> = Promise.resolve()
   const seen = new Map<string, number>()
-  const more = new Map<string, number>()
-  const byReason = new Map<string, number>()
-  const byRoute = new Map<string, number>()
-  const byNetwork = new Map<string, number>()
-  let total = 0
+  const more = tally(NETWORKS)
+  /** A batch that may be written already, or not: it is tried again as it is, under the same id, until it is known to be. */
+  let unwritten: Batch | undefined
+  let flushing: Promise<void> = Promise.resolve()
   const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
-  const count = (map: Map<string, number>, key: string, bound: number) => {
-    const known = map.has(key) || map.size < bound ? key : 'other'
-    map.set(known, (map.get(known) ?? 0) + 1)
-  }
 
   const note = ({ reason, route, requestId, network, tokenId, provider, serviceAccount, attempt = false }: Refused): void => {
     const time = now()
-    if (total++ === 0) since = time
-    count(byReason, reason, ROUTES)
-    count(byRoute, route, ROUTES)
-    count(byNetwork, network, NETWORKS)
+    if (current.total === 0) current.since = time
+    current.total++
+    current.byReason.add(reason)
+    current.byRoute.add(route)
+    current.byNetwork.add(network)
     const thisMinute = Math.floor(time.getTime() / 60_000)
     if (thisMinute !== minute) {
       minute = thisMinute
@@ -57,48 +74,55 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
     }
     const known = tokenId ?? serviceAccount
     if (known === undefined && !attempt) return
-    const key = known === undefined ? `${network} ${reason}` : `${known} ${reason}`
+    const key = `${known ?? network} ${reason}`
     const before = seen.get(key) ?? 0
-    if (seen.size < NETWORKS) seen.set(key, before + 1)
-    if (before >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) return count(more, key, NETWORKS)
-    const like = more.get(key) ?? 0
-    more.delete(key)
+    if (before >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) return more.add(key)
+    if (seen.has(key) || seen.size < NETWORKS) seen.set(key, before + 1)
     const who = { ...(tokenId && { tokenId }), ...(provider && { provider }), ...(serviceAccount && { serviceAccount }) }
-    told.push({ reason, refusedAt: time.toISOString(), route, requestId, more: like, ...who, subject: subjectOf(time), network })
+    told.push({ reason, refusedAt: time.toISOString(), route, requestId, more: more.take(key), ...who, subject: subjectOf(time), network })
   }
 
-  const flush = async (final: boolean): Promise<void> => {
-    const time = now()
-    const due = total > 0 && (final || time.getTime() - since.getTime() >= SUMMARY_MS)
-    if (told.length === 0 && !due) return
-    const [refusals, counted] = [told, total]
-    told = []
-    const top = [...byNetwork].sort(([, a], [, b]) => b - a).slice(0, 10)
-    const summary = due && {
+  const summary = (time: Date) => {
+    const { since, total, byReason, byRoute, byNetwork } = current
+    const top = [...byNetwork.counts].sort(([, a], [, b]) => b - a).slice(0, 10)
+    return {
       from: since.toISOString(),
       to: time.toISOString(),
-      total: counted,
-      byReason: Object.fromEntries(byReason),
-      byRoute: Object.fromEntries(byRoute),
+      total,
+      byReason: Object.fromEntries(byReason.counts),
+      byRoute: Object.fromEntries(byRoute.counts),
       subject: subjectOf(time),
       networks: JSON.stringify(Object.fromEntries(top)),
     }
-    const maps = [byReason, byRoute, byNetwork]
-    const kept = maps.map((map) => new Map(map))
-    if (due) {
-      total = 0
-      since = time
-      for (const map of maps) map.clear()
-    }
+  }
+
+  /** What is due to be written now, taken out of what was noted. */
+  const take = (final: boolean): Batch | undefined => {
+    const time = now()
+    const due = current.total > 0 && (final || time.getTime() - current.since.getTime() >= SUMMARY_MS)
+    if (told.length === 0 && !due) return undefined
+    const id = `${time.toISOString().slice(0, 10)}+${randomUUID()}`
+    const batch = { id, refusals: told, ...(due && { summary: summary(time) }) }
+    told = []
+    if (due) current = span(time)
+    return batch
+  }
+
+  const write = async (batch: Batch | undefined): Promise<void> => {
+    if (batch === undefined) return
+    unwritten = batch
+    const { id, ...command } = batch
+    await execute(refusal, id, 'RecordRefusals', command, { actor: { kind: 'system' } })
+    unwritten = undefined
+  }
+
+  /** One new batch at most, so that the log grows no faster than it may. */
+  const flush = async (final: boolean): Promise<void> => {
     try {
-      const id = `${time.toISOString().slice(0, 10)}+${randomUUID()}`
-      await execute(refusal, id, 'RecordRefusals', { refusals, summary: summary || undefined }, { actor: { kind: 'system' } })
+      await write(unwritten)
+      await write(take(final))
     } catch (error) {
       onError(error)
-      told = [...refusals, ...told].slice(0, TOLD_A_FLUSH)
-      if (!due) return
-      total += counted
-      for (const [n, map] of maps.entries()) for (const [key, value] of kept[n]!) map.set(key, (map.get(key) ?? 0) + value)
     }
   }
 
@@ -108,7 +132,7 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
   return {
     /** Takes note of a refusal. Synchronous, bounded, never throws. */
     note,
-    /** Writes what was noted; at the end of the service the counts too. */
+    /** Writes what was noted, the counts too. */
     flush: (): Promise<void> => inTurn(true),
     close: async (): Promise<void> => {
       clearInterval(timer)

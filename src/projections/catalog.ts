@@ -129,6 +129,13 @@ export const catalog = <C>(compile: Compile<C>) => {
       return shelf ? (shelf.listed.segments ??= list(shelf, shelf.segments)) : []
     },
 
+    /** Every key there ever was, living or not. */
+    known: {
+      namespaces: (): readonly string[] => [...shelves.keys()],
+      flags: (namespace: string): readonly string[] => [...(shelves.get(namespace)?.flags.keys() ?? [])],
+      segments: (namespace: string): readonly string[] => [...(shelves.get(namespace)?.segments.keys() ?? [])],
+    },
+
     /** The compiled flag: made when first asked for, and anew after a change of the flag or of a segment it looked for. */
     compiled: (namespace: string, key: string): C | undefined => {
       const shelf = shelves.get(namespace)

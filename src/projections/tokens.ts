@@ -2,7 +2,7 @@ import { reader } from '../events/define.ts'
 import { type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Projection } from './projection.ts'
 
-/** One authentication record, deleted ones too. `profile` is in sealed form. `name` is the static token's name in lower case, to search by. Times are RFC 3339 UTC with milliseconds. */
+/** One authentication record, deleted ones too. `profile` is in sealed form. `name` is the static token's name in lower case, to search by; `identity` is what tokens of one holder have in common: that name as it is, a service account, or a pseudonym of a person. Times are RFC 3339 UTC with milliseconds. */
 export type TokenDoc = {
   readonly id: string
   readonly digest: string
@@ -17,6 +17,7 @@ export type TokenDoc = {
   readonly metadata: Readonly<Record<string, string>>
   readonly provider?: string
   readonly subject?: string
+  readonly identity?: string
   readonly profile?: string
 }
 
@@ -24,13 +25,14 @@ export type TokenDoc = {
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
   version: 1,
-  indexes: ['digest', 'method', 'namespace', 'name', 'createdAt', 'expiresAt', 'deletedAt', 'subject'],
+  indexes: ['digest', 'method', 'namespace', 'name', 'createdAt', 'expiresAt', 'deletedAt', 'subject', 'identity', 'provider'],
   category: 'token',
   read: reader(tokenEvents),
   on: {
     TokenIssued: (_, { issuedAt, login: _login, bootstrap: _bootstrap, ...token }) => {
-      const name = token.attributes['token.name']?.toLowerCase()
-      return { ...token, createdAt: issuedAt, updatedAt: issuedAt, ...(name === undefined ? {} : { name }) }
+      const name = token.attributes['token.name']
+      const searched = name === undefined ? {} : { name: name.toLowerCase(), identity: name }
+      return { ...token, createdAt: issuedAt, updatedAt: issuedAt, ...searched }
     },
     TokenExpiryChanged: (doc, { to }, { time }) => doc && { ...doc, expiresAt: to, updatedAt: time },
     TokenRevoked: (doc, _, { time }) => doc && { ...doc, deletedAt: time, updatedAt: time },

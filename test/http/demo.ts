@@ -40,7 +40,7 @@ const demoRoutes = (app: FastifyInstance): void => {
   route(app, { ...echo, method: 'GET', url: '/api/v1/namespaces', query: list, run: ({ query }) => ok({ ...query }) })
   route(app, { ...echo, method: 'GET', url: N, run: ({ params }) => ok(params, 7n) })
   route(app, { ...echo, method: 'GET', url: `${N}/flags`, query: list, run: ({ params, query }) => ok({ params, query }) })
-  route(app, { ...echo, method: 'POST', url: `${N}/flags`, body: flagBody, writes: true, run: ({ body }) => ok(body, 1n) })
+  route(app, { ...echo, method: 'POST', url: `${N}/flags`, body: flagBody, query: list, writes: true, run: ({ body }) => ok(body, 1n) })
   route(app, { ...echo, method: 'GET', url: `${N}/flags/:key`, run: ({ params }) => ok(params, 3n) })
   route(app, { ...echo, method: 'DELETE', url: `${N}/flags/:key`, run: () => ok({}) })
   route(app, { ...echo, method: 'POST', url: `${N}/flags/:flagKey/rollouts`, body: rolloutBody, run: async ({ body }) => ok(body) })

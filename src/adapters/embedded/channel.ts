@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { Refusal } from '../../errors.ts'
+import { gate } from './gate.ts'
 import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 
 /** Requests of one side that may wait for the writer; who comes then waits for room. */
@@ -17,8 +18,7 @@ export type Channel = {
 export const openChannel = async (paths: Paths): Promise<Channel> => {
   const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
   const pending = new Map<number, Pending>()
-  const waiting: Record<Side, number> = { log: 0, views: 0, keys: 0 }
-  const room: (() => void)[] = []
+  const gates = { log: gate(BOUND), views: gate(BOUND), keys: gate(BOUND) }
   const lost = new Map<Side, Error>()
   let requests: Request[] = []
   let serial = 0
@@ -28,7 +28,7 @@ export const openChannel = async (paths: Paths): Promise<Channel> => {
     const one = pending.get(id)
     if (!one) return
     pending.delete(id)
-    if (one.side) waiting[one.side]--
+    if (one.side) gates[one.side].leave()
     how(one)
   }
 
@@ -41,13 +41,11 @@ export const openChannel = async (paths: Paths): Promise<Channel> => {
       if (outcome.kind === 'lost' && side && !lost.has(side)) lost.set(side, cause)
       for (const id of ids) settle(id, ({ fail }) => fail(cause))
     }
-    for (const go of room.splice(0)) go()
   }
 
   const onEnd = (cause: Error) => {
     for (const side of ['log', 'views', 'keys'] as const) if (!lost.has(side)) lost.set(side, cause)
     for (const id of pending.keys()) settle(id, ({ fail }) => fail(cause))
-    for (const go of room.splice(0)) go()
   }
 
   await new Promise<void>((resolve, reject) => {
@@ -78,17 +76,15 @@ export const openChannel = async (paths: Paths): Promise<Channel> => {
       if (requests.push([id, op, args]) === 1) process.nextTick(send)
     })
 
-  const admit = async (side: Side) => {
-    while (waiting[side] >= BOUND && !lost.has(side)) await new Promise<void>((resolve) => room.push(resolve))
-  }
-
   const call = async (op: Op, ...args: readonly unknown[]) => {
-    const side = op === 'close' ? undefined : sides[op]
-    if (side) {
-      if (waiting[side] >= BOUND) await admit(side)
-      const cause = lost.get(side)
-      if (cause || closing) throw new Refusal('backend_unavailable', undefined, cause ? { cause } : {})
-      waiting[side]++
+    if (op === 'close') return post(op, args, undefined)
+    const side = sides[op]
+    const entered = gates[side].enter()
+    if (entered) await entered
+    const cause = lost.get(side)
+    if (cause || closing) {
+      gates[side].leave()
+      throw new Refusal('backend_unavailable', undefined, cause ? { cause } : {})
     }
     return post(op, args, side)
   }

@@ -49,6 +49,7 @@ export const embeddedKeys = async (channel: Channel, kek: Uint8Array): Promise<K
     },
     destroy: async (subject) => {
       await channel.call('destroyKey', subject)
+      await channel.call('scrubKeys')
       cache.set(subject, 'erased')
     },
     close: async () => cache.clear(),

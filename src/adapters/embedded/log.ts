@@ -27,7 +27,11 @@ const stored = ([position, revision, head, data, meta]: Raw): Stored => {
   }
 }
 
-const flat = (events: readonly NewEvent[]): string[] => events.flatMap(({ id, type, time, data, meta }) => [id, type, time, data, meta])
+const flat = (events: readonly NewEvent[]): string[] => {
+  const texts: string[] = []
+  for (const { id, type, time, data, meta } of events) texts.push(id, type, time, data, meta)
+  return texts
+}
 
 /** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
 export const embeddedLog = (channel: Channel, reader: Database): Log => {

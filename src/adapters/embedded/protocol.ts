@@ -19,12 +19,14 @@ export type Calls = {
   readonly build: (view: Shape, staging: string) => void
   readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
   /** Makes one index, or the key when none is named. */
-  readonly buildIndex: (staging: string, index?: string) => void
+  readonly buildKey: (staging: string) => void
+  readonly buildIndex: (table: string, index: string) => void
   readonly buildSwap: (view: Shape, staging: string, position: number) => void
   readonly buildDiscard: (staging: string) => void
   readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null
   readonly findKey: (subject: string) => Uint8Array | null | undefined
   readonly destroyKey: (subject: string) => void
+  readonly scrubKeys: () => void
   readonly close: () => void
 }
 export type Op = keyof Calls
@@ -39,12 +41,14 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   mark: 'views',
   build: 'views',
   buildPut: 'views',
+  buildKey: 'views',
   buildIndex: 'views',
   buildSwap: 'views',
   buildDiscard: 'views',
   makeKey: 'keys',
   findKey: 'keys',
   destroyKey: 'keys',
+  scrubKeys: 'keys',
 }
 
 /** `lost` = this side of the store is never written again by this process; `failed` = this group was not written, the next may be. */

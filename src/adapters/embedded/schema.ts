@@ -50,7 +50,6 @@ create table if not exists views (
 export const subjectsSchema = `
 create table if not exists subjects (
   subject text not null primary key,
-  key     blob,
-  filler  integer not null default 0
+  key     blob
 ) strict;
 `

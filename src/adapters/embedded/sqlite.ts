@@ -26,7 +26,8 @@ export type Mode = 'read' | 'durable' | 'rebuildable' | 'erasing' | 'lock'
 const settings: Readonly<Record<Mode, string>> = {
   read: 'pragma query_only=on; pragma mmap_size=1073741824',
   durable: 'pragma journal_mode=wal; pragma synchronous=full',
-  rebuildable: 'pragma journal_mode=wal; pragma synchronous=normal; pragma cache_size=-65536; pragma temp_store=memory',
+  rebuildable:
+    'pragma journal_mode=wal; pragma synchronous=normal; pragma cache_size=-65536; pragma temp_store=memory; pragma wal_autocheckpoint=4000',
   erasing: 'pragma journal_mode=persist; pragma synchronous=full; pragma secure_delete=on',
   lock: 'pragma journal_mode=memory',
 }

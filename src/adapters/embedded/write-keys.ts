@@ -1,14 +1,14 @@
+import { closeSync, existsSync, fstatSync, fsyncSync, openSync, writeSync } from 'node:fs'
 import type { Calls } from './protocol.ts'
 import { subjectsSchema } from './schema.ts'
 import { type Database, rowsOf } from './sqlite.ts'
 
-/** The writer's half of the keys of subjects. Each call is a transaction of its own. */
-export const keysWriter = (database: Database) => {
+/** The writer's half of the keys of subjects. Each call is a transaction of its own. `journal` is the file of the database's rollback journal. */
+export const keysWriter = (database: Database, journal: string) => {
   database.exec(subjectsSchema)
   const find = rowsOf(database, 'select key from subjects where subject = ?')
   const make = database.prepare('insert or ignore into subjects (subject, key) values (?, ?)')
   const destroy = database.prepare('insert into subjects (subject) values (?) on conflict (subject) do update set key = null')
-  const overwrite = database.prepare('update subjects set filler = filler + 1 where subject = ?')
 
   const findKey: Calls['findKey'] = (subject) => (find.get(subject) as [Uint8Array | null] | undefined)?.[0]
   return {
@@ -18,10 +18,14 @@ export const keysWriter = (database: Database) => {
         make.run(subject, wrapped)
         return findKey(subject)!
       },
-      destroyKey: (subject: string) => {
-        destroy.run(subject)
-        // The rollback journal still has the page as it was with the key: the same change once more puts the page without it in its place.
-        overwrite.run(subject)
+      destroyKey: (subject: string) => void destroy.run(subject),
+      /** The journal of a transaction that is over still has pages as they were: with the key that was destroyed. */
+      scrubKeys: () => {
+        if (!existsSync(journal)) return
+        const file = openSync(journal, 'r+')
+        writeSync(file, Buffer.alloc(fstatSync(file).size), 0, undefined, 0)
+        fsyncSync(file)
+        closeSync(file)
       },
     },
   }

@@ -2,6 +2,8 @@ import type { Calls, FlatRows, Shape } from './protocol.ts'
 import { viewsSchema } from './schema.ts'
 import { type Database, rowsOf, type Statement } from './sqlite.ts'
 
+/** Rows that one statement writes where there are as many. */
+const AT_ONCE = 10
 const OWN = ['_key', '_revision', '_position', '_changes', '_doc'] as const
 
 const quoted = (name: string) => `"${name}"`
@@ -16,19 +18,23 @@ const createKey = (table: string) => `create unique index ${quoted(`${table}_key
 
 /** Partial, because most fields are absent in most documents. */
 const createIndex = (table: string, field: string) =>
-  `create index ${quoted(`${table}_by_${field}`)} on ${quoted(table)} (${quoted(field)}, _key) where ${quoted(field)} is not null`
+  `create index if not exists ${quoted(`${table}_by_${field}`)} on ${quoted(table)} (${quoted(field)}) where ${quoted(field)} is not null`
 
-const insertInto = (table: string, view: Shape) =>
-  `insert into ${quoted(table)} (${list(columns(view), quoted)}) values (${list(columns(view), () => '?')})`
+const insertInto = (table: string, view: Shape, rows: number) => {
+  const one = `(${list(columns(view), () => '?')})`
+  return `insert into ${quoted(table)} (${list(columns(view), quoted)}) values ${Array.from({ length: rows }, () => one).join(', ')}`
+}
 
-const guarded = (table: string, view: Shape) =>
-  `${insertInto(table, view)} on conflict (_key) do update set ${list(columns(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
+const guarded = (view: Shape) =>
+  ` on conflict (_key) do update set ${list(columns(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
    where excluded._revision > _revision`
 
 /** Keeps of each key the latest row. */
 const dedupe = (table: string) =>
   `delete from ${quoted(table)} where rowid in (select rowid from (select rowid,
    row_number() over (partition by _key order by _revision desc) as n from ${quoted(table)}) where n > 1)`
+
+type Insert = { readonly one: Statement; readonly many: Statement; readonly width: number }
 
 /**
  * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table `tokens_1~…` that
@@ -47,14 +53,14 @@ export const viewsWriter = (database: Database) => {
   const drop = (table: string) => database.exec(`drop table if exists ${quoted(table)}`)
   for (const unfinished of named('*~*')) drop(unfinished)
 
-  const inserts = new Map<string, Statement>()
+  const inserts = new Map<string, Insert>()
   const stagings = new Map<string, readonly string[]>()
   const reset = () => {
     inserts.clear()
     stagings.clear()
   }
 
-  const insertOf = (table: string, view: Shape): Statement => {
+  const insertOf = (table: string, view: Shape): Insert => {
     let insert = inserts.get(table)
     if (!insert) {
       if (table === view.table && named(table).length === 0) {
@@ -62,7 +68,9 @@ export const viewsWriter = (database: Database) => {
         database.exec(createKey(table))
         for (const index of view.indexes) database.exec(createIndex(table, index))
       }
-      insert = database.prepare(keyed.get(table) ? guarded(table, view) : insertInto(table, view))
+      const [guard, width] = [keyed.get(table) ? guarded(view) : '', columns(view).length]
+      const [one, many] = [1, AT_ONCE].map((rows) => database.prepare(insertInto(table, view, rows) + guard)) as [Statement, Statement]
+      insert = { one, many, width }
       inserts.set(table, insert)
     }
     return insert
@@ -75,12 +83,15 @@ export const viewsWriter = (database: Database) => {
   }
 
   const write = (table: string, view: Shape, rows: FlatRows) => {
-    const insert = insertOf(table, view)
-    const width = OWN.length + view.indexes.length
-    for (let n = 0; n < rows.length; n += width) insert.run(...rows.slice(n, n + width))
+    const { one, many, width } = insertOf(table, view)
+    for (let n = 0; n < rows.length; ) {
+      const step = n + AT_ONCE * width <= rows.length ? AT_ONCE * width : width
+      ;(step === width ? one : many).run(...rows.slice(n, n + step))
+      n += step
+    }
   }
 
-  const ops: Pick<Calls, 'put' | 'mark' | 'build' | 'buildPut' | 'buildIndex' | 'buildSwap' | 'buildDiscard'> = {
+  const ops: Pick<Calls, 'put' | 'mark' | 'build' | 'buildPut' | 'buildKey' | 'buildIndex' | 'buildSwap' | 'buildDiscard'> = {
     put: (view, rows) => {
       for (const table of [view.table, ...stagingsOf(view)]) write(table, view, rows)
     },
@@ -90,15 +101,18 @@ export const viewsWriter = (database: Database) => {
       reset()
     },
     buildPut: (view, staging, rows) => write(staging, view, rows),
-    buildIndex: (staging, index) => {
+    buildKey: (staging) => {
       reset()
-      if (index !== undefined) return database.exec(createIndex(staging, index))
       try {
         database.exec(createKey(staging))
       } catch {
         database.exec(dedupe(staging))
         database.exec(createKey(staging))
       }
+    },
+    buildIndex: (table, index) => {
+      reset()
+      database.exec(createIndex(table, index))
     },
     buildSwap: ({ table }, staging, position) => {
       reset()

@@ -19,7 +19,7 @@ const databases: Readonly<Record<Side, Database>> = {
 }
 const log = logWriter(databases.log)
 const views = viewsWriter(databases.views)
-const keys = keysWriter(databases.keys)
+const keys = keysWriter(databases.keys, `${paths.subjects}-journal`)
 const ops: Calls = { ...log.ops, ...views.ops, ...keys.ops, close: () => undefined }
 const lost = new Map<Side, string>()
 /** Writes of views that found no room: kept in order and tried again, so that no mark gets ahead of the rows before it. */

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { basePath } from '../cookies.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 
@@ -10,7 +9,7 @@ const paths = (base: string, path: string) => ({
 })
 
 /** GET /auth/v1/method: the ways to a client token (api.md §5.4 A1). */
-export const authMethodRoutes = (app: FastifyInstance, { names, settings, methods }: Service): void => {
+export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods }: Service): void => {
   route(app, {
     method: 'GET',
     url: '/auth/v1/method',
@@ -28,7 +27,7 @@ export const authMethodRoutes = (app: FastifyInstance, { names, settings, method
       ),
     }),
     run: ({ request }) => {
-      const base = basePath(request, settings)
+      const base = cookies.basePath(request)
       const providers = Object.fromEntries(methods.oidc.providers.map((name) => [name, paths(base, `oidc/${name}`)]))
       const way = (method: 'token' | 'codehost' | 'oidc' | 'orchestrator', metadata?: object) => ({
         method: names.method(method),

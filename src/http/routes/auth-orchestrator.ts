@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Orchestrator } from '../../auth/orchestrator.ts'
 import { mint } from '../../auth/secret.ts'
 import { idFrom } from '../../commands/envelope.ts'
 import { token } from '../../commands/token.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import { Refusal } from '../../errors.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
 import type { Answer } from '../answer.ts'
+import { attemptFailed, attemptLimit } from '../attempts.ts'
 import { fingerprint } from '../around.ts'
 import { Authentication, presentAuthentication } from '../authentication.ts'
 import { addressKey } from '../credential.ts'
@@ -25,22 +26,17 @@ type Exchange = { readonly orchestrator: Orchestrator; readonly attempts: Limite
 
 /** POST /auth/v1/method/orchestrator/serviceaccount: a service-account token for a client token (api.md §5.7). */
 export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, { orchestrator, attempts }: Exchange): void => {
-  const { names, execute, sealer, digest, now, requests, settings, refusals, metrics } = service
+  const { names, execute, sealer, digest, now, requests, metrics } = service
 
-  const verified = async (presented: string, address: string, note: { readonly requestId: string; readonly route: string }) => {
-    const network = addressKey(address)
-    if (settings.rateLimited && attempts.exhausted(network)) {
-      refuse('rate_limited', undefined, { headers: { 'retry-after': String(attempts.retryAfter()) } })
-    }
-    attempts.count(network)
+  const verified = async (presented: string, request: FastifyRequest) => {
     try {
-      return await orchestrator.verify(presented, network)
+      return await orchestrator.verify(presented, addressKey(request.ip))
     } catch (error) {
       metrics.exchanges('refused').value++
       if (!(error instanceof Refusal)) throw error
       const { namespace, name } = error.metadata
-      const confirmed = namespace !== undefined && name !== undefined ? { serviceAccount: `${namespace}/${name}` } : {}
-      refusals.note({ reason: error.reason, ...note, network, ...confirmed, attempt: true })
+      const confirmed = namespace !== undefined && name !== undefined
+      attemptFailed(service, request, error, confirmed ? { serviceAccount: `${namespace}/${name}` } : {})
       throw new Refusal(error.reason, error.message, { headers: error.headers })
     }
   }
@@ -53,13 +49,14 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
     summary: 'Exchange a service-account token for a client token that ends when it does.',
     writes: true,
     ownsIdempotency: true,
+    limit: attemptLimit(service, attempts),
     errors: ['service_account_token_invalid', 'service_account_not_allowed', 'orchestrator_unavailable', 'rate_limited'],
     body: input({ service_account_token: text({ required: true, stored: false }) }),
     answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
     run: async (call) => {
-      const { request, requestId, route } = call
+      const { request } = call
       const key = idempotencyKey(request.headers)
-      const account = await verified(call.body.service_account_token, request.ip, { requestId, route })
+      const account = await verified(call.body.service_account_token, request)
       const { namespace, name, uid, podName, podUid, expiresAt } = account
       const who = `${namespace}/${name}`
 
@@ -81,7 +78,7 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
           expiresAt: expiresAt.toISOString(),
           attributes,
           metadata: {},
-          subject: `serviceaccount-${who}`,
+          identity: who,
         }
         const context = { ...contextOf(call, service), ...(commandId !== undefined && { commandId }) }
         const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context)

@@ -68,7 +68,7 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
       const given = credential(request, names.tokenCookie)
       if (given.kind !== 'bearer' || given.token === undefined) throw new Refusal('credential_missing')
       const life = doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt) - now().getTime()
-      cookies.setToken(request, reply, given.token, Math.floor(Math.min(life, settings.session.tokenLifetime) / 1000))
+      cookies.setToken(request, reply, given.token, Math.min(life, settings.session.tokenLifetime))
       return { body: { authentication: await shown(doc) } }
     },
   })
@@ -81,8 +81,8 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Clear the session cookie; the token stays valid.',
     answer: Type.Object({}),
     run: ({ request, reply }) => {
-      const given = credential(request, names.tokenCookie)
-      if (given.kind === 'cookie' && !fromOwnPages(request)) refuse('cross_site')
+      const exempt = request.headers.authorization !== undefined || !cookies.hasToken(request)
+      if (!exempt && !fromOwnPages(request)) refuse('cross_site')
       cookies.clearToken(request, reply)
       return { body: {} }
     },

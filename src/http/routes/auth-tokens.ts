@@ -1,37 +1,45 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import type { Moment } from '../../audit/travel.ts'
 import { token } from '../../commands/token.ts'
-import { invalid, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
-import type { Match, Query } from '../../projections/views.ts'
+import type { Query } from '../../projections/views.ts'
+import { unkept } from '../asking.ts'
 import { Authentication, presentAuthentication } from '../authentication.ts'
 import { choice, integer, optional, text } from '../fields.ts'
+import { atOf } from '../headers.ts'
 import { query } from '../input.ts'
-import { methods } from '../names.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
+import { identitiesOf, isBehind, meets, placeOf, type TokenFilter, whereOf } from '../token-list.ts'
 import { contextOf, settled } from '../write.ts'
 
 const PAGE = 25
 const PAGE_MAX = 100
 
-type Where = Record<string, Match | readonly Match[]>
-const present: Where = { deletedAt: { equals: [undefined] } }
-
-/** Conditions of the status filter; a token ends at the instant of its expiry. */
-const ofStatus = {
-  ACTIVE: (now: string): Where => ({ ...present, expiresAt: { from: after(now), orAbsent: true } }),
-  EXPIRED: (now: string): Where => ({ ...present, expiresAt: { below: after(now) } }),
-  DELETED: (): Where => ({ deletedAt: { from: '' } }),
-} as const
-/** The first text behind every instant up to this one. */
-const after = (instant: string) => `${instant}~`
+/** `docs` reach one beyond the page, which tells whether there is another. */
+type Listing = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly time: Date }
 
 /** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
 export const authTokensRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, views, now, pageTokens } = service
-  const byWireName = new Map(methods.map((method) => [names.method(method), method]))
-  const shown = (doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
+  const { names, execute, sealer, views, now, pageTokens, past, logins } = service
+  const shown = (doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
+
+  const listNow = async (filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
+    const time = now()
+    const page = { where: whereOf(filter, time), order: 'createdAt', limit, ...(after && { after }) }
+    const { rows, total } = await views.list<TokenDoc>(tokens, page)
+    return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time }
+  }
+
+  const listThen = async (moment: Moment, filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
+    const then = await past(moment)
+    const time = new Date(await then.clock())
+    const where = whereOf(filter, time)
+    const docs = (await then.tokens()).filter((doc) => meets(doc, where))
+    return { docs: docs.filter((doc) => isBehind(doc, after)).slice(0, limit), total: docs.length, time }
+  }
 
   route(app, {
     method: 'GET',
@@ -45,41 +53,35 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       method: choice(names.methodNumbers, 'METHOD_NONE'),
       namespaceKey: text(),
       status: optional(choice({ ACTIVE: 0, EXPIRED: 1, DELETED: 2 }, 'ACTIVE')),
-      q: text({ max: 255 }),
+      q: text(),
+      identity: text(),
+      at: unkept,
     }),
-    errors: ['invalid_page_token'],
+    errors: ['invalid_page_token', 'invalid_at'],
     answer: Type.Object({ authentications: Type.Array(Authentication), nextPageToken: Type.String(), totalCount: Type.Integer() }),
-    run: async ({ query }) => {
-      const { method, namespaceKey, status, q, pageToken } = query
+    run: async ({ query: { method: wire, namespaceKey, status, q, pageToken, identity, at, ...query } }) => {
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
-      const scope = ['tokens', method, namespaceKey, status ?? '', q]
-      const where: Where = {
-        ...(status === undefined ? present : ofStatus[status](now().toISOString())),
-        ...(method === 'METHOD_NONE' ? {} : { method: { equals: [byWireName.get(method) ?? method] } }),
-        ...(namespaceKey === '' ? {} : { namespace: { equals: [namespaceKey] } }),
-        ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
-      }
-      const from = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
-      const { rows, total } = await views.list<TokenDoc>(tokens, {
-        where,
-        order: 'createdAt',
-        limit: limit + 1,
-        ...(from && { after: from }),
-      })
-      const page = rows.slice(0, limit)
+      const moment = atOf(at)
+      const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, at]
+      const after = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
+      const method = names.methodNamed(wire)
+      const identities = identitiesOf(logins.pseudonyms, identity, method)
+      const filter: TokenFilter = { method, identities, provider: '', namespaceKey, status, q }
+      // The reserved method has no records.
+      const none = method === undefined && wire !== 'METHOD_NONE'
+      const ask = none ? { ...filter, identities: [''] } : filter
+      const { docs, total, time } = moment ? await listThen(moment, ask, after, limit + 1) : await listNow(ask, after, limit + 1)
+      const page = docs.slice(0, limit)
       const last = page.at(-1)
-      const more = rows.length > limit && last?.doc !== undefined
       return {
         body: {
-          authentications: await Promise.all(page.map(({ doc }) => shown(doc!))),
-          nextPageToken: more ? pageTokens.write(scope, { value: last.doc.createdAt, key: last.key }) : '',
+          authentications: await Promise.all(page.map((doc) => shown(doc, time))),
+          nextPageToken: docs.length > limit && last ? pageTokens.write(scope, placeOf(last)) : '',
           totalCount: total,
         },
       }
     },
   })
-
-  const missing = (id: string) => refuse('not_found', `authentication "${id}": resource not found`)
 
   route(app, {
     method: 'GET',
@@ -87,14 +89,17 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     access: 'unscoped',
     tag: 'Authentication',
     summary: 'Get one authentication record.',
-    errors: ['not_found'],
+    query: query({ at: unkept }),
+    errors: ['not_found', 'invalid_at'],
     answer: Authentication,
-    run: async ({ params }) => {
+    run: async ({ params, query }) => {
       const id = params['id']!
-      if (id === '') invalid('id', 'must not be empty')
-      const row = await views.get<TokenDoc>(tokens, id)
-      if (!row?.doc || row.doc.deletedAt !== undefined) return missing(id)
-      return { body: await shown(row.doc), etag: String(row.changes) }
+      const moment = atOf(query.at)
+      const then = moment && (await past(moment))
+      const row = await (then ? then.token(id) : views.get<TokenDoc>(tokens, id))
+      const time = then ? new Date(await then.clock()) : now()
+      if (!row?.doc || row.doc.deletedAt !== undefined) return refuse('not_found', `authentication "${id}": resource not found`)
+      return { body: await shown(row.doc, time), etag: String(row.changes) }
     },
   })
 
@@ -108,7 +113,6 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     answer: Type.Object({}),
     run: async (call) => {
       const id = call.params['id']!
-      if (id === '') invalid('id', 'must not be empty')
       const context = { ...contextOf(call, service), needsEffect: true }
       const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
       const { headers } = await settled(service, stored)

@@ -2,8 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Trace } from '../../evaluation/trace.ts'
 import { type Answer, written } from '../answer.ts'
-import { asking, effective, explainQuery, reachedByBody, requestIdOf } from '../asking.ts'
+import { asking, effective, explainQuery, reachedByBody, requestIdJson, withFlags } from '../asking.ts'
 import { textClock } from '../clock.ts'
+import { rolloutTypes } from '../enums.ts'
 import { type Evaluator, type Flags, shownTrace } from '../evaluator.ts'
 import { type Call, route } from '../route.ts'
 import type { Service } from '../service.ts'
@@ -28,7 +29,7 @@ const trace = Type.Optional(
       matched: Type.Boolean(),
       segmentKeys: Texts,
       failedConstraintIds: Texts,
-      type: Type.Optional(Text),
+      type: Type.Optional(Type.Enum(rolloutTypes.names)),
       bucket: Type.Optional(Type.Integer()),
       threshold: Type.Optional(Type.Number()),
       cumulative: Type.Optional(Type.Array(Type.Integer())),
@@ -36,14 +37,16 @@ const trace = Type.Optional(
     }),
   ),
 )
+
+/** Answers of single evaluations (api.md §8.1). */
 export const BooleanSaid = Type.Object({ enabled: Type.Boolean(), ...shared })
 export const VariantSaid = Type.Object({ match: Type.Boolean(), variantKey: Text, variantAttachment: Text, ...shared })
 
 type Asked = Call<ReturnType<typeof asking.read>, ReturnType<typeof explainQuery.read>>
 
 /** POST /evaluate/v1/boolean and /evaluate/v1/variant (api.md §8.1 to §8.6). */
-export const evaluateRoutes = (app: FastifyInstance, { catalog, now }: Service, evaluator: Evaluator): void => {
-  const timestamp = textClock(now)
+export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+  const timestamp = textClock(service.now)
 
   const answer = (kind: 'boolean' | 'variant', { body, query, request }: Asked, flags: Flags): Answer => {
     const { entityId, context } = body
@@ -51,7 +54,7 @@ export const evaluateRoutes = (app: FastifyInstance, { catalog, now }: Service, 
     const trace: Trace | undefined = query.explain ? [] : undefined
     const flag = evaluator.find(flags, namespace, body.flagKey)
     const { json, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
-    const id = JSON.stringify(requestIdOf(body.requestId, request))
+    const id = requestIdJson(body.requestId, request)
     const steps = trace ? `,"trace":${JSON.stringify(trace.map(shownTrace))}` : ''
     return written(`{${json},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`)
   }
@@ -72,7 +75,12 @@ export const evaluateRoutes = (app: FastifyInstance, { catalog, now }: Service, 
       checkBody: reachedByBody,
       errors: ['not_found', 'wrong_flag_type', 'invalid_at', 'view_behind'],
       answer: Type.Object({ ...said.properties, trace }),
-      run: (call) => answer(kind, call, catalog),
+      run: (call) => {
+        const { query, body } = call
+        if (query.at === undefined) return answer(kind, call, service.catalog)
+        const wanted = () => [[effective(body.namespaceKey), body.flagKey]] as const
+        return withFlags(service, query.at, wanted, (flags) => answer(kind, call, flags))
+      },
     })
   }
 }

@@ -1,0 +1,151 @@
+import { invalid } from '../errors.ts'
+import type { AnyEvent } from '../events/define.ts'
+import type { Log, Stored } from '../events/log.ts'
+import type { Catalog, Compile, Live } from '../projections/catalog.ts'
+import { type FlagDoc, flags } from '../projections/flags.ts'
+import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
+import { type Projection, project } from '../projections/projection.ts'
+import { type SegmentDoc, segments } from '../projections/segments.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Row, Views } from '../projections/views.ts'
+
+/** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
+export type Moment = { readonly instant: string } | { readonly position: bigint }
+
+type Reads = Pick<Log, 'read' | 'readAll' | 'head'>
+
+const within = (moment: Moment): ((event: Stored) => boolean) =>
+  'instant' in moment ? ({ time }) => time <= moment.instant : ({ position }) => position <= moment.position
+
+/** The row of one stream as it stood at a moment, by default as it stands now; undefined before its first event. */
+export const rowAt = async <D extends object, E extends AnyEvent>(
+  log: Pick<Log, 'read'>,
+  projection: Projection<D, E>,
+  id: string,
+  moment?: Moment,
+): Promise<Row<D> | undefined> => {
+  const holds = moment ? within(moment) : () => true
+  let row: Row<D> | undefined
+  for await (const page of log.read(`${projection.category}-${id}`)) {
+    for (const event of page) {
+      if (!holds(event)) return row
+      row = project(projection, row, event)
+    }
+  }
+  return row
+}
+
+/** Refuses, with 400 `invalid_at`, a moment that has not come: later than now, or beyond the last position of the log. */
+const come = async (log: Reads, now: () => Date, moment: Moment): Promise<void> => {
+  if ('instant' in moment) {
+    if (moment.instant > now().toISOString()) invalid('at', 'must not be later than now', 'invalid_at')
+  } else if (moment.position > (await log.head())) invalid('at', 'must not be beyond the last position', 'invalid_at')
+}
+
+/** Each thing read once, however often it is asked for. */
+const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
+  const known = new Map<string, Promise<T>>()
+  return (...names: readonly string[]): Promise<T> => {
+    const id = names.join('+')
+    const asked = known.get(id) ?? read(...names)
+    known.set(id, asked)
+    return asked
+  }
+}
+
+type InNamespace = { readonly place: string; readonly incarnation: string }
+const byPlace = (a: { readonly doc: { readonly place: string } }, b: { readonly doc: { readonly place: string } }) =>
+  a.doc.place < b.doc.place ? -1 : 1
+const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined => (row?.doc === undefined ? undefined : (row as Live<D>))
+
+const segmentsOf = ({ rules, rollouts }: FlagDoc): ReadonlySet<string> =>
+  new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
+
+/** When the last event of a moment happened, so what the clock showed then; undefined for a position at which no event stands. */
+const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> => {
+  if ('instant' in moment) return moment.instant
+  if (moment.position > 0n) for await (const [event] of log.readAll(moment.position - 1n, moment.position)) if (event) return event.time
+  return undefined
+}
+
+export type TravelOptions<C> = {
+  readonly log: Reads
+  readonly views: Pick<Views, 'scan'>
+  /** Knows every key there ever was. */
+  readonly catalog: Pick<Catalog<C>, 'known'>
+  readonly compile: Compile<C>
+  readonly now: () => Date
+}
+
+/**
+ * Namespaces, flags, segments and tokens as they stood at a moment, in the forms of the present, by the same projections. Nothing is
+ * kept for it: one resource costs a read of its stream and its namespace's, a list one read for every key there ever was, and the list
+ * of tokens a scan of the view for the ids of all tokens there ever were and a read of each one's stream.
+ */
+export const traveller =
+  <C>({ log, views, catalog, compile, now }: TravelOptions<C>) =>
+  async (moment: Moment) => {
+    await come(log, now, moment)
+    const reading = <D extends object, E extends AnyEvent>(projection: Projection<D, E>) =>
+      once((...names) => rowAt(log, projection, names.join('+'), moment))
+    const namespaceRow = reading(namespaces)
+    const flagRow = reading(flags)
+    const segmentRow = reading(segments)
+
+    const ofLife = async <D extends InNamespace>(key: string, row: Row<D> | undefined): Promise<Live<D> | undefined> => {
+      const life = row?.doc && (await namespaceRow(key))?.doc?.incarnation
+      return row?.doc?.incarnation === life ? living(row) : undefined
+    }
+    const namespace = async (key: string): Promise<Live<NamespaceDoc> | undefined> => living(await namespaceRow(key))
+    const flag = async (namespace: string, key: string): Promise<Live<FlagDoc> | undefined> =>
+      ofLife(namespace, await flagRow(namespace, key))
+    const segment = async (namespace: string, key: string): Promise<Live<SegmentDoc> | undefined> =>
+      ofLife(namespace, await segmentRow(namespace, key))
+
+    const list = async <D extends { readonly place: string }>(
+      keys: readonly string[],
+      read: (key: string) => Promise<Live<D> | undefined>,
+    ): Promise<readonly Live<D>[]> => {
+      const rows: Live<D>[] = []
+      for (const key of keys) {
+        const row = await read(key)
+        if (row) rows.push(row)
+      }
+      return rows.sort(byPlace)
+    }
+
+    const compiled = once(async (namespace = '', key = ''): Promise<C | undefined> => {
+      const row = await flag(namespace, key)
+      if (!row) return undefined
+      const used = new Map<string, SegmentDoc | undefined>()
+      for (const asked of segmentsOf(row.doc)) used.set(asked, (await segment(namespace, asked))?.doc)
+      return compile(row.doc, (asked) => used.get(asked))
+    })
+
+    return {
+      namespace,
+      flag,
+      segment,
+      namespaces: () => list(catalog.known.namespaces(), namespace),
+      flags: (namespace: string) => list(catalog.known.flags(namespace), (key) => flag(namespace, key)),
+      segments: (namespace: string) => list(catalog.known.segments(namespace), (key) => segment(namespace, key)),
+      /** The flag in the form it is evaluated in. */
+      compiled: (namespace: string, key: string) => compiled(namespace, key),
+      token: async (id: string): Promise<Live<TokenDoc> | undefined> => living(await rowAt(log, tokens, id, moment)),
+      /** Every token there was, deleted ones too, in order of creation, then id. */
+      tokens: async (): Promise<readonly TokenDoc[]> => {
+        const docs: TokenDoc[] = []
+        for await (const rows of views.scan(tokens)) {
+          for (const { key } of rows) {
+            const doc = (await rowAt(log, tokens, key, moment))?.doc
+            if (doc) docs.push(doc)
+          }
+        }
+        return docs.sort((a, b) => (a.createdAt === b.createdAt ? (a.id < b.id ? -1 : 1) : a.createdAt < b.createdAt ? -1 : 1))
+      },
+      /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
+      clock: async (): Promise<string> => (await clockAt(log, moment)) ?? new Date(0).toISOString(),
+    }
+  }
+
+export type Past<C> = Awaited<ReturnType<ReturnType<typeof traveller<C>>>>

@@ -1,0 +1,166 @@
+import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { given, givenOnce, refuseCallback } from '../auth/callback.ts'
+import { freshSecrets, type Identity } from '../auth/identity.ts'
+import { mint } from '../auth/secret.ts'
+import type { Context } from '../commands/envelope.ts'
+import { login } from '../commands/login.ts'
+import { token } from '../commands/token.ts'
+import { Refusal, refuse } from '../errors.ts'
+import type { Stored } from '../events/log.ts'
+import type { TokenDoc } from '../projections/tokens.ts'
+import type { Row } from '../projections/views.ts'
+import { type Answer, redirect } from './answer.ts'
+import { attemptFailed } from './attempts.ts'
+import { presentAuthentication } from './authentication.ts'
+import type { LoginWay } from './logins.ts'
+import { rawQuery } from './path.ts'
+import type { Call } from './route.ts'
+import type { Service } from './service.ts'
+import { contextOf, settled } from './write.ts'
+
+type Request = Call<unknown, unknown>
+
+const digestOf = (state: string) => createHash('sha256').update(state).digest('hex')
+const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(digestOf(one)), Buffer.from(digestOf(other)))
+const wants = ({ headers: { accept = '' } }: FastifyRequest, type: string) => accept.toLowerCase().includes(type)
+
+/** A path on this origin as the browser sees it; anything else is the base path (api.md §5.5). */
+export const safeReturn = (path: string, base: string): string =>
+  path.length <= 2048 && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(path) ? path : `${base}/`
+
+/** Begins a login: the address to send the browser to, and the state cookie that binds the login to it. */
+export const beginLogin = async (service: Service, call: Request, way: LoginWay, returnTo: string): Promise<Answer> => {
+  const { execute, cookies, settings, now, logins } = service
+  const { request, reply } = call
+  const { method, provider, callbackPath } = way
+  const secrets = freshSecrets()
+  const authorizeUrl = String(await way.begin(secrets))
+  const time = now()
+  const ofProvider = provider === undefined ? {} : { provider }
+  const data = {
+    login: digestOf(secrets.state),
+    method,
+    ...ofProvider,
+    startedAt: time.toISOString(),
+    expiresAt: new Date(time.getTime() + settings.session.stateLifetime).toISOString(),
+  }
+  const context = { ...contextOf(call, service), correlationId: data.login }
+  const { stored } = await execute(login, data.login, 'StartLogin', data, context)
+  const state = logins.states.seal({ ...secrets, method, ...ofProvider, returnTo: safeReturn(returnTo, cookies.basePath(request)) })
+  cookies.setState(reply, state, callbackPath, settings.session.stateLifetime)
+  const { headers } = await settled(service, stored)
+  return { body: { authorizeUrl }, headers }
+}
+
+/** The rules about the login itself; from here on it is used up. `context` is that of the events to come. */
+const takeLogin = async (service: Service, call: Request, way: LoginWay, parameters: URLSearchParams) => {
+  const { callback, method, provider } = way
+  givenOnce(parameters)
+  const [state, held] = [given(parameters, 'state'), service.cookies.states(call.request)]
+  if (state === undefined || held[0] === undefined) return refuseCallback(callback, 'state_missing')
+  const opened = held.length === 1 ? service.logins.states.open(held[0]) : undefined
+  const own = opened !== undefined && opened.method === method && opened.provider === provider
+  if (!own || !equal(opened.state, state)) return refuseCallback(callback, 'state_mismatch')
+  const id = digestOf(state)
+  const context: Context = { ...contextOf(call, service), correlationId: id }
+  const data = { login: id, method, provider, now: service.now().toISOString() }
+  try {
+    const { stored } = await service.execute(login, id, 'ReturnToLogin', data, context)
+    return { ...opened, id, stored, context: { ...context, causationId: stored[0]!.id } }
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 401) return refuseCallback(callback, error.reason)
+    throw error
+  }
+}
+
+type Taken = Awaited<ReturnType<typeof takeLogin>>
+
+/** Who came back, admitted; a login that ends otherwise is refused in its own stream too. */
+const identify = async (
+  { execute }: Service,
+  way: LoginWay,
+  { id, context, ...taken }: Taken,
+  query: URLSearchParams,
+): Promise<Identity> => {
+  try {
+    const identity = await way.finish({ ...taken, query })
+    return way.admits(identity.attributes) ? identity : refuse('email_not_allowed')
+  } catch (error) {
+    const { reason, metadata } = error instanceof Refusal ? error : new Refusal('internal')
+    const { error: providerError } = metadata
+    const why = { login: id, reason, ...(providerError !== undefined && { providerError }) }
+    await execute(login, id, 'RefuseLogin', why, context)
+    throw error
+  }
+}
+
+/** The token of an identity, as an event: what is personal stands in the profile. */
+const issued = ({ now, settings, logins, digest }: Service, way: LoginWay, { subject, attributes }: Identity, secret: string) => {
+  const time = now()
+  const { 'oidc.provider': provider, ...personal } = attributes
+  return {
+    id: randomUUID(),
+    digest: digest(secret),
+    method: way.method,
+    issuedAt: time.toISOString(),
+    expiresAt: new Date(time.getTime() + settings.session.tokenLifetime).toISOString(),
+    attributes: provider === undefined ? {} : { 'oidc.provider': provider },
+    metadata: {},
+    ...(way.provider !== undefined && { provider: way.provider }),
+    subject: logins.pseudonyms.subject(way.method, subject.issuer, subject.sub),
+    identity: logins.pseudonyms.identity(way.method, subject.sub),
+    profile: JSON.stringify(personal),
+  }
+}
+
+const complete = async (service: Service, call: Request, way: LoginWay): Promise<Answer> => {
+  const { execute, cookies, names, sealer, settings, now, metrics } = service
+  const { request, reply } = call
+  const parameters = new URLSearchParams(rawQuery(request))
+  const taken = await takeLogin(service, call, way, parameters)
+  const identity = await identify(service, way, taken, parameters)
+
+  const secret = mint('login')
+  const data = { ...issued(service, way, identity, secret), login: taken.id }
+  const { id, subject } = data
+  const context = { ...taken.context, subject }
+  const { stored } = await execute(token, id, 'IssueToken', data, context)
+  const completed = { login: taken.id, tokenId: id, subject }
+  const done = await execute(login, taken.id, 'CompleteLogin', completed, { ...context, causationId: stored[0]!.id })
+  const { rows, headers } = await settled(service, [...stored, ...done.stored])
+  const { doc } = (rows as readonly Row<TokenDoc>[]).find(({ key }) => key === id)!
+  cookies.setToken(request, reply, secret, settings.session.tokenLifetime)
+  metrics.logins(way.provider ?? '-', 'completed').value++
+  const body = { clientToken: '', authentication: await presentAuthentication(doc!, names, sealer, now()) }
+  const plain = wants(request, 'application/json') && !wants(request, 'text/html')
+  return plain ? { body, headers } : redirect(taken.returnTo, headers, body)
+}
+
+/** Finishes a login, or says why not: to a browser by sending it to the login page, to others as JSON. */
+export const finishLogin = async (service: Service, call: Request, way: LoginWay): Promise<Answer> => {
+  const { cookies, metrics } = service
+  const { request, reply, requestId } = call
+  cookies.clearState(reply, way.callbackPath)
+  try {
+    return await complete(service, call, way)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    metrics.logins(way.provider ?? '-', 'refused').value++
+    attemptFailed(service, request, error, way)
+    if (!wants(request, 'text/html')) throw error
+    const shown = error.reason === 'provider_error' ? (error.metadata['error'] ?? error.reason) : error.reason
+    const location = `${cookies.basePath(request)}/login?error=${shown}&ref=${requestId}`
+    return redirect(location, { ...error.headers, ...(await position(service)) })
+  }
+}
+
+/** The log's position; a log out of reach has none to tell, which is no reason to keep a browser from its page. */
+const position = async (service: Service): Promise<Readonly<Record<string, string>>> => {
+  try {
+    return (await settled(service, [] as readonly Stored[])).headers
+  } catch (error) {
+    if (error instanceof Refusal) return {}
+    throw error
+  }
+}

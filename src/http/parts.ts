@@ -1,0 +1,32 @@
+import type { SegmentOperator } from '../events/flag.ts'
+import { invalid, refuse } from '../errors.ts'
+import { segmentOperators } from './enums.ts'
+import { integer, list, text } from './fields.ts'
+
+/** Members by which a rule or rollout names its segments. */
+export const segmentFields = { segmentKey: text(), segmentKeys: list(text()), segmentOperator: segmentOperators.field('or') }
+
+type Given = { readonly segmentKey: string; readonly segmentKeys: readonly string[]; readonly segmentOperator: SegmentOperator }
+
+/** The segments that a rule or rollout names, in one of the two ways. */
+export const segmentsGiven = ({ segmentKey, segmentKeys, segmentOperator: operator }: Given) => {
+  if (segmentKey === '' && segmentKeys.length === 0) invalid('segmentKey or segmentKeys', 'must not be empty')
+  if (segmentKey !== '' && segmentKeys.length > 0) invalid('segmentKey or segmentKeys', 'only one can be present')
+  return { segments: segmentKey === '' ? segmentKeys : [segmentKey], operator }
+}
+
+/** Rank of a new rule or rollout; 0 and absent = last. */
+export const rank = integer({ min: 0, minMessage: 'must be greater than 0' })
+
+/** Ids in the order wanted. */
+export const ids = list(text(), { min: 2 })
+
+/** The ids, each of them once. */
+export const eachOnce = (ids: readonly string[], field: string): readonly string[] =>
+  new Set(ids).size === ids.length ? ids : invalid(field, 'must not contain duplicates')
+
+type Part = { readonly id: string }
+
+/** The part of this id; one that others have just removed was there when the command was decided. */
+export const partOf = <P extends Part>(parts: readonly P[], id: string): P =>
+  parts.find((part) => part.id === id) ?? refuse('write_conflict')

@@ -1,0 +1,96 @@
+import type { FastifyInstance } from 'fastify'
+import { segment } from '../../commands/segment.ts'
+import { invalid, refuse } from '../../errors.ts'
+import { checkConstraint } from '../../evaluation/operators.ts'
+import { comparisonTypes } from '../enums.ts'
+import { text } from '../fields.ts'
+import { input } from '../input.ts'
+import { description, managed, newId, Nothing, segmentWriter } from '../management.ts'
+import { partOf } from '../parts.ts'
+import { Constraint, constraintJson } from '../segment-json.ts'
+import type { Service } from '../service.ts'
+
+const body = input({
+  type: comparisonTypes.field('unknown'),
+  property: text({ required: true, max: 255 }),
+  operator: text({ required: true }),
+  value: text(),
+  description,
+})
+type Asked = ReturnType<typeof body.read>
+
+/** The constraint in the form it is stored in, or 400 with what is wrong (api.md §7.3). */
+const checked = (asked: Asked) => {
+  const { type, property, description } = asked
+  const found = checkConstraint(asked)
+  if (found.kind === 'field') return invalid(found.field, found.description)
+  if (found.kind === 'refused') return refuse('invalid_argument', found.message)
+  // An unknown type was refused with the sentence of the check.
+  if (type === 'unknown') return refuse('invalid_argument')
+  const { operator, value } = found
+  return { type, property, operator, value, description }
+}
+
+const tag = 'Constraints'
+
+/** Constraints of a segment (api.md §7). */
+export const constraintsRoutes = (app: FastifyInstance, service: Service): void => {
+  const { execute } = service
+  const { shows, ends } = segmentWriter(service)
+
+  managed(app, {
+    method: 'POST',
+    url: '/segments/:segmentKey/constraints',
+    tag,
+    summary: 'Create a constraint.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body,
+    answer: Constraint,
+    run: (call) => {
+      const constraint = { id: newId(call, 'constraint'), ...checked(call.body) }
+      return shows(
+        call,
+        call.params['segmentKey']!,
+        (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'AddConstraint', { ...of, constraint }, context),
+        (doc) => constraintJson(doc, partOf(doc.constraints, constraint.id)),
+      )
+    },
+  })
+
+  managed(app, {
+    method: 'PUT',
+    url: '/segments/:segmentKey/constraints/:id',
+    tag,
+    summary: 'Replace a constraint.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body,
+    answer: Constraint,
+    run: (call) => {
+      const constraint = { id: call.params['id']!, ...checked(call.body) }
+      return shows(
+        call,
+        call.params['segmentKey']!,
+        (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'UpdateConstraint', { ...of, constraint }, context),
+        (doc) => constraintJson(doc, partOf(doc.constraints, constraint.id)),
+      )
+    },
+  })
+
+  managed(app, {
+    method: 'DELETE',
+    url: '/segments/:segmentKey/constraints/:id',
+    tag,
+    summary: 'Delete a constraint.',
+    writes: true,
+    errors: ['revision_moved'],
+    answer: Nothing,
+    run: (call) => {
+      const id = call.params['id']!
+      return ends(call, call.params['segmentKey']!, (of, context) =>
+        execute(segment, `${of.namespace}+${of.key}`, 'RemoveConstraint', { ...of, id }, { ...context, needsEffect: true }),
+      )
+    },
+  })
+}

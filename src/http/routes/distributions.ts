@@ -1,0 +1,89 @@
+import type { FastifyInstance } from 'fastify'
+import { flag } from '../../commands/flag.ts'
+import { invalid } from '../../errors.ts'
+import { type Field, float, text } from '../fields.ts'
+import { Distribution, distributionJson } from '../flag-json.ts'
+import { input, query } from '../input.ts'
+import { flagWriter, managed, newId, Nothing } from '../management.ts'
+import { partOf } from '../parts.ts'
+import type { Service } from '../service.ts'
+
+const { schema, read } = float()
+/** Percent of the entities, 0 to 100. */
+const rollout: Field<number> = {
+  schema,
+  optional: true,
+  read: (value, name) => {
+    const share = read(value, name)
+    if (share < 0) invalid(name, "must be greater than or equal to '0'")
+    return share > 100 ? invalid(name, "must be less than or equal to '100'") : share
+  },
+}
+
+const body = input({ variantId: text({ required: true }), rollout })
+const tag = 'Distributions'
+
+/** Distributions of a rule (api.md §7). */
+export const distributionsRoutes = (app: FastifyInstance, service: Service): void => {
+  const { execute } = service
+  const { shows, ends } = flagWriter(service)
+
+  managed(app, {
+    method: 'POST',
+    url: '/flags/:flagKey/rules/:ruleId/distributions',
+    tag,
+    summary: 'Give a share of the entities that a rule matches a variant.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body,
+    answer: Distribution,
+    run: (call) => {
+      const rule = call.params['ruleId']!
+      const distribution = { id: newId(call, 'distribution'), ...call.body }
+      return shows(
+        call,
+        call.params['flagKey']!,
+        (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'AddDistribution', { ...of, rule, distribution }, context),
+        (doc) => distributionJson(rule, partOf(partOf(doc.rules, rule).distributions, distribution.id)),
+      )
+    },
+  })
+
+  managed(app, {
+    method: 'PUT',
+    url: '/flags/:flagKey/rules/:ruleId/distributions/:id',
+    tag,
+    summary: 'Replace a distribution.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body,
+    answer: Distribution,
+    run: (call) => {
+      const rule = call.params['ruleId']!
+      const distribution = { id: call.params['id']!, ...call.body }
+      return shows(
+        call,
+        call.params['flagKey']!,
+        (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'UpdateDistribution', { ...of, rule, distribution }, context),
+        (doc) => distributionJson(rule, partOf(partOf(doc.rules, rule).distributions, distribution.id)),
+      )
+    },
+  })
+
+  managed(app, {
+    method: 'DELETE',
+    url: '/flags/:flagKey/rules/:ruleId/distributions/:id',
+    tag,
+    summary: 'Delete a distribution, named by its variant too.',
+    writes: true,
+    errors: ['revision_moved'],
+    query: query({ variantId: text({ required: true }) }),
+    answer: Nothing,
+    run: (call) => {
+      const [rule, id, variantId] = [call.params['ruleId']!, call.params['id']!, call.query.variantId]
+      return ends(call, call.params['flagKey']!, (of, context) =>
+        execute(flag, `${of.namespace}+${of.key}`, 'RemoveDistribution', { ...of, rule, id, variantId }, { ...context, needsEffect: true }),
+      )
+    },
+  })
+}

@@ -1,0 +1,81 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { outOfReach, reaches } from '../access.ts'
+import { type Answer, written } from '../answer.ts'
+import { asking, atQuery, effective, namespaceIn, requestIdJson, requestsIn, unkept, withFlags } from '../asking.ts'
+import { since, textClock } from '../clock.ts'
+import type { Evaluator, Flags } from '../evaluator.ts'
+import { list, object } from '../fields.ts'
+import { input } from '../input.ts'
+import { type Call, route } from '../route.ts'
+import type { Service } from '../service.ts'
+import { BooleanSaid, VariantSaid } from './evaluate.ts'
+
+const MOST = 1000
+
+const batch = input({ requestId: unkept, requests: list(object(asking), { max: MOST }) })
+type Batch = Call<ReturnType<typeof batch.read>, ReturnType<typeof atQuery.read>>
+type One = Batch['body']['requests'][number]
+
+const Text = Type.String()
+const ErrorSaid = Type.Object({ flagKey: Text, namespaceKey: Text, reason: Text })
+const typeNames = { variant: 'VARIANT_EVALUATION_RESPONSE_TYPE', boolean: 'BOOLEAN_EVALUATION_RESPONSE_TYPE' } as const
+
+/** POST /evaluate/v1/batch (api.md §8.1): answers in the order asked; a missing flag is an entry, any other error fails all. */
+export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+  const timestamp = textClock(service.now)
+
+  const entry = (flags: Flags, { requestId, namespaceKey, flagKey, entityId, context }: One): string => {
+    const namespace = effective(namespaceKey)
+    const flag = evaluator.look(flags, namespace, flagKey)
+    if (!flag) {
+      const errorResponse = { flagKey, namespaceKey: namespace, reason: 'NOT_FOUND_ERROR_EVALUATION_REASON' }
+      return JSON.stringify({ type: 'ERROR_EVALUATION_RESPONSE_TYPE', errorResponse })
+    }
+    const { json, millis } = evaluator[flag.type](flag, namespace, { entityId, context })
+    const id = JSON.stringify(requestId)
+    const said = `{${json},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"}`
+    return `{"type":"${typeNames[flag.type]}","${flag.type}Response":${said}}`
+  }
+
+  const answer = ({ body, request }: Batch, flags: Flags): Answer => {
+    const start = performance.now()
+    const responses = body.requests.map((one) => entry(flags, one)).join(',')
+    const id = requestIdJson(body.requestId, request)
+    return written(`{"requestId":${id},"responses":[${responses}],"requestDurationMillis":${since(start)}}`)
+  }
+
+  route(app, {
+    method: 'POST',
+    url: '/evaluate/v1/batch',
+    access: 'evaluation',
+    tag: 'Evaluation',
+    summary: `Ask up to ${MOST} flags, each by its own type.`,
+    hot: true,
+    body: batch,
+    query: atQuery,
+    checkBody: (raw, { caller }) => {
+      if (caller.namespace === undefined) return
+      const requests = requestsIn(raw)
+      if (requests.length === 0) throw outOfReach()
+      for (const one of requests) reaches(caller, effective(namespaceIn(one)))
+    },
+    errors: ['invalid_at', 'view_behind'],
+    answer: Type.Object({
+      requestId: Text,
+      responses: Type.Array(
+        Type.Object({
+          type: Type.Enum([...Object.values(typeNames), 'ERROR_EVALUATION_RESPONSE_TYPE']),
+          booleanResponse: Type.Optional(BooleanSaid),
+          variantResponse: Type.Optional(VariantSaid),
+          errorResponse: Type.Optional(ErrorSaid),
+        }),
+      ),
+      requestDurationMillis: Type.Number(),
+    }),
+    run: (call) => {
+      const wanted = () => call.body.requests.map(({ namespaceKey, flagKey }) => [effective(namespaceKey), flagKey] as const)
+      return withFlags(service, call.query.at, wanted, (flags) => answer(call, flags))
+    },
+  })
+}

@@ -1,0 +1,121 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import { Type } from 'typebox'
+import { invalid } from '../../errors.ts'
+import { reaches } from '../access.ts'
+import { ok } from '../answer.ts'
+import { asking, atQuery, context, effective, namespaceIn, requestsIn, unkept, withFlags } from '../asking.ts'
+import { since, textClock } from '../clock.ts'
+import type { Evaluator, Flags } from '../evaluator.ts'
+import { flag, list, object, text } from '../fields.ts'
+import { input } from '../input.ts'
+import { N } from '../management.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+import { reasonNames } from '../told.ts'
+import type { Raw } from '../value.ts'
+
+const required = text({ required: true, stored: false })
+const single = input({ requestId: unkept, namespaceKey: unkept, flagKey: required, entityId: required, context })
+const nested = input({ requestId: unkept, namespaceKey: unkept, flagKey: required, entityId: unkept, context })
+const batch = input({ requestId: unkept, namespaceKey: unkept, requests: list(object(nested)), excludeNotFound: flag() })
+type One = ReturnType<typeof asking.read>
+
+const Text = Type.String()
+const Texts = Type.Record(Text, Text)
+const Said = Type.Object({
+  requestId: Text,
+  entityId: Text,
+  requestContext: Texts,
+  match: Type.Boolean(),
+  flagKey: Text,
+  segmentKey: Text,
+  timestamp: Type.String({ format: 'date-time' }),
+  value: Text,
+  requestDurationMillis: Type.Number(),
+  attachment: Text,
+  reason: Type.Enum(Object.values(reasonNames)),
+  namespaceKey: Text,
+  segmentKeys: Type.Array(Text),
+})
+
+/** Step 8 of api.md §1.3 for bodies that name one namespace outside and perhaps others inside (§3.3). */
+const reached = (raw: Raw, { caller }: FastifyRequest): void => {
+  if (caller.namespace === undefined) return
+  reaches(caller, effective(namespaceIn(raw)))
+  for (const one of requestsIn(raw)) reaches(caller, namespaceIn(one) || caller.namespace)
+}
+
+/** POST evaluate and batch-evaluate under /api/v1 and under a namespace (api.md §8.7): variant flags in the older form. */
+export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+  const timestamp = textClock(service.now)
+
+  const said = (flags: Flags, namespaceKey: string, { flagKey, entityId, context }: One) => {
+    const flag = evaluator.find(flags, namespaceKey, flagKey)
+    const { answer, millis } = evaluator.variant(flag, namespaceKey, { entityId, context })
+    const { match, reason, segmentKeys, variantKey, variantAttachment } = answer
+    return {
+      entityId,
+      requestContext: context,
+      match,
+      flagKey,
+      segmentKey: segmentKeys[0] ?? '',
+      timestamp: timestamp(),
+      value: variantKey,
+      requestDurationMillis: millis,
+      attachment: variantAttachment,
+      reason: reasonNames[reason],
+      namespaceKey,
+      segmentKeys,
+    }
+  }
+
+  const shared = { method: 'POST', tag: 'Evaluation', query: atQuery, errors: ['not_found', 'wrong_flag_type', 'invalid_at'] } as const
+  const places = [
+    { root: '/api/v1', access: 'legacy', checkBody: reached },
+    { root: N, access: 'management' },
+  ] as const
+
+  for (const { root, ...reach } of places) {
+    const namespaceOf = (params: Readonly<Record<string, string>>, given: string) => params['namespaceKey'] ?? effective(given)
+
+    route(app, {
+      ...shared,
+      ...reach,
+      url: `${root}/evaluate`,
+      summary: 'Ask a variant flag, in the older form.',
+      body: single,
+      answer: Said,
+      run: ({ body, query, params }) => {
+        const namespace = namespaceOf(params, body.namespaceKey)
+        const wanted = () => [[namespace, body.flagKey]] as const
+        return withFlags(service, query.at, wanted, (flags) =>
+          ok({ requestId: body.requestId || randomUUID(), ...said(flags, namespace, body) }),
+        )
+      },
+    })
+
+    route(app, {
+      ...shared,
+      ...reach,
+      url: `${root}/batch-evaluate`,
+      summary: 'Ask many variant flags of one namespace, in the older form.',
+      body: batch,
+      answer: Type.Object({ requestId: Text, responses: Type.Array(Said), requestDurationMillis: Type.Number() }),
+      run: ({ body, query, params }) => {
+        const namespace = namespaceOf(params, body.namespaceKey)
+        const other = ({ namespaceKey }: One) => namespaceKey !== '' && namespaceKey !== namespace
+        if (body.requests.some(other)) invalid('namespace_key', 'must be the same for all requests if specified')
+        const wanted = () => body.requests.map(({ flagKey }) => [namespace, flagKey] as const)
+        return withFlags(service, query.at, wanted, (flags) => {
+          const start = performance.now()
+          const found = body.excludeNotFound
+            ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
+            : body.requests
+          const responses = found.map((one) => ({ requestId: one.requestId, ...said(flags, namespace, one), requestDurationMillis: 0 }))
+          return ok({ requestId: body.requestId || randomUUID(), responses, requestDurationMillis: since(start) })
+        })
+      },
+    })
+  }
+}

@@ -1,0 +1,121 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { flag } from '../../commands/flag.ts'
+import { noFlag } from '../../commands/flag-state.ts'
+import { refuse } from '../../errors.ts'
+import { ok } from '../answer.ts'
+import { flagTypes } from '../enums.ts'
+import { flag as truth, optional, text } from '../fields.ts'
+import { Flag, flagJson } from '../flag-json.ts'
+import { input } from '../input.ts'
+import {
+  createsOnly,
+  description,
+  flagWriter,
+  key,
+  managed,
+  name,
+  namespaceOf,
+  Nothing,
+  paged,
+  pageFields,
+  single,
+  viewOf,
+} from '../management.ts'
+import { metadata } from '../metadata.ts'
+import { byPlace, pageOf } from '../paging.ts'
+import type { Service } from '../service.ts'
+
+const tag = 'Flags'
+
+/** Flags (api.md §7). Their variants, rules and rollouts have routes of their own. */
+export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
+  const { execute, claims, catalog, pageTokens } = service
+  const { shows, ends } = flagWriter(service)
+
+  managed(app, {
+    method: 'GET',
+    url: '/flags',
+    tag,
+    summary: 'List the flags of a namespace, oldest first.',
+    query: paged,
+    errors: ['invalid_page_token', 'invalid_at'],
+    answer: Type.Object({ flags: Type.Array(Flag), ...pageFields }),
+    run: async (call) => {
+      const { query } = call
+      const namespace = namespaceOf(call)
+      const all = await (await viewOf(service, query.at)).flags(namespace)
+      const { items, ...page } = pageOf(pageTokens, ['flags', namespace, query.at], all, query, byPlace)
+      return ok({ flags: items.map(({ doc }) => flagJson(doc)), ...page })
+    },
+  })
+
+  managed(app, {
+    method: 'POST',
+    url: '/flags',
+    tag,
+    summary: 'Create a flag.',
+    writes: true,
+    errors: ['not_found', 'not_unique', 'revision_moved'],
+    body: input({ key, name, description, enabled: truth(), type: flagTypes.field('variant'), metadata: optional(metadata) }),
+    answer: Flag,
+    run: (call) => {
+      const { body } = call
+      const { key, metadata = {} } = body
+      return shows(
+        call,
+        key,
+        async ({ namespace, incarnation }, context) => {
+          if (incarnation === '') refuse('not_found', `namespace "${namespace}" not found`)
+          createsOnly(context, catalog.flag(namespace, key)?.changes)
+          return claims.createFlag({ ...body, namespace, metadata }, context)
+        },
+        flagJson,
+      )
+    },
+  })
+
+  managed(app, {
+    method: 'GET',
+    url: '/flags/:key',
+    tag,
+    summary: 'Get a flag with its variants.',
+    query: single,
+    errors: ['not_found', 'invalid_at'],
+    answer: Flag,
+    run: async (call) => {
+      const [namespace, key] = [namespaceOf(call), call.params['key']!]
+      const row = await (await viewOf(service, call.query.at)).flag(namespace, key)
+      return row ? ok(flagJson(row.doc), row.changes) : noFlag({ namespace, key, incarnation: '' })
+    },
+  })
+
+  managed(app, {
+    method: 'PUT',
+    url: '/flags/:key',
+    tag,
+    summary: 'Replace a flag; its metadata is kept where none is given.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body: input({ name, description, enabled: truth(), defaultVariantId: text(), metadata: optional(metadata) }),
+    answer: Flag,
+    run: (call) =>
+      shows(
+        call,
+        call.params['key']!,
+        (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'UpdateFlag', { ...of, ...call.body }, context),
+        flagJson,
+      ),
+  })
+
+  managed(app, {
+    method: 'DELETE',
+    url: '/flags/:key',
+    tag,
+    summary: 'Delete a flag with its variants, rules and rollouts.',
+    writes: true,
+    errors: ['revision_moved'],
+    answer: Nothing,
+    run: (call) => ends(call, call.params['key']!, (of, context) => claims.deleteFlag(of, { ...context, needsEffect: true })),
+  })
+}

@@ -1,0 +1,138 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { namespace } from '../../commands/namespace.ts'
+import { refuse } from '../../errors.ts'
+import type { NamespaceDoc } from '../../projections/namespaces.ts'
+import { flag } from '../fields.ts'
+import { input, query } from '../input.ts'
+import {
+  createsOnly,
+  description,
+  key,
+  N,
+  name,
+  namespaceOf,
+  namespaceWriter,
+  newId,
+  Nothing,
+  paged,
+  pageFields,
+  single,
+  viewOf,
+} from '../management.ts'
+import { ok } from '../answer.ts'
+import { byPlace, pageOf } from '../paging.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+
+/** A namespace as clients see it (api.md §7.2). */
+const Namespace = Type.Object({
+  key: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  protected: Type.Boolean(),
+  createdAt: Type.String({ format: 'date-time' }),
+  updatedAt: Type.String({ format: 'date-time' }),
+})
+
+const namespaceJson = (doc: NamespaceDoc) => {
+  const { key, name, description, createdAt, updatedAt } = doc
+  return { key, name, description, protected: doc.protected, createdAt, updatedAt }
+}
+
+const tag = 'Namespaces'
+
+/** Namespaces (api.md §7.1). A namespaced token reads and updates its own, and no more. */
+export const namespacesRoutes = (app: FastifyInstance, service: Service): void => {
+  const { execute, claims, catalog, pageTokens } = service
+  const { shows, ends } = namespaceWriter(service)
+
+  route(app, {
+    method: 'GET',
+    url: '/api/v1/namespaces',
+    access: 'namespaces',
+    tag,
+    summary: 'List namespaces, oldest first.',
+    query: paged,
+    errors: ['invalid_page_token', 'invalid_at'],
+    answer: Type.Object({ namespaces: Type.Array(Namespace), ...pageFields }),
+    run: async ({ query }) => {
+      const all = await (await viewOf(service, query.at)).namespaces()
+      const { items, ...page } = pageOf(pageTokens, ['namespaces', query.at], all, query, byPlace)
+      return ok({ namespaces: items.map(({ doc }) => namespaceJson(doc)), ...page })
+    },
+  })
+
+  route(app, {
+    method: 'POST',
+    url: '/api/v1/namespaces',
+    access: 'namespaces',
+    tag,
+    summary: 'Create a namespace.',
+    writes: true,
+    errors: ['not_unique', 'revision_moved'],
+    body: input({ key, name, description }),
+    answer: Namespace,
+    run: (call) => {
+      const { body } = call
+      return shows(
+        call,
+        body.key,
+        async (_, context) => {
+          createsOnly(context, catalog.namespace(body.key)?.changes)
+          const incarnation = newId(call, 'incarnation')
+          return execute(namespace, body.key, 'CreateNamespace', { ...body, incarnation, protected: false }, context)
+        },
+        namespaceJson,
+      )
+    },
+  })
+
+  route(app, {
+    method: 'GET',
+    url: N,
+    access: 'management',
+    tag,
+    summary: 'Get a namespace.',
+    query: single,
+    errors: ['not_found', 'invalid_at'],
+    answer: Namespace,
+    run: async (call) => {
+      const key = namespaceOf(call)
+      const row = await (await viewOf(service, call.query.at)).namespace(key)
+      return row ? ok(namespaceJson(row.doc), row.changes) : refuse('not_found', `namespace "${key}" not found`)
+    },
+  })
+
+  route(app, {
+    method: 'PUT',
+    url: N,
+    access: 'management',
+    tag,
+    summary: 'Replace name and description of a namespace.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body: input({ name, description }),
+    answer: Namespace,
+    run: (call) => {
+      const key = namespaceOf(call)
+      return shows(call, key, (_, context) => execute(namespace, key, 'UpdateNamespace', { key, ...call.body }, context), namespaceJson)
+    },
+  })
+
+  route(app, {
+    method: 'DELETE',
+    url: N,
+    access: 'namespaces',
+    tag,
+    summary: 'Delete a namespace that has no flags, or with force=true whatever it has.',
+    writes: true,
+    errors: ['not_found', 'protected', 'not_empty', 'revision_moved'],
+    query: query({ force: flag() }),
+    answer: Nothing,
+    run: (call) => {
+      const key = namespaceOf(call)
+      return ends(call, key, (_, context) => claims.deleteNamespace({ key, force: call.query.force }, context))
+    },
+  })
+}

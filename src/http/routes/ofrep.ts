@@ -1,0 +1,111 @@
+import type { FastifyInstance } from 'fastify'
+import { createHash } from 'node:crypto'
+import { Type } from 'typebox'
+import { type Context, contextOf } from '../../evaluation/context.ts'
+import { invalid } from '../../errors.ts'
+import { namespaceHeader } from '../access.ts'
+import { ok } from '../answer.ts'
+import type { Evaluator } from '../evaluator.ts'
+import type { Field } from '../fields.ts'
+import { input } from '../input.ts'
+import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../ofrep.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+import type { Raw } from '../value.ts'
+
+/** A context that is no object has an error code of its own, so it is told from a body that cannot be read. */
+const context: Field<Context> = {
+  schema: Type.Object({}, { additionalProperties: true }),
+  optional: true,
+  read: (value) => {
+    if (value === undefined || value === null) return {}
+    return typeof value === 'object' && !Array.isArray(value) ? contextOf(value as Raw) : badContext()
+  },
+}
+const body = input({ context })
+
+const configuration = {
+  name: 'rollcall',
+  capabilities: {
+    cacheInvalidation: { polling: { enabled: true, minPollingIntervalMs: 60_000 } },
+    flagEvaluation: { supportedTypes: ['string', 'boolean'] },
+  },
+}
+
+const Text = Type.String()
+const Evaluated = Type.Object({
+  key: Text,
+  reason: Text,
+  variant: Text,
+  metadata: Type.Object({}, { additionalProperties: true }),
+  value: Type.Union([Type.Boolean(), Text]),
+})
+const Failed = Type.Object({ key: Text, errorCode: Text, errorDetails: Text })
+
+/** The OpenFeature remote evaluation protocol (api.md §10). */
+export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+  const { catalog } = service
+  const shared = { access: 'ofrep', tag: 'OpenFeature', errorBody: ofrepError } as const
+
+  const one = (namespace: string, key: string, context: Context) => {
+    const flag = evaluator.look(catalog, namespace, key) ?? flagNotFound(key)
+    return resolve(evaluator, namespace, flag, context)
+  }
+
+  /** Keys of the flags wanted: those named, or every one that can say something. */
+  const wanted = (namespace: string, named: string): readonly string[] => {
+    if (named !== '') return named.split(',').flatMap((key) => key.trim() || [])
+    const all = catalog.flags(namespace)
+    return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
+  }
+
+  /** Names the state of the namespace and what is asked of it; a new state never has an old name. */
+  const tagOf = (namespace: string, context: Context): string | undefined => {
+    const version = catalog.version(namespace)
+    if (version === undefined) return undefined
+    const asked = JSON.stringify(Object.entries(context).sort(([a], [b]) => (a < b ? -1 : 1)))
+    return createHash('sha256').update(`bulk|${namespace}|${version}|${asked}`).digest('base64url').slice(0, 22)
+  }
+
+  route(app, {
+    ...shared,
+    method: 'GET',
+    url: '/ofrep/v1/configuration',
+    summary: 'What this provider can do.',
+    answer: Type.Object({}, { additionalProperties: true }),
+    run: () => ok(configuration),
+  })
+
+  route(app, {
+    ...shared,
+    method: 'POST',
+    url: '/ofrep/v1/evaluate/flags/:key',
+    summary: 'Ask one flag.',
+    hot: true,
+    body,
+    answer: Evaluated,
+    errors: ['not_found', 'view_behind'],
+    run: ({ body, params, request }) => {
+      const key = params['key']!
+      if (key === '') invalid('key', 'must not be empty')
+      return ok(one(namespaceHeader(request, service), key, body.context))
+    },
+  })
+
+  route(app, {
+    ...shared,
+    method: 'POST',
+    url: '/ofrep/v1/evaluate/flags',
+    summary: 'Ask all flags, or those named in context.flags.',
+    body,
+    answer: Type.Object({ flags: Type.Array(Type.Union([Evaluated, Failed])) }),
+    errors: ['view_behind'],
+    run: ({ body: { context }, request }) => {
+      const namespace = namespaceHeader(request, service)
+      const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
+      const flags = wanted(namespace, named).map((key) => entryOf(key, () => one(namespace, key, context)))
+      const etag = tagOf(namespace, context)
+      return { body: { flags }, ...(etag !== undefined && { etag }) }
+    },
+  })
+}

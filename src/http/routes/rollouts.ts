@@ -1,0 +1,158 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { flag } from '../../commands/flag.ts'
+import type { RolloutPart } from '../../commands/flag-rollouts.ts'
+import { invalid, refuse } from '../../errors.ts'
+import { ok } from '../answer.ts'
+import { flag as truth, float, object, optional } from '../fields.ts'
+import { Rollout, rolloutJson } from '../flag-json.ts'
+import { input } from '../input.ts'
+import { description, flagWriter, N, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../management.ts'
+import { byRank, pageOf } from '../paging.ts'
+import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../parts.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+
+const asked = {
+  description,
+  segment: optional(object(input({ ...segmentFields, value: truth() }))),
+  threshold: optional(object(input({ percentage: float(), value: truth() }))),
+}
+const changing = input(asked)
+type Asked = ReturnType<typeof changing.read>
+
+/** What the rollout gives to whom, in one of the two ways; `neither` refuses where it is none. */
+const partGiven = ({ segment, threshold }: Asked, neither: () => never): RolloutPart => {
+  if (segment && threshold) return invalid('rule', 'only one of segment or threshold can be present')
+  if (segment) return { type: 'segment', ...segmentsGiven(segment), value: segment.value }
+  if (!threshold) return neither()
+  const { percentage, value } = threshold
+  if (percentage < 0 || percentage > 100) invalid('threshold.percentage', 'must be within range [0, 100]')
+  return { type: 'threshold', percentage, value }
+}
+
+const tag = 'Rollouts'
+const LIST = `${N}/flags/:flagKey/rollouts`
+const ONE = `${LIST}/:id`
+
+/** Rollouts of boolean flags (api.md §7); only under a namespace. */
+export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => {
+  const { execute, claims, pageTokens } = service
+  const { shows, ends } = flagWriter(service)
+
+  route(app, {
+    method: 'GET',
+    url: LIST,
+    access: 'management',
+    tag,
+    summary: 'List the rollouts of a flag by rank, the same list under two names.',
+    query: paged,
+    errors: ['invalid_page_token', 'invalid_at'],
+    answer: Type.Object({ rules: Type.Array(Rollout), rollouts: Type.Array(Rollout), ...pageFields }),
+    run: async (call) => {
+      const { query, params } = call
+      const [namespace, key] = [namespaceOf(call), params['flagKey']!]
+      const row = await (await viewOf(service, query.at)).flag(namespace, key)
+      const { items, ...page } = pageOf(pageTokens, ['rollouts', namespace, key, query.at], row?.doc.rollouts ?? [], query, byRank)
+      const rollouts = row ? items.map((rollout) => rolloutJson(row.doc, rollout)) : []
+      return ok({ rules: rollouts, rollouts, ...page })
+    },
+  })
+
+  route(app, {
+    method: 'POST',
+    url: LIST,
+    access: 'management',
+    tag,
+    summary: 'Create a rollout, a share of the entities or those of segments.',
+    writes: true,
+    errors: ['not_found', 'rank_taken', 'revision_moved'],
+    body: input({ rank, ...asked }),
+    answer: Rollout,
+    run: (call) => {
+      const { rank, description } = call.body
+      const part = partGiven(call.body, () => refuse('invalid_argument', 'rollout rule is missing'))
+      const id = newId(call, 'rollout')
+      return shows(
+        call,
+        call.params['flagKey']!,
+        (of, context) => claims.addRollout({ ...of, id, rank, description, part }, context),
+        (doc) => rolloutJson(doc, partOf(doc.rollouts, id)),
+      )
+    },
+  })
+
+  route(app, {
+    method: 'PUT',
+    url: `${LIST}/order`,
+    access: 'management',
+    tag,
+    summary: 'Put rollouts in order; those not named follow as they stand.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body: input({ rolloutIds: ids }),
+    answer: Nothing,
+    run: (call) => {
+      const ids = eachOnce(call.body.rolloutIds, 'rolloutIds')
+      return ends(call, call.params['flagKey']!, (of, context) =>
+        execute(flag, `${of.namespace}+${of.key}`, 'OrderRollouts', { ...of, ids }, context),
+      )
+    },
+  })
+
+  route(app, {
+    method: 'GET',
+    url: ONE,
+    access: 'management',
+    tag,
+    summary: 'Get a rollout, with the revision of its flag.',
+    query: single,
+    errors: ['not_found', 'invalid_at'],
+    answer: Rollout,
+    run: async (call) => {
+      const { query, params } = call
+      const [namespace, id] = [namespaceOf(call), params['id']!]
+      const row = await (await viewOf(service, query.at)).flag(namespace, params['flagKey']!)
+      const rollout = row?.doc.rollouts.find((part) => part.id === id)
+      return row && rollout ? ok(rolloutJson(row.doc, rollout), row.changes) : refuse('not_found', `rollout "${namespace}/${id}" not found`)
+    },
+  })
+
+  route(app, {
+    method: 'PUT',
+    url: ONE,
+    access: 'management',
+    tag,
+    summary: 'Replace a rollout; its type and rank stay.',
+    writes: true,
+    errors: ['not_found', 'type_change', 'revision_moved'],
+    body: changing,
+    answer: Rollout,
+    run: (call) => {
+      const id = call.params['id']!
+      const { description } = call.body
+      const part = partGiven(call.body, () => invalid('rule', 'invalid rollout rule type'))
+      return shows(
+        call,
+        call.params['flagKey']!,
+        (of, context) => claims.updateRollout({ ...of, id, description, part }, context),
+        (doc) => rolloutJson(doc, partOf(doc.rollouts, id)),
+      )
+    },
+  })
+
+  route(app, {
+    method: 'DELETE',
+    url: ONE,
+    access: 'management',
+    tag,
+    summary: 'Delete a rollout; the others close ranks.',
+    writes: true,
+    errors: ['revision_moved'],
+    answer: Nothing,
+    run: (call) =>
+      ends(call, call.params['flagKey']!, (of, context) =>
+        claims.removeRollout({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
+      ),
+  })
+}

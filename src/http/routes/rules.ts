@@ -1,0 +1,125 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { flag } from '../../commands/flag.ts'
+import { refuse } from '../../errors.ts'
+import { ok } from '../answer.ts'
+import { Rule, ruleJson } from '../flag-json.ts'
+import { input } from '../input.ts'
+import { flagWriter, managed, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../management.ts'
+import { byRank, pageOf } from '../paging.ts'
+import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../parts.ts'
+import type { Service } from '../service.ts'
+
+const tag = 'Rules'
+
+/** Rules of variant flags (api.md §7); their distributions have routes of their own. */
+export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
+  const { execute, claims, pageTokens } = service
+  const { shows, ends } = flagWriter(service)
+
+  managed(app, {
+    method: 'GET',
+    url: '/flags/:flagKey/rules',
+    tag,
+    summary: 'List the rules of a flag by rank.',
+    query: paged,
+    errors: ['invalid_page_token', 'invalid_at'],
+    answer: Type.Object({ rules: Type.Array(Rule), ...pageFields }),
+    run: async (call) => {
+      const { query, params } = call
+      const [namespace, key] = [namespaceOf(call), params['flagKey']!]
+      const row = await (await viewOf(service, query.at)).flag(namespace, key)
+      const { items, ...page } = pageOf(pageTokens, ['rules', namespace, key, query.at], row?.doc.rules ?? [], query, byRank)
+      return ok({ rules: row ? items.map((rule) => ruleJson(row.doc, rule)) : [], ...page })
+    },
+  })
+
+  managed(app, {
+    method: 'POST',
+    url: '/flags/:flagKey/rules',
+    tag,
+    summary: 'Create a rule.',
+    writes: true,
+    errors: ['not_found', 'rank_taken', 'revision_moved'],
+    body: input({ ...segmentFields, rank }),
+    answer: Rule,
+    run: (call) => {
+      const { rank } = call.body
+      const rule = { id: newId(call, 'rule'), ...segmentsGiven(call.body) }
+      return shows(
+        call,
+        call.params['flagKey']!,
+        (of, context) => claims.addRule({ ...of, ...rule, rank }, context),
+        (doc) => ruleJson(doc, partOf(doc.rules, rule.id)),
+      )
+    },
+  })
+
+  managed(app, {
+    method: 'PUT',
+    url: '/flags/:flagKey/rules/order',
+    tag,
+    summary: 'Put rules in order; those not named follow as they stand.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body: input({ ruleIds: ids }),
+    answer: Nothing,
+    run: (call) => {
+      const ids = eachOnce(call.body.ruleIds, 'ruleIds')
+      return ends(call, call.params['flagKey']!, (of, context) =>
+        execute(flag, `${of.namespace}+${of.key}`, 'OrderRules', { ...of, ids }, context),
+      )
+    },
+  })
+
+  managed(app, {
+    method: 'GET',
+    url: '/flags/:flagKey/rules/:id',
+    tag,
+    summary: 'Get a rule, with the revision of its flag.',
+    query: single,
+    errors: ['not_found', 'invalid_at'],
+    answer: Rule,
+    run: async (call) => {
+      const { query, params } = call
+      const [namespace, id] = [namespaceOf(call), params['id']!]
+      const row = await (await viewOf(service, query.at)).flag(namespace, params['flagKey']!)
+      const rule = row?.doc.rules.find((part) => part.id === id)
+      return row && rule ? ok(ruleJson(row.doc, rule), row.changes) : refuse('not_found', `rule "${namespace}/${id}" not found`)
+    },
+  })
+
+  managed(app, {
+    method: 'PUT',
+    url: '/flags/:flagKey/rules/:id',
+    tag,
+    summary: 'Replace the segments of a rule; its rank and distributions stay.',
+    writes: true,
+    errors: ['not_found', 'revision_moved'],
+    body: input(segmentFields),
+    answer: Rule,
+    run: (call) => {
+      const rule = { id: call.params['id']!, ...segmentsGiven(call.body) }
+      return shows(
+        call,
+        call.params['flagKey']!,
+        (of, context) => claims.updateRule({ ...of, ...rule }, context),
+        (doc) => ruleJson(doc, partOf(doc.rules, rule.id)),
+      )
+    },
+  })
+
+  managed(app, {
+    method: 'DELETE',
+    url: '/flags/:flagKey/rules/:id',
+    tag,
+    summary: 'Delete a rule; the others close ranks.',
+    writes: true,
+    errors: ['revision_moved'],
+    answer: Nothing,
+    run: (call) =>
+      ends(call, call.params['flagKey']!, (of, context) =>
+        claims.removeRule({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
+      ),
+  })
+}

@@ -1,0 +1,62 @@
+import type { FastifyInstance } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
+import { lt, valid } from 'semver'
+import { Type } from 'typebox'
+import { written } from '../answer.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+import { type Form, snapshotOf } from '../snapshot.ts'
+
+const UNSTATED = '1.37.1'
+const forms = [
+  { below: '1.38.0', form: { tag: 'a', entityId: false, defaultVariant: false } },
+  { below: '1.47.0', form: { tag: 'b', entityId: true, defaultVariant: false } },
+] as const
+const newest: Form = { tag: 'c', entityId: true, defaultVariant: true }
+const anyWord = /^x-[a-z][a-z0-9_]*-accept-server-version$/
+
+/** The form for the server version that a client accepts, under our own header or, without it, under any other word of the family. */
+const formFor = (headers: IncomingHttpHeaders, own: string): Form => {
+  const name = headers[own] === undefined ? Object.keys(headers).find((name) => anyWord.test(name)) : own
+  const given = name === undefined ? undefined : headers[name]
+  const version = (typeof given === 'string' ? valid(given) : null) ?? UNSTATED
+  return forms.find(({ below }) => lt(version, below))?.form ?? newest
+}
+
+const Text = Type.String()
+const Snapshot = Type.Object({
+  namespace: Type.Object({ key: Text }),
+  flags: Type.Array(Type.Object({ key: Text }, { additionalProperties: true })),
+})
+
+/** GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once for a state of the namespace. */
+export const snapshotRoutes = (app: FastifyInstance, { catalog, names }: Service): void => {
+  const texts = new Map<string, { readonly etag: string; readonly json: string }>()
+
+  const textOf = (key: string, version: bigint, form: Form) => {
+    const etag = `${version.toString(36)}${form.tag}`
+    const place = `${form.tag}${key}`
+    const held = texts.get(place)
+    if (held?.etag === etag) return held
+    const made = { etag, json: JSON.stringify(snapshotOf(catalog, key, form)) }
+    texts.set(place, made)
+    return made
+  }
+
+  route(app, {
+    method: 'GET',
+    url: '/internal/v1/evaluation/snapshot/namespace/:key',
+    access: 'snapshot',
+    tag: 'Evaluation',
+    summary: 'All flags of a namespace, for clients that evaluate by themselves.',
+    errors: ['view_behind'],
+    answer: Snapshot,
+    run: ({ params, request }) => {
+      const key = params['key']!
+      const version = catalog.version(key)
+      if (version === undefined) return written(JSON.stringify({ namespace: { key }, flags: [] }))
+      const { json, etag } = textOf(key, version, formFor(request.headers, names.acceptVersionHeader))
+      return written(json, etag)
+    },
+  })
+}

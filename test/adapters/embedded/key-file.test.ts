@@ -1,0 +1,53 @@
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openKeyFile } from '../../../src/adapters/embedded/key-file.ts'
+import { newDirectory } from './store.ts'
+
+const newPath = async (t: Test) => join(await newDirectory(t), 'data', 'keys')
+
+void t.test('a key file that is not there is made, for its owner alone, and read the same ever after', async (t) => {
+  const path = await newPath(t)
+  const made = await openKeyFile(path)
+  t.same([made.pepper.key.length, made.kek.length], [32, 32])
+  t.notSame(made.pepper.key, made.kek)
+  t.match(made.pepper.kid, /^[0-9a-f]{8}$/)
+  t.equal((await stat(path)).mode & 0o777, 0o600)
+  t.same(await openKeyFile(path), made)
+  t.same(await readdir(dirname(path)), ['keys'], 'no temporary file is left')
+})
+
+void t.test('many that make it at once read the same one', async (t) => {
+  const path = await newPath(t)
+  const files = await Promise.all(Array.from({ length: 12 }, () => openKeyFile(path)))
+  for (const file of files) t.same(file, files[0])
+})
+
+void t.test('a key file that others may read is refused', async (t) => {
+  const path = await newPath(t)
+  await openKeyFile(path)
+  for (const mode of [0o640, 0o604, 0o620]) {
+    await chmod(path, mode)
+    await t.rejects(openKeyFile(path), { message: `key file ${path} may be read by others than its owner (mode ${mode.toString(8)})` })
+  }
+})
+
+void t.test('a key file that is not whole is refused with what is missing, and left as it is', async (t) => {
+  const path = await newPath(t)
+  await openKeyFile(path)
+  const { pepper, kek } = JSON.parse(await readFile(path, 'utf8')) as { pepper: object; kek: string }
+  const cases: readonly [text: string, message: RegExp][] = [
+    ['', /is not JSON/],
+    ['null', /has no pepper/],
+    ['{"pepper":{}}', /has no pepper/],
+    [JSON.stringify({ pepper: { a: kek, b: kek }, kek }), /more than one pepper/],
+    [JSON.stringify({ pepper: { a: kek.slice(1) }, kek }), /no pepper of 32 bytes/],
+    [JSON.stringify({ pepper }), /no kek of 32 bytes/],
+    [JSON.stringify({ pepper, kek: `${kek.slice(0, -1)}=` }), /no kek of 32 bytes/],
+  ]
+  for (const [text, message] of cases) {
+    await writeFile(path, text)
+    await t.rejects(openKeyFile(path), { message }, text)
+    t.equal(await readFile(path, 'utf8'), text)
+  }
+})

@@ -1,0 +1,400 @@
+import t, { type Test } from 'tap'
+import { type CryptoKey, exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import { freshSecrets, type LoginSecrets } from '../../src/auth/identity.ts'
+import { oidcProvider, type OidcSettings } from '../../src/auth/oidc.ts'
+import type { Reason } from '../../src/errors.ts'
+import { refused } from './refused.ts'
+import { type Lies, lyingClient, lyingProvider } from './stand-ins/liar.ts'
+import { deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
+import { realProvider, signIn } from './stand-ins/provider.ts'
+
+const redirectAddress = 'https://flags.example.com/base/'
+const callbackPath = '/auth/v1/method/oidc/main/callback'
+const back = 'https://flags.example.com/base/auth/v1/method/oidc/main/callback'
+const MESSAGES = {
+  code_refused: 'handling OIDC callback: code was refused',
+  id_token_invalid: 'handling OIDC callback: ID token was refused',
+  issuer_mismatch: 'handling OIDC callback: unexpected issuer',
+  provider_error: 'handling OIDC callback: provider refused the login',
+  provider_unavailable: 'service is temporarily unavailable',
+} as const satisfies Partial<Record<Reason, string>>
+type Failure = keyof typeof MESSAGES
+
+const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
+  oidcProvider({ name: 'main', issuerUrl, ...lyingClient, redirectAddress, callbackPath, scopes: ['email'], ...more })
+
+/** Lets the liar's authorize address answer and gives the query that the browser comes back with. */
+const visit = async (address: URL): Promise<URLSearchParams> => {
+  const response = await fetch(address, { redirect: 'manual' })
+  await response.text()
+  return new URL(response.headers.get('location')!).searchParams
+}
+
+const login = async (provider: ReturnType<typeof client>, secrets: LoginSecrets = freshSecrets()) => {
+  const query = await visit(await provider.begin(secrets))
+  return { ...secrets, query }
+}
+
+const fails = async (t: Test, work: () => unknown, reason: Failure, secrets: readonly string[] = []) => {
+  const refusal = await refused(t, work, reason, MESSAGES[reason], secrets)
+  if (reason === 'provider_unavailable') t.match(refusal.headers, { 'retry-after': /^\d+$/ })
+  return refusal
+}
+
+await t.test('two real providers at once each prove their own people', async (t) => {
+  const users = {
+    alice: {
+      email: 'alice@example.com',
+      email_verified: true,
+      name: 'Alice',
+      picture: 'https://example.com/a.png',
+      profile: 'https://example.com/alice',
+      preferred_username: 'al',
+    },
+    bob: { email: 'bob@example.com', email_verified: false },
+    carol: {},
+  }
+  const paths = ['one', 'two'].map((name) => `/auth/v1/method/oidc/${name}/callback`)
+  const [one, two] = await Promise.all(
+    paths.map(async (callbackPath, n) => {
+      const name = ['one', 'two'][n]!
+      const redirectUri = `https://flags.example.com${callbackPath}`
+      const { url } = await realProvider(t, { ...lyingClient, redirectUris: [redirectUri], users })
+      const settings = { name, issuerUrl: url, callbackPath, redirectAddress: 'https://flags.example.com', scopes: ['email', 'profile'] }
+      return { url, redirectUri, provider: client(url, settings) }
+    }),
+  )
+  if (!one || !two) throw new Error('unreachable')
+
+  const secrets = freshSecrets()
+  const address = await one.provider.begin(secrets)
+  t.match(Object.fromEntries(address.searchParams), {
+    response_type: 'code',
+    scope: 'openid email profile',
+    state: secrets.state,
+    nonce: secrets.nonce,
+    code_challenge_method: 'S256',
+    redirect_uri: one.redirectUri,
+    client_id: 'rollcall',
+  })
+  t.notOk(address.href.includes(secrets.codeVerifier))
+  const { searchParams: query } = await signIn(address, 'alice', one.redirectUri)
+  t.equal(query.get('iss'), one.url, 'the provider names itself')
+  const alice = await one.provider.finish({ ...secrets, query })
+  const { claims, ...attributes } = alice.attributes
+  t.strictSame(attributes, {
+    'oidc.provider': 'one',
+    'oidc.email': 'alice@example.com',
+    'oidc.email_verified': 'true',
+    'oidc.name': 'Alice',
+    'oidc.profile': 'https://example.com/alice',
+    'oidc.picture': 'https://example.com/a.png',
+    'oidc.sub': 'alice',
+    'oidc.preferred_username': 'al',
+    email: 'alice@example.com',
+    name: 'Alice',
+    picture: 'https://example.com/a.png',
+  })
+  t.match(JSON.parse(claims!), { iss: one.url, aud: 'rollcall', sub: 'alice', email: 'alice@example.com' })
+  t.notOk(claims!.includes(secrets.nonce), 'claims are kept without the nonce')
+  t.strictSame(alice.subject, { issuer: one.url, sub: 'alice' })
+  t.match(alice, { email: 'alice@example.com', emailVerified: true })
+
+  await fails(t, () => one.provider.finish({ ...secrets, query }), 'code_refused', [query.get('code')!])
+
+  const others = freshSecrets()
+  const back = await signIn(await two.provider.begin(others), 'bob', two.redirectUri)
+  await fails(t, () => one.provider.finish({ ...others, query: back.searchParams }), 'issuer_mismatch')
+  const bob = await two.provider.finish({ ...others, query: back.searchParams })
+  t.match(bob, { subject: { issuer: two.url, sub: 'bob' }, emailVerified: false, attributes: { 'oidc.email_verified': 'false' } })
+
+  const third = freshSecrets()
+  const carol = await two.provider.finish({
+    ...third,
+    query: (await signIn(await two.provider.begin(third), 'carol', two.redirectUri)).searchParams,
+  })
+  t.strictSame(Object.keys(carol.attributes).sort(), ['claims', 'oidc.provider', 'oidc.sub'], 'missing claims give no key')
+  t.notOk('email' in carol || 'emailVerified' in carol)
+
+  const wrong = freshSecrets()
+  const stolen = (await signIn(await one.provider.begin(wrong), 'alice', one.redirectUri)).searchParams
+  await fails(t, () => one.provider.finish({ ...wrong, codeVerifier: freshSecrets().codeVerifier, query: stolen }), 'code_refused')
+})
+
+await t.test('fresh secrets have 256 bits each and never repeat', async (t) => {
+  const all = Array.from({ length: 20 }, () => Object.values(freshSecrets())).flat()
+  t.equal(new Set(all).size, 60)
+  for (const secret of all) t.equal(Buffer.from(secret, 'base64url').length, 32)
+})
+
+await t.test('the redirect URI comes from configuration, with the path of the base address', async (t) => {
+  const liar = await lyingProvider(t)
+  const address = await client(liar.url).begin(freshSecrets())
+  t.equal(address.searchParams.get('redirect_uri'), back)
+  t.equal(address.searchParams.get('scope'), 'openid email')
+})
+
+const seconds = (offset: number) => Math.floor(Date.now() / 1000) + offset
+const CLAIMS: readonly [string, Readonly<Record<string, unknown>>, 'accepted' | 'refused'][] = [
+  ['an audience list of us alone', { aud: ['rollcall'] }, 'accepted'],
+  ['a further audience with azp = us', { aud: ['rollcall', 'other'], azp: 'rollcall' }, 'accepted'],
+  ['a further audience without azp', { aud: ['rollcall', 'other'] }, 'refused'],
+  ['a further audience with another azp', { aud: ['rollcall', 'other'], azp: 'other' }, 'refused'],
+  ['another audience', { aud: 'other' }, 'refused'],
+  ['no audience', { aud: undefined }, 'refused'],
+  ['an empty audience list', { aud: [] }, 'refused'],
+  ['another issuer', { iss: 'https://evil.example.com' }, 'refused'],
+  ['no issuer', { iss: undefined }, 'refused'],
+  ['another nonce', { nonce: 'canary-nonce' }, 'refused'],
+  ['no nonce', { nonce: undefined }, 'refused'],
+  ['no subject', { sub: undefined }, 'refused'],
+  ['an empty subject', { sub: '' }, 'refused'],
+  ['a subject that is a number', { sub: 7 }, 'refused'],
+  ['no expiry', { exp: undefined }, 'refused'],
+  ['an expiry that is a text', { exp: String(seconds(300)) }, 'refused'],
+  ['expired within tolerance', { exp: seconds(-20) }, 'accepted'],
+  ['expired beyond tolerance', { exp: seconds(-31) }, 'refused'],
+  ['not valid yet, within tolerance', { nbf: seconds(20) }, 'accepted'],
+  ['not valid yet, beyond tolerance', { nbf: seconds(60) }, 'refused'],
+]
+
+await t.test('each claim of the ID token is checked', async (t) => {
+  const liar = await lyingProvider(t)
+  const provider = client(liar.url)
+  for (const [name, claims, outcome] of CLAIMS)
+    await t.test(name, async (t) => {
+      liar.lies = { claims }
+      const answer = await login(provider)
+      if (outcome === 'accepted') t.equal((await provider.finish(answer)).subject.sub, 'alice')
+      else await fails(t, () => provider.finish(answer), 'id_token_invalid')
+    })
+})
+
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const hmac = (key: string | Uint8Array) => (claims: Record<string, unknown>) =>
+  new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(typeof key === 'string' ? new TextEncoder().encode(key) : key)
+
+await t.test('an ID token is taken only with a signature of the provider', async (t) => {
+  const liar = await lyingProvider(t)
+  const provider = client(liar.url)
+  const stranger = await generateKeyPair('ES256')
+  const rs384 = await generateKeyPair('RS384', { extractable: true })
+  const kid = async () => ((await (await fetch(`${liar.url}/keys`)).json()) as { keys: { kid: string }[] }).keys[0]!.kid
+  const sign = (key: CryptoKey, header: { alg: string; kid?: string }) => (claims: Record<string, unknown>) =>
+    new SignJWT(claims).setProtectedHeader(header).sign(key)
+  const signed: readonly [string, Lies['sign']][] = [
+    ['alg none', (claims) => `${part({ alg: 'none' })}.${part(claims)}.`],
+    ['HMAC with our client secret', hmac(lyingClient.clientSecret)],
+    ['HMAC with the public key', hmac(await exportSPKI(stranger.publicKey))],
+    ['a foreign key under the right key id', async (claims) => sign(stranger.privateKey, { alg: 'ES256', kid: await kid() })(claims)],
+    ['a foreign key under its own key id', sign(stranger.privateKey, { alg: 'ES256', kid: 'foreign' })],
+    ['an algorithm off the list', sign(rs384.privateKey, { alg: 'RS384' })],
+    ['garbage as signature', async (claims) => `${part({ alg: 'ES256', kid: await kid() })}.${part(claims)}.${'A'.repeat(86)}`],
+    ['no signature', async (claims) => `${part({ alg: 'ES256', kid: await kid() })}.${part(claims)}`],
+    ['a critical extension', async (claims) => `${part({ alg: 'ES256', kid: await kid(), crit: ['x'], x: 1 })}.${part(claims)}.AAAA`],
+    ['not a JWT', () => 'canary'],
+    ['five parts', () => 'canary.canary.canary.canary.canary'],
+  ]
+  for (const [name, lie] of signed)
+    await t.test(name, async (t) => {
+      liar.lies = lie ? { sign: lie } : {}
+      const answer = await login(provider)
+      await fails(t, () => provider.finish(answer), 'id_token_invalid')
+    })
+  for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA'])
+    await t.test(`${alg} is taken`, async (t) => {
+      liar.lies = {}
+      await liar.rotate(alg)
+      const other = client(liar.url)
+      t.equal((await other.finish(await login(other))).subject.sub, 'alice')
+    })
+})
+
+await t.test('a callback is refused in the order of the table, and the code goes nowhere', async (t) => {
+  const liar = await lyingProvider(t)
+  const provider = client(liar.url)
+  const { query, ...secrets } = await login(provider)
+  const code = query.get('code')!
+  const rows: readonly [string, string, Reason, string][] = [
+    ['code twice', `code=${code}&code=${code}`, 'invalid_argument', 'invalid field code: given twice'],
+    ['state twice', `code=${code}&state=a&state=b`, 'invalid_argument', 'invalid field state: given twice'],
+    ['error twice, before iss', 'error=a&error=b&iss=https://evil.example.com', 'invalid_argument', 'invalid field error: given twice'],
+    ['iss twice', `code=${code}&iss=${liar.url}&iss=${liar.url}`, 'invalid_argument', 'invalid field iss: given twice'],
+    ['another issuer', `code=${code}&iss=https://evil.example.com`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
+    ['an issuer that is no address', `code=${code}&iss=evil`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
+    ['nearly our issuer', `code=${code}&iss=${liar.url}/`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
+    ['another issuer, before error', 'error=access_denied&iss=https://evil.example.com', 'issuer_mismatch', MESSAGES.issuer_mismatch],
+    ['an error, before code', `error=access_denied&code=${code}`, 'provider_error', MESSAGES.provider_error],
+    ['neither code nor error', '', 'invalid_argument', 'invalid field code: must not be empty'],
+    ['an empty code', 'code=&error=', 'invalid_argument', 'invalid field code: must not be empty'],
+  ]
+  const before = liar.asked.length
+  for (const [name, text, reason, message] of rows)
+    await t.test(name, async (t) => {
+      await refused(t, () => provider.finish({ ...secrets, query: new URLSearchParams(text) }), reason, message)
+    })
+  t.equal(liar.asked.length, before, 'nobody was asked')
+
+  const denied = (error: string) => provider.finish({ ...secrets, query: new URLSearchParams({ error, error_description: '<b>' }) })
+  t.strictSame((await fails(t, () => denied('access_denied'), 'provider_error')).metadata, { error: 'access_denied' })
+  t.strictSame((await fails(t, () => denied('<script>\r\n'), 'provider_error')).metadata, {})
+  query.set('iss', liar.url)
+  t.equal((await provider.finish({ ...secrets, query })).subject.sub, 'alice', 'and the code was still good')
+})
+
+await t.test('what the token endpoint says is told apart', async (t) => {
+  const liar = await lyingProvider(t)
+  const provider = client(liar.url)
+  const rows: readonly [string, Lies['token'], Failure][] = [
+    ['invalid_grant', json(400, { error: 'invalid_grant', error_description: 'canary' }), 'code_refused'],
+    ['invalid_request', json(400, { error: 'invalid_request' }), 'code_refused'],
+    ['invalid_client', json(401, { error: 'invalid_client', error_description: 'canary' }), 'provider_unavailable'],
+    ['a challenge', json(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="canary"' }), 'provider_unavailable'],
+    ['unauthorized_client', json(400, { error: 'unauthorized_client' }), 'provider_unavailable'],
+    ['no ID token', { id_token: undefined }, 'provider_unavailable'],
+    ['more than 1 MiB', filler, 'provider_unavailable'],
+    ['no access token', { access_token: undefined }, 'provider_unavailable'],
+    ['another type of token', { token_type: 'mac' }, 'provider_unavailable'],
+    ...Object.entries(unusable).map(([name, answer]) => [name, answer, 'provider_unavailable'] satisfies [string, Lies['token'], Failure]),
+  ]
+  for (const [name, token, reason] of rows)
+    await t.test(name, async (t) => {
+      liar.lies = {}
+      const answer = await login(provider)
+      if (token) liar.lies = { token }
+      await fails(t, () => provider.finish(answer), reason, [answer.codeVerifier, answer.query.get('code')!])
+    })
+  t.notOk(liar.asked.includes('/elsewhere'), 'no redirect was followed')
+})
+
+await t.test('our client proves itself the way the provider takes', async (t) => {
+  const liar = await lyingProvider(t)
+  const provider = client(liar.url)
+  const answer = await login(provider)
+  let refusals = 0
+  liar.lies = {
+    token: (response) => {
+      refusals++
+      liar.lies = {}
+      json(401, { error: 'invalid_client' })(response)
+    },
+  }
+  t.equal((await provider.finish(answer)).subject.sub, 'alice')
+  t.equal(refusals, 1)
+})
+
+await t.test('a discovery document that cannot be used is a 503 that heals', async (t) => {
+  const liar = await lyingProvider(t)
+  const documents: readonly [string, Lies['document']][] = [
+    ['another issuer', { issuer: 'https://evil.example.com' }],
+    ['no issuer', { issuer: undefined }],
+    ['no token endpoint', { token_endpoint: undefined }],
+    ['no authorization endpoint', { authorization_endpoint: 7 }],
+    ['a script as endpoint', { authorization_endpoint: 'javascript:alert(1)' }],
+    ['no key set', { jwks_uri: undefined }],
+    ['more than 1 MiB', filler],
+    ...Object.entries(unusable),
+  ]
+  for (const [name, document] of documents)
+    await t.test(name, async (t) => {
+      const provider = client(liar.url)
+      if (document) liar.lies = { document }
+      await fails(t, () => provider.begin(freshSecrets()), 'provider_unavailable')
+      liar.lies = {}
+      t.equal((await provider.begin(freshSecrets())).origin, liar.url, 'asked again at once')
+    })
+  t.notOk(liar.asked.includes('/elsewhere'))
+  const dead = await deadUrl()
+  await fails(t, () => client(dead).begin(freshSecrets()), 'provider_unavailable')
+  await fails(t, () => client(dead).finish({ ...freshSecrets(), query: new URLSearchParams({ code: 'canary' }) }), 'provider_unavailable')
+})
+
+await t.test('the document and the keys are read once, and shared by those who ask together', async (t) => {
+  const liar = await lyingProvider(t)
+  const provider = client(liar.url)
+  const answers = await Promise.all([login(provider), login(provider), login(provider)])
+  await Promise.all(answers.map((answer) => provider.finish(answer)))
+  const count = (path: string) => liar.asked.filter((asked) => asked === path).length
+  t.equal(count('/.well-known/openid-configuration'), 1)
+  t.equal(count('/keys'), 1)
+})
+
+await t.test('an unknown key id has the key set read again, at most once a minute', async (t) => {
+  const liar = await lyingProvider(t)
+  let now = Date.now()
+  liar.now = () => now
+  const provider = client(liar.url, { now: () => new Date(now) })
+  const enter = async () => provider.finish(await login(provider))
+  const reads = () => liar.asked.filter((path) => path === '/keys').length
+  await enter()
+  await liar.rotate()
+  await enter()
+  t.equal(reads(), 2, 'a rotated key works at once')
+  await liar.rotate()
+  await fails(t, enter, 'id_token_invalid')
+  await fails(t, enter, 'id_token_invalid')
+  t.equal(reads(), 2, 'but the provider is not asked again and again')
+  now += 60_000
+  await enter()
+  t.equal(reads(), 3)
+  now += 299_000
+  await enter()
+  t.equal(reads(), 3)
+  now += 1000
+  await enter()
+  t.equal(reads(), 4, 'keys are held for five minutes')
+})
+
+await t.test('a key set that cannot be used is a 503', async (t) => {
+  const liar = await lyingProvider(t)
+  for (const [name, keys] of Object.entries({
+    ...unusable,
+    'more than 1 MiB': filler,
+    'keys that are no objects': json(200, { keys: [1] }),
+  }))
+    await t.test(name, async (t) => {
+      const provider = client(liar.url)
+      liar.lies = {}
+      const answer = await login(provider)
+      liar.lies = { keys }
+      await fails(t, () => provider.finish(answer), 'provider_unavailable')
+    })
+  t.notOk(liar.asked.includes('/elsewhere'))
+})
+
+await t.test('a provider slower than 5 s is a 503', async (t) => {
+  const began = Date.now()
+  const slow = async (part: 'document' | 'token' | 'keys') => {
+    const liar = await lyingProvider(t)
+    const provider = client(liar.url)
+    if (part === 'document') {
+      liar.lies = { document: silence }
+      await fails(t, () => provider.begin(freshSecrets()), 'provider_unavailable')
+    } else {
+      const answer = await login(provider)
+      liar.lies = { [part]: silence }
+      await fails(t, () => provider.finish(answer), 'provider_unavailable')
+    }
+  }
+  await Promise.all([slow('document'), slow('token'), slow('keys')])
+  const took = Date.now() - began
+  t.ok(took > 4900 && took < 8000, `took ${took} ms`)
+})
+
+await t.test('an identity that no event could hold is an answer that cannot be used', async (t) => {
+  const liar = await lyingProvider(t)
+  const provider = client(liar.url)
+  liar.lies = { claims: { groups: 'g'.repeat(50_000) } }
+  const answer = await login(provider)
+  await fails(t, () => provider.finish(answer), 'provider_unavailable')
+})
+
+await t.test('claims of odd types give no key and never fail a login', async (t) => {
+  const liar = await lyingProvider(t)
+  const provider = client(liar.url)
+  liar.lies = { claims: { email: 7, email_verified: 'true', name: null, picture: ['x'], preferred_username: 'broken \ud800' } }
+  const { attributes, ...rest } = await provider.finish(await login(provider))
+  t.strictSame(Object.keys(attributes).sort(), ['claims', 'oidc.email_verified', 'oidc.preferred_username', 'oidc.provider', 'oidc.sub'])
+  t.equal(attributes['oidc.preferred_username'], 'broken \ufffd')
+  t.strictSame(rest, { subject: { issuer: liar.url, sub: 'alice' }, emailVerified: true })
+})

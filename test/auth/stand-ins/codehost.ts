@@ -1,0 +1,63 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { type Answer, bodyOf, json, listen, type Scope } from './listen.ts'
+
+type Team = { readonly slug: string; readonly organization: { readonly login: string } }
+
+export const codehostClient = { clientId: 'rollcall', clientSecret: 'canary-codehost-secret' }
+
+/** A code host that behaves like the well-known one: errors with status 200, lists in pages. `lies` are answers by path. Closes itself. */
+export const codehostStandIn = async (t: Scope) => {
+  const state = {
+    user: { id: 7, login: 'alice', name: 'Alice', email: 'alice@example.com', avatar_url: 'https://example.com/a.png' } as Record<
+      string,
+      unknown
+    >,
+    organizations: [] as unknown[],
+    teams: [] as (Team | object)[],
+    pageSize: 2,
+    lies: {} as Record<string, Answer>,
+    asked: [] as string[],
+    /** Makes the address of the next page out of the honest one. */
+    next: (address: string) => address,
+  }
+  const logins = new Map<string, string>()
+  const tokens = new Set<string>()
+
+  const url = await listen(t, async (request, response) => {
+    const address = new URL(request.url!, url)
+    const { pathname, searchParams } = address
+    state.asked.push(`${request.method} ${pathname}${address.search}`)
+    const lie = state.lies[pathname]
+    if (lie) return lie(response)
+    if (pathname === '/login/oauth/authorize') {
+      const code = `canary-code-${randomUUID()}`
+      logins.set(code, searchParams.get('code_challenge')!)
+      const back = new URL(searchParams.get('redirect_uri')!)
+      back.search = new URLSearchParams({ code, state: searchParams.get('state')! }).toString()
+      return void response.writeHead(302, { location: back.href }).end()
+    }
+    if (pathname === '/login/oauth/access_token') {
+      const form = new URLSearchParams(await bodyOf(request))
+      const challenge = logins.get(form.get('code')!)
+      logins.delete(form.get('code')!)
+      if (request.headers.accept !== 'application/json') return json(406, {})(response)
+      if (form.get('client_secret') !== codehostClient.clientSecret) return json(200, { error: 'incorrect_client_credentials' })(response)
+      if (challenge !== createHash('sha256').update(form.get('code_verifier')!).digest('base64url'))
+        return json(200, { error: 'bad_verification_code', error_description: `no ${form.get('code')}` })(response)
+      const token = `canary-access-${randomUUID()}`
+      tokens.add(token)
+      return json(200, { access_token: token, scope: 'read:org,read:user', token_type: 'bearer' })(response)
+    }
+    const known = tokens.has(request.headers.authorization?.replace(/^bearer /i, '') ?? '')
+    if (!known || request.headers.accept !== 'application/vnd.github+json') return json(401, { message: 'Bad credentials' })(response)
+    if (pathname === '/api/user') return json(200, state.user)(response)
+    const list = { '/api/user/orgs': state.organizations, '/api/user/teams': state.teams }[pathname]
+    if (!list) return json(404, { message: 'Not Found' })(response)
+    const page = Number(searchParams.get('page') ?? 1)
+    const more = page * state.pageSize < list.length
+    const next = state.next(`${url}${pathname}?per_page=100&page=${page + 1}`)
+    const headers = { link: `<${url}${pathname}?page=1>; rel="first"${more ? `, <${next}>; rel="next"` : ''}` }
+    return json(200, list.slice((page - 1) * state.pageSize, page * state.pageSize), headers)(response)
+  })
+  return Object.assign(state, { url })
+}

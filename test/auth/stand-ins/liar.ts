@@ -1,0 +1,70 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { type Answer, bodyOf, json, listen, type Scope } from './listen.ts'
+
+/** What the provider says otherwise than it should. */
+export type Lies = {
+  readonly document?: Answer | Readonly<Record<string, unknown>>
+  readonly token?: Answer | Readonly<Record<string, unknown>>
+  readonly keys?: Answer | Readonly<Record<string, unknown>>
+  readonly claims?: Readonly<Record<string, unknown>>
+  readonly header?: Readonly<Record<string, unknown>>
+  /** Makes the ID token in the place of the provider's key. */
+  readonly sign?: (claims: Record<string, unknown>) => string | Promise<string>
+}
+
+export const lyingClient = { clientId: 'rollcall', clientSecret: 'canary-client-secret-of-at-least-32-bytes' }
+
+/** An OpenID Connect provider that tells whatever lies the test sets. Nobody need sign in: the authorize address redirects at once. Closes itself. */
+export const lyingProvider = async (t: Scope) => {
+  const state: { lies: Lies; asked: string[]; now: () => number } = { lies: {}, asked: [], now: Date.now }
+  const logins = new Map<string, { nonce: string; challenge: string }>()
+  let keys: { jwk: JWK; privateKey: CryptoKey }[] = []
+  const addKey = async (alg = 'ES256') => {
+    const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+    keys = [{ jwk: { ...(await exportJWK(publicKey)), kid: randomUUID(), alg, use: 'sig' }, privateKey }]
+  }
+  await addKey()
+
+  const answer = (lie: Answer | Readonly<Record<string, unknown>> | undefined, truth: object): Answer =>
+    typeof lie === 'function' ? lie : json(200, { ...truth, ...lie })
+
+  const idToken = async ({ nonce }: { nonce: string }) => {
+    const now = Math.floor(state.now() / 1000)
+    const claims = { iss: url, aud: lyingClient.clientId, sub: 'alice', iat: now, exp: now + 300, nonce, ...state.lies.claims }
+    if (state.lies.sign) return state.lies.sign(claims)
+    const [{ jwk, privateKey }] = keys as [(typeof keys)[0]]
+    return new SignJWT(claims).setProtectedHeader({ alg: jwk.alg!, kid: jwk.kid!, ...state.lies.header }).sign(privateKey)
+  }
+
+  const url = await listen(t, async (request, response) => {
+    const { pathname, searchParams } = new URL(request.url!, url)
+    state.asked.push(pathname)
+    if (pathname === '/authorize') {
+      const code = `canary-code-${randomUUID()}`
+      logins.set(code, { nonce: searchParams.get('nonce')!, challenge: searchParams.get('code_challenge')! })
+      const back = new URL(searchParams.get('redirect_uri')!)
+      back.search = new URLSearchParams({ code, state: searchParams.get('state')! }).toString()
+      response.writeHead(302, { location: back.href }).end()
+    } else if (pathname === '/token') {
+      const form = new URLSearchParams(await bodyOf(request))
+      if (typeof state.lies.token === 'function') return state.lies.token(response)
+      const login = logins.get(form.get('code')!)
+      logins.delete(form.get('code')!)
+      const fits = createHash('sha256').update(form.get('code_verifier')!).digest('base64url') === login?.challenge
+      if (!login || !fits) json(400, { error: 'invalid_grant', error_description: `no ${form.get('code')}` })(response)
+      else answer(state.lies.token, { access_token: 'canary-access-token', token_type: 'Bearer', id_token: await idToken(login) })(response)
+    } else if (pathname === '/keys') answer(state.lies.keys, { keys: keys.map(({ jwk }) => jwk) })(response)
+    else if (pathname === '/.well-known/openid-configuration')
+      answer(state.lies.document, {
+        issuer: url,
+        authorization_endpoint: `${url}/authorize`,
+        token_endpoint: `${url}/token`,
+        jwks_uri: `${url}/keys`,
+        id_token_signing_alg_values_supported: ['none', 'HS256', 'ES256', 'RS384'],
+      })(response)
+    else json(200, {})(response)
+  })
+  /** Has the provider sign with a new key only. */
+  return Object.assign(state, { url, rotate: addKey })
+}

@@ -1,0 +1,72 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+/** The part of a tap test that a stand-in needs to close itself. */
+export type Scope = { readonly teardown: (handler: () => unknown) => unknown }
+
+/** Serves on a free loopback port until the test ends. */
+export const listen = async (
+  t: Scope,
+  handler: (request: IncomingMessage, response: ServerResponse) => unknown,
+  tls?: { readonly key: string; readonly cert: string },
+): Promise<string> => {
+  const listener = (request: IncomingMessage, response: ServerResponse) => void handler(request, response)
+  const server = tls ? createSecureServer(tls, listener) : createServer(listener)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  return `http${tls ? 's' : ''}://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A free loopback port on which nobody listens. */
+export const deadUrl = async (): Promise<string> => {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `http://127.0.0.1:${port}`
+}
+
+export const bodyOf = async (request: IncomingMessage): Promise<string> => {
+  let body = ''
+  for await (const chunk of request) body += String(chunk)
+  return body
+}
+
+export type Answer = (response: ServerResponse) => void
+
+export const json =
+  (status: number, value: unknown, headers: Record<string, string> = {}): Answer =>
+  (response) =>
+    void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(value))
+
+/** Makes an otherwise good answer one of more than 1 MiB. */
+export const filler = { filler: 'x'.repeat(1_048_577) }
+
+/** Answers that nobody can use, by name. */
+export const unusable: Readonly<Record<string, Answer>> = {
+  'a closed connection': (response) => void response.destroy(),
+  HTML: (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>hello</html>'),
+  'an empty body': (response) => void response.writeHead(200).end(),
+  'a JSON list': json(200, []),
+  'a redirect': (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
+  'a redirect that keeps the body': (response) => void response.writeHead(307, { location: '/elsewhere' }).end(),
+  '404': json(404, { message: 'not here' }),
+  '429': json(429, { message: 'slow down' }),
+  '500': json(500, { error: 'invalid_grant' }),
+  'half an answer': (response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100 })
+    response.write('{"a":', () => response.destroy())
+  },
+}
+
+/** Never ends its answer. */
+export const silence: Answer = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{')

@@ -1,0 +1,71 @@
+import { Provider } from 'oidc-provider'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Scope } from './listen.ts'
+
+type Options = {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly redirectUris: readonly string[]
+  readonly users: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+/** A real OpenID Connect provider in this process; `users` are claims by login name. Closes itself. */
+export const realProvider = async (t: Scope, { clientId, clientSecret, redirectUris, users }: Options) => {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  type Context = { oidc: { client: { clientId: string }; session: { accountId: string }; params: { scope: string } } }
+  const provider: Provider = new Provider(url, {
+    clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'picture', 'profile', 'preferred_username'] },
+    conformIdTokenClaims: false,
+    cookies: { keys: ['for tests'] },
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: true } },
+    findAccount: (_: unknown, login: string) => ({ accountId: login, claims: () => ({ sub: login, ...users[login] }) }),
+    loadExistingGrant: async ({ oidc: { client, session, params } }: Context) => {
+      const grant = new provider.Grant({ clientId: client.clientId, accountId: session.accountId })
+      grant.addOIDCScope(params.scope)
+      await grant.save()
+      return grant
+    },
+  })
+  server.on('request', provider.callback())
+  t.teardown(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  return { url }
+}
+
+/** Does what a browser does: signs in at the provider and comes back with the address it is sent to, which begins with `back`. */
+export const signIn = async (address: URL, login: string, back: string): Promise<URL> => {
+  const cookies = new Map<string, string>()
+  let request: { url: URL; body?: URLSearchParams } = { url: address }
+  for (let step = 0; step < 12; step++) {
+    if (request.url.href.startsWith(back)) return request.url
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const { body } = request
+    const response = await fetch(request.url, {
+      method: body ? 'POST' : 'GET',
+      body: body ?? null,
+      redirect: 'manual',
+      headers: { cookie },
+    })
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      cookies.set(name, value)
+    }
+    const location = response.headers.get('location')
+    const page = await response.text()
+    const action = /action="([^"]+)"/.exec(page)?.[1]
+    if (location !== null) request = { url: new URL(location, request.url) }
+    else if (action === undefined) throw new Error(`the provider answered ${response.status}: ${page.slice(0, 300)}`)
+    else request = { url: new URL(action, request.url), body: new URLSearchParams({ prompt: 'login', login, password: 'x' }) }
+  }
+  throw new Error('the provider never sent the browser back')
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { openEmbedded } from '../../src/adapters/embedded/open.ts'
+import { eventsSchema } from '../../src/adapters/embedded/schema.ts'
+import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { isRefusal } from '../../src/errors.ts'
+import type { NewEvent, Stored } from '../../src/events/log.ts'
+import { project } from '../../src/projections/projection.ts'
+import { tokens } from '../../src/projections/tokens.ts'
+import type { Row } from '../../src/projections/views.ts'
+
+/**
+ * The process that is killed: appends the lives of tokens from many writers for ever, and says on stdout what was acknowledged, one line
+ * `ack <stream> <revision> <id>` each, `refused` for a refusal. The second argument is how many writers, or `unsynced` for the negative control.
+ */
+const say = (line: string) => writeSync(1, `${line}\n`)
+
+const issued = (id: string): NewEvent => ({
+  id: randomUUID(),
+  type: 'TokenIssued',
+  time: new Date().toISOString(),
+  data: JSON.stringify({
+    attributes: { 'token.name': `n ${id}` },
+    digest: id,
+    id,
+    issuedAt: new Date().toISOString(),
+    metadata: {},
+    method: 'token',
+  }),
+  meta: '{}',
+})
+const revoked = (id: string): NewEvent => ({ ...issued(id), type: 'TokenRevoked', data: JSON.stringify({ id }) })
+
+const durable = async (directory: string, writers: number) => {
+  const store = await openEmbedded(directory, {
+    kek: new Uint8Array(32),
+    onError: (_, error) => {
+      throw error
+    },
+  })
+  const { log, views } = store
+  const write = async () => {
+    for (;;) {
+      const id = randomUUID()
+      const stream = `token-${id}`
+      let row: Row<ReturnType<typeof JSON.parse>> | undefined
+      for (const [n, event] of [issued(id), revoked(id)].entries()) {
+        try {
+          const { positions, revision, times } = await log.append(stream, [event], n === 0 ? 'none' : BigInt(n - 1))
+          say(`ack ${stream} ${revision} ${event.id}`)
+          const stored: Stored = { ...event, time: times?.[0] ?? event.time, stream, revision, position: positions[0]! }
+          row = project(tokens, row, stored)
+          await views.put(tokens, [row])
+        } catch (error) {
+          if (!isRefusal(error, 'backend_unavailable')) throw error
+          say('refused')
+          await new Promise((resolve) => setTimeout(resolve, 5))
+        }
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: writers }, write))
+}
+
+/** The same file without syncs: what the rig must find out. */
+const unsynced = async (directory: string) => {
+  const database = await openDatabase(join(directory, 'events.sqlite'), 'durable')
+  database.exec(`pragma synchronous=off; ${eventsSchema}`)
+  const insert = database.prepare('insert into events values (?, ?, 0, ?, ?, ?, ?, ?)')
+  for (let position = 1; ; position++) {
+    const stream = `token-${randomUUID()}`
+    const { id, type, time, data, meta } = issued(stream.slice(6))
+    insert.run(position, stream, id, type, time, data, meta)
+    say(`ack ${stream} 0 ${id}`)
+    if (position % 20 === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
+
+say(`pid ${process.pid}`)
+const [directory = '', how = '8'] = process.argv.slice(2)
+await (how === 'unsynced' ? unsynced(directory) : durable(directory, Number(how)))

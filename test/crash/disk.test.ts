@@ -1,0 +1,79 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { openEmbedded } from '../../src/adapters/embedded/open.ts'
+import { isRefusal } from '../../src/errors.ts'
+import { newDirectory } from '../adapters/embedded/store.ts'
+import { happened } from '../contracts/log.ts'
+import { CHILD, has, inspect, leaveOut, run, startChild } from './rig.ts'
+
+const canTrace = async () => (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
+
+void t.test('a sync that fails ends writing for good: every later append is refused, and nothing acknowledged is lost', async (t) => {
+  if (!(await canTrace())) return leaveOut(t, 'no strace here')
+  const directory = await newDirectory(t)
+  const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
+  const traced = ['-f', '-qq', '-o', '/dev/null', ...inject, process.execPath, CHILD, directory, '1']
+  const { lines, count, until, kill, acked } = startChild(traced, 'strace')
+  await until(() => count('refused') >= 20)
+  const first = lines.indexOf('refused')
+  await kill()
+  t.ok(count('ack') > 0, 'some were acknowledged before')
+  t.ok(lines.length >= first + 20, 'the process lives on')
+  t.ok(
+    lines.slice(first).every((line) => line === 'refused'),
+    'and acknowledges nothing any more',
+  )
+  const { lost, torn, differing } = await inspect(directory, acked())
+  t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 })
+})
+
+void t.test('each append is synced before it is acknowledged, whatever the defaults of the driver', async (t) => {
+  if (!(await canTrace())) return leaveOut(t, 'no strace here')
+  const directory = await newDirectory(t)
+  const trace = join(directory, 'trace')
+  const traced = ['-f', '-qq', '-o', trace, '-e', 'trace=fsync,fdatasync', process.execPath, CHILD, directory, '1']
+  const { count, until, kill } = startChild(traced, 'strace')
+  await until(() => count('ack') >= 200)
+  await kill()
+  const syncs = (await readFile(trace, 'utf8')).split('\n').filter((line) => /f(data)?sync\(/.test(line)).length
+  t.ok(count('ack') >= 200 && syncs >= count('ack'), `${count('ack')} acknowledged, ${syncs} syncs`)
+})
+
+void t.test('a full disk refuses cleanly, loses nothing, and goes on when there is room again', async (t) => {
+  const directory = await newDirectory(t)
+  const mounted =
+    process.getuid?.() === 0 && (await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).then(Boolean, () => false))
+  if (!mounted) return leaveOut(t, 'mounting a small file system needs root')
+  t.teardown(() => run('umount', ['-l', directory]))
+  const filler = join(directory, 'filler')
+  await writeFile(filler, Buffer.alloc(2 ** 20))
+  const store = await openEmbedded(directory, { kek: new Uint8Array(32), onError: (_, error) => t.fail(String(error)) })
+  const big = (n: number) => ({ ...happened(n), meta: JSON.stringify({ text: 'x'.repeat(4000) }) })
+  const acked: string[] = []
+  const fill = async (label: string) => {
+    for (let n = 0; n < 2000; n++) {
+      const stream = `${label}-${n}`
+      try {
+        await store.log.append(stream, [big(n)], 'none')
+        acked.push(stream)
+      } catch (error) {
+        return error
+      }
+    }
+    return undefined
+  }
+  t.ok(isRefusal(await fill('first'), 'backend_unavailable'))
+  const full = acked.length
+  t.ok(isRefusal(await fill('still'), 'backend_unavailable'))
+  await rm(filler)
+  await fill('then')
+  t.ok(full > 0 && acked.length > full, `${full} until it was full, ${acked.length - full} after`)
+  const streams = new Set<string>()
+  for await (const page of store.log.readAll(0n)) for (const { stream } of page) streams.add(stream)
+  t.same(
+    acked.filter((stream) => !streams.has(stream)),
+    [],
+  )
+  await store.close()
+})

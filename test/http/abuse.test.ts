@@ -1,0 +1,54 @@
+import { connect } from 'node:net'
+import t from 'tap'
+import { demo, exchange, problemOf, settings } from './demo.ts'
+import { bodyAttacks } from './attacks-by-body.ts'
+import { pathAttacks } from './attacks-by-head.ts'
+import { A, flags, get, H, post } from './requests.ts'
+
+const served = await demo()
+t.teardown(() => served.app.close())
+
+void t.test('every attack gets its answer, in the one shape of an error', { timeout: 60_000 }, async (t) => {
+  for (const [name, bytes, status, sign] of [...pathAttacks, ...bodyAttacks]) {
+    const reply = await exchange(served.port, bytes)
+    t.equal(reply.status, status, name)
+    t.equal(reply.headers.get('x-content-type-options'), 'nosniff', name)
+    t.match(reply.headers.get('x-request-id'), /^[\w.-]{1,128}$/, name)
+    t.equal(reply.headers.get('content-type'), 'application/json', name)
+    if (sign.startsWith('"') || status === 200) t.ok(reply.body.includes(sign), `${name}: ${reply.body}`)
+    else if (reply.body !== '') {
+      const { reason, fieldViolations } = problemOf(reply)
+      const [violation] = (fieldViolations ?? []) as { field: string }[]
+      t.equal(violation?.field ?? reason, sign, name)
+    }
+  }
+  t.same(served.log, [], 'nothing was a defect of ours')
+})
+
+void t.test('what is behind a refused body is the next request, not a part of it', async (t) => {
+  const first = post('/auth/v1/method/token', ' '.repeat(70_000))
+  const text = await new Promise<string>((resolve) => {
+    const socket = connect(served.port, '127.0.0.1')
+    let received = ''
+    socket.on('data', (chunk) => (received += chunk.toString('latin1')))
+    socket.on('close', () => resolve(received))
+    socket.write(Buffer.concat([first, Buffer.from(`GET /livez HTTP/1.1\r\n${H}Connection: close\r\n\r\n`)]))
+  })
+  t.same(text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 413', 'HTTP/1.1 200'])
+})
+
+void t.test('slow senders get 408 or are cut off', { timeout: 20_000 }, async (t) => {
+  const slow = await demo({ config: { ...settings, headersTimeout: 600, requestTimeout: 1200 } })
+  t.teardown(() => slow.app.close())
+  const started = Date.now()
+  const replies = await Promise.all([
+    exchange(slow.port, `GET /livez HTTP/1.1\r\n${H}`),
+    exchange(slow.port, `POST ${flags} HTTP/1.1\r\n${A}Content-Length: 100\r\n\r\n{`),
+  ])
+  t.same(
+    replies.map(({ status }) => status),
+    [408, 408],
+  )
+  t.ok(Date.now() - started < 6000, 'soon enough')
+  t.equal((await exchange(slow.port, get('/livez', H))).status, 200)
+})

@@ -1,0 +1,159 @@
+import t from 'tap'
+import { startService } from '../../start.ts'
+import { creator, refuses } from './refusals.ts'
+
+const N = '/api/v1/namespaces/default'
+
+await t.test('flags and variants', async (t) => {
+  const service = await startService(t)
+  const { request } = service
+  const refused = refuses(service)
+  const create = creator(service)
+
+  await t.test('a flag is created with defaults, and stands under both paths', async (t) => {
+    const made = await create(t, '/api/v1/flags', { key: 'plain', name: 'Plain' })
+    const { createdAt, updatedAt, ...rest } = made
+    t.match(createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    t.equal(updatedAt, createdAt)
+    t.same(rest, {
+      key: 'plain',
+      namespaceKey: 'default',
+      name: 'Plain',
+      description: '',
+      enabled: false,
+      type: 'VARIANT_FLAG_TYPE',
+      variants: [],
+      metadata: {},
+    })
+    t.same((await request('GET', `${N}/flags/plain`)).json, made)
+    t.same((await request('GET', '/api/v1/flags/plain')).json, made)
+    t.same((await request('GET', '/api/v1/namespaces//flags/plain')).json, made, 'an empty namespace is default')
+  })
+
+  await t.test('keys of objects are ordinary keys', async (t) => {
+    for (const key of ['__proto__', 'constructor', 'toString']) {
+      await refused(t, ['GET', `${N}/flags/${key}`], 404, `flag "default/${key}" not found`, 'not_found')
+      await create(t, '/api/v1/flags', { key, name: 'x', metadata: { ['__proto__']: { a: 1 } } })
+      t.match((await request('GET', `${N}/flags/${key}`)).text, /"metadata":\{"__proto__":\{"a":1\}\}/)
+    }
+  })
+
+  await t.test('PUT replaces all but metadata, which is kept when absent', async (t) => {
+    await create(t, '/api/v1/flags', {
+      key: 'put',
+      name: 'x',
+      description: 'd',
+      enabled: true,
+      type: 'BOOLEAN_FLAG_TYPE',
+      metadata: { a: [1, null] },
+    })
+    const put = async (body: object) => (await request('PUT', `${N}/flags/put`, body)).json
+    t.match(await put({ name: 'y', type: 0 }), {
+      name: 'y',
+      description: '',
+      enabled: false,
+      type: 'BOOLEAN_FLAG_TYPE',
+      metadata: { a: [1, null] },
+    })
+    t.same((await put({ name: 'y', metadata: {} }))['metadata'], {})
+    t.same((await put({ name: 'y', metadata: { b: 1 } }))['metadata'], { b: 1 })
+  })
+
+  await t.test('field rules of flags', async (t) => {
+    const post = (body: object) => ['POST', '/api/v1/flags', { key: 'rules', name: 'x', ...body }] as const
+    await refused(t, post({ key: 'a/b' }), 400, 'invalid field key: contains invalid characters')
+    await refused(t, post({ name: '' }), 400, 'invalid field name: must not be empty')
+    await refused(t, post({ type: 'OTHER' }), 400, 'invalid field type: unknown value "OTHER"')
+    await refused(t, post({ type: 2 }), 400, 'invalid field type: unknown value "2"')
+    await refused(t, post({ metadata: { a: 'x'.repeat(65_529) } }), 400, 'invalid field metadata: must be less than 64 KB')
+    await refused(t, post({ metadata: { a: { b: ['\0'] } } }), 400, 'invalid field metadata: must not contain NUL')
+    await refused(
+      t,
+      ['POST', '/api/v1/flags', '{"key":"rules","name":"x","metadata":{"a":1e400}}'],
+      400,
+      'invalid field metadata: must not contain numbers out of range',
+    )
+    await refused(t, post({ enabled: 'true' }), 400, 'request body is not valid: enabled must be true or false', 'malformed_body')
+    await refused(t, post({ metadata: [] }), 400, 'request body is not valid: metadata must be an object', 'malformed_body')
+    await create(t, '/api/v1/flags', { key: 'rules', name: 'x', metadata: { a: 'x'.repeat(65_528) } })
+    await refused(t, post({}), 400, 'flag "default/rules" is not unique', 'not_unique')
+    await refused(t, ['PUT', `${N}/flags/none`, { name: 'x' }], 404, 'flag "default/none" not found', 'not_found')
+  })
+
+  await t.test('variants', async (t) => {
+    await create(t, '/api/v1/flags', { key: 'v', name: 'x' })
+    const path = `${N}/flags/v/variants`
+    const made = await create(t, '/api/v1/flags/v/variants', {
+      key: 'ключ /?',
+      name: 'n',
+      description: 'd',
+      attachment: ' {"a" : 1.50, "a":"\\u0041 b"}\n',
+    })
+    t.match(made, {
+      id: /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/,
+      flagKey: 'v',
+      namespaceKey: 'default',
+      key: 'ключ /?',
+    })
+    t.equal(made['attachment'], '{"a":1.50,"a":"\\u0041 b"}')
+    const second = await create(t, path, { key: 'two' })
+    t.match(second, { name: '', description: '', attachment: '' })
+    t.match((await request('GET', `${N}/flags/v`)).json, { variants: [made, second] })
+
+    const post = (body: object) => ['POST', path, { key: 'x', ...body }] as const
+    await refused(t, post({ key: '' }), 400, 'invalid field key: must not be empty')
+    await refused(t, post({ key: 'a\tb' }), 400, 'invalid field key: must not contain control characters')
+    await refused(t, post({ key: 'k'.repeat(256) }), 400, 'invalid field key: must be at most 255 characters')
+    await refused(t, post({ name: 'k'.repeat(256) }), 400, 'invalid field name: must be at most 255 characters')
+    await refused(t, post({ attachment: '{' }), 400, 'invalid field attachment: must be a json string')
+    await refused(
+      t,
+      post({ attachment: JSON.stringify('x'.repeat(1_024_000)) }),
+      400,
+      'invalid field attachment: must be less than 1000 KB',
+    )
+    await refused(t, post({ key: 'two' }), 400, 'variant "two" is not unique for flag "default/v"', 'not_unique')
+    await refused(t, ['POST', `${N}/flags/none/variants`, { key: 'x' }], 404, 'flag "default/none" not found', 'not_found')
+    await refused(t, ['PUT', `${path}/nope`, { key: 'x' }], 404, 'variant "nope" not found', 'not_found')
+    await refused(t, ['PUT', `${path}/${made.id}`, { key: 'two' }], 400, 'variant "two" is not unique for flag "default/v"', 'not_unique')
+    t.match((await request('PUT', `${path}/${made.id}`, { key: 'one' })).json, { id: made.id, key: 'one', name: '', attachment: '' })
+
+    const chosen = { name: 'x', defaultVariantId: second.id }
+    t.match((await request('PUT', `${N}/flags/v`, chosen)).json, { defaultVariant: { id: second.id, key: 'two' } })
+    await refused(t, ['PUT', `${N}/flags/v`, { ...chosen, defaultVariantId: 'no' }], 400, 'variant "no" not found for flag "default/v"')
+    t.same((await request('DELETE', `${path}/${second.id}`)).json, {})
+    const left = (await request('GET', `${N}/flags/v`)).json
+    t.notOk('defaultVariant' in left, 'it stopped being the default')
+    t.match(left, { variants: [{ key: 'one' }] })
+    await request('PUT', `${N}/flags/v`, { name: 'x', defaultVariantId: made.id })
+    t.notOk('defaultVariant' in (await request('PUT', `${N}/flags/v`, { name: 'x' })).json)
+  })
+
+  await t.test('the largest attachment is kept', async (t) => {
+    await create(t, '/api/v1/flags', { key: 'large', name: 'x' })
+    const attachment = JSON.stringify('x'.repeat(1_023_998))
+    const made = await create<{ readonly attachment: string }>(t, '/api/v1/flags/large/variants', { key: 'x', attachment })
+    t.equal(made.attachment.length, 1_024_000)
+  })
+
+  await t.test('deleting what is not there is well', async (t) => {
+    for (const at of [
+      'flags/none',
+      'flags/none/variants/x',
+      'flags/v/variants/x',
+      'flags/v/rules/x',
+      'flags/v/rollouts/x',
+      'segments/none',
+      'segments/none/constraints/x',
+      'flags/v/rules/x/distributions/y?variantId=z',
+    ]) {
+      for (const root of [N, '/api/v1/namespaces/nowhere']) {
+        const answer = await request('DELETE', `${root}/${at}`)
+        t.same([answer.status, answer.json], [200, {}], `${root}/${at}`)
+        t.match(answer.headers['event-position'], /^\d+$/)
+      }
+    }
+    t.equal((await request('DELETE', `${N}/flags/v`)).status, 200)
+    await refused(t, ['GET', `${N}/flags/v`], 404, 'flag "default/v" not found', 'not_found')
+  })
+})

@@ -1,0 +1,123 @@
+import t from 'tap'
+import { startService } from '../../start.ts'
+import { creator, refuses } from './refusals.ts'
+
+const N = '/api/v1/namespaces/default'
+type Item = { readonly key: string; readonly id: string }
+type Page = Readonly<Record<string, readonly Item[]>> & { readonly nextPageToken: string; readonly totalCount: number }
+
+await t.test('lists', async (t) => {
+  const service = await startService(t)
+  const { request } = service
+  const refused = refuses(service)
+  const create = creator(service)
+  const get = async (path: string) => (await request<Page>('GET', path)).json
+  const lists = { namespaces: '/api/v1/namespaces', flags: `${N}/flags`, segments: `${N}/segments` } as const
+  const names = Array.from({ length: 7 }, (_, n) => `k${9 - n}`)
+  for (const path of Object.values(lists)) for (const key of names) await create(t, path, { key, name: key })
+  const rollouts = `${N}/flags/k9/rollouts`
+  const rules = `${N}/flags/k9/rules`
+  for (let n = 0; n < 7; n++) {
+    await create(t, rollouts, { threshold: { percentage: n, value: true } })
+    await create(t, rules, { segmentKey: 'k9' })
+  }
+
+  await t.test('pages concatenate to the whole list, in order of creation or rank', async (t) => {
+    for (const [name, path] of [...Object.entries(lists), ['rules', rules], ['rules', rollouts]] as const) {
+      const whole = await get(path)
+      const all = whole[name]!
+      t.equal(whole.totalCount, all.length)
+      t.equal(whole.nextPageToken, '')
+      if (name !== 'rules')
+        t.same(
+          all.map(({ key }) => key).filter((key) => key !== 'default'),
+          names,
+        )
+      for (const limit of [1, 3, 7, 8, 1000, 5000]) {
+        const seen: Item[] = []
+        let token = ''
+        do {
+          const page = await get(`${path}?limit=${limit}&pageToken=${token}`)
+          t.equal(page.totalCount, all.length)
+          t.ok(page[name]!.length <= limit)
+          seen.push(...page[name]!)
+          token = page.nextPageToken
+        } while (token !== '')
+        t.same(seen, all, `${path} by ${limit}`)
+      }
+    }
+  })
+
+  await t.test('offset skips, and counts for nothing beside a page token', async (t) => {
+    const keys = async (query: string) => (await get(`${N}/flags?${query}`))['flags']!.map(({ key }) => key)
+    t.same(await keys('offset=5'), names.slice(5))
+    t.same(await keys('offset=2&limit=2'), names.slice(2, 4))
+    t.same(await keys('offset=99'), [])
+    t.same(await keys('limit=&offset=&pageToken=&reference='), names)
+    const { nextPageToken } = await get(`${N}/flags?limit=2`)
+    t.same(await keys(`page_token=${nextPageToken}&offset=1`), names.slice(2))
+    t.same(await keys(`pageToken=${nextPageToken}&limit=1`), names.slice(2, 3))
+    for (const query of ['limit', 'offset'])
+      for (const [value, wrong] of [
+        ['-1', 'must not be negative'],
+        ['1.5', 'must be an integer'],
+        ['x', 'must be an integer'],
+        ['3000000000', 'must be an integer'],
+      ])
+        await refused(t, ['GET', `${N}/flags?${query}=${value}`], 400, `invalid field ${query}: ${wrong}`)
+    await refused(t, ['GET', `${N}/flags?limit=1&limit=1`], 400, 'invalid field limit: given twice')
+  })
+
+  await t.test('a page token is good for its own list only, unchanged', async (t) => {
+    const { nextPageToken: token } = await get(`${N}/flags?limit=2`)
+    const changed = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
+    for (const [path, given] of [
+      [`${N}/flags`, changed],
+      [`${N}/flags`, `${token}.x`],
+      [`${N}/flags`, `${token}!`],
+      [`${N}/flags`, 'x'],
+      [`${N}/segments`, token],
+      ['/api/v1/namespaces/k9/flags', token],
+      ['/api/v1/namespaces/none/flags', token],
+      ['/api/v1/namespaces', token],
+      [rules, token],
+    ] as const)
+      await refused(t, ['GET', `${path}?pageToken=${given}`], 400, `pageToken is not valid: "${given}"`, 'invalid_page_token')
+    const at = new Date().toISOString()
+    await refused(t, ['GET', `${N}/flags?pageToken=${token}&at=${at}`], 400, `pageToken is not valid: "${token}"`, 'invalid_page_token')
+    t.equal((await request('GET', `/api/v1/flags?pageToken=${token}`)).status, 200, 'the same list under its other path')
+  })
+
+  await t.test('items that come and go neither hide nor repeat others', async (t) => {
+    const first = await get(`${N}/flags?limit=3`)
+    await request('DELETE', `${N}/flags/k8`)
+    await request('DELETE', `${N}/flags/k7`)
+    await create(t, `${N}/flags`, { key: 'late', name: 'x' })
+    const rest = await get(`${N}/flags?pageToken=${first.nextPageToken}`)
+    t.same(
+      rest['flags']!.map(({ key }) => key),
+      [...names.slice(3), 'late'],
+    )
+
+    const all = (await get(rollouts))['rollouts']!
+    const page = await get(`${rollouts}?limit=3`)
+    await request('DELETE', `${rollouts}/${all[0]!.id}`)
+    await request('DELETE', `${rollouts}/${all[2]!.id}`)
+    const following = await get(`${rollouts}?pageToken=${page.nextPageToken}`)
+    t.same(
+      following['rollouts']!.map(({ id }) => id),
+      all.slice(3).map(({ id }) => id),
+      'though all ranks have changed',
+    )
+  })
+
+  await t.test('an unknown namespace or flag has none', async (t) => {
+    for (const [path, name] of [
+      ['/api/v1/namespaces/none/flags', 'flags'],
+      ['/api/v1/namespaces/none/segments', 'segments'],
+      [`${N}/flags/none/rules`, 'rules'],
+      [`${N}/flags/none/rollouts`, 'rollouts'],
+    ] as const)
+      t.match(await request('GET', path), { status: 200, json: { [name]: [], nextPageToken: '', totalCount: 0 } })
+  })
+})

@@ -1,0 +1,49 @@
+import type { Test } from 'tap'
+import type { Headers, Started } from '../../start.ts'
+
+type Body = {
+  readonly code?: number
+  readonly message?: string
+  readonly details?: readonly [
+    {
+      readonly value: {
+        readonly reason: string
+        readonly fieldViolations?: readonly { readonly field: string; readonly description: string }[]
+      }
+    },
+  ]
+}
+
+/** Asks, and holds the refusal to its status, its whole message and its reason; a message of a field brings the field's violation. */
+export const refuses =
+  ({ request }: Pick<Started, 'request'>) =>
+  async (
+    t: Test,
+    [method, path, body, headers]: readonly [method: string, path: string, body?: unknown, headers?: Headers],
+    status: number,
+    message: string,
+    reason = 'invalid_argument',
+  ): Promise<void> => {
+    const answer = await request<Body>(method, path, body, headers)
+    const { value } = answer.json.details?.[0] ?? {}
+    const [, field, description] = /^invalid field (.+?): (.*)$/s.exec(message) ?? []
+    t.same(
+      { status: answer.status, message: answer.json.message, reason: value?.reason, violations: value?.fieldViolations ?? [] },
+      { status, message, reason, violations: field === undefined ? [] : [{ field, description }] },
+      `${method} ${path.slice(0, 120)} is refused: ${message.slice(0, 120)}`,
+    )
+  }
+
+/** Creates a resource and gives the answer's body. */
+export const creator =
+  ({ request }: Pick<Started, 'request'>) =>
+  async <T = Readonly<Record<string, unknown>> & { readonly id: string; readonly rank: number }>(
+    t: Test,
+    path: string,
+    body: object,
+    headers?: Headers,
+  ): Promise<T> => {
+    const answer = await request<T>('POST', path, body, headers)
+    t.equal(answer.status, 200, `${path} creates: ${answer.status === 200 ? '' : answer.text}`)
+    return answer.json
+  }

@@ -1,0 +1,46 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { ok } from '../../src/http/answer.ts'
+import { cookieJar } from '../../src/http/cookies.ts'
+import { route } from '../../src/http/route.ts'
+import { demo } from './demo.ts'
+
+void t.test('cookies carry the attributes of the contract, under the base path that the proxy shows', async (t) => {
+  const shared = {
+    tokenName: 'service_client_token',
+    stateName: 'service_client_state',
+    secure: true,
+    publicUrl: 'https://x.example/base/',
+  }
+  const mount = (trustProxy: boolean) => {
+    const jar = cookieJar({ ...shared, trustProxy })
+    const about = { access: 'public', answer: Type.Object({}), summary: '', tag: '' } as const
+    return demo({
+      routes: [
+        (app) =>
+          route(app, {
+            ...about,
+            method: 'GET',
+            url: '/auth/v1/set',
+            run: ({ request, reply }) => {
+              jar.setToken(request, reply, 'a+/=', 60_000)
+              jar.clearState(reply, '/cb')
+              return ok({ state: jar.states(request)[0] ?? '' })
+            },
+          }),
+      ],
+    })
+  }
+  const [plain, proxied] = [await mount(false), await mount(true)]
+  t.teardown(() => Promise.all([plain.app.close(), proxied.app.close()]))
+  const cookies = async (url: string) => {
+    const headers = { 'x-forwarded-prefix': '/outer', cookie: 'service_client_state=s' }
+    const reply = await fetch(`${url}/auth/v1/set`, { headers })
+    t.same(await reply.json(), { state: 's' })
+    return reply.headers.getSetCookie()
+  }
+  const [token = '', state = ''] = await cookies(plain.url)
+  t.match(token, /^service_client_token=a\+\/=; Max-Age=60; Path=\/base; Expires=.*; HttpOnly; Secure; SameSite=Strict$/)
+  t.match(state, /^service_client_state=; Max-Age=0; Path=\/cb; .*HttpOnly; Secure; SameSite=Lax$/)
+  t.match((await cookies(proxied.url))[0], /Path=\/outer\/base;/)
+})

@@ -1,0 +1,169 @@
+import { connect } from 'node:net'
+import t from 'tap'
+import { pageHeaders } from '../../src/http/docs-page.ts'
+import { shutDown } from '../../src/http/server.ts'
+import { demo, exchange, problemOf, settings } from './demo.ts'
+import { A, body, flags, get, H, post } from './requests.ts'
+
+const served = await demo()
+t.teardown(() => served.app.close())
+const ask = (bytes: string | Buffer) => exchange(served.port, bytes)
+
+void t.test('a client keeps its request id, and gets a new one instead of a bad one', async (t) => {
+  t.equal((await ask(get('/livez', `${H}x-request-id: my.id-1_A\r\n`))).headers.get('x-request-id'), 'my.id-1_A')
+  for (const bad of ['', 'a b', 'x'.repeat(129), 'a/b']) {
+    t.match((await ask(get('/livez', `${H}x-request-id: ${bad}\r\n`))).headers.get('x-request-id'), /^[0-9a-f]{8}-[0-9a-f]{4}-4/, bad)
+  }
+})
+
+void t.test('HEAD answers as GET does, without the body', async (t) => {
+  const [head, whole] = [await ask(`HEAD /api/v1/namespaces/a HTTP/1.1\r\n${A}\r\n`), await ask(get('/api/v1/namespaces/a'))]
+  t.equal(head.status, 200)
+  t.equal(head.body, '')
+  for (const name of ['content-type', 'content-length', 'etag']) t.equal(head.headers.get(name), whole.headers.get(name), name)
+})
+
+void t.test('pretty indents by two spaces, in any form, errors too', async (t) => {
+  t.equal((await ask(get('/livez?pretty', H))).body, '{\n  "status": "ok"\n}')
+  t.equal((await ask(get('/livez?a=b&pretty=no', H))).body, '{\n  "status": "ok"\n}')
+  t.equal((await ask(get('/livez?prettyish', H))).body, '{"status":"ok"}')
+  t.match((await ask(get('/nothing?pretty=', H))).body, /^\{\n {2}"code": 5/)
+})
+
+void t.test('a client that has the revision gets 304 with its tag, on reads only', async (t) => {
+  const held = await ask(get('/api/v1/namespaces/a', `${A}If-None-Match: "1", W/"7"\r\n`))
+  t.same([held.status, held.body, held.headers.get('etag')], [304, '', '"7"'])
+  t.equal((await ask(get('/api/v1/namespaces/a', `${A}If-None-Match: "8"\r\n`))).status, 200)
+  t.equal((await ask(post(flags, body, `${A}If-None-Match: "1"\r\n`))).status, 200)
+})
+
+void t.test('gzip is used where it is allowed and a hot answer stays small', async (t) => {
+  const encoding = async (path: string, accept: string) =>
+    (await fetch(`${served.url}${path}`, { headers: { 'accept-encoding': accept } })).headers.get('content-encoding')
+  t.equal(await encoding('/health', 'gzip'), 'gzip')
+  t.equal(await encoding('/livez', 'br, gzip;q=0.5'), 'gzip')
+  t.equal(await encoding('/health', 'br'), null)
+  t.equal(await encoding('/health', 'gzip;q=0'), null)
+  const hot = await ask(post('/evaluate/v1/boolean', '{"flagKey":"f"}', `${A}Accept-Encoding: gzip\r\n`))
+  t.same([hot.status, hot.headers.get('content-encoding')], [200, undefined])
+  const whole = (await (await fetch(`${served.url}/health`)).json()) as { text: string }
+  t.equal(whole.text.length, 5000)
+})
+
+void t.test('405 names all verbs of the path', async (t) => {
+  const allow = async (path: string, verb: string) => (await ask(`${verb} ${path} HTTP/1.1\r\n${A}\r\n`)).headers.get('allow')
+  t.equal(await allow('/auth/v1/tokens', 'PATCH'), 'GET, HEAD')
+  t.equal(await allow(`${flags}/x/rollouts/order`, 'GET'), 'PUT, DELETE', 'a name and a parameter in the same place')
+  t.equal(await allow(`${flags}/x/rollouts/7`, 'GET'), 'DELETE')
+})
+
+void t.test('challenges and cache rules go with the reason', async (t) => {
+  const missing = await ask(get('/auth/v1/tokens', H))
+  t.equal(missing.headers.get('www-authenticate'), 'Bearer realm="rollcall"')
+  const unusable = await ask(get('/auth/v1/tokens', `${H}Authorization: Bearer no\r\n`))
+  t.equal(unusable.headers.get('www-authenticate'), 'Bearer realm="rollcall", error="invalid_token"')
+  t.equal(problemOf(missing).message, problemOf(unusable).message)
+  const scoped = await ask(get('/auth/v1/tokens', `${H}Authorization: Bearer bound\r\n`))
+  t.equal(scoped.headers.get('www-authenticate'), 'Bearer error="insufficient_scope"')
+  t.equal((await ask(get('/auth/v1/tokens'))).headers.get('cache-control'), 'no-store')
+  t.equal((await ask(get('/api/v1/namespaces'))).headers.get('cache-control'), undefined)
+})
+
+void t.test('a defect is logged with its request and never shown', async (t) => {
+  const own = await demo()
+  t.teardown(() => own.app.close())
+  const failed = await exchange(own.port, get('/meta/boom', H))
+  t.equal(failed.status, 500)
+  t.match(problemOf(failed), { code: 13, message: 'internal error', reason: 'internal' })
+  t.notOk(failed.body.includes('secret'))
+  t.equal(own.log.length, 1)
+  t.equal(own.log[0]?.record['requestId'], failed.headers.get('x-request-id'))
+  t.equal(own.log[0]?.record['route'], '/meta/boom')
+})
+
+void t.test('a route that does not state its access stops the boot', async (t) => {
+  await t.rejects(demo({ routes: [(app) => void app.get('/open', () => 'x')] }), /route GET \/open does not state who may use it/)
+  await t.rejects(demo({ routes: [(app) => void app.get('/open', { config: { access: 'public' } }, () => 'x')] }), /does not state/)
+})
+
+void t.test('browsers of allowed origins may call, with credentials only from exact ones', async (t) => {
+  const own = await demo({ config: { ...settings, cors: { origins: ['https://a.example', '*'], headers: ['Authorization', 'If-Match'] } } })
+  t.teardown(() => own.app.close())
+  const asked = (origin: string) => `${H}Origin: ${origin}\r\nAccess-Control-Request-Method: PUT\r\n`
+  const preflight = await exchange(own.port, `OPTIONS /api/v1/namespaces/a HTTP/1.1\r\n${asked('https://a.example')}\r\n`)
+  t.equal(preflight.status, 204)
+  const { headers } = preflight
+  t.equal(headers.get('access-control-allow-origin'), 'https://a.example')
+  t.equal(headers.get('access-control-allow-credentials'), 'true')
+  t.equal(headers.get('access-control-allow-methods'), 'GET, POST, PUT, DELETE, OPTIONS, HEAD')
+  t.equal(headers.get('access-control-max-age'), '300')
+  t.ok(headers.get('x-request-id'))
+  const other = await exchange(own.port, get('/api/v1/namespaces', `${H}Origin: https://b.example\r\n`))
+  t.equal(other.status, 401)
+  t.equal(other.headers.get('access-control-allow-origin'), '*')
+  t.equal(other.headers.get('access-control-allow-credentials'), undefined)
+  t.equal(other.headers.get('access-control-expose-headers'), 'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After')
+  t.equal((await exchange(own.port, `OPTIONS /livez HTTP/1.1\r\n${H}\r\n`)).status, 405, 'not a preflight')
+  const strict = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })
+  t.teardown(() => strict.app.close())
+  const refused = await exchange(strict.port, `OPTIONS /livez HTTP/1.1\r\n${asked('https://b.example')}\r\n`)
+  t.same([refused.status, refused.headers.get('access-control-allow-origin')], [405, undefined])
+})
+
+void t.test('a browser outside the API gets the page', async (t) => {
+  const own = await demo({ page: (_request, reply) => void reply.headers(pageHeaders).send('<!doctype html>') })
+  t.teardown(() => own.app.close())
+  const browser = `${H}Accept: text/html,*/*\r\n`
+  const page = await exchange(own.port, get('/login', browser))
+  t.same([page.status, page.body], [200, '<!doctype html>'])
+  t.match(page.headers.get('content-security-policy'), /frame-ancestors 'none'/)
+  t.equal((await exchange(own.port, get('/login', H))).status, 404)
+  t.equal((await exchange(own.port, get('/api/nothing', browser))).status, 404)
+  t.equal((await exchange(own.port, get('/a%2Fb', browser))).status, 400)
+})
+
+void t.test('a stop lets running requests finish and takes no more', async (t) => {
+  const own = await demo()
+  const idle = connect(own.port, '127.0.0.1')
+  await new Promise((resolve) => idle.once('connect', resolve))
+  const running = fetch(`${own.url}/meta/slow`)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  const started = Date.now()
+  const stopped = shutDown(own.app, 3000)
+  t.same(await (await running).json(), { done: true })
+  await stopped
+  t.ok(Date.now() - started < 2000, 'idle connections do not hold it up')
+  await t.rejects(fetch(`${own.url}/livez`))
+  idle.destroy()
+})
+
+void t.test('the document describes each route from its own statement, and the page shows it without any script', async (t) => {
+  type Documented = {
+    openapi: string
+    paths: Record<
+      string,
+      Record<string, { security: object[]; parameters: { name: string; in: string }[]; responses: object; requestBody?: object }>
+    >
+  }
+  const document = JSON.parse((await ask(get('/openapi.json', H))).body) as Documented
+  t.equal(document.openapi, '3.1.0')
+  const create = document.paths['/api/v1/namespaces/{namespaceKey}/flags']?.['post']
+  t.match(create?.requestBody, {
+    content: { 'application/json': { schema: { required: ['key', 'name'], properties: { key: { maxLength: 255 } } } } },
+  })
+  t.same(
+    create?.parameters.filter((parameter) => parameter.in !== 'query').map(({ name }) => name),
+    ['namespaceKey', 'Idempotency-Key', 'If-Match'],
+  )
+  t.same(Object.keys(create?.responses ?? {}), ['200', '400', '401', '403', '409', '413', '415', '503'])
+  t.same(document.paths['/livez']?.['get']?.security, [])
+  t.ok(document.paths['/openapi.json'])
+  const ids = Object.values(document.paths).flatMap((verbs) =>
+    Object.values(verbs).map((operation) => (operation as unknown as { operationId: string }).operationId),
+  )
+  t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
+  const page = await ask(get('/docs', H))
+  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+  t.ok(page.body.includes('/api/v1/namespaces/{namespaceKey}/flags'))
+  t.notMatch(page.body, /<script|https?:\/\/|src=/)
+})

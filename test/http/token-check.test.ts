@@ -1,0 +1,88 @@
+import t from 'tap'
+import { enveloper } from '../../src/commands/envelope.ts'
+import { executor } from '../../src/commands/execute.ts'
+import { token } from '../../src/commands/token.ts'
+import type { Row, Views } from '../../src/projections/views.ts'
+import { tokenCheck } from '../../src/http/token-check.ts'
+import { tokenIndex } from '../../src/projections/token-index.ts'
+import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
+import { project } from '../../src/projections/projection.ts'
+import { memoryLog } from '../memory-log.ts'
+
+const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+const context = { actor: { kind: 'system' } } as const
+
+const setup = async (expiresAt?: string) => {
+  let time = Date.parse('2026-01-01T00:00:00.000Z')
+  const now = () => new Date(time)
+  const log = memoryLog()
+  const execute = executor(log, enveloper(clear, 'test', now))
+  const index = tokenIndex(10)
+  let row: Row<TokenDoc> | undefined
+  const views = { list: async () => ({ rows: row ? [row] : [], total: 1 }) } as unknown as Views
+  const digest = (secret: string) => `k.${Buffer.from(secret.padEnd(32, '.')).toString('base64url')}`
+  const check = (whole: boolean) => tokenCheck({ index, digest, plausible: () => true, log, views, now, indexIsWhole: () => whole })
+  const issue = {
+    id: '5d1c3a70-8f2e-4b6d-9a10-000000000001',
+    digest: digest('s'),
+    method: 'token',
+    issuedAt: now().toISOString(),
+    attributes: {},
+    metadata: {},
+    namespace: 'a',
+  } as const
+  const { stored } = await execute(token, issue.id, 'IssueToken', { ...issue, ...(expiresAt && { expiresAt }) }, context)
+  row = project(tokens, undefined, stored[0]!)
+  return {
+    check,
+    index,
+    row,
+    log,
+    execute,
+    id: issue.id,
+    pass: (ms: number) => void (time += ms),
+    show: (other: Row<TokenDoc>) => void (row = other),
+  }
+}
+
+await t.test('a token is found, and known from then on', async (t) => {
+  const { check, index, row } = await setup()
+  index.remember(row)
+  const { find, known } = check(true)
+  t.equal(known('s'), undefined)
+  t.match(await find('s'), { namespace: 'a', method: 'token' })
+  t.match(known('s'), { namespace: 'a' })
+  t.equal(await find('other'), undefined)
+})
+
+await t.test('a revoked token is unknown as soon as the index knows, and stays so whatever the index says', async (t) => {
+  const { check, index, row, execute, id } = await setup()
+  index.remember(row)
+  const { find, known } = check(true)
+  await find('s')
+  const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
+  index.remember(project(tokens, row, stored[0]!))
+  t.equal(known('s'), undefined)
+  t.equal(await find('s'), undefined)
+  index.remember(row)
+  t.equal(await check(true).find('s'), undefined, 'a row that brings it back grants nothing')
+})
+
+await t.test('a row that widens, prolongs or redigests a token grants nothing', async (t) => {
+  const { check, index, row, pass } = await setup('2026-01-01T00:00:01.000Z')
+  const { namespace: _namespace, ...wide } = row.doc!
+  index.remember({ ...row, doc: { ...wide, expiresAt: '2036-01-01T00:00:00.000Z' } })
+  const { find, known } = check(true)
+  t.match(await find('s'), { namespace: 'a' })
+  pass(999)
+  t.ok(known('s'))
+  pass(1)
+  t.equal(known('s'), undefined, 'at the instant of its own expiry it is over')
+  t.equal(await find('s'), undefined)
+})
+
+await t.test('a token outside the index is looked up in the view, and only where the index is not whole', async (t) => {
+  const { check } = await setup()
+  t.match(await check(false).find('s'), { namespace: 'a' })
+  t.equal(await check(true).find('s'), undefined)
+})
