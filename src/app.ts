@@ -69,6 +69,7 @@ export const start = async (config: Config, { warnings = [], now = () => new Dat
       views,
       projections,
       remember: ({ name }, row) => (name === tokens.name ? index.remember(row as Row<TokenDoc>) : held.set(name, row)),
+      recall: ({ name }, key) => held.row(name, key),
       onError: onError('the read models fell behind'),
     })
     await follower.start(({ done, position, head }) => {
