@@ -77,9 +77,11 @@ export const connection = (driver: Driver, url: string, deadline: number) => {
   let open = true
 
   const leave = async (old: EventStoreDBClient) => {
+    // The driver never closes a channel that it gives up; left open, each would keep its socket. Nor may it look for a server again.
+    const inside = old as unknown as { resolveUri: () => Promise<string>; getChannel: () => Promise<{ close: () => void }> }
+    inside.resolveUri = () => Promise.reject(new Error('this client was left'))
     await old.dispose()
-    // The driver never closes a channel that it gives up; left open, each would keep its socket.
-    const channel = await (old as unknown as { getChannel: () => Promise<{ close: () => void }> }).getChannel()
+    const channel = await inside.getChannel()
     channel.close()
   }
   const renew = (used = client) => {

@@ -208,7 +208,7 @@ void t.test('a slow reader holds nothing up and gets everything', async (t) => {
       Array.from({ length: 300 }, (_, k) => happened(n + k)),
       n === 0 ? 'none' : BigInt(n - 1),
     )
-  await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 8000))])
+  await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 8000).unref())])
   t.same(
     seen.map(({ revision }) => revision),
     Array.from({ length: 3000 }, (_, n) => BigInt(n)),
