@@ -62,15 +62,18 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
+const nothing: ReadonlyMap<string, string> = new Map()
+
 /** The parameters of a raw query string (without `?`), by camelCase or snake_case name. Given twice: 400; empty: absent; a bare name: true where a boolean is due, else absent. */
 export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => {
   const parameters = Object.entries(fields)
   const declared = new Map(parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)))
 
   const given = (raw: string): ReadonlyMap<string, string> => {
+    if (raw === '') return nothing
     const spellings = new Map<string, string>()
     const texts = new Map<string, string>()
-    for (const pair of raw === '' ? [] : raw.split('&')) {
+    for (const pair of raw.split('&')) {
       const equals = pair.indexOf('=')
       const spelling = decoded(equals < 0 ? pair : pair.slice(0, equals)) ?? ''
       const name = declared.get(spelling)
