@@ -4,7 +4,7 @@ import { documentsIn } from './document-read.ts'
 import { EXIT, fail, isFailure } from './failure.ts'
 import { refuseAll } from './import-check.ts'
 import { planned } from './import-plan.ts'
-import { type Step, stepsOf, summary } from './import-write.ts'
+import { type Rest, type Step, stepsOf, summary } from './import-write.ts'
 import { clientOf, reasonHeaders, type TargetOptions } from './options.ts'
 import { harmless } from './output.ts'
 import { meter } from './progress.ts'
@@ -41,28 +41,47 @@ const contentOf = async (file: string | undefined, stdin: boolean): Promise<stri
   return isUtf8(bytes) ? bytes.toString('utf8') : fail('usage', `${piped ? 'Standard input' : file} is not UTF-8 text.`)
 }
 
-/** Does the steps one after another; stops between two when the user wants it. */
+/** Items whose rests are made at the same time. */
+const AT_ONCE = 8
+
+/** Does the steps; begins no more of them once one has failed or the user wants to stop, and lets those that are begun come to their end. */
 const done = async (steps: readonly Step[], bar: boolean, again: string): Promise<boolean> => {
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)
   const { update, end } = meter(bar, undefined, undefined, 'items')
   let count = 0
-  try {
-    for (const { run } of steps) {
-      if (stopped.signal.aborted) break
-      await run?.()
+  let failed: { readonly error: unknown } | undefined
+  const running = new Set<Promise<void>>()
+  const ended = async (rest: Rest | undefined): Promise<void> => {
+    try {
+      await rest?.()
       update({ name: 'import', done: ++count, total: steps.length })
+    } catch (error) {
+      failed ??= { error }
+    }
+  }
+  try {
+    for (const { begin } of steps) {
+      if (running.size >= AT_ONCE) await Promise.race(running)
+      if (failed || stopped.signal.aborted) break
+      const rest = await begin?.()
+      const work = ended(rest).finally(() => running.delete(work))
+      running.add(work)
     }
   } catch (error) {
-    if (isFailure(error) && count > 0) error.message += `\n${count} of ${steps.length} items stand. To go on: ${again}`
-    throw error
-  } finally {
-    end()
-    process.off('SIGINT', stop)
+    failed ??= { error }
+  }
+  await Promise.all(running)
+  end()
+  process.off('SIGINT', stop)
+  const standing = `${count} of ${steps.length} items stand. To go on: ${again}`
+  if (failed) {
+    if (isFailure(failed.error) && count > 0) failed.error.message += `\n${standing}`
+    throw failed.error
   }
   if (count === steps.length) return true
-  tell(`Stopped: ${count} of ${steps.length} items stand. To go on: ${again}`)
+  tell(`Stopped: ${standing}`)
   process.exitCode = EXIT.interrupted
   return false
 }

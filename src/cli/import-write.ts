@@ -4,8 +4,10 @@ import { isFailure } from './failure.ts'
 import { rankOf } from './import-check.ts'
 import type { Plan } from './import-plan.ts'
 
-/** One thing that the import does, whole or not at all. */
-export type Step = { readonly sign: '+' | '*' | '-' | '~'; readonly what: string; readonly run?: () => Promise<void> }
+/** Makes the rest of an item whose first request was answered. */
+export type Rest = () => Promise<void>
+/** One thing that the import does, whole or not at all. Steps begin one after another, as lists keep that order; their rests need not wait for each other. */
+export type Step = { readonly sign: '+' | '*' | '-' | '~'; readonly what: string; readonly begin?: () => Promise<Rest | undefined> }
 
 type Made = { readonly id: string }
 type Write = <T>(path: string, method: string, url: string, body?: object) => Promise<T>
@@ -23,31 +25,33 @@ const writer =
   }
 
 /** Takes back what was begun and could not be finished, so that it can be imported again. */
-const whole = async (write: Write, url: string, work: () => Promise<void>): Promise<void> => {
-  try {
-    await work()
-  } catch (error) {
-    if (!isFailure(error)) throw error
-    await write('', 'DELETE', url).catch((second: unknown) => {
-      if (!isFailure(second)) throw second
-      error.message += `\nIt is there in part, for taking it back failed too: delete it before you import it again. ${second.message}`
-    })
-    throw error
+const whole =
+  (write: Write, url: string, work: Rest): Rest =>
+  async () => {
+    try {
+      await work()
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      await write('', 'DELETE', url).catch((second: unknown) => {
+        if (!isFailure(second)) throw second
+        error.message += `\nIt is there in part, for taking it back failed too: delete it before you import it again. ${second.message}`
+      })
+      throw error
+    }
   }
-}
 
-const makeSegment = async (write: Write, root: string, { path, body, constraints }: SegmentPart): Promise<void> => {
+const makeSegment = async (write: Write, root: string, { path, body, constraints }: SegmentPart): Promise<Rest> => {
   await write(path, 'POST', `${root}/segments`, body)
   const url = `${root}/segments/${encodeURIComponent(body.key ?? '')}`
-  await whole(write, url, async () => {
+  return whole(write, url, async () => {
     for (const part of constraints) await write(part.path, 'POST', `${url}/constraints`, part.body)
   })
 }
 
-const makeFlag = async (write: Write, root: string, { path, body, variants, rules, rollouts }: FlagPart): Promise<void> => {
+const makeFlag = async (write: Write, root: string, { path, body, variants, rules, rollouts }: FlagPart): Promise<Rest> => {
   await write(path, 'POST', `${root}/flags`, body)
   const url = `${root}/flags/${encodeURIComponent(body.key ?? '')}`
-  await whole(write, url, async () => {
+  return whole(write, url, async () => {
     const ids = new Map<string | undefined, string>()
     let defaultVariantId: string | undefined
     for (const { path, body, byDefault } of variants) {
@@ -70,18 +74,25 @@ const makeFlag = async (write: Write, root: string, { path, body, variants, rule
 /** Everything that the plans say, in the order in which it is done. */
 export const stepsOf = (client: Client, plans: readonly Plan[], headers: Readonly<Record<string, string>>): readonly Step[] => {
   const write = writer(client, headers)
+  /** A step of one request. */
+  const only =
+    (...request: Parameters<Write>) =>
+    async () => {
+      await write(...request)
+      return undefined
+    }
   return plans.flatMap(({ namespace: { path, body }, key, naming, drops, skips, segments, flags }): readonly Step[] => {
     const root = `/api/v1/namespaces/${encodeURIComponent(key)}`
     const drop = (kind: string, list: string, keys: readonly string[]) =>
       keys.map((each): Step => {
-        const run = () => write<void>(path, 'DELETE', `${root}/${list}/${encodeURIComponent(each)}`)
-        return { sign: '-', what: `${kind} ${key}/${each}`, run }
+        const begin = only(path, 'DELETE', `${root}/${list}/${encodeURIComponent(each)}`)
+        return { sign: '-', what: `${kind} ${key}/${each}`, begin }
       })
     const skip = (kind: string, keys: readonly string[]) => keys.map((each): Step => ({ sign: '~', what: `${kind} ${key}/${each}` }))
     const { name, description } = body
     const named: Readonly<Record<Plan['naming'], readonly Step[]>> = {
-      create: [{ sign: '+', what: `namespace ${key}`, run: () => write(path, 'POST', '/api/v1/namespaces', body) }],
-      update: [{ sign: '*', what: `namespace ${key}: name and description`, run: () => write(path, 'PUT', root, { name, description }) }],
+      create: [{ sign: '+', what: `namespace ${key}`, begin: only(path, 'POST', '/api/v1/namespaces', body) }],
+      update: [{ sign: '*', what: `namespace ${key}: name and description`, begin: only(path, 'PUT', root, { name, description }) }],
       keep: [],
     }
     return [
@@ -89,9 +100,11 @@ export const stepsOf = (client: Client, plans: readonly Plan[], headers: Readonl
       ...drop('flag', 'flags', drops.flags),
       ...drop('segment', 'segments', drops.segments),
       ...skip('segment', skips.segments),
-      ...segments.map((part): Step => ({ sign: '+', what: `segment ${key}/${part.body.key}`, run: () => makeSegment(write, root, part) })),
+      ...segments.map(
+        (part): Step => ({ sign: '+', what: `segment ${key}/${part.body.key}`, begin: () => makeSegment(write, root, part) }),
+      ),
       ...skip('flag', skips.flags),
-      ...flags.map((part): Step => ({ sign: '+', what: `flag ${key}/${part.body.key}`, run: () => makeFlag(write, root, part) })),
+      ...flags.map((part): Step => ({ sign: '+', what: `flag ${key}/${part.body.key}`, begin: () => makeFlag(write, root, part) })),
     ]
   })
 }

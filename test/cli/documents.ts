@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { canonical } from '../../src/events/canonical.ts'
 import type { Contents } from '../../src/cli/document-tree.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
@@ -67,7 +68,7 @@ const attachment = fc.oneof(
 )
 const metadata = fc
   .dictionary(fc.oneof(text, fc.constant('__proto__')), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
-  .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>)
+  .map((value) => JSON.parse(canonical(JSON.parse(JSON.stringify(value)))) as Record<string, unknown>)
   .filter((value) => !/\\ud[89a-f]|\\u0000/i.test(JSON.stringify(value)))
 
 const subset = (keys: readonly string[]) => fc.shuffledSubarray([...keys], { minLength: 1, maxLength: Math.min(3, keys.length) })

@@ -21,7 +21,7 @@ const load = (): never => {
 /** Runs a verb in this process against a service; gives the exit code and what was told on standard error. */
 export const inside = async (service: Pick<Started, 'url' | 'token'>, ...args: readonly string[]) => {
   const told: string[] = []
-  const { write } = process.stderr
+  const write = process.stderr.write.bind(process.stderr)
   Object.assign(process.env, { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token })
   process.stderr.write = (text: string | Uint8Array) => told.push(String(text)) > 0
   try {
