@@ -10,6 +10,7 @@ import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
 import { waitingRoom } from './waiting-room.ts'
 
+export { moveStores } from './moving.ts'
 export { createTokenOffline, projectionStatus, rebuildProjections } from './offline.ts'
 
 const PATIENCE_MS = 10_000

@@ -1,3 +1,4 @@
+import type { KeyFile } from './adapters/embedded/key-file.ts'
 import type { Config } from './config.ts'
 import type { Keys } from './events/personal.ts'
 import type { Log } from './events/log.ts'
@@ -18,12 +19,15 @@ export type Stores = {
   readonly close: () => Promise<void>
 }
 
-/** Opens the stores that the configuration names; drivers are loaded only for those. */
-export const openStores = async (config: Config, onError: (job: string, error: unknown) => void): Promise<Stores> => {
+/** The service's own secrets, which tokens and personal data are sealed with. */
+export type Secrets = KeyFile
+
+/** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
+export const openStores = async (config: Config, onError: (job: string, error: unknown) => void, given?: Secrets): Promise<Stores> => {
   if (config.storage.type !== 'embedded') throw new Error('storage.type cluster is not offered in this version')
   const { openEmbedded } = await import('./adapters/embedded/open.ts')
   const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
-  const { pepper, kek } = await openKeyFile(config.keys.file!)
+  const { pepper, kek } = await openKeyFile(config.keys.file!, given)
   const embedded = await openEmbedded(config.storage.data_dir, { kek, onError })
   return { ...embedded, pepper, alone: true, writes: () => true }
 }

@@ -31,10 +31,8 @@ export const waitingRoom = async ({ protocol, host, http_port, https_port, cert_
     server.once('error', failed)
     server.listen(secure ? https_port : http_port, host, listening)
   })
-  let ended = false
-  const end = () => {
-    ended = true
-  }
+  const ended = new AbortController()
+  const end = () => ended.abort()
   process.on('SIGTERM', end).on('SIGINT', end)
 
   return {
@@ -42,8 +40,14 @@ export const waitingRoom = async ({ protocol, host, http_port, https_port, cert_
       why = error instanceof Error ? error.message.split('\n', 1)[0]! : 'unknown'
     },
     leave: async (ms: number): Promise<boolean> => {
-      for (const until = Date.now() + ms; !ended && Date.now() < until; ) await new Promise((next) => setTimeout(next, 50))
-      return ended
+      await new Promise<void>((next) => {
+        const timer = setTimeout(next, ms)
+        ended.signal.addEventListener('abort', () => {
+          clearTimeout(timer)
+          next()
+        })
+      })
+      return ended.signal.aborted
     },
     close: async (): Promise<void> => {
       process.off('SIGTERM', end).off('SIGINT', end)

@@ -7,6 +7,7 @@ import { addExport } from './export.ts'
 import { EXIT, isFailure } from './failure.ts'
 import { addFlag } from './flag.ts'
 import { addImport } from './import.ts'
+import { addMigrate } from './migrate.ts'
 import { addProjections } from './projections.ts'
 import { addServe } from './serve.ts'
 import type { LoadServices } from './services.ts'
@@ -34,6 +35,7 @@ export const program = (load: LoadServices): Command => {
   addExport(rollcall)
   addImport(rollcall)
   addProjections(rollcall, load)
+  addMigrate(rollcall, load)
   addVersion(rollcall)
   return rollcall
 }

@@ -34,14 +34,33 @@ export const member = (raw: Raw, name: string, other: string = respelled(name)):
 
 /** The members of a JSON object, by camelCase or snake_case name; messages name them as declared. Unknown members are ignored. */
 export const input = <F extends Fields>(fields: F): Input<ReadOf<F>> => {
-  const members = Object.entries(fields).map(([name, { read }]) => ({ name, other: respelled(name), read }))
+  const members = Object.entries(fields).map(([name, { read }]) => ({ name, read }))
+  const declared = new Map(members.flatMap(({ name }, n) => [respelled(name), name].map((spelling) => [spelling, n] as const)))
+  const spellings = members.map(({ name }) => [name, respelled(name)] as const)
+
+  /** What the body gives for each field, in one walk over its members. */
+  const given = (raw: Raw): readonly unknown[] => {
+    const values: unknown[] = members.map(() => undefined)
+    const seen: boolean[] = []
+    for (const spelling of Object.keys(raw)) {
+      const n = declared.get(spelling)
+      if (n === undefined) continue
+      if (seen[n]) bothSpellings(...spellings[n]!)
+      seen[n] = true
+      values[n] = raw[spelling] ?? undefined
+    }
+    return values
+  }
+
   return {
     schema: schemaOf(fields),
     read: (raw, under) => {
       const read: Record<string, unknown> = {}
+      const values = given(raw)
       let wrong: Error | undefined
-      for (const field of members) {
-        const value = member(raw, field.name, field.other)
+      for (let n = 0; n < members.length; n++) {
+        const field = members[n]!
+        const value = values[n]
         try {
           read[field.name] = field.read(value, under === undefined ? field.name : `${under}.${field.name}`)
         } catch (error) {

@@ -17,7 +17,7 @@ export type FreshnessOptions = {
  */
 export const freshness = ({ head, seen, leaseMs = 2_000, everyMs = 500, clock = () => performance.now() }: FreshnessOptions) => {
   let proven = Number.NEGATIVE_INFINITY
-  let open = true
+  const stop = new AbortController()
   let wake = () => {}
 
   const prove = async () => {
@@ -29,7 +29,7 @@ export const freshness = ({ head, seen, leaseMs = 2_000, everyMs = 500, clock = 
     }
   }
   const run = async () => {
-    while (open) {
+    while (!stop.signal.aborted) {
       await prove()
       await new Promise<void>((next) => {
         const timer = setTimeout(next, everyMs)
@@ -47,7 +47,7 @@ export const freshness = ({ head, seen, leaseMs = 2_000, everyMs = 500, clock = 
     /** Milliseconds since the newest proof was asked for. */
     age: (): number => clock() - proven,
     close: async (): Promise<void> => {
-      open = false
+      stop.abort()
       wake()
       await running
     },

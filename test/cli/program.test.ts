@@ -128,6 +128,11 @@ const house = () => {
       for (const name of names) progress({ name, done: 10, total: 10 })
       asked.push(`rebuild ${names.join(' ')}`)
     },
+    moveStores: async (from, to, { dryRun, progress }) => {
+      progress({ name: 'copying', done: 4, total: 4 })
+      asked.push(`move ${from.storage.data_dir} (${from.keys.file}) to ${to.storage.type} ${to.storage.data_dir}, dry run ${dryRun}`)
+      return dryRun ? { events: 4, copied: 4 } : { events: 4, copied: 4, streams: 2, subjects: 1, digest: 'abc' }
+    },
   }
   return { asked, load: async () => services }
 }
