@@ -37,7 +37,8 @@ const memoryKeys = (): Keys & { readonly all: Map<string, Uint8Array | 'erased'>
   }
 }
 const place = (log: Log = memoryLog(), keys: Keys = memoryKeys()): Place => ({ log, keys, pepper })
-const content = (events: readonly Stored[]) => events.map(({ position: _position, ...event }) => ({ ...event, revision: String(event.revision) }))
+const content = (events: readonly Stored[]) =>
+  events.map(({ position: _position, ...event }) => ({ ...event, revision: String(event.revision) }))
 const of = async (log: Log) => content(await collect(log.readAll(0n)))
 
 /** What the move ends with: the failure's text and exit code, or nothing. */
