@@ -14,6 +14,8 @@ export type Stores = {
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
   /** True when no other instance writes to these stores, so what this instance knows is all there is. */
   readonly alone: boolean
+  /** True while this instance is the one that follows the log for the views. */
+  readonly writes: () => boolean
   readonly close: () => Promise<void>
 }
 
@@ -27,5 +29,5 @@ export const openStores = async (config: Config, onError: (job: string, error: u
   const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
   const { pepper, kek } = await openKeyFile(config.keys.file!, given)
   const embedded = await openEmbedded(config.storage.data_dir, { kek, onError })
-  return { ...embedded, pepper, alone: true }
+  return { ...embedded, pepper, alone: true, writes: () => true }
 }

@@ -122,7 +122,7 @@ await t.test('every service of docker-compose.yml has an exact tag, a health che
     t.equal(restart, 'unless-stopped', name)
     t.match(healthcheck.test[0], /^CMD(-SHELL)?$/, name)
     t.ok(healthcheck.test.length > 1, name)
-    for (const volume of volumes) t.ok(volume.split(':')[0]! in compose.volumes, `${name} mounts the named volume ${volume}`)
+    for (const volume of volumes) t.ok(Object.hasOwn(compose.volumes, volume.split(':')[0]!), `${name} mounts the named volume ${volume}`)
   }
   t.equal(compose.services['rollcall']!.image, `rollcall:${version}`)
 })

@@ -5,8 +5,6 @@ import { type Connection, damaged, isFailure, pause } from './eventstoredb-conne
 import { encodeAll, tooLarge } from './eventstoredb-event.ts'
 import type { Reader } from './eventstoredb-read.ts'
 
-/** Appends taken on at once; the driver begins to fail at twice as many. */
-const MOST = 4000
 /** Appends on the wire at once: a connection carries 100 calls, and reads need some of them. */
 const ON_WIRE = 80
 
@@ -45,6 +43,16 @@ const isTooLarge = (error: unknown) =>
   isFailure(error, 'maximum-append-size-exceeded') ||
   (error instanceof Error && /exceeds the maximum configured message size/.test(error.message))
 
+type Appending = {
+  readonly connection: Connection
+  readonly reader: Reader
+  readonly credentials: Credentials
+  readonly deadline: number
+  readonly patience: number
+  readonly inFlight: number
+  readonly closing: AbortSignal
+}
+
 type Order = {
   readonly stream: string
   readonly events: readonly NewEvent[]
@@ -54,14 +62,7 @@ type Order = {
 }
 
 /** Appends by unary calls to the leader, with the expected revision always given: then a repeated append is the same append, whatever became of the first. */
-export const appender = (
-  connection: Connection,
-  reader: Reader,
-  credentials: Credentials,
-  deadline: number,
-  patience: number,
-  closing: AbortSignal,
-) => {
+export const appender = ({ connection, reader, credentials, deadline, patience, inFlight, closing }: Appending) => {
   const inTurn = turns()
   const onWire = slots(ON_WIRE)
   const running = new Set<Promise<unknown>>()
@@ -81,8 +82,8 @@ export const appender = (
       }),
     )
 
-  const same = (found: readonly Stored[], { events }: Order) =>
-    found.length === events.length && found.every(({ id }, n) => id === events[n]!.id.toLowerCase())
+  const begins = (found: readonly Stored[], { events }: Order) => found.every(({ id }, n) => id === events[n]?.id.toLowerCase())
+  const same = (found: readonly Stored[], order: Order) => found.length === order.events.length && begins(found, order)
 
   /**
    * What a look at the stream says of an append that was not acknowledged: what it became, that it is a conflict, or nothing yet.
@@ -93,8 +94,9 @@ export const appender = (
     const first = expected === 'none' ? 0n : expected + 1n
     const found = await reader.some(stream, first, events.length)
     if (same(found, order)) return answered(found)
-    if (found.length > 0) return refuse('write_conflict', undefined, { cause: failure })
-    if (!isFailure(failure, 'wrong-expected-version') || undecided || expected === 'none') return undefined
+    const wrong = isFailure(failure, 'wrong-expected-version')
+    if (found.length > 0 && (wrong || !begins(found, order))) return refuse('write_conflict', undefined, { cause: failure })
+    if (!wrong || undecided || expected === 'none') return undefined
     const { actualVersion } = failure as { readonly actualVersion?: bigint | string }
     const actual = typeof actualVersion === 'bigint' ? actualVersion : -1n
     if (actual >= expected) return undefined
@@ -150,7 +152,7 @@ export const appender = (
     /** Appends as the port says; what has no certain answer within the patience is refused with `backend_unavailable`. */
     append: async (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {
       if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
-      if (running.size >= MOST) refuse('backend_unavailable')
+      if (running.size >= inFlight) refuse('backend_unavailable')
       const giveUp = performance.now() + patience
       const job = (async () => {
         const wire = await encodeAll(events)

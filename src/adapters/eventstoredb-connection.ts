@@ -51,13 +51,14 @@ export const patiently = async <T>(ms: number, attempt: () => Promise<T>): Promi
 
 /** What the driver is told beside the operator's address. `esdb+discover://` would use only the first of several hosts, so those are named as they are. */
 export const addressOf = (url: string): { readonly url: string; readonly credentials: Credentials } => {
-  const [, scheme, rest] = /^(esdb(?:\+discover)?):\/\/(.+)$/.exec(url.trim()) ?? refuse('internal', 'not an address of EventStoreDB')
-  const [, name, password] = /^([^:]+):([^@]+)@/.exec(rest!) ?? []
-  const insecure = /[?&]tls=false(&|$)/i.test(rest!)
+  const [, scheme, rest] = /^(esdb(?:\+discover)?):\/\/(.+)$/.exec(url.trim()) ?? []
+  if (rest === undefined) throw new Error('not an address of EventStoreDB: it begins with esdb:// or esdb+discover://')
+  const [, name, password] = /^([^:]+):([^@]+)@/.exec(rest) ?? []
+  const insecure = /[?&]tls=false(&|$)/i.test(rest)
   if (name === undefined && !insecure)
     throw new Error('the address of EventStoreDB names no user: esdb://name:password@host:2113, or ?tls=false')
-  const hosts = rest!.replace(/^[^:]+:[^@]+@/, '').replace(/[/?].*$/, '')
-  const bare = rest!.replace(/\/+(?=\?|$)/, '')
+  const hosts = rest.replace(/^[^:]+:[^@]+@/, '').replace(/[/?].*$/, '')
+  const bare = rest.replace(/\/+(?=\?|$)/, '')
   const gossip = /[?&]gossipTimeout=/i.test(bare) ? '' : '&gossipTimeout=1'
   return {
     url: `${hosts.includes(',') ? 'esdb' : scheme}://${bare}${bare.includes('?') ? '&' : '?'}throwOnAppendFailure=true${gossip}`,
@@ -76,9 +77,11 @@ export const connection = (driver: Driver, url: string, deadline: number) => {
   let open = true
 
   const leave = async (old: EventStoreDBClient) => {
+    // The driver never closes a channel that it gives up; left open, each would keep its socket. Nor may it look for a server again.
+    const inside = old as unknown as { resolveUri: () => Promise<string>; getChannel: () => Promise<{ close: () => void }> }
+    inside.resolveUri = () => Promise.reject(new Error('this client was left'))
     await old.dispose()
-    // The driver never closes a channel that it gives up; left open, each would keep its socket.
-    const channel = await (old as unknown as { getChannel: () => Promise<{ close: () => void }> }).getChannel()
+    const channel = await inside.getChannel()
     channel.close()
   }
   const renew = (used = client) => {
@@ -143,7 +146,8 @@ export const connection = (driver: Driver, url: string, deadline: number) => {
           }
         })
         read.on('error', (error) => finish(() => reject(error)))
-        read.on('end', () => finish(resolve))
+        // Cancelled with its client, a read ends like one that has everything.
+        read.on('end', () => finish(() => (open && used === client ? resolve() : reject(expired(deadline)))))
       })
       return judged(used, answer)
     },

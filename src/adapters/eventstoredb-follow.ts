@@ -120,7 +120,7 @@ export const follower = ({ driver, connection, reader, categories, isOwn, deadli
 
   return async function* (after: bigint, signal: AbortSignal): AsyncGenerator<readonly Stored[]> {
     let position = after
-    let failures = 0
+    let [carried, failures] = [false, 0]
     const failed = async (error: unknown) => {
       // One word for each outage. Being dropped as too slow is everyday life.
       if (!isFailure(error, 'timeout', 10) && failures++ === 0) onError(error)
@@ -136,11 +136,13 @@ export const follower = ({ driver, connection, reader, categories, isOwn, deadli
           const next = await orAborted(signal, behind.next())
           if (!next || next.done) break
           position = next.value.at(-1)!.position
+          carried = true
           yield next.value
         }
         const head = await orAborted(signal, reader.head())
         if (head === undefined || signal.aborted) return
-        // A subscription may begin only where an event stands; behind the position given lies none of ours, or the page would have had it.
+        // A subscription may begin only at a position that an event carries: the head, or what was read last.
+        if (head > position && !carried) continue
         live = subscribe(head < position ? head : position, position, signal)
         for (let page = await live.take(); page; page = await live.take()) {
           failures = 0

@@ -79,8 +79,8 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
     }
   }
 
-  const allPart = async (from: bigint, after: bigint, to: bigint): Promise<Part> => {
-    const part = page(PAGE, (event) => position(event) > after && position(event) <= to && isOwn(event), position)
+  const allPart = async (from: bigint, to: bigint): Promise<Part> => {
+    const part = page(PAGE, (event) => position(event) > from && position(event) <= to && isOwn(event), position)
     const read = (begin: bigint | undefined) =>
       connection.gather(
         (client) => client.readAll({ fromPosition: begin === undefined ? 'start' : at(begin), maxCount: PAGE, requiresLeader: true }),
@@ -146,7 +146,7 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
       const newest = await patiently(patience, findHead)
       const end = to === undefined || to > newest ? newest : to
       for (let [from, giveUp] = [after, performance.now() + patience]; from < end; ) {
-        const part = await patiently(patience, () => allPart(from, after, end))
+        const part = await patiently(patience, () => allPart(from, end))
         if (part.last !== undefined && part.last > from) [from, giveUp] = [part.last, performance.now() + patience]
         // A node that does not know the head yet must not make the log look shorter than it is.
         else if (performance.now() > giveUp) refuse('backend_unavailable')

@@ -15,13 +15,18 @@ type Options = {
   readonly deadline?: number
   /** Milliseconds after which an append or a read that has no certain answer is refused; a new leader is elected within 8.5 s. */
   readonly patience?: number
+  /** Appends taken on at once, the next is refused; the driver begins to fail at twice as many as the default. */
+  readonly inFlight?: number
 }
 
 /**
  * The log in EventStoreDB 23 or later, one node or a cluster, named by `esdb://[name:password@]host[,host…][?tls=false]`.
  * Connects when it is first asked. Times are kept as given. An append holds at most 1 MiB of data, as stored; more is refused with `body_too_large`.
  */
-export const openEventStore = async (url: string, { categories, onError, deadline = 2_000, patience = 10_000 }: Options): Promise<Log> => {
+export const openEventStore = async (
+  url: string,
+  { categories, onError, deadline = 2_000, patience = 10_000, inFlight = 4_000 }: Options,
+): Promise<Log> => {
   const driver: Driver = await import('@eventstore/db-client')
   const own = new Set(categories)
   const isOwn = ownOf(own)
@@ -32,7 +37,15 @@ export const openEventStore = async (url: string, { categories, onError, deadlin
   const preference = /[?&]nodePreference=/i.test(address.url) ? '' : '&nodePreference=follower'
   const following = connection(driver, `${address.url}${preference}`, deadline)
   const read = reader(main, isOwn, patience, deadline)
-  const append = appender(main, read, address.credentials, deadline, patience, closing.signal)
+  const append = appender({
+    connection: main,
+    reader: read,
+    credentials: address.credentials,
+    deadline,
+    patience,
+    inFlight,
+    closing: closing.signal,
+  })
   const follow = follower({
     driver,
     connection: following,

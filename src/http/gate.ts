@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../errors.ts'
+import { everyAnswer } from './answer.ts'
 import { emptied } from './path.ts'
 
 /** The request's id: the client's where it is one (api.md §1.2), else a new UUID. */
@@ -18,11 +19,6 @@ export const times = (rawHeaders: readonly string[], name: string): number => {
     if (sent !== undefined && sent.length === name.length && sent.toLowerCase() === name) count++
   }
   return count
-}
-
-const everyAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
-  reply.header('x-request-id', request.id)
-  reply.header('x-content-type-options', 'nosniff')
 }
 
 /** Sets the headers that every answer has before another hook can answer. */
@@ -60,7 +56,6 @@ export const gate =
   (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
     const { raw } = request
     request.began = performance.now()
-    everyAnswer(request, reply)
     if (raw.path === 'malformed') return done(new Refusal('malformed_path'))
     if (times(raw.rawHeaders, 'host') > 1) return done(new Refusal('invalid_header', 'invalid header Host: given twice'))
     if (raw.headers.host === undefined && raw.httpVersion !== '1.0')

@@ -100,6 +100,8 @@ declare module 'fastify' {
     bodyLimit: number
     afterParse: AfterParse | undefined
     answered: Answered
+    /** Browsers of other origins are answered, with headers of their own. */
+    crossOrigin: boolean
   }
 }
 
@@ -110,7 +112,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
   const discards = method === 'GET' || method === 'DELETE'
   const { afterParse, answered, authorize, bodyLimit } = app
   const limit = noStore ? Math.min(AUTH_BODY_LIMIT, bodyLimit) : bodyLimit
-  const spec = options as unknown as Spec
+  // An answer written past the framework would miss the headers for other origins.
+  const spec = { ...options, hot: options.hot === true && !app.crossOrigin } as unknown as Spec
 
   const respond = (request: FastifyRequest, reply: FastifyReply): Promise<Answer> | Answer => {
     const raw: Raw = discards ? nothing : jsonBody(request)

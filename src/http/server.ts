@@ -1,5 +1,6 @@
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { everyAnswer } from './answer.ts'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
 import { answering, brokenRequest, trackSockets } from './connections.ts'
@@ -70,6 +71,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     const { method, url, headers } = request
     const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !api.test(url)
     if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
+    everyAnswer(request, reply)
     page(request, reply)
     answered(request, reply)
     return undefined
@@ -86,6 +88,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorateRequest('spec', undefined)
   app.decorateRequest('began', 0)
   app.decorate('bodyLimit', bodyLimit)
+  app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')
   app.decorate('authorize', authorize)
   app.decorate('afterParse', afterParse)

@@ -30,10 +30,11 @@ await t.test('A1: the ways to a client token, enabled or not', async (t) => {
 })
 
 await t.test('A3: a token brings its own expiry forward, never back', async (t) => {
-  const { request, ...service } = await startService(t)
+  const service = await startService(t)
+  const { request } = service
   const self = (token: string) => request<Authentication>('GET', '/auth/v1/self', undefined, bearer(token))
   const expire = (token: string, search: string, body?: object) => request('PUT', `/auth/v1/self/expire${search}`, body, bearer(token))
-  const made = async (more = {}) => (await create({ request, ...service } as Started, { name: 'n', ...more })).json
+  const made = async (more = {}) => (await create(service, { name: 'n', ...more })).json
 
   const { clientToken: never } = await made()
   const [later, sooner] = [inAnHour(), new Date(Date.now() + 60_000).toISOString()]

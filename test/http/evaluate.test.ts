@@ -1,4 +1,5 @@
 import t from 'tap'
+import { booleanBucket } from '../../src/evaluation/bucket.ts'
 import { startService } from '../start.ts'
 import { refuses } from './api/refusals.ts'
 import { maker } from './flags.ts'
@@ -114,42 +115,23 @@ await t.test('single evaluations', async (t) => {
   await t.test('explain tells the steps tried and changes nothing else', async (t) => {
     const hit = await ask(`${B}?explain=true`, { flagKey: 'half', entityId: 'alice', context: { country: 'fr' } })
     const failedConstraintIds = [country]
+    const tried = { kind: 'rollout', matched: false, segmentKeys: [] }
     t.same(hit.trace, [
+      { ...tried, id: segmentRollout.id, rank: 1, failedConstraintIds, type: 'SEGMENT_ROLLOUT_TYPE' },
       {
-        kind: 'rollout',
-        id: segmentRollout.id,
-        rank: 1,
-        matched: false,
-        segmentKeys: [],
-        failedConstraintIds,
-        type: 'SEGMENT_ROLLOUT_TYPE',
-      },
-      {
-        kind: 'rollout',
+        ...tried,
         id: threshold.id,
         rank: 2,
-        matched: false,
-        segmentKeys: [],
         failedConstraintIds: [],
         type: 'THRESHOLD_ROLLOUT_TYPE',
         threshold: 13,
-        bucket: hit.trace?.[1]?.['bucket'],
+        bucket: booleanBucket('alice', 'half'),
       },
     ])
     const explained = await ask(`${V}?explain`, { flagKey: 'checkout-v2', entityId: 'alice' })
-    t.same(explained.trace, [
-      {
-        kind: 'rule',
-        id: rule,
-        rank: 1,
-        matched: true,
-        segmentKeys: ['everybody'],
-        failedConstraintIds,
-        bucket: 167,
-        cumulative: [100, 300, 1000],
-        variantKey: 'middle',
-      },
-    ])
+    const chosen = { bucket: 167, cumulative: [100, 300, 1000], variantKey: 'middle' }
+    const matched = { kind: 'rule', id: rule, rank: 1, matched: true, segmentKeys: ['everybody'], failedConstraintIds }
+    t.same(explained.trace, [{ ...matched, ...chosen }])
     t.notOk('trace' in (await ask(`${V}?explain=false`, { flagKey: 'checkout-v2', entityId: 'alice' })))
     await make.variantFlag('off', false)
     t.same((await ask(`${V}?explain=1`, { flagKey: 'off' })).trace, [], 'a disabled variant flag tries nothing')

@@ -1,26 +1,11 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Keys } from '../../events/personal.ts'
+import { unwrap, wrap } from '../key-wrap.ts'
 import type { Channel } from './channel.ts'
 
 const CACHED = 10_000
 /** Stands in the file for the key-encryption key itself: what opens it fits the rest. */
 const WITNESS = ''
-
-const wrap = (kek: Uint8Array, subject: string, key: Uint8Array): Uint8Array => {
-  const nonce = randomBytes(12)
-  const cipher = createCipheriv('aes-256-gcm', kek, nonce).setAAD(Buffer.from(subject))
-  return Buffer.concat([nonce, cipher.update(key), cipher.final(), cipher.getAuthTag()])
-}
-
-const unwrap = (kek: Uint8Array, subject: string, wrapped: Uint8Array): Uint8Array => {
-  const decipher = createDecipheriv('aes-256-gcm', kek, wrapped.subarray(0, 12)).setAAD(Buffer.from(subject))
-  decipher.setAuthTag(wrapped.subarray(-16))
-  try {
-    return Buffer.concat([decipher.update(wrapped.subarray(12, -16)), decipher.final()])
-  } catch (cause) {
-    throw new Error('the key-encryption key is not the one that the keys in the data directory were wrapped with', { cause })
-  }
-}
 
 /** Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). Throws when that is another than before. */
 export const embeddedKeys = async (channel: Channel, kek: Uint8Array): Promise<Keys> => {

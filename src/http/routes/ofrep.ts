@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { type Context, contextOf } from '../../evaluation/context.ts'
 import { invalid } from '../../errors.ts'
 import { namespaceHeader } from '../access.ts'
-import { ok } from '../answer.ts'
+import { ok, written } from '../answer.ts'
 import type { Evaluator } from '../evaluator.ts'
 import type { Field } from '../fields.ts'
 import { input } from '../input.ts'
@@ -88,7 +88,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     run: ({ body, params, request }) => {
       const key = params['key']!
       if (key === '') invalid('key', 'must not be empty')
-      return ok(one(namespaceHeader(request, service), key, body.context))
+      return written(JSON.stringify(one(namespaceHeader(request, service), key, body.context)))
     },
   })
 

@@ -1,3 +1,4 @@
+import streams from '@eventstore/db-client/generated/streams_pb.js'
 import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
 import type grpc from '@grpc/grpc-js'
 import type { Law, Recorded } from './law.ts'
@@ -17,6 +18,8 @@ import {
 
 export type ReadCall = grpc.ServerWritableStream<Streams.ReadReq, Streams.ReadResp>
 type Options = Streams.ReadReq.Options
+
+const isBackwards = (options: Options): boolean => options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS
 
 /** Where an event stands and what comes before and behind it. */
 type Source = { readonly at: (index: number) => Recorded | undefined; readonly first: number }
@@ -58,9 +61,9 @@ const push = async (call: ReadCall, message: Streams.ReadResp): Promise<void> =>
 const streamSource = (law: Law, options: Options, subscribed: boolean): Source | Failure | 'missing' => {
   const asked = options.getStream()!
   const name = nameOf(asked.getStreamIdentifier())
-  const back = options.getReadDirection() === 1
+  const back = isBackwards(options)
   const { events, from, missing, tombstone } = law.shown(name)
-  if (tombstone && (!subscribed || events.length === 0)) return streamDeleted(name)
+  if (tombstone) return streamDeleted(name)
   if (!subscribed && (options.getCount() === '0' || (asked.hasEnd() && !back))) return failure(2, 'Unexpected ReadStreamResult: Error')
   if (!subscribed && missing) return 'missing'
   const at = (index: number) => {
@@ -80,7 +83,7 @@ const streamSource = (law: Law, options: Options, subscribed: boolean): Source |
 
 const allSource = (law: Law, options: Options, subscribed: boolean): Source | Failure => {
   const asked = options.getAll()!
-  const back = options.getReadDirection() === 1
+  const back = isBackwards(options)
   const { all } = law
   const at = (index: number) => all[index]
   if (asked.hasStart()) return { at, first: back ? -1 : 0 }
@@ -125,7 +128,7 @@ const linked = (law: Law, event: Recorded): Streams.ReadResp => {
 export const read = async (call: ReadCall, law: Law, followers: Followers): Promise<Failure | undefined> => {
   const options = call.request.getOptions()!
   const subscribed = options.hasSubscription()
-  const step = options.getReadDirection() === 1 ? -1 : 1
+  const step = isBackwards(options) ? -1 : 1
   let filter: Filter | undefined
   try {
     filter = filterOf(options)
@@ -143,14 +146,17 @@ export const read = async (call: ReadCall, law: Law, followers: Followers): Prom
   let left = subscribed ? Number.POSITIVE_INFINITY : Number(options.getCount())
   // A read of nothing of $all never ends.
   if (left === 0) return new Promise((resolve) => call.on('cancelled', () => resolve(undefined)))
-  let [live, considered, windows] = [false, 0, 0]
+  let [live, told, considered, windows] = [false, false, 0, 0]
   let before: bigint | undefined
   for (let index = source.first; !call.cancelled; ) {
     const event = source.at(index)
     if (!event || (live && followers.silent)) {
       if (!subscribed) return undefined
-      if (!live && !options.hasStream()) call.write(caughtUp())
-      else if (!live && !law.shown(nameOf(options.getStream()!.getStreamIdentifier())).missing) call.write(caughtUp())
+      // A stream that is not there yet is caught up with only once something has come.
+      if (!told && (!options.hasStream() || !law.shown(nameOf(options.getStream()!.getStreamIdentifier())).missing)) {
+        call.write(caughtUp())
+        told = true
+      }
       if (!live) considered = 0
       live = true
       const why = await sleepUntil(call, law, followers)

@@ -1,11 +1,10 @@
-import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
-import gossip from '@eventstore/db-client/generated/gossip_pb.js'
 import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
 import grpc from '@grpc/grpc-js'
+import { type Cluster, elsewhere, members, supportedMethods } from './cluster.ts'
 import { type Law, law, type Proposed } from './law.ts'
 import { type Followers, type ReadCall, read } from './read.ts'
 import {
@@ -19,18 +18,13 @@ import {
   success,
   thrown,
   tooSlow,
-  uuid,
   wrongVersion,
 } from './wire.ts'
 
 const APPEND_BYTES = 1_048_576
 const MESSAGE_BYTES = 17 * 1_048_576
 const COMMIT_TIMEOUT_MS = 2000
-const LEADER = 8
-const FOLLOWER = 4
 
-/** The ports of the nodes of a cluster, all on one law; the first to be asked for anything only a leader may do is its leader. */
-export type Cluster = { leader: number; readonly ports: Set<number> }
 /** What happens around a call: a promise holds it back, a thrown failure is its answer. `after` runs when an append is already done. */
 export type Faults = {
   before?: (call: 'append' | 'read' | 'subscribe', stream: string) => Promise<void> | void
@@ -51,15 +45,6 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   const committing = new Set<string>()
   let bound = port
   const server = new grpc.Server({ 'grpc.max_receive_message_length': 2 * MESSAGE_BYTES })
-
-  const elsewhere = (metadata: grpc.Metadata): Failure | undefined => {
-    if (metadata.get('requires-leader')[0] !== 'true' || cluster.leader === bound) return undefined
-    return failure(5, 'Leader info available', {
-      exception: 'not-leader',
-      'leader-endpoint-host': '127.0.0.1',
-      'leader-endpoint-port': String(cluster.leader),
-    })
-  }
 
   const append = async (options: Streams.AppendReq.Options, events: readonly (Proposed | undefined)[]): Promise<Streams.AppendResp> => {
     const stream = nameOf(options.getStreamIdentifier())
@@ -103,8 +88,8 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     const [response, position] = [new kind(), new kind.Position()]
     position.setCommitPosition(String(answer.position))
     position.setPreparePosition(String(answer.position))
-    response.setPosition(position as Streams.DeleteResp.Position & Streams.TombstoneResp.Position)
-    done(null, response as Streams.DeleteResp & Streams.TombstoneResp)
+    response.setPosition(position)
+    done(null, response)
   }
 
   const answerRead = async (call: ReadCall): Promise<Failure | undefined> => {
@@ -112,13 +97,13 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     const kind = options.hasSubscription() ? 'subscribe' : 'read'
     counts[kind]++
     // Where a subscription runs does not matter to the server.
-    const other = kind === 'read' && elsewhere(call.metadata)
+    const other = kind === 'read' && elsewhere(call.metadata, bound, cluster)
     if (other) return other
     await faults.before?.(kind, options.hasStream() ? nameOf(options.getStream()!.getStreamIdentifier()) : '$all')
     return read(call, store, followers)
   }
 
-  server.addService(streamsService.StreamsService as unknown as grpc.ServiceDefinition, {
+  server.addService(streamsService.StreamsService, {
     read: (call: ReadCall) => {
       const failed = (why: unknown) => call.emit('error', why)
       answerRead(call).then((why) => (why ? failed(why) : call.end()), failed)
@@ -131,13 +116,17 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
         if (message.hasOptions()) options = message.getOptions()
         else events.push(proposed(message.getProposedMessage()!))
       })
+      // A call that is cancelled half way ends too, and only then says that it was cancelled: half an append is none.
       call.on('end', () => {
-        const other = elsewhere(call.metadata)
-        if (other) return done(other)
-        append(options!, events).then(
-          (response) => done(null, response),
-          (error: Failure) => done(error),
-        )
+        setImmediate(() => {
+          if (call.cancelled) return
+          const other = elsewhere(call.metadata, bound, cluster)
+          if (other) return done(other)
+          append(options!, events).then(
+            (response) => done(null, response),
+            (error: Failure) => done(error),
+          )
+        })
       })
     },
     // Advertised, as by every server of today, and never answered: whoever uses it hangs.
@@ -149,37 +138,8 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     tombstone: removal(true),
   })
 
-  server.addService(featuresService.ServerFeaturesService as unknown as grpc.ServiceDefinition, {
-    getSupportedMethods: (_: unknown, done: Done<unknown>) => {
-      const answer = new features.SupportedMethods()
-      answer.setEventStoreServerVersion('23.10.6')
-      for (const name of ['read', 'append', 'batchappend', 'delete', 'tombstone']) {
-        const method = new features.SupportedMethod()
-        method.setServiceName('event_store.client.streams.streams')
-        method.setMethodName(name)
-        answer.addMethods(method)
-      }
-      done(null, answer)
-    },
-  })
-
-  server.addService(gossipService.GossipService as unknown as grpc.ServiceDefinition, {
-    read: (_: unknown, done: Done<unknown>) => {
-      const answer = new gossip.ClusterInfo()
-      for (const node of cluster.ports) {
-        const [member, endpoint] = [new gossip.MemberInfo(), new gossip.EndPoint()]
-        endpoint.setAddress('127.0.0.1')
-        endpoint.setPort(node)
-        member.setInstanceId(uuid(crypto.randomUUID()))
-        member.setTimeStamp(String(Date.now()))
-        member.setState(node === cluster.leader ? LEADER : FOLLOWER)
-        member.setIsAlive(true)
-        member.setHttpEndPoint(endpoint)
-        answer.addMembers(member)
-      }
-      done(null, answer)
-    },
-  })
+  server.addService(featuresService.ServerFeaturesService, { getSupportedMethods: supportedMethods })
+  server.addService(gossipService.GossipService, { read: members(cluster) })
 
   bound = await new Promise<number>((resolve, reject) => {
     server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>

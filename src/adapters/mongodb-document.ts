@@ -1,0 +1,31 @@
+/**
+ * Keys that clients choose (of metadata, attributes, attachments) may hold what a document database gives a meaning of its own: dots and
+ * dollars are paths and operators, `_bsontype` and `toBSON` make the driver take an object for one of its types, and some servers refuse
+ * the empty key. They are percent-encoded, so that nothing is lost and a path in any tool still leads there.
+ */
+const special = /[%.$\0]|^_(?=bsontype$)|^t(?=oBSON$)/g
+const EMPTY = '%'
+
+const encodeKey = (key: string): string =>
+  key === '' ? EMPTY : key.replace(special, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+
+const decodeKey = (key: string): string =>
+  key === EMPTY
+    ? ''
+    : key.includes('%')
+      ? key.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+      : key
+
+const mapped = (value: unknown, keyOf: (key: string) => string): unknown => {
+  if (typeof value === 'bigint') return Number(value)
+  if (Array.isArray(value)) return value.map((item) => mapped(item, keyOf))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : [[keyOf(key), mapped(item, keyOf)] as const]))
+  return Object.fromEntries(entries)
+}
+
+/** A JSON value as it stands in the database: the same but for keys with `%`, `.`, `$` or NUL, which are percent-encoded. */
+export const toDocument = (value: object): object => mapped(value, encodeKey) as object
+
+/** The JSON value again. */
+export const fromDocument = <D extends object>(stored: object): D => mapped(stored, decodeKey) as D

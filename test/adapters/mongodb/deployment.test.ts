@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import type { KeyFile } from '../../../src/adapters/embedded/key-file.ts'
+import { ownMongo } from '../servers.ts'
+import { database } from './store.ts'
+
+const { server, skip } = await ownMongo(t)
+const hex = ({ pepper, kek }: KeyFile) => [pepper.kid, Buffer.from(pepper.key).toString('hex'), Buffer.from(kek).toString('hex')]
+const keyFile = (): KeyFile => ({ pepper: { kid: 'cafe0001', key: randomBytes(32) }, kek: randomBytes(32) })
+
+const instances = async (url: string, count: number) => {
+  const { open, name } = database(url)
+  const opened = await Promise.all(Array.from({ length: count }, () => open()))
+  return { opened, name, close: () => Promise.all(opened.map(({ close }) => close())) }
+}
+
+await t.test('instances that start at once without a key file share one set of keys', { skip }, async (t) => {
+  const { opened, close } = await instances(server!.url, 8)
+  const keys = (await Promise.all(opened.map(({ deploymentKeys }) => deploymentKeys()))).map(hex)
+  for (const each of keys) t.same(each, keys[0])
+  t.match(keys[0], [/^[0-9a-f]{8}$/, /^[0-9a-f]{64}$/, /^[0-9a-f]{64}$/])
+  t.not(keys[0]![1], keys[0]![2])
+  await close()
+})
+
+await t.test(
+  'an instance with another key file than the deployment began with is refused, one with the same is not',
+  { skip },
+  async (t) => {
+    const { opened, close } = await instances(server!.url, 2)
+    const [one, other] = opened.map(({ deploymentKeys }) => deploymentKeys)
+    const file = keyFile()
+    t.same(hex(await one!(file)), hex(file))
+    t.same(hex(await other!(file)), hex(file))
+    await t.rejects(other!(keyFile()), { message: /not that of this deployment/ })
+    await t.rejects(other!({ ...file, pepper: { ...file.pepper, kid: 'cafe0002' } }), { message: /not that of this deployment/ })
+    await t.rejects(other!(), { message: /set keys.file/ })
+    await close()
+  },
+)
+
+await t.test('a deployment that is moved here begins with its own keys; one that has begun keeps those it has', { skip }, async (t) => {
+  const { opened, close } = await instances(server!.url, 1)
+  const { deploymentKeys } = opened[0]!
+  const moved = keyFile()
+  t.same(hex(await deploymentKeys(undefined, moved)), hex(moved))
+  t.same(hex(await deploymentKeys()), hex(moved))
+  t.same(hex(await deploymentKeys(undefined, keyFile())), hex(moved))
+  await close()
+})
+
+await t.test('a key file that holds the keys made without one is taken', { skip }, async (t) => {
+  const { opened, close } = await instances(server!.url, 1)
+  const made = await opened[0]!.deploymentKeys()
+  t.same(hex(await opened[0]!.deploymentKeys(made)), hex(made))
+  await close()
+})
+
+await t.test('keys of subjects do not open under another key-encryption key', { skip }, async (t) => {
+  const { opened, close } = await instances(server!.url, 1)
+  await opened[0]!.keys(randomBytes(32))
+  await t.rejects(opened[0]!.keys(randomBytes(32)), { message: /key-encryption key is not the one/ })
+  await close()
+})
+
+await t.test('an erasure made by one instance is known to the others a second later', { skip }, async (t) => {
+  const { opened, close } = await instances(server!.url, 2)
+  const kek = randomBytes(32)
+  const [one, other] = await Promise.all(opened.map(({ keys }) => keys(kek)))
+  const made = await one!.make('ann')
+  t.same(await other!.find('ann'), made)
+  await one!.destroy('ann')
+  await new Promise((wake) => setTimeout(wake, 1100))
+  t.equal(await other!.find('ann'), 'erased')
+  t.equal(await other!.make('ann'), 'erased')
+  await close()
+})

@@ -1,0 +1,131 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+
+/** Long enough for most first builds; what was built until then is kept by Go for the next time. */
+const BUILD_MS = 160_000
+const START_MS = 10_000
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../../..')
+
+const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
+
+const freePort = () =>
+  new Promise<number>((found) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => found(typeof address === 'object' && address ? address.port : 0))
+    })
+  })
+
+const answers = (port: number) =>
+  new Promise<boolean>((told) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      told(true)
+    })
+    socket.once('error', () => told(false))
+  })
+
+/** A server of a test file: it can be killed, frozen and started again on its port. */
+export type Server = {
+  readonly url: string
+  readonly start: () => Promise<void>
+  readonly kill: () => Promise<void>
+  readonly freeze: () => void
+  readonly thaw: () => void
+}
+/** A server, or in one line why there is none. */
+export type Found = { readonly server: Server; readonly skip: false } | { readonly server?: undefined; readonly skip: string }
+
+const launcher = async (t: Test, command: string, scheme: string, args: (port: number, directory: string) => readonly string[]) => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  const port = await freePort()
+  let child: ChildProcess | undefined
+
+  const kill = async () => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((gone) => child?.once('exit', gone))
+    child.kill('SIGKILL')
+    await ended
+  }
+  const start = async () => {
+    child = spawn(command, args(port, directory), { cwd: directory, stdio: 'ignore' })
+    for (const end = Date.now() + START_MS; !(await answers(port)); await sleep(20)) {
+      if (Date.now() > end || child.exitCode !== null) throw new Error(`${command} did not start`)
+    }
+  }
+  t.teardown(async () => {
+    await kill()
+    await rm(directory, { recursive: true })
+  })
+  await start()
+  const server: Server = {
+    url: `${scheme}://127.0.0.1:${port}`,
+    start,
+    kill,
+    freeze: () => void child?.kill('SIGSTOP'),
+    thaw: () => void child?.kill('SIGCONT'),
+  }
+  return { server, skip: false } as const
+}
+
+/** The stand-in for MongoDB, built once and kept outside the tree. */
+const ferretdb = async (): Promise<string> => {
+  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(tmpdir(), `rollcall-cache-${process.getuid?.() ?? 0}`), 'ferretdb')
+  const source = join(root, 'test/stand-ins/ferretdb')
+  const version = createHash('sha256')
+  for (const file of ['go.mod', 'main.go']) version.update(await readFile(join(source, file)))
+  const binary = join(folder, `ferretdb-${version.digest('hex').slice(0, 12)}`)
+  const built = await stat(binary).then(
+    () => true,
+    () => false,
+  )
+  if (built) return binary
+  await mkdir(folder, { recursive: true })
+  const fresh = `${binary}.${process.pid}`
+  await run('go', ['build', '-o', fresh, '.'], { cwd: source, timeout: BUILD_MS })
+  await rename(fresh, binary)
+  return binary
+}
+
+/** A server of this test file's own that speaks MongoDB's protocol. */
+export const ownMongo = async (t: Test): Promise<Found> => {
+  try {
+    return await launcher(t, await ferretdb(), 'mongodb', (port, directory) => [`127.0.0.1:${port}`, directory])
+  } catch (error) {
+    const [why] = String(error).split('\n')
+    return { skip: `needs Go 1.24 and its module proxy to build test/stand-ins/ferretdb (${why})` }
+  }
+}
+
+/** A Redis of this test file's own, which keeps nothing on disk. */
+export const ownRedis = async (t: Test): Promise<Found> => {
+  try {
+    await run('redis-server', ['--version'])
+  } catch {
+    return { skip: 'needs redis-server on the path (Debian: apt-get install redis-server)' }
+  }
+  return launcher(t, 'redis-server', 'redis', (port) => ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'])
+}
+
+export type Address =
+  | { readonly name: string; readonly url: string; readonly skip: false }
+  | { readonly name: string; readonly skip: string }
+
+const addresses = async (name: string, variable: string, own: Promise<Found>): Promise<readonly Address[]> => {
+  const url = process.env[variable]
+  const real: Address = url === undefined ? { name: variable, skip: `needs ${variable}` } : { name: variable, url, skip: false }
+  const { server, skip } = await own
+  return [server ? { name, url: server.url, skip: false } : { name, skip }, real]
+}
+
+/** Where to run a contract: the stand-in, and the server that the environment names. */
+export const mongoAddresses = (t: Test) => addresses('FerretDB', 'ROLLCALL_TEST_MONGODB_URL', ownMongo(t))
+export const redisAddresses = (t: Test) => addresses('redis-server', 'ROLLCALL_TEST_REDIS_URL', ownRedis(t))
