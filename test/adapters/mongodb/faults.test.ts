@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { Refusal } from '../../../src/errors.ts'
 import type { Row, View, Views } from '../../../src/projections/views.ts'
 import { ownMongo } from '../servers.ts'
@@ -39,7 +39,7 @@ const timed = async (work: Promise<unknown>) => {
 }
 
 /** Everything is refused in time while the server is away, and works again without a restart. */
-const goneAndBack = async (t: Parameters<Parameters<typeof t.test>[1]>[0], away: () => Promise<void>, back: () => Promise<void>) => {
+const goneAndBack = async (t: Test, away: () => Promise<void>, back: () => Promise<void>) => {
   const { open } = database(server!.url)
   const { views, close } = await open()
   await views.put(pets, [row('a', 0)])
