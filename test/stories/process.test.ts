@@ -63,6 +63,10 @@ await t.test('what cannot start says why and ends', { timeout: 60_000 }, async (
   await writeFile(file, '')
   t.match(await failed(t, file), { exit: 1, err: new RegExp(file), out: '' })
 
+  const broken = await directoryOf(t)
+  await writeFile(join(broken, 'events.sqlite'), 'this was never a database, whatever its name says '.repeat(20))
+  t.match(await failed(t, broken), { exit: 1, err: new RegExp(`data directory ${broken} cannot be used: `), out: '' })
+
   const bootstrap = 'AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN'
   const weak = await failed(t, await directoryOf(t), { [`ROLLCALL_${bootstrap}`]: 'weak-hunter2' })
   t.match(weak, { exit: 2, err: /authentication\.methods\.token\.bootstrap\.token: must be at least 16 characters/, out: '' })
