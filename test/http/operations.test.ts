@@ -34,7 +34,7 @@ await t.test('every metric of the contract is there under its prefix, with its l
     await service.request('POST', '/evaluate/v1/variant', { flagKey: 'f', entityId: 'an-entity' })
     const { text, headers } = await service.request('GET', '/metrics', undefined, open)
     t.equal(headers['content-type'], 'text/plain; version=0.0.4')
-    const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
+    const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
     t.strictSame(
       names.toSorted(),
       Object.keys(metrics)
