@@ -9,21 +9,23 @@ import { promisify } from 'node:util'
 import { progress, quantile } from './measure.ts'
 
 const run = promisify(execFile)
-const WRK = ['/usr/bin/wrk', '/usr/local/bin/wrk'].find((path) => existsSync(path))
-const TASKSET = availableParallelism() > 1 && existsSync('/usr/bin/taskset') ? '/usr/bin/taskset' : undefined
+const found = (...paths: readonly string[]) => paths.find((path) => existsSync(path))
+const WRK = found('/usr/bin/wrk', '/usr/local/bin/wrk')
+const TASKSET = availableParallelism() > 1 ? found('/usr/bin/taskset') : undefined
+const onCore = (core: number, command: readonly string[]) => (TASKSET === undefined ? command : [TASKSET, '-c', String(core), ...command])
 
 /** A server in a process of its own. */
-export type Server = { readonly url: string; readonly token: string; readonly stop: () => Promise<void> }
+export type Server = { readonly url: string; readonly tokens: readonly string[]; readonly stop: () => Promise<void> }
 
-/** Starts a server of `bench/servers` on the first core, where there is another for the load. */
+/** Starts a server of `bench/servers` on the first core; the load comes from the second, where there is one. */
 export const startServer = async (name: string, ...args: readonly string[]): Promise<Server> => {
-  const script = [new URL(`./servers/${name}.js`, import.meta.url).pathname, ...args]
-  const [command, before] = TASKSET === undefined ? [process.execPath, []] : [TASKSET, ['-c', '0', process.execPath]]
-  const child = spawn(command, [...before, ...script], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const script = [process.execPath, new URL(`./servers/${name}.js`, import.meta.url).pathname, ...args]
+  const [command, ...rest] = onCore(0, script)
+  const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   for await (const line of createInterface(child.stdout)) {
     if (!line.startsWith('{')) continue
-    const said = JSON.parse(line) as { readonly url: string; readonly token: string }
+    const said = JSON.parse(line) as { readonly url: string; readonly tokens: readonly string[] }
     const stop = async () => {
       child.kill('SIGTERM')
       await ended
@@ -33,73 +35,89 @@ export const startServer = async (name: string, ...args: readonly string[]): Pro
   throw new Error(`${name} ended before it listened`)
 }
 
-/** One kind of request, sent again and again. `bodies` are taken in turn. */
+/** Requests sent again and again; `bodies` and `tokens` are taken in turn. */
 export type Load = {
   readonly url: string
   readonly method?: 'GET' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly bodies?: readonly string[]
+  readonly tokens?: readonly string[]
 }
-export type Slice = { readonly rate: number; readonly p99: number }
+
+type Request = { readonly method: string; readonly headers: Readonly<Record<string, string>>; readonly body?: string }
+
+const requestsOf = ({ method = 'GET', headers = {}, bodies = [], tokens = [] }: Load): readonly Request[] =>
+  Array.from({ length: Math.max(1, bodies.length, tokens.length) }, (_, n) => {
+    const token = tokens[n % tokens.length]
+    const body = bodies[n % bodies.length]
+    return {
+      method,
+      headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
+      ...(body !== undefined && { body }),
+    }
+  })
 
 const CONNECTIONS = 50
 
-/** A slice by wrk, which costs the other core little, so that the server is what is measured. */
-const byWrk = async ({ url, method = 'GET', headers = {}, bodies = [] }: Load, seconds: number): Promise<Slice> => {
+const lua = (text: string | undefined) => (text === undefined ? 'nil' : `[==[${text}]==]`)
+const luaRequest = ({ method, headers, body }: Request): string => {
+  // Without the spaces `[[` would open a text.
+  const given = Object.entries(headers).map(([name, value]) => `[ ${lua(name)} ] = ${lua(value)}`)
+  return `made[#made+1] = wrk.format(${lua(method)}, nil, {${given.join(',')}}, ${lua(body)})`
+}
+
+/** Requests per second, by wrk: it costs little, so that the server is what is measured. */
+const byWrk = async (load: Load, seconds: number): Promise<number> => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-wrk-'))
   const script = join(directory, 'load.lua')
-  const lua = (text: string) => `[==[${text}]==]`
+  const told = 'summary.requests, summary.duration, e.status + e.connect + e.read + e.write + e.timeout'
   const lines = [
-    `wrk.method = "${method}"`,
-    ...Object.entries(headers).map(([name, value]) => `wrk.headers["${name}"] = ${lua(value)}`),
-    `local bodies = {${bodies.map(lua).join(',')}}`,
-    'local made = {}',
-    'function init() for n, body in ipairs(bodies) do made[n] = wrk.format(nil, nil, nil, body) end if #bodies == 0 then made[1] = wrk.format() end end',
-    'local n = 0',
+    'made, n = {}, 0',
+    'function init()',
+    ...requestsOf(load).map(luaRequest),
+    'end',
     'function request() n = n % #made + 1 return made[n] end',
-    'function done(summary, latency) local e = summary.errors io.write(string.format("RESULT %d %d %f %d\\n", summary.requests, summary.duration, latency:percentile(99), e.status + e.connect + e.read + e.write + e.timeout)) end',
+    `function done(summary) local e = summary.errors io.write(string.format("RESULT %d %d %d\\n", ${told})) end`,
   ]
   try {
     await writeFile(script, lines.join('\n'))
-    const wrk = [WRK!, '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', script, url]
-    const [command, ...args] = TASKSET === undefined ? wrk : [TASKSET, '-c', '1', ...wrk]
+    const [command, ...args] = onCore(1, [WRK!, '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', script, load.url])
     const { stdout } = await run(command!, args)
-    const [, requests, micros, p99, errors] = /RESULT (\d+) (\d+) ([\d.]+) (\d+)/.exec(stdout) ?? []
-    if (requests === undefined || errors !== '0') throw new Error(`${method} ${url}: ${errors ?? 'no'} errors\n${stdout}`)
-    return { rate: Number(requests) / (Number(micros) / 1e6), p99: Number(p99) / 1000 }
+    const [, requests, micros, errors] = /RESULT (\d+) (\d+) (\d+)/.exec(stdout) ?? []
+    if (errors !== '0') throw new Error(`${load.url}: ${errors ?? 'no'} errors\n${stdout}`)
+    return Number(requests) / (Number(micros) / 1e6)
   } finally {
     await rm(directory, { recursive: true })
   }
 }
 
-const byAutocannon = async (
-  { url, method = 'GET', headers = {}, bodies = [] }: Load,
-  duration: number,
-  overallRate?: number,
-): Promise<Slice> => {
-  const requests = bodies.map((body) => ({ method, headers, body }))
-  const options = { url, method, headers, connections: CONNECTIONS, duration, ...(requests.length > 0 && { requests }) }
-  const { requests: sent, latency, errors, non2xx } = await autocannon({ ...options, ...(overallRate !== undefined && { overallRate }) })
-  if (errors + non2xx > 0) throw new Error(`${method} ${url}: ${errors} errors, ${non2xx} refusals`)
-  return { rate: sent.average, p99: latency.p99 }
+const byAutocannon = async (load: Load, duration: number, overallRate?: number) => {
+  const options = { url: load.url, connections: CONNECTIONS, duration, requests: requestsOf(load) }
+  const result = await autocannon(overallRate === undefined ? options : { ...options, overallRate })
+  if (result.errors + result.non2xx > 0) throw new Error(`${load.url}: ${result.errors} errors, ${result.non2xx} refusals`)
+  return result
 }
 
-/** Requests per second, and milliseconds within which 99 of 100 were answered. */
-export const slice = (load: Load, seconds = 1): Promise<Slice> => (WRK === undefined ? byAutocannon(load, seconds) : byWrk(load, seconds))
+/** Milliseconds within which 99 of 100 requests are answered when they come at this rate. */
+export const p99AtRate = async (load: Load, rate: number, seconds: number): Promise<number> =>
+  (await byAutocannon(load, seconds, rate)).latency.p99
 
-/** The same at a rate that is held. */
-export const slicesAtRate = (load: Load, rate: number, seconds: number): Promise<Slice> => byAutocannon(load, seconds, rate)
+/** Puts this process, where its loads are made, on the core that the servers are not on. */
+export const leaveFirstCore = async (): Promise<void> => {
+  if (TASKSET !== undefined) await run(TASKSET, ['-a', '-cp', '1', String(process.pid)])
+}
 
-/** Rates of several loads, their one-second slices by turns: the upper quantile of each, for noise only ever slows. */
+/** Requests per second of several loads, their one-second slices by turns: the upper quantile of each, for noise only ever slows. */
 export const rates = async <K extends string>(loads: Readonly<Record<K, Load>>, rounds = 9): Promise<Readonly<Record<K, number>>> => {
   const names = Object.keys(loads) as K[]
   const measured = new Map<K, number[]>(names.map((name) => [name, []]))
   for (let round = -1; round < rounds; round++) {
     for (const name of names) {
-      const { rate } = await slice(loads[name])
+      const rate = WRK === undefined ? (await byAutocannon(loads[name], 1)).requests.average : await byWrk(loads[name], 1)
       if (round >= 0) measured.get(name)!.push(rate)
     }
   }
-  progress(names.map((name) => `${name} ${Math.round(quantile(measured.get(name)!, 0.85))}/s`).join(', '))
-  return Object.fromEntries(names.map((name) => [name, quantile(measured.get(name)!, 0.85)])) as Record<K, number>
+  const upper = (name: K) => quantile(measured.get(name)!, 0.85)
+  progress(names.map((name) => `${name} ${Math.round(upper(name))}/s`).join(', '))
+  return Object.fromEntries(names.map((name) => [name, upper(name)])) as Record<K, number>
 }

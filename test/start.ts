@@ -2,11 +2,12 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { start } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
 
-/** Values of `settings` by key (`storage.read_only`), as texts. `directory` = another service's, to start on what it left. */
+/** Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `directory` = another service's, to start on what it left. */
 export type StartOptions = { readonly now?: () => Date; readonly directory?: string }
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
@@ -24,7 +25,7 @@ const TOKEN = 'the-bootstrap-token-of-the-tests'
 /** A service really started: embedded store in a directory of its own, a free port, log in a file. It closes itself after the test. */
 export const startService = async (
   t: Test,
-  settings: Readonly<Record<string, string>> = {},
+  settings: Readonly<Record<string, string | undefined>> = {},
   { now, directory: given }: StartOptions = {},
 ) => {
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'rollcall-test-')))
@@ -37,7 +38,8 @@ export const startService = async (
     'authentication.methods.token.bootstrap.token': TOKEN,
     ...settings,
   }
-  const open = () => start(loadConfig({ env: {}, flags }).config, now ? { now } : {})
+  const set = Object.fromEntries(Object.entries(flags).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
+  const open = () => start(loadConfig({ env: {}, flags: set }).config, now ? { now } : {})
   let running = await open()
   let closed = false
   const agent = new Agent({ keepAlive: true })
@@ -67,7 +69,8 @@ export const startService = async (
         incoming.on('data', (chunk: Buffer) => chunks.push(chunk))
         incoming.on('error', reject)
         incoming.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8')
+          const sent = Buffer.concat(chunks)
+          const text = (incoming.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent).toString('utf8')
           const isJson = incoming.headers['content-type']?.startsWith('application/json') && text !== ''
           const json = (isJson ? JSON.parse(text) : {}) as T
           resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json })

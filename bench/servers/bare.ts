@@ -7,10 +7,12 @@ import type { SegmentInput } from '../../src/evaluation/flag.ts'
 /**
  * What Node alone can do: `node:http`, no framework, no rules of the contract. GET /hello says hello. POST / checks a bearer by its
  * digest and expiry, reads and parses the body, asks the same flags by the same engine and answers the same JSON with the same headers.
- * Says its address and its token in one line of JSON.
+ * Says its address and its tokens in one line of JSON.
  */
-const token = `bench-${randomUUID()}`
-const tokens = new Map([[hash('sha256', token, 'binary'), { id: randomUUID(), expiresAt: Date.now() + 3_600_000 }]])
+const [FLAGS = 100, TOKENS = 1] = process.argv.slice(2).map(Number)
+const secrets = Array.from({ length: TOKENS }, () => `bench-${randomUUID()}`)
+const expiresAt = Date.now() + 3_600_000
+const tokens = new Map(secrets.map((secret) => [hash('sha256', secret, 'binary'), { id: randomUUID(), expiresAt }]))
 const keys = ['beta', 'staff', 'region']
 const segments = new Map(
   keys.map((key): readonly [string, SegmentInput] => {
@@ -25,7 +27,7 @@ const segments = new Map(
   }),
 )
 const flags = new Map(
-  Array.from({ length: Number(process.argv[2] ?? 100) }, (_, n) => {
+  Array.from({ length: FLAGS }, (_, n) => {
     const rollouts = [
       { id: '1', rank: 1, type: 'segment' as const, segments: keys, operator: 'or' as const, value: true },
       { id: '2', rank: 2, type: 'threshold' as const, percentage: 50, value: true },
@@ -90,6 +92,6 @@ const server = createServer((request, response) => {
 server.listen(0, '127.0.0.1', () => {
   const address = server.address()
   const port = typeof address === 'object' && address ? address.port : 0
-  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, token })}\n`)
+  process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, tokens: secrets })}\n`)
 })
 process.on('SIGTERM', () => process.exit(0))

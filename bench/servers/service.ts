@@ -2,24 +2,79 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { start } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
+import type { Stored } from '../../src/events/log.ts'
+import { openStores, type Stores } from '../../src/stores.ts'
 import { seedFlags } from '../seed.ts'
 
-/** The whole service in a process of its own, on an embedded store with this many flags. Says its address and its token in one line of JSON. */
+/**
+ * The whole service in a process of its own, on an embedded store with this many flags and tokens. `--open`: no credentials needed.
+ * `--idle`: on a store that takes writes without doing anything. Says its address and its tokens in one line of JSON.
+ */
+const { values } = parseArgs({
+  options: {
+    flags: { type: 'string', default: '0' },
+    tokens: { type: 'string', default: '1' },
+    open: { type: 'boolean', default: false },
+    idle: { type: 'boolean', default: false },
+  },
+})
 const directory = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
 const token = `bench-${randomBytes(24).toString('base64url')}`
-const flags = {
-  'server.host': '127.0.0.1',
-  'server.http_port': '0',
-  'storage.data_dir': join(directory, 'data'),
-  'log.file': join(directory, 'log'),
-  'authentication.methods.token.bootstrap.token': token,
+const { config } = loadConfig({
+  env: {},
+  flags: {
+    'server.host': '127.0.0.1',
+    'server.http_port': '0',
+    'storage.data_dir': join(directory, 'data'),
+    'log.file': join(directory, 'log'),
+    'authentication.required': String(!values.open),
+    'authentication.methods.token.bootstrap.token': token,
+  },
+})
+
+/** Streams that the idle store remembers: those of the first start, whose token every request shows. */
+const REMEMBERED = 8
+
+const idle = (stores: Stores): Stores => {
+  let position = 0n
+  const streams = new Map<string, readonly Stored[]>()
+  return {
+    ...stores,
+    log: {
+      ...stores.log,
+      append: async (stream, events, expected) => {
+        const before = expected === 'none' ? -1n : expected
+        const revision = before + BigInt(events.length)
+        const positions = events.map(() => ++position)
+        if (streams.size < REMEMBERED) {
+          streams.set(
+            stream,
+            events.map((event, n) => ({ ...event, stream, revision: BigInt(n), position: positions[n]! })),
+          )
+        }
+        return { revision, positions }
+      },
+      read: async function* remembered(stream) {
+        const events = streams.get(stream)
+        if (events) yield events
+      },
+    },
+    views: { ...stores.views, get: async () => undefined, put: async () => undefined },
+  }
 }
-const { config } = loadConfig({ env: {}, flags })
-await seedFlags(config, Number(process.argv[2] ?? 100))
-const running = await start(config)
-process.stdout.write(`${JSON.stringify({ url: running.url, token })}\n`)
+
+if (values.flags !== '0') await seedFlags(config, Number(values.flags))
+const running = await start(config, values.idle ? { stores: idle(await openStores(config, (_, error) => console.error(error))) } : {})
+const tokens = [token]
+while (tokens.length < Number(values.tokens)) {
+  const headers = { authorization: `Bearer ${token}` }
+  const answer = await fetch(`${running.url}/auth/v1/method/token`, { method: 'POST', headers, body: '{"name":"bench"}' })
+  tokens.push(((await answer.json()) as { readonly clientToken: string }).clientToken)
+}
+process.stdout.write(`${JSON.stringify({ url: running.url, tokens })}\n`)
 process.on('SIGTERM', () => {
   void running
     .close()

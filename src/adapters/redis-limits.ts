@@ -86,6 +86,8 @@ export const openRedisLimits = (url: string, { onError, prefix = 'rollcall', flu
 
   return {
     limiter,
+    /** True while Redis answers. */
+    ready: (): boolean => client.status === 'ready',
     close: async (): Promise<void> => {
       clearInterval(timer)
       client.disconnect()

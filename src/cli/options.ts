@@ -2,6 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '../config/duration.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client.ts'
 import { findToken } from './credential.ts'
+import { fail } from './failure.ts'
+import { momentOf } from './moment.ts'
 import type { Form } from './output.ts'
 
 const duration = (text: string): number => {
@@ -13,6 +15,13 @@ const duration = (text: string): number => {
 export const wholeNumber = (text: string): number => {
   if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 1.')
   return Number(text)
+}
+
+/** Gathers `key=value` pairs of an option that may be repeated. */
+export const pair = (text: string, pairs: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
+  const sign = text.indexOf('=')
+  if (sign < 1) throw new InvalidArgumentError('It must be key=value.')
+  return { ...pairs, [text.slice(0, sign)]: text.slice(sign + 1) }
 }
 
 export type TargetOptions = { readonly address: string; readonly tokenFile?: string; readonly timeout: number; readonly quiet?: true }
@@ -47,3 +56,20 @@ export const fileOf = ({ config }: FileOptions): { readonly file?: string } => (
 /** The options of a verb that reads the configuration. */
 export const withConfig = (command: Command): Command =>
   command.addOption(new Option('--config <path>', 'configuration file').env('ROLLCALL_CONFIG'))
+
+/** A verb that can look at a moment of the past. */
+export const withMoment = (command: Command): Command =>
+  command.option('--at <moment>', 'as of then: an RFC 3339 instant, a day, -1h, or a position such as #12', (text) =>
+    momentOf(text, Date.now()),
+  )
+
+/** A verb that writes, and can say why. */
+export const withReason = (command: Command): Command => command.option('--reason <text>', 'why; kept in the history')
+
+/** The header that carries a reason, in UTF-8; none for none. */
+export const reasonHeaders = (reason: string | undefined): Readonly<Record<string, string>> => {
+  if (reason === undefined) return {}
+  if (reason.trim() === '' || /\p{Cc}|\p{Surrogate}/u.test(reason) || [...reason].length > 500)
+    return fail('usage', '--reason must be 1 to 500 characters, without control characters.')
+  return { 'Event-Reason': Buffer.from(reason, 'utf8').toString('latin1') }
+}

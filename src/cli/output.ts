@@ -7,7 +7,7 @@ export type Look = { readonly output: Form; readonly field?: string; readonly he
 export type Column<T> = readonly [title: string, text: (item: T) => string]
 
 /** Control characters, and those that turn the direction of writing, shown as escapes: a name must not steer the terminal. */
-const harmless = (text: string): string =>
+export const harmless = (text: string): string =>
   text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const BARE = {

@@ -2,7 +2,12 @@ import { Command, CommanderError } from 'commander'
 import { isConfigError } from '../config/problem.ts'
 import { Refusal } from '../errors.ts'
 import { addConfig } from './config.ts'
+import { addEvaluate } from './evaluate.ts'
+import { addExport } from './export.ts'
 import { EXIT, isFailure } from './failure.ts'
+import { addFlag } from './flag.ts'
+import { addImport } from './import.ts'
+import { addMigrate } from './migrate.ts'
 import { addProjections } from './projections.ts'
 import { addServe } from './serve.ts'
 import type { LoadServices } from './services.ts'
@@ -25,7 +30,12 @@ export const program = (load: LoadServices): Command => {
   addServe(rollcall, load)
   addConfig(rollcall)
   addToken(rollcall, load)
+  addFlag(rollcall)
+  addEvaluate(rollcall)
+  addExport(rollcall)
+  addImport(rollcall)
   addProjections(rollcall, load)
+  addMigrate(rollcall, load)
   addVersion(rollcall)
   return rollcall
 }

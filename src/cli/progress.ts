@@ -8,11 +8,17 @@ export type Meter = { readonly update: (progress: RebuildProgress) => void; read
 
 const rest = (seconds: number): string => (Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown')
 
-/** Shows how far work is on standard error: a bar on a terminal, else a line every 10 s. `now` is in milliseconds. */
-export const meter = (terminal: boolean, now: () => number = () => performance.now(), say: (line: string) => void = tell): Meter => {
+/** Shows how far work is on standard error: a bar on a terminal, else a line every 10 s, and none where that is enough. `now` is in milliseconds, `unit` what is counted. */
+export const meter = (
+  terminal: boolean,
+  now: () => number = () => performance.now(),
+  say: (line: string) => void = tell,
+  unit = 'events',
+): Meter => {
   let current: { name: string; from: number; done: number } | undefined
   let bar: SingleBar | undefined
   let told = now()
+  let silent = true
   const stop = () => {
     bar?.stop()
     bar = undefined
@@ -20,10 +26,9 @@ export const meter = (terminal: boolean, now: () => number = () => performance.n
   const begin = ({ name, done, total }: RebuildProgress) => {
     stop()
     current = { name, from: now(), done }
-    told = now()
     if (!terminal) return
     bar = new SingleBar(
-      { format: `${name} {bar} {value}/{total} {rate} events/s, {left}`, stream: process.stderr, hideCursor: true },
+      { format: `${name} {bar} {value}/{total} {rate} ${unit}/s, {left}`, stream: process.stderr, hideCursor: true },
       Presets.shades_classic,
     )
     bar.start(total, done, { rate: 0, left: rest(Infinity) })
@@ -37,9 +42,10 @@ export const meter = (terminal: boolean, now: () => number = () => performance.n
       const facts = { rate: Math.round(rate), left: rest((total - done) / rate) }
       bar?.setTotal(total)
       bar?.update(done, facts)
-      if (terminal || (now() - told < EVERY_MS && done < total)) return
+      if (terminal || (now() - told < EVERY_MS && (done < total || silent))) return
       told = now()
-      say(`${name}: ${done}/${total} events, ${facts.rate} events/s${done < total ? `, ${facts.left}` : ''}`)
+      silent = false
+      say(`${name}: ${done}/${total} ${unit}, ${facts.rate} ${unit}/s${done < total ? `, ${facts.left}` : ''}`)
     },
     end: stop,
   }

@@ -38,6 +38,21 @@ export type Rebuild = {
   readonly signal: AbortSignal
 }
 
+export type Move = {
+  /** Compare and count, and write nothing. */
+  readonly dryRun: boolean
+  readonly progress: (progress: RebuildProgress) => void
+  readonly signal: AbortSignal
+}
+/** What was moved: events in all, those copied by this run (a dry run: those it would copy), streams, subjects with keys, and the SHA-256 of the history, the same on both sides; the last three after a whole move only. */
+export type Moved = {
+  readonly events: number
+  readonly copied: number
+  readonly streams?: number
+  readonly subjects?: number
+  readonly digest?: string
+}
+
 /** What the command line needs of the whole house; app.ts gives it. All but `start` work on the data while the service is down. */
 export type Services = {
   readonly start: (
@@ -48,6 +63,8 @@ export type Services = {
   readonly projectionStatus: (config: Config) => Promise<readonly ProjectionStatus[]>
   /** Builds each named read model anew and swaps it in; an aborted one leaves the old in place. */
   readonly rebuildProjections: (config: Config, rebuild: Rebuild) => Promise<void>
+  /** Copies the whole history and the keys of an embedded store to another place; begun again it goes on where it stopped. */
+  readonly moveStores: (from: Config, to: Config, move: Move) => Promise<Moved>
 }
 
 /** Loads app.ts when a verb needs it: the others start faster without. */

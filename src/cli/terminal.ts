@@ -28,9 +28,16 @@ export const confirm = async (question: string, yes: boolean): Promise<void> => 
   if (!/^y(es)?$/i.test(answer.trim())) fail('failed', 'Nothing was done.')
 }
 
-export const readStdin = async (): Promise<string> => {
-  let content = ''
-  process.stdin.setEncoding('utf8')
-  for await (const chunk of process.stdin) content += String(chunk)
-  return content
+/** Standard input to its end; more than `most` bytes are refused. */
+export const readStdinBytes = async (most = Infinity): Promise<Buffer> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk as Buffer)
+    size += (chunk as Buffer).length
+    if (size > most) fail('usage', `Standard input holds more than ${most} bytes.`)
+  }
+  return Buffer.concat(chunks)
 }
+
+export const readStdin = async (): Promise<string> => (await readStdinBytes()).toString('utf8')

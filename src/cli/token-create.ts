@@ -1,9 +1,21 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { type Config, loadConfig } from '../config.ts'
 import { isUnreachable } from './client.ts'
 import { expiryOf } from './expiry.ts'
 import { fail } from './failure.ts'
-import { clientOf, type FileOptions, fileOf, type TargetOptions, withConfig, withField, withOutput, withTarget } from './options.ts'
+import {
+  clientOf,
+  type FileOptions,
+  fileOf,
+  pair,
+  reasonHeaders,
+  type TargetOptions,
+  withConfig,
+  withField,
+  withOutput,
+  withReason,
+  withTarget,
+} from './options.ts'
 import { type Column, type Look, printOne, table } from './output.ts'
 import { flagsOf } from './serve.ts'
 import type { Authentication, IssuedToken, LoadServices, TokenRequest } from './services.ts'
@@ -20,12 +32,6 @@ type CreateOptions = TargetOptions &
     readonly dryRun?: boolean
   }
 
-const pair = (text: string, pairs: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> => {
-  const sign = text.indexOf('=')
-  if (sign < 1) throw new InvalidArgumentError('It must be key=value.')
-  return { ...pairs, [text.slice(0, sign)]: text.slice(sign + 1) }
-}
-
 const embeddedConfig = (options: FileOptions): Config => {
   const { config } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
   return config.storage.type === 'embedded' ? config : fail('usage', '--data is for embedded storage, and storage.type is cluster.')
@@ -37,10 +43,7 @@ const make = async (request: TokenRequest, options: CreateOptions, load: LoadSer
   if (options.data === undefined) {
     const { ask } = await clientOf(options)
     try {
-      return await ask<IssuedToken>('POST', '/auth/v1/method/token', {
-        body,
-        headers: reason === undefined ? {} : { 'Event-Reason': reason },
-      })
+      return await ask<IssuedToken>('POST', '/auth/v1/method/token', { body, headers: reasonHeaders(reason) })
     } catch (error) {
       if (!isUnreachable(error) || addressed || !options.config) throw error
       if (!options.quiet) tell('No service answers: working on its data.')
@@ -58,7 +61,7 @@ const create = async (
   columns: readonly Column<Authentication>[],
 ): Promise<void> => {
   const { description = '', namespace, metadata = {}, reason, output } = options
-  if (reason !== undefined && !/^[\x20-\x7e]{1,512}$/.test(reason)) fail('usage', '--reason must be 1 to 512 plain ASCII characters.')
+  reasonHeaders(reason)
   const expiresAt = expiryOf(options.expires, Date.now())
   const request: TokenRequest = {
     name,
@@ -95,14 +98,13 @@ const create = async (
 
 /** `rollcall token create`: prints the token alone on standard output, all else beside it. */
 export const addTokenCreate = (token: Command, load: LoadServices, columns: readonly Column<Authentication>[]): void => {
-  withField(withOutput(withConfig(withTarget(token.command('create <name>'))), ['table', 'json']))
+  withReason(withField(withOutput(withConfig(withTarget(token.command('create <name>'))), ['table', 'json'])))
     .summary('create a static token')
     .description('Creates a static token: through the running service, or with --data on the data of one that is down.')
     .option('--description <text>', 'what it is for')
     .option('--expires <when>', 'a duration such as 30d, an RFC 3339 instant, or never', '30d')
     .option('--namespace <key>', 'bind it to this namespace')
     .option('--metadata <key=value>', 'a pair of metadata; may be repeated', pair)
-    .option('--reason <text>', 'why; kept in the history')
     .option('--data <dir>', 'directory of the embedded store of a service that is down')
     .option('--dry-run', 'say what would be done and do nothing')
     .action((name: string, options: CreateOptions, command: Command) =>

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { addTokenCreate } from './token-create.ts'
 import { type Client, segment } from './client.ts'
-import { EXIT, fail, isFailure } from './failure.ts'
-import { clientOf, type TargetOptions, wholeNumber, withField, withOutput, withTarget } from './options.ts'
+import { EXIT, isFailure } from './failure.ts'
+import { clientOf, reasonHeaders, type TargetOptions, wholeNumber, withField, withOutput, withReason, withTarget } from './options.ts'
 import { type Column, type Look, printMany, printOne } from './output.ts'
 import type { Authentication, LoadServices } from './services.ts'
 import { confirm, print, tell } from './terminal.ts'
@@ -62,7 +62,7 @@ const revokeOne = async ({ ask }: Client, id: string, headers: Readonly<Record<s
 const revoke = async (given: readonly string[], { yes = false, dryRun = false, reason, ...target }: RevokeOptions): Promise<void> => {
   const ids = [...new Set(given)]
   for (const id of ids) segment(id)
-  if (reason !== undefined && !/^[\x20-\x7e]{1,512}$/.test(reason)) fail('usage', '--reason must be 1 to 512 plain ASCII characters.')
+  const headers = reasonHeaders(reason)
   if (dryRun) {
     for (const id of ids) tell(`${id} would be revoked`)
     return
@@ -70,7 +70,7 @@ const revoke = async (given: readonly string[], { yes = false, dryRun = false, r
   const client = await clientOf(target)
   if (ids.length > 1) await confirm(`Revoke ${ids.length} tokens?`, yes)
   const exits: number[] = []
-  for (const id of ids) exits.push(await revokeOne(client, id, reason === undefined ? {} : { 'Event-Reason': reason }))
+  for (const id of ids) exits.push(await revokeOne(client, id, headers))
   const failed = exits.filter((exit) => exit !== EXIT.ok)
   if (failed.length > 0) process.exitCode = ids.length === 1 ? failed[0] : EXIT.failed
 }
@@ -97,9 +97,8 @@ export const addToken = (program: Command, load: LoadServices): void => {
       const record = await (await clientOf(options)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
       printOne(record, () => record.id, COLUMNS, options)
     })
-  withTarget(token.command('revoke <id...>'))
+  withReason(withTarget(token.command('revoke <id...>')))
     .summary('revoke tokens: they stop working at once')
-    .option('--reason <text>', 'why; kept in the history')
     .option('--dry-run', 'say what would be done and do nothing')
     .option('-y, --yes', 'do not ask')
     .action(revoke)

@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 /** PORT. Keys of subjects, kept apart from the events. A destroyed key never comes back, under no circumstances. */
 export type Keys = {
-  /** The subject's key (32 bytes), made durably when there is none yet; 'erased' when it was destroyed. */
-  readonly make: (subject: string) => Promise<Uint8Array | 'erased'>
+  /** The subject's key (32 bytes), made durably when there is none yet, as `given` where one is moved here; 'erased' when it was destroyed. */
+  readonly make: (subject: string, given?: Uint8Array) => Promise<Uint8Array | 'erased'>
   /** The subject's key, 'erased' when it was destroyed, undefined when there never was one. */
   readonly find: (subject: string) => Promise<Uint8Array | 'erased' | undefined>
   readonly destroy: (subject: string) => Promise<void>

@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../errors.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { TokenEntry } from '../projections/token-index.ts'
+import { times } from './gate.ts'
+import type { Cell } from './metrics.ts'
 import { addressKey, type Credential, credential, sameOrigin } from './credential.ts'
 import type { Access, Authorize, Caller } from './route.ts'
 import type { Service } from './service.ts'
@@ -61,21 +63,19 @@ export const reaches = ({ namespace }: Caller, target: string): void => {
 export const authorizer = (service: Service): Authorize => {
   const { check, failures, metrics, refusals, settings, names, cookies } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
-  const callers = new WeakMap<TokenEntry, { readonly bearer: Caller; readonly cookie: Caller }>()
-  const allowed = new Map(
-    ['token', 'oidc', 'codehost', 'orchestrator'].map((method) => [method, metrics.authDecisions('allowed', '', method)]),
-  )
+  const callers = new WeakMap<TokenEntry, { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }>()
   const anonymous = metrics.authDecisions('allowed', '', 'none')
 
-  const callerOf = (entry: TokenEntry, via: 'bearer' | 'cookie'): Caller => {
+  const callersOf = (entry: TokenEntry) => {
     let both = callers.get(entry)
     if (!both) {
       const { id, method, namespace } = entry
       const caller = { actor: { kind: 'token', id, method } as const, ...(namespace === undefined ? {} : { namespace }) }
-      both = { bearer: { ...caller, via: 'bearer' }, cookie: { ...caller, via: 'cookie' } }
+      const allowed = metrics.authDecisions('allowed', '', method)
+      both = { bearer: { ...caller, via: 'bearer' }, cookie: { ...caller, via: 'cookie' }, allowed }
       callers.set(entry, both)
     }
-    return both[via]
+    return both
   }
 
   /** Takes note of a refusal and gives it back. */
@@ -97,14 +97,15 @@ export const authorizer = (service: Service): Authorize => {
   }
 
   const admit = (request: FastifyRequest, entry: TokenEntry, via: 'bearer' | 'cookie'): Refusal | undefined => {
-    request.caller = callerOf(entry, via)
+    const known = callersOf(entry)
+    request.caller = known[via]
     const { access } = request.spec!
     if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request)) return noted(request, new Refusal('cross_site'), entry.id)
     if (entry.namespace !== undefined) {
       const target = rules[access as Exclude<Access, 'public'>].reach(request, service)
       if (target !== BODY && target !== entry.namespace) return noted(request, outOfReach(), entry.id)
     }
-    allowed.get(entry.method)!.value++
+    known.allowed.value++
     return undefined
   }
 
@@ -118,10 +119,21 @@ export const authorizer = (service: Service): Authorize => {
     return entry
   }
 
+  /** The everyday case, a bearer token seen before. What this does not know is left to the long way. */
+  const usual = ({ raw }: FastifyRequest): TokenEntry | undefined => {
+    const { authorization, cookie } = raw.headers
+    if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined
+    const entry = check.known(authorization.slice(7))
+    const plain = entry !== undefined && entry.method !== 'oidc' && service.fresh() && times(raw.rawHeaders, 'authorization') === 1
+    return plain ? entry : undefined
+  }
+
   return (request, reply, done) => {
     const { access } = request.spec!
     request.caller = nobody
     if (access === 'public') return done()
+    const seen = usual(request)
+    if (seen) return done(admit(request, seen, 'bearer'))
     let given: Credential
     try {
       given = credential(request, names.tokenCookie)

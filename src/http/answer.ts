@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { OutgoingHttpHeaders } from 'node:http'
 import { sendGzip, takesGzip } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
@@ -47,22 +46,30 @@ const writtenText = (json: string, request: FastifyRequest): string => {
 /** Keeps the framework from adding a charset to `application/json`. */
 export const asIs = (text: unknown): string => text as string
 
-/** Writes a small answer with the headers set so far, past what the framework does for streams, hooks and serializers. */
-const sendNow = (reply: FastifyReply, text: string | Buffer): void => {
-  const { raw } = reply
-  const headers = reply.getHeaders() as OutgoingHttpHeaders
-  headers['content-length'] = Buffer.byteLength(text)
+/** Sets the headers that every answer has (api.md §1.2). */
+export const everyAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
+  reply.header('x-request-id', request.id)
+  reply.header('x-content-type-options', 'nosniff')
+}
+
+/** Writes a small answer past what the framework does for streams, hooks and serializers. */
+const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): void => {
   reply.hijack()
-  raw.writeHead(raw.statusCode, headers).end(text)
+  const headers = {
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+  }
+  reply.raw.writeHead(200, headers).end(json)
 }
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
-export const send = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { status = 200, body: kept, json, secret, etag, headers }: Answer,
-): void => {
+export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
+  const { status = 200, body: kept, json, secret, etag, headers } = answer
   const { spec } = request
+  if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') return sendNow(request, reply, json)
+  everyAnswer(request, reply)
   const body = secret ? { ...secret, ...(kept as object) } : kept
   if (headers) for (const name in headers) reply.header(name, headers[name])
   if (etag !== undefined) {
@@ -74,6 +81,7 @@ export const send = (
     }
   }
   reply.code(status)
+  if (status >= 400) reply.header('cache-control', 'no-store')
   if (body === undefined && json === undefined) {
     reply.send()
     return
@@ -82,7 +90,6 @@ export const send = (
   reply.serializer(asIs)
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
   const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)
-  if (spec?.hot && text.length < SMALL) sendNow(reply, text)
-  else if (takesGzip(request)) sendGzip(reply, text)
+  if (takesGzip(request) && !(spec?.hot && text.length < SMALL)) sendGzip(reply, text)
   else reply.send(text)
 }

@@ -29,7 +29,8 @@ export const credential = ({ raw, server }: FastifyRequest, cookieName: string):
 }
 
 /** How often a Cookie header names a cookie; the parser shows only one. */
-export const pairs = (header: string, name: string): number => header.split(';').filter((pair) => pair.split('=', 1)[0]!.trim() === name).length
+export const pairs = (header: string, name: string): number =>
+  header.split(';').filter((pair) => pair.split('=', 1)[0]!.trim() === name).length
 
 export type OriginSettings = { readonly publicUrl?: string | undefined; readonly trustedOrigins: readonly string[] }
 

@@ -34,14 +34,31 @@ export const member = (raw: Raw, name: string, other: string = respelled(name)):
 
 /** The members of a JSON object, by camelCase or snake_case name; messages name them as declared. Unknown members are ignored. */
 export const input = <F extends Fields>(fields: F): Input<ReadOf<F>> => {
-  const members = Object.entries(fields).map(([name, { read }]) => ({ name, other: respelled(name), read }))
+  const members = Object.entries(fields).map(([name, { read }]) => ({ name, read }))
+  const declared = new Map(members.flatMap(({ name }, n) => [respelled(name), name].map((spelling) => [spelling, n] as const)))
+  const spellings = members.map(({ name }) => [name, respelled(name)] as const)
+
+  /** What the body gives for each field, in one walk over its members. */
+  const given = (raw: Raw): readonly unknown[] => {
+    const values: unknown[] = []
+    for (const spelling in raw) {
+      const n = declared.get(spelling)
+      if (n === undefined) continue
+      if (n in values) bothSpellings(...spellings[n]!)
+      values[n] = raw[spelling] ?? undefined
+    }
+    return values
+  }
+
   return {
     schema: schemaOf(fields),
     read: (raw, under) => {
       const read: Record<string, unknown> = {}
+      const values = given(raw)
       let wrong: Error | undefined
-      for (const field of members) {
-        const value = member(raw, field.name, field.other)
+      for (let n = 0; n < members.length; n++) {
+        const field = members[n]!
+        const value = values[n]
         try {
           read[field.name] = field.read(value, under === undefined ? field.name : `${under}.${field.name}`)
         } catch (error) {
@@ -62,15 +79,18 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
+const nothing: ReadonlyMap<string, string> = new Map()
+
 /** The parameters of a raw query string (without `?`), by camelCase or snake_case name. Given twice: 400; empty: absent; a bare name: true where a boolean is due, else absent. */
 export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => {
   const parameters = Object.entries(fields)
   const declared = new Map(parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)))
 
   const given = (raw: string): ReadonlyMap<string, string> => {
+    if (raw === '') return nothing
     const spellings = new Map<string, string>()
     const texts = new Map<string, string>()
-    for (const pair of raw === '' ? [] : raw.split('&')) {
+    for (const pair of raw.split('&')) {
       const equals = pair.indexOf('=')
       const spelling = decoded(equals < 0 ? pair : pair.slice(0, equals)) ?? ''
       const name = declared.get(spelling)

@@ -77,7 +77,12 @@ const takeLogin = async (service: Service, call: Request, way: LoginWay, paramet
 type Taken = Awaited<ReturnType<typeof takeLogin>>
 
 /** Who came back, admitted; a login that ends otherwise is refused in its own stream too. */
-const identify = async ({ execute }: Service, way: LoginWay, { id, context, ...taken }: Taken, query: URLSearchParams): Promise<Identity> => {
+const identify = async (
+  { execute }: Service,
+  way: LoginWay,
+  { id, context, ...taken }: Taken,
+  query: URLSearchParams,
+): Promise<Identity> => {
   try {
     const identity = await way.finish({ ...taken, query })
     return way.admits(identity.attributes) ? identity : refuse('email_not_allowed')

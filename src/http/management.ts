@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
+import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { rowAt } from '../audit/travel.ts'
 import { type Context, idFrom } from '../commands/envelope.ts'
 import { revisionMoved } from '../commands/execute.ts'
-import { randomUUID } from 'node:crypto'
 import { refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Stored } from '../events/log.ts'
@@ -44,8 +44,9 @@ export const key = text({
 export const name = text({ required: true, max: 255 })
 export const description = text({ max: 10_000 })
 
-/** `at`: an instant or a position. */
+/** An instant or a position. */
 const at = text({ stored: false })
+/** Query of a GET of one resource, and of a list (api.md §7.7). */
 export const single = query({ at })
 export const paged = query({
   limit: integer({ min: 0, minMessage: 'must not be negative' }),

@@ -6,6 +6,7 @@ export type Identifiers = {
   readonly orchestratorMetadata: string
 }
 
+/** The ways to a client token, in the neutral words. */
 export type Method = 'token' | 'oidc' | 'codehost' | 'orchestrator'
 export const methods = ['token', 'oidc', 'codehost', 'orchestrator'] as const satisfies readonly Method[]
 
@@ -31,6 +32,8 @@ export const namesOf = ({ service, codehost, orchestrator, orchestratorMetadata 
     orchestratorPath: orchestrator,
     /** Wire name of a method: METHOD_TOKEN. */
     method: (method: Method): string => `METHOD_${words[method].toUpperCase()}`,
+    /** The method of a wire name, undefined for those without records. */
+    methodNamed: (name: string): Method | undefined => methods.find((method) => `METHOD_${words[method].toUpperCase()}` === name),
     /** Wire name → number, NONE and the reserved JWT included (api.md §5.1). */
     methodNumbers: {
       METHOD_NONE: 0,

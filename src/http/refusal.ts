@@ -1,7 +1,7 @@
 import type { Answered } from './route.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Reason, Refusal } from '../errors.ts'
-import { asIs, jsonText } from './answer.ts'
+import { asIs, everyAnswer, jsonText } from './answer.ts'
 
 /** Where defects of the service are told: one record, one line. */
 export type Logger = { readonly error: (record: Readonly<Record<string, unknown>>, message: string) => void }
@@ -67,6 +67,7 @@ export const refuser =
     const refusal = asRefusal(error)
     const { id, method, spec } = request
     if (refusal.reason === 'internal') logger.error({ err: error, requestId: id, method, route: spec?.url }, 'a request failed')
+    everyAnswer(request, reply)
     reply.code(refusal.status).headers(refusalHeaders(refusal)).serializer(asIs)
     reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
     answered(request, reply)

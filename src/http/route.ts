@@ -4,6 +4,7 @@ import { invalid, type Reason, type Refusal } from '../errors.ts'
 import type { Actor } from '../events/log.ts'
 import { type Answer, send } from './answer.ts'
 import { AUTH_BODY_LIMIT, jsonBody, takeBody } from './body.ts'
+import { framing } from './gate.ts'
 import type { Input } from './input.ts'
 import { rawQuery } from './path.ts'
 import { type Raw, settle } from './value.ts'
@@ -100,6 +101,8 @@ declare module 'fastify' {
     bodyLimit: number
     afterParse: AfterParse | undefined
     answered: Answered
+    /** Browsers of other origins are answered, with headers of their own. */
+    crossOrigin: boolean
   }
 }
 
@@ -110,7 +113,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
   const discards = method === 'GET' || method === 'DELETE'
   const { afterParse, answered, authorize, bodyLimit } = app
   const limit = noStore ? Math.min(AUTH_BODY_LIMIT, bodyLimit) : bodyLimit
-  const spec = options as unknown as Spec
+  // An answer written past the framework would miss the headers for other origins.
+  const spec = { ...options, hot: options.hot === true && !app.crossOrigin } as unknown as Spec
 
   const respond = (request: FastifyRequest, reply: FastifyReply): Promise<Answer> | Answer => {
     const raw: Raw = discards ? nothing : jsonBody(request)
@@ -163,8 +167,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
 
   const onRequest: Authorize = (request, reply, done) => {
     request.spec = spec
-    const tooOften = options.limit?.(request)
-    if (tooOften) done(tooOften)
+    const refusal = framing(request) ?? options.limit?.(request)
+    if (refusal) done(refusal)
     else authorize(request, reply, done)
   }
   app.route({ method, url, config: { access, spec }, onRequest, handler })

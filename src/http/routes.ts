@@ -7,6 +7,7 @@ import { authOrchestratorRoutes } from './routes/auth-orchestrator.ts'
 import { authSelfRoutes } from './routes/auth-self.ts'
 import { authTokenRoutes } from './routes/auth-token.ts'
 import { authTokensRoutes } from './routes/auth-tokens.ts'
+import { authTokensRevokeRoutes } from './routes/auth-tokens-revoke.ts'
 import { constraintsRoutes } from './routes/constraints.ts'
 import { distributionsRoutes } from './routes/distributions.ts'
 import { evaluateBatchRoutes } from './routes/evaluate-batch.ts'
@@ -31,6 +32,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authMethodRoutes(app, service)
   authSelfRoutes(app, service)
   authTokensRoutes(app, service)
+  authTokensRevokeRoutes(app, service)
   const { methods, logins, exchange } = service
   if (methods.token.enabled) authTokenRoutes(app, service)
   if (methods.oidc.enabled) authOidcRoutes(app, service)

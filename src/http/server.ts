@@ -1,9 +1,11 @@
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { everyAnswer } from './answer.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
 import { answering, brokenRequest, trackSockets } from './connections.ts'
-import { collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
+import { collectVerbs, framing, opening, requestId, unknown, verbsOf } from './gate.ts'
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
 import { type Logger, refuser } from './refusal.ts'
@@ -31,6 +33,8 @@ export type ServerParts = {
   /** Told of every answer as it is sent. */
   readonly answered?: Answered
   readonly version: string
+  /** Name of the cookie that carries a client token. */
+  readonly tokenCookie: string
 }
 
 const untold: Answered = () => undefined
@@ -39,7 +43,7 @@ const api = /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|heal
 
 /** The HTTP server with the routes mounted, not yet listening. Refuses to be made when a route does not state its access. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, afterParse, routes, page, answered = untold, version } = parts
+  const { config, logger, authorize, afterParse, routes, page, answered = untold, version, tokenCookie } = parts
   const { bodyLimit, headersTimeout, requestTimeout, trustProxy, tls, cors } = config
   const refuse = refuser(logger, answered)
   const wire = { headersTimeout, requestTimeout, maxHeaderSize: HEADER_LIMIT, connectionsCheckingInterval: 1000, requireHostHeader: false }
@@ -70,6 +74,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     const { method, url, headers } = request
     const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !api.test(url)
     if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
+    everyAnswer(request, reply)
     page(request, reply)
     answered(request, reply)
     return undefined
@@ -78,14 +83,11 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   // An expectation other than 100-continue is not worth a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler(refuse)
-  app.setNotFoundHandler((request, reply) => {
-    const refusal = missing(request, reply)
-    if (refusal) refuse(refusal, request, reply)
-  })
   takeBodies(app)
   app.decorateRequest('spec', undefined)
   app.decorateRequest('began', 0)
   app.decorate('bodyLimit', bodyLimit)
+  app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')
   app.decorate('authorize', authorize)
   app.decorate('afterParse', afterParse)
@@ -94,21 +96,31 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     app.addHook('onRequest', opening)
     await allowOrigins(app, cors)
   }
-  app.addHook('onRequest', gate(missing))
+  // In a context of its own, so that its hook, which answers before the framework looks at a body, is a hook of no route.
+  await app.register(async (nowhere) => {
+    nowhere.setNotFoundHandler((request, reply) => reply.send(missing(request, reply)))
+    nowhere.addHook('onRequest', (request, reply, done) => {
+      const refusal = framing(request) ?? missing(request, reply)
+      if (refusal) done(refusal)
+    })
+  })
   await app.register(cookie, { hook: false })
   for (const mount of routes) mount(app)
-  documentRoutes(app, specs, version)
+  documentRoutes(app, specs, version, tokenCookie)
   await app.ready()
   return app
 }
 
-/** Stops accepting, lets running requests finish for at most `patience` milliseconds, then cuts what is left. */
+/** Lets running requests finish for at most `patience` milliseconds, then takes no more and cuts what is left. Until then others are still answered, so that whoever asks hears that this instance is leaving. */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
   const cutQuiet = (): void => {
     for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()
   }
-  const sweep = setInterval(cutQuiet, 50)
   const cut = setTimeout(() => app.server.closeAllConnections(), patience)
+  const running = [...app.sockets].map((socket) => [socket, answering(socket)] as const).filter(([, answer]) => answer !== undefined)
+  const unfinished = () => running.some(([socket, answer]) => !socket.destroyed && answering(socket) === answer)
+  while (unfinished()) await sleep(10)
+  const sweep = setInterval(cutQuiet, 50)
   try {
     await app.close()
   } finally {

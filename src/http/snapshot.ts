@@ -58,8 +58,9 @@ export const snapshotOf = ({ flags, segment }: Pick<Catalog<unknown>, 'flags' | 
   const flagOf = (flag: FlagDoc) => {
     const { key, name, description, enabled, type, createdAt, updatedAt, rules, rollouts, variants, defaultVariantId } = flag
     const chosen = form.defaultVariant ? variants.find(({ id }) => id === defaultVariantId) : undefined
+    const shown = { key, name, description, enabled, type: flagTypes.wire[type], createdAt, updatedAt }
     return {
-      ...{ key, name, description, enabled, type: flagTypes.wire[type], createdAt, updatedAt },
+      ...shown,
       rules: rules.map((rule) => ruleOf(flag, rule)),
       rollouts: rollouts.map(rolloutOf),
       ...(chosen && { defaultVariant: { id: chosen.id, key: chosen.key, attachment: chosen.attachment } }),

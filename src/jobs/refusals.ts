@@ -108,16 +108,21 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
     return batch
   }
 
+  const write = async (batch: Batch | undefined): Promise<void> => {
+    if (batch === undefined) return
+    unwritten = batch
+    const { id, ...command } = batch
+    await execute(refusal, id, 'RecordRefusals', command, { actor: { kind: 'system' } })
+    unwritten = undefined
+  }
+
+  /** One new batch at most, so that the log grows no faster than it may. */
   const flush = async (final: boolean): Promise<void> => {
-    for (let batch = unwritten ?? take(final); batch; batch = take(final)) {
-      unwritten = batch
-      const { id, ...command } = batch
-      try {
-        await execute(refusal, id, 'RecordRefusals', command, { actor: { kind: 'system' } })
-      } catch (error) {
-        return onError(error)
-      }
-      unwritten = undefined
+    try {
+      await write(unwritten)
+      await write(take(final))
+    } catch (error) {
+      onError(error)
     }
   }
 

@@ -114,6 +114,13 @@ export const catalog = <C>(compile: Compile<C>) => {
   return {
     /** Takes a row of a view; rows of views that the catalog does not hold are passed over. */
     set: (view: string, row: Row): void => take[view]?.(row),
+    /** The row held of a document, by view and key, tombstones too. */
+    row: (view: string, key: string): Row | undefined => {
+      const [namespace = '', name = ''] = key.split('+')
+      const shelf = shelves.get(namespace)
+      if (view === namespaces.name) return shelf?.namespace
+      return view === flags.name ? shelf?.flags.get(name) : view === segments.name ? shelf?.segments.get(name) : undefined
+    },
 
     namespace,
     flag,

@@ -15,18 +15,26 @@ export const rebuild = async (
   const building = await views.build(projection)
   try {
     const rows = new Map<string, Row>()
+    const changed = new Set<string>()
     const head = await log.head()
     const prefix = `${projection.category}-`
     let [done, position] = [0, 0n]
     for await (const page of log.readAll(0n, head)) {
+      const fresh = new Set<string>()
       for (const event of page) {
-        if (event.stream.startsWith(prefix)) rows.set(event.stream, project(projection, rows.get(event.stream), event))
+        const { stream } = event
+        if (!stream.startsWith(prefix)) continue
+        const row = rows.get(stream)
+        if (row === undefined) fresh.add(stream)
+        else if (!fresh.has(stream)) changed.add(stream)
+        rows.set(stream, project(projection, row, event))
       }
+      await building.put(Array.from(fresh, (stream) => rows.get(stream)!))
       done += page.length
       position = page.at(-1)!.position
       onProgress({ done, position, head })
     }
-    await building.put([...rows.values()])
+    await building.put(Array.from(changed, (stream) => rows.get(stream)!))
     await building.swap(position)
   } catch (error) {
     await building.discard()

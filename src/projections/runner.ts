@@ -1,28 +1,41 @@
 import type { Log, Stored } from '../events/log.ts'
-import { type AnyProjection, project } from './projection.ts'
+import { byStream, keyOf, latest, newest } from './newest.ts'
+import type { AnyProjection } from './projection.ts'
 import { type Progress, rebuild } from './rebuild.ts'
+import { viewWriter } from './view-writer.ts'
 import type { Row, Views } from './views.ts'
 
 export type RunnerOptions = {
   readonly log: Log
   readonly views: Views
   readonly projections: readonly AnyProjection[]
-  /** Memory of this instance: told of every row once at start and then of each newest row of a document, in order. */
-  readonly remember: (projection: AnyProjection, row: Row) => void
+  /** Memory of this instance: told of every row once at start (`first`) and then of each newest row of a document, in order. */
+  readonly remember: (projection: AnyProjection, row: Row, first: boolean) => void
+  /** The row that memory holds of a document, where it holds whole rows. */
+  readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
+  readonly writes?: () => boolean
   readonly onError: (error: unknown) => void
   readonly retryMs?: number
 }
-const MARK_EVERY = 1000
 
-/** Keeps the read models behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
-export const runner = ({ log, views, projections, remember, onError, retryMs = 250 }: RunnerOptions) => {
+/** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
+export const runner = ({
+  log,
+  views,
+  projections,
+  remember,
+  recall = () => undefined,
+  writes = () => true,
+  onError,
+  retryMs = 250,
+}: RunnerOptions) => {
+  const writer = viewWriter({ log, views, projections, writes, onError, retryMs })
   const readBy = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
   const turns = new Map<string, Promise<unknown>>()
-  const own = new Set<bigint>()
+  const remembered = latest()
   const waiting = new Set<{ readonly position: bigint; readonly wake: () => void }>()
   const stop = new AbortController()
   let followed = 0n
-  let marked = 0n
   let running: Promise<void> = Promise.resolve()
 
   /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
@@ -36,32 +49,33 @@ export const runner = ({ log, views, projections, remember, onError, retryMs = 2
     }
   }
 
-  const advance = async (projection: AnyProjection, events: readonly Stored[], fresh: boolean): Promise<Row> => {
-    const [first, last] = [events[0]!, events.at(-1)!]
-    const key = first.stream.slice(projection.category.length + 1)
-    const present = fresh ? undefined : await views.get(projection, key)
-    const from = (present?.revision ?? -1n) + 1n
-    let row = present
-    if (from < first.revision) {
-      for await (const page of log.read(first.stream, from)) for (const event of page) row = project(projection, row, event)
-    } else {
-      for (const event of events) if (event.revision >= from) row = project(projection, row, event)
+  const applyOwn = async (stream: string, events: readonly Stored[]): Promise<readonly Row[]> => {
+    const rows: Row[] = []
+    const known = events.at(-1)!.position <= followed || remembered.met(events)
+    for (const projection of readBy(stream)) {
+      const row = await newest(log, projection, events, recall(projection, keyOf(projection, stream)))
+      if (!known) {
+        remember(projection, row, false)
+        remembered.meet(row, stream)
+      }
+      await writer.put(projection, row, stream)
+      rows.push(row)
     }
-    if (!row) throw new Error(`${first.stream} has no event up to revision ${last.revision}`)
-    if (row !== present) await views.put(projection, [row])
-    remember(projection, row)
-    return row
+    return rows
   }
 
-  const applyStream = async (stream: string, events: readonly Stored[], fresh: boolean): Promise<readonly Row[]> => {
-    const rows: Row[] = []
-    for (const projection of readBy(stream)) rows.push(await advance(projection, events, fresh))
-    return rows
+  const applyOthers = async (stream: string, events: readonly Stored[]): Promise<void> => {
+    if (remembered.met(events)) return
+    for (const projection of readBy(stream)) {
+      const row = await newest(log, projection, events, recall(projection, keyOf(projection, stream)))
+      remember(projection, row, false)
+      remembered.meet(row, stream)
+    }
   }
 
   const reached = (position: bigint) => {
     followed = position
-    for (const mine of own) if (mine <= position) own.delete(mine)
+    remembered.forget(position)
     for (const one of waiting) {
       if (one.position > position) continue
       waiting.delete(one)
@@ -69,29 +83,13 @@ export const runner = ({ log, views, projections, remember, onError, retryMs = 2
     }
   }
 
-  const mark = async (position: bigint) => {
-    for (const projection of projections) await views.mark(projection, position)
-    marked = position
-  }
-
-  const followFrom = async (after: bigint) => {
-    let since = 0
-    for await (const page of log.follow(after, stop.signal)) {
-      const others = page.filter(({ position }) => !own.has(position))
-      for (const [stream, events] of groupByStream(others)) await inTurn(stream, () => applyStream(stream, events, false))
-      reached(page.at(-1)!.position)
-      since += page.length
-      if (since >= MARK_EVERY) {
-        since = 0
-        await mark(followed)
-      }
-    }
-  }
-
   const follow = async () => {
     while (!stop.signal.aborted) {
       try {
-        await followFrom(followed)
+        for await (const page of log.follow(followed, stop.signal)) {
+          for (const [stream, events] of byStream(page)) await inTurn(stream, () => applyOthers(stream, events))
+          reached(page.at(-1)!.position)
+        }
       } catch (error) {
         onError(error)
       }
@@ -99,75 +97,67 @@ export const runner = ({ log, views, projections, remember, onError, retryMs = 2
     }
   }
 
+  /** Sees to it that a view is built, by this instance or by the one that writes; gives its checkpoint. */
+  const built = async (projection: AnyProjection, onProgress?: (progress: Progress) => void): Promise<bigint> => {
+    for (;;) {
+      const checkpoint = await views.checkpoint(projection)
+      if (checkpoint !== undefined) return checkpoint
+      if (writes()) await rebuild(log, views, projection, onProgress)
+      else await new Promise((wake) => setTimeout(wake, retryMs))
+    }
+  }
+
+  /** Resolves to true once every event up to the position is applied to memory here, or to false when that takes longer than the milliseconds given. */
+  const seen = async (position: bigint, withinMs: number): Promise<boolean> => {
+    if (position <= followed) return true
+    return new Promise((answer) => {
+      const one = {
+        position,
+        wake: () => {
+          clearTimeout(timer)
+          answer(true)
+        },
+      }
+      const timer = setTimeout(() => {
+        waiting.delete(one)
+        answer(false)
+      }, withinMs)
+      waiting.add(one)
+    })
+  }
+
   return {
     /** Builds what was never built, fills memory, and starts to follow. Resolves when this instance knows all that was in the log. */
     start: async (onProgress?: (progress: Progress) => void): Promise<void> => {
       const checkpoints: bigint[] = []
+      for (const projection of projections) checkpoints.push(await built(projection, onProgress))
       for (const projection of projections) {
-        if ((await views.checkpoint(projection)) === undefined) await rebuild(log, views, projection, onProgress)
-        checkpoints.push((await views.checkpoint(projection)) ?? 0n)
+        for await (const rows of views.scan(projection)) for (const row of rows) remember(projection, row, true)
       }
-      for (const projection of projections) {
-        for await (const rows of views.scan(projection)) for (const row of rows) remember(projection, row)
-      }
-      followed = checkpoints.reduce((least, each) => (each < least ? each : least), await log.head())
       const head = await log.head()
+      followed = checkpoints.reduce((least, each) => (each < least ? each : least), head)
       running = follow()
-      await new Promise<void>((wake) => (head <= followed ? wake() : waiting.add({ position: head, wake })))
+      writer.start()
+      while (!(await seen(head, 1_000))) if (stop.signal.aborted) return
     },
 
     /** Applies events that this instance has just appended; gives the newest rows of their documents. Resolves when every later read here sees them. */
     applied: async (events: readonly Stored[]): Promise<readonly Row[]> => {
       const rows: Row[] = []
-      for (const [stream, mine] of groupByStream(events)) {
-        const newest = await inTurn(stream, async () => {
-          const fresh = mine[0]!.revision === 0n && mine[0]!.position > followed
-          const applied = await applyStream(stream, mine, fresh)
-          for (const { position } of mine) if (position > followed) own.add(position)
-          return applied
-        })
-        rows.push(...newest)
-      }
+      for (const [stream, mine] of byStream(events)) rows.push(...(await inTurn(stream, () => applyOwn(stream, mine))))
       return rows
     },
 
-    /** Resolves to true once every event up to the position is applied here, or to false when that takes longer than the milliseconds given. */
-    seen: async (position: bigint, withinMs: number): Promise<boolean> => {
-      if (position <= followed) return true
-      return new Promise((answer) => {
-        const one = {
-          position,
-          wake: () => {
-            clearTimeout(timer)
-            answer(true)
-          },
-        }
-        const timer = setTimeout(() => {
-          waiting.delete(one)
-          answer(false)
-        }, withinMs)
-        waiting.add(one)
-      })
-    },
-
-    /** Position up to which this instance has applied every event. */
+    seen,
+    /** Position up to which memory here holds every event, and up to which this instance has seen to the views. */
     position: (): bigint => followed,
+    viewPosition: writer.position,
     close: async (): Promise<void> => {
       stop.abort()
       await running
-      if (followed > marked) await mark(followed)
+      await writer.close()
     },
   }
-}
-
-const groupByStream = (events: readonly Stored[]): Map<string, Stored[]> => {
-  const streams = new Map<string, Stored[]>()
-  for (const event of events) {
-    const together = streams.get(event.stream)
-    if (together) together.push(event)
-    else streams.set(event.stream, [event])
-  }
-  return streams
 }
 
 export type Runner = ReturnType<typeof runner>

@@ -25,7 +25,7 @@ export type TokenDoc = {
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
   version: 1,
-  indexes: ['digest', 'method', 'namespace', 'name', 'createdAt', 'expiresAt', 'deletedAt', 'subject', 'identity'],
+  indexes: ['digest', 'method', 'namespace', 'name', 'createdAt', 'expiresAt', 'deletedAt', 'subject', 'identity', 'provider'],
   category: 'token',
   read: reader(tokenEvents),
   on: {

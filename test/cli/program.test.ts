@@ -128,6 +128,11 @@ const house = () => {
       for (const name of names) progress({ name, done: 10, total: 10 })
       asked.push(`rebuild ${names.join(' ')}`)
     },
+    moveStores: async (from, to, { dryRun, progress }) => {
+      progress({ name: 'copying', done: 4, total: 4 })
+      asked.push(`move ${from.storage.data_dir} (${from.keys.file}) to ${to.storage.type} ${to.storage.data_dir}, dry run ${dryRun}`)
+      return dryRun ? { events: 4, copied: 4 } : { events: 4, copied: 4, streams: 2, subjects: 1, digest: 'abc' }
+    },
   }
   return { asked, load: async () => services }
 }
@@ -148,6 +153,20 @@ await t.test('projections are rebuilt by name or all, and not without a yes', as
   t.equal(await inside(['projections', 'rebuild', 'tokens', '--yes'], load), 0)
   t.equal(await inside(['projections', 'rebuild', '--all', '--yes', '--data', folder], load), 0)
   t.strictSame(asked, ['rebuild tokens', 'rebuild tokens flags'])
+})
+
+await t.test('a store moves to a directory or to the servers of the configuration, and not without a yes', async (t) => {
+  const { asked, load } = house()
+  const cluster = 'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
+  const file = write('servers.yml', cluster)
+  t.equal(await inside(['migrate', '--from', 'a'], load), 2)
+  t.equal(await inside(['migrate', '--from', 'a', '--to', 'b'], load), 2, 'nobody is there to say yes')
+  t.equal(await inside(['migrate', '--from', 'a', '--to', './a/', '-y'], load), 2, 'to itself')
+  t.equal(await inside(['migrate', '--from', 'a', '--to', 'cluster', '-y'], load), 2, 'to no servers')
+  t.strictSame(asked, [])
+  t.equal(await inside(['migrate', '--from', 'a', '--to', 'b', '--dry-run'], load), 0)
+  t.equal(await inside(['migrate', '--from', 'a', '--from-keys', 'k', '--to', 'cluster', '--config', file, '-y'], load), 0)
+  t.strictSame(asked, ['move a (a/keys) to embedded b, dry run true', 'move a (k) to cluster ./data, dry run false'])
 })
 
 await t.test('a token is made on the data where the service is down and only there', async (t) => {

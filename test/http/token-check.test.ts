@@ -22,10 +22,27 @@ const setup = async (expiresAt?: string) => {
   const views = { list: async () => ({ rows: row ? [row] : [], total: 1 }) } as unknown as Views
   const digest = (secret: string) => `k.${Buffer.from(secret.padEnd(32, '.')).toString('base64url')}`
   const check = (whole: boolean) => tokenCheck({ index, digest, plausible: () => true, log, views, now, indexIsWhole: () => whole })
-  const issue = { id: '5d1c3a70-8f2e-4b6d-9a10-000000000001', digest: digest('s'), method: 'token', issuedAt: now().toISOString(), attributes: {}, metadata: {}, namespace: 'a' } as const
+  const issue = {
+    id: '5d1c3a70-8f2e-4b6d-9a10-000000000001',
+    digest: digest('s'),
+    method: 'token',
+    issuedAt: now().toISOString(),
+    attributes: {},
+    metadata: {},
+    namespace: 'a',
+  } as const
   const { stored } = await execute(token, issue.id, 'IssueToken', { ...issue, ...(expiresAt && { expiresAt }) }, context)
   row = project(tokens, undefined, stored[0]!)
-  return { check, index, row, log, execute, id: issue.id, pass: (ms: number) => void (time += ms), show: (other: Row<TokenDoc>) => void (row = other) }
+  return {
+    check,
+    index,
+    row,
+    log,
+    execute,
+    id: issue.id,
+    pass: (ms: number) => void (time += ms),
+    show: (other: Row<TokenDoc>) => void (row = other),
+  }
 }
 
 await t.test('a token is found, and known from then on', async (t) => {

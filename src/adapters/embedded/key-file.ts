@@ -7,16 +7,20 @@ const BYTES = 32
 /** The service's own secrets: the pepper of the token digests under its id, and the key-encryption key of the keys of subjects. */
 export type KeyFile = { readonly pepper: { readonly kid: string; readonly key: Uint8Array }; readonly kek: Uint8Array }
 
-const fresh = () => randomBytes(BYTES).toString('base64url')
+const fresh = (): KeyFile => ({ pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) }, kek: randomBytes(BYTES) })
+
+const print = ({ pepper: { kid, key }, kek }: KeyFile): string => {
+  const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
+  return `${JSON.stringify({ pepper: { [kid]: text(key) }, kek: text(kek) }, undefined, 2)}\n`
+}
 
 /** Appears whole or not at all, and never in place of another: two processes that make it at once read the same one. */
-const create = async (path: string): Promise<void> => {
+const create = async (path: string, content: KeyFile): Promise<void> => {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
-  const text = `${JSON.stringify({ pepper: { [randomBytes(4).toString('hex')]: fresh() }, kek: fresh() }, undefined, 2)}\n`
   const file = await open(temporary, 'wx', 0o600)
   try {
-    await file.writeFile(text)
+    await file.writeFile(print(content))
     await file.sync()
     await link(temporary, path)
   } catch (error) {
@@ -54,13 +58,13 @@ const parse = (text: string, path: string): KeyFile => {
   return { pepper: { kid, key: secret(key, 'pepper') }, kek: secret(kek, 'kek') }
 }
 
-/** Reads the key file of api.md §12.3 and makes it durably when there is none. Throws when others than the owner may read it, or when it is not whole. */
-export const openKeyFile = async (path: string): Promise<KeyFile> => {
+/** Reads the key file of api.md §12.3 and makes it durably when there is none: of fresh keys, or of those given. Throws when others than the owner may read it, or when it is not whole. */
+export const openKeyFile = async (path: string, given?: KeyFile): Promise<KeyFile> => {
   const missing = await stat(path).then(
     () => false,
     (error: NodeJS.ErrnoException) => error.code === 'ENOENT' || Promise.reject(error),
   )
-  if (missing) await create(path)
+  if (missing) await create(path, given ?? fresh())
   const { mode } = await stat(path)
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw new Error(`key file ${path} may be read by others than its owner (mode ${(mode & 0o777).toString(8)}): chmod 600 it`)

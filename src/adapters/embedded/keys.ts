@@ -20,8 +20,8 @@ export const embeddedKeys = async (channel: Channel, kek: Uint8Array): Promise<K
     cache.set(subject, key)
     return key
   }
-  const make = async (subject: string) =>
-    cache.get(subject) ?? remember(subject, await channel.call('makeKey', subject, wrap(kek, subject, randomBytes(32))))
+  const make = async (subject: string, given?: Uint8Array) =>
+    cache.get(subject) ?? remember(subject, await channel.call('makeKey', subject, wrap(kek, subject, given ?? randomBytes(32))))
 
   await make(WITNESS)
   return {

@@ -19,7 +19,8 @@ export type Calls = {
   readonly build: (view: Shape, staging: string) => void
   readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
   /** Makes one index, or the key when none is named. */
-  readonly buildIndex: (staging: string, index?: string) => void
+  readonly buildKey: (staging: string) => void
+  readonly buildIndex: (table: string, index: string) => void
   readonly buildSwap: (view: Shape, staging: string, position: number) => void
   readonly buildDiscard: (staging: string) => void
   readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null
@@ -40,6 +41,7 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   mark: 'views',
   build: 'views',
   buildPut: 'views',
+  buildKey: 'views',
   buildIndex: 'views',
   buildSwap: 'views',
   buildDiscard: 'views',

@@ -1,11 +1,11 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { Refusal, refuse } from '../../errors.ts'
-import type { Row, Scalar, View, Views } from '../../projections/views.ts'
+import type { Row, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import { gate } from './gate.ts'
 import { overlay } from './overlay.ts'
-import type { FlatRows, Shape } from './protocol.ts'
-import { type Database, rowsOf, type Statement, type Value } from './sqlite.ts'
+import { type Database, rowsOf, type Statement } from './sqlite.ts'
+import { flat, shapeOf, viewBuilder } from './view-build.ts'
 import { queryOf } from './view-query.ts'
 
 const PAGE = 1000
@@ -15,8 +15,6 @@ const PATIENCE_MS = 5000
 
 type Raw = [key: string, revision: number, position: number, changes: number, doc: string | null]
 
-const shapeOf = ({ name, version, indexes }: View): Shape => ({ table: `${name}_${version}`, indexes })
-
 const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): Row<D> => ({
   key,
   revision: BigInt(revision),
@@ -24,16 +22,6 @@ const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): 
   changes: BigInt(changes),
   doc: doc === null ? undefined : (JSON.parse(doc) as D),
 })
-
-const flat = ({ indexes }: Shape, rows: readonly Row[]): FlatRows => {
-  const values: Value[] = []
-  for (const { key, revision, position, changes, doc } of rows) {
-    values.push(key, Number(revision), Number(position), Number(changes), doc === undefined ? null : JSON.stringify(doc))
-    const fields = doc as Readonly<Record<string, Scalar | undefined>> | undefined
-    for (const index of indexes) values.push(fields?.[index] ?? null)
-  }
-  return values
-}
 
 /** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. */
 export type ViewReaders = { readonly views: Database; readonly events: Database; readonly another: () => Promise<Database> }
@@ -49,7 +37,6 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const backlog = gate(BACKLOG)
   /** Why the views cannot be written any more; gets go on, for what is on its way stays in memory. */
   let failure: unknown
-  let builds = 0
   let open = true
 
   const reading = <T>(read: () => T): T => {
@@ -85,28 +72,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
     if (failure !== undefined) throw failure
   }
 
-  const build: Views['build'] = async (view) => {
-    const shape = shapeOf(view)
-    const staging = `${shape.table}~${Date.now().toString(36)}_${++builds}`
-    await channel.call('build', shape, staging)
-    let before: Promise<void> = Promise.resolve()
-    let ahead: Promise<void> = Promise.resolve()
-    return {
-      put: async (rows) => {
-        await before
-        before = ahead
-        ahead = channel.call('buildPut', shape, staging, flat(shape, rows))
-        ahead.catch(() => undefined)
-      },
-      swap: async (checkpoint) => {
-        await Promise.all([before, ahead])
-        await channel.call('buildIndex', staging)
-        for (const index of shape.indexes) await channel.call('buildIndex', staging, index)
-        await channel.call('buildSwap', shape, staging, Number(checkpoint))
-      },
-      discard: async () => channel.call('buildDiscard', staging),
-    }
-  }
+  const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
 
   return {
     get: async <D extends object>(view: View, key: string) => {
@@ -172,7 +138,9 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
     },
     checkpoint: async (view) =>
       reading(() => {
-        const mark = markOf.get(shapeOf(view).table) as [number] | undefined
+        const shape = shapeOf(view)
+        const mark = markOf.get(shape.table) as [number] | undefined
+        if (mark && hasTable.get(shape.table)) indexSoon(shape)
         return mark && BigInt(mark[0])
       }),
     mark: async (view, position) => channel.call('mark', shapeOf(view), Number(position)),
@@ -187,6 +155,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       channel.call('swapRecord', kind, key, expected, JSON.stringify(value), until, Date.now()),
     close: async () => {
       open = false
+      await indexing()
       // What cannot be written now (a full disk) comes back from the log by the catch-up at the next start.
       await flushed().catch(() => undefined)
     },

@@ -18,7 +18,7 @@ const createKey = (table: string) => `create unique index ${quoted(`${table}_key
 
 /** Partial, because most fields are absent in most documents. */
 const createIndex = (table: string, field: string) =>
-  `create index ${quoted(`${table}_by_${field}`)} on ${quoted(table)} (${quoted(field)}) where ${quoted(field)} is not null`
+  `create index if not exists ${quoted(`${table}_by_${field}`)} on ${quoted(table)} (${quoted(field)}) where ${quoted(field)} is not null`
 
 const insertInto = (table: string, view: Shape, rows: number) => {
   const one = `(${list(columns(view), () => '?')})`
@@ -91,7 +91,7 @@ export const viewsWriter = (database: Database) => {
     }
   }
 
-  const ops: Pick<Calls, 'put' | 'mark' | 'build' | 'buildPut' | 'buildIndex' | 'buildSwap' | 'buildDiscard'> = {
+  const ops: Pick<Calls, 'put' | 'mark' | 'build' | 'buildPut' | 'buildKey' | 'buildIndex' | 'buildSwap' | 'buildDiscard'> = {
     put: (view, rows) => {
       for (const table of [view.table, ...stagingsOf(view)]) write(table, view, rows)
     },
@@ -101,15 +101,18 @@ export const viewsWriter = (database: Database) => {
       reset()
     },
     buildPut: (view, staging, rows) => write(staging, view, rows),
-    buildIndex: (staging, index) => {
+    buildKey: (staging) => {
       reset()
-      if (index !== undefined) return database.exec(createIndex(staging, index))
       try {
         database.exec(createKey(staging))
       } catch {
         database.exec(dedupe(staging))
         database.exec(createKey(staging))
       }
+    },
+    buildIndex: (table, index) => {
+      reset()
+      database.exec(createIndex(table, index))
     },
     buildSwap: ({ table }, staging, position) => {
       reset()

@@ -2,77 +2,43 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Moment } from '../../audit/travel.ts'
 import { token } from '../../commands/token.ts'
-import { invalid, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
-import type { Match, Query } from '../../projections/views.ts'
-import { ok } from '../answer.ts'
-import { Authentication, presentAuthentication, statusOf } from '../authentication.ts'
+import type { Query } from '../../projections/views.ts'
+import { unkept } from '../asking.ts'
+import { Authentication, presentAuthentication } from '../authentication.ts'
 import { choice, integer, optional, text } from '../fields.ts'
 import { atOf } from '../headers.ts'
 import { query } from '../input.ts'
-import { methods, type Names } from '../names.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
+import { identitiesOf, isBehind, meets, placeOf, type TokenFilter, whereOf } from '../token-list.ts'
 import { contextOf, settled } from '../write.ts'
 
 const PAGE = 25
 const PAGE_MAX = 100
 
-type Where = Record<string, Match | readonly Match[]>
-const present: Where = { deletedAt: { equals: [undefined] } }
-
-/** Conditions of the status filter; a token ends at the instant of its expiry. */
-const ofStatus = {
-  ACTIVE: (now: string): Where => ({ ...present, expiresAt: { from: after(now), orAbsent: true } }),
-  EXPIRED: (now: string): Where => ({ ...present, expiresAt: { below: after(now) } }),
-  DELETED: (): Where => ({ deletedAt: { from: '' } }),
-} as const
-/** The first text behind every instant up to this one. */
-const after = (instant: string) => `${instant}~`
-
-type Filter = {
-  readonly method: string
-  readonly namespaceKey: string
-  readonly status: keyof typeof ofStatus | undefined
-  readonly q: string
-}
-
-/** The same conditions on documents of another time, when the clock showed `now`. */
-const passes = ({ method, namespaceKey, status, q }: Filter, names: Names, now: Date) => {
-  const prefix = q.toLowerCase()
-  return (doc: TokenDoc): boolean =>
-    (method === 'METHOD_NONE' || names.method(doc.method) === method) &&
-    (namespaceKey === '' || doc.namespace === namespaceKey) &&
-    (prefix === '' || (doc.name?.startsWith(prefix) ?? false)) &&
-    (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status)
-}
+/** `docs` reach one beyond the page, which tells whether there is another. */
+type Listing = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly time: Date }
 
 /** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
 export const authTokensRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, views, now, pageTokens, past } = service
-  const byWireName = new Map(methods.map((method) => [names.method(method), method]))
-  const shown = (doc: TokenDoc, at = now()) => presentAuthentication(doc, names, sealer, at)
-  /** The answer for one page, and the cursor behind it where more follow. */
-  const pageOf = async (scope: readonly unknown[], docs: readonly TokenDoc[], more: boolean, totalCount: number, at: Date) => {
-    const last = more ? docs.at(-1) : undefined
-    return {
-      body: {
-        authentications: await Promise.all(docs.map((doc) => shown(doc, at))),
-        nextPageToken: last ? pageTokens.write(scope, { value: last.createdAt, key: last.id }) : '',
-        totalCount,
-      },
-    }
+  const { names, execute, sealer, views, now, pageTokens, past, logins } = service
+  const shown = (doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
+
+  const listNow = async (filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
+    const time = now()
+    const page = { where: whereOf(filter, time), order: 'createdAt', limit, ...(after && { after }) }
+    const { rows, total } = await views.list<TokenDoc>(tokens, page)
+    return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time }
   }
-  /** The list at a moment: all tokens are folded from their streams, then filtered. */
-  const listAt = async (moment: Moment, filter: Filter, scope: readonly unknown[], after: Query['after'], limit: number) => {
+
+  const listThen = async (moment: Moment, filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
     const then = await past(moment)
-    const at = new Date(await then.clock())
-    const docs = (await then.tokens()).filter(passes(filter, names, at))
-    const found = after
-      ? docs.findIndex(({ createdAt, id }) => createdAt > after.value || (createdAt === after.value && id > after.key))
-      : 0
-    const start = found < 0 ? docs.length : found
-    return pageOf(scope, docs.slice(start, start + limit), start + limit < docs.length, docs.length, at)
+    const time = new Date(await then.clock())
+    const where = whereOf(filter, time)
+    const docs = (await then.tokens()).filter((doc) => meets(doc, where))
+    return { docs: docs.filter((doc) => isBehind(doc, after)).slice(0, limit), total: docs.length, time }
   }
 
   route(app, {
@@ -87,36 +53,35 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       method: choice(names.methodNumbers, 'METHOD_NONE'),
       namespaceKey: text(),
       status: optional(choice({ ACTIVE: 0, EXPIRED: 1, DELETED: 2 }, 'ACTIVE')),
-      q: text({ max: 255 }),
-      at: text({ stored: false }),
+      q: text(),
+      identity: text(),
+      at: unkept,
     }),
     errors: ['invalid_page_token', 'invalid_at'],
     answer: Type.Object({ authentications: Type.Array(Authentication), nextPageToken: Type.String(), totalCount: Type.Integer() }),
-    run: async ({ query }) => {
-      const { method, namespaceKey, status, q, pageToken } = query
+    run: async ({ query: { method: wire, namespaceKey, status, q, pageToken, identity, at, ...query } }) => {
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
-      const moment = atOf(query.at)
-      const scope = ['tokens', method, namespaceKey, status ?? '', q, query.at]
-      const from = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
-      if (moment) return listAt(moment, query, scope, from, limit)
-      const where: Where = {
-        ...(status === undefined ? present : ofStatus[status](now().toISOString())),
-        ...(method === 'METHOD_NONE' ? {} : { method: { equals: [byWireName.get(method) ?? method] } }),
-        ...(namespaceKey === '' ? {} : { namespace: { equals: [namespaceKey] } }),
-        ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
+      const moment = atOf(at)
+      const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, at]
+      const after = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
+      const method = names.methodNamed(wire)
+      const identities = identitiesOf(logins.pseudonyms, identity, method)
+      const filter: TokenFilter = { method, identities, provider: '', namespaceKey, status, q }
+      // The reserved method has no records.
+      const none = method === undefined && wire !== 'METHOD_NONE'
+      const ask = none ? { ...filter, identities: [''] } : filter
+      const { docs, total, time } = moment ? await listThen(moment, ask, after, limit + 1) : await listNow(ask, after, limit + 1)
+      const page = docs.slice(0, limit)
+      const last = page.at(-1)
+      return {
+        body: {
+          authentications: await Promise.all(page.map((doc) => shown(doc, time))),
+          nextPageToken: docs.length > limit && last ? pageTokens.write(scope, placeOf(last)) : '',
+          totalCount: total,
+        },
       }
-      const { rows, total } = await views.list<TokenDoc>(tokens, {
-        where,
-        order: 'createdAt',
-        limit: limit + 1,
-        ...(from && { after: from }),
-      })
-      const docs = rows.slice(0, limit).flatMap(({ doc }) => doc ?? [])
-      return pageOf(scope, docs, rows.length > limit, total, now())
     },
   })
-
-  const missing = (id: string) => refuse('not_found', `authentication "${id}": resource not found`)
 
   route(app, {
     method: 'GET',
@@ -124,17 +89,17 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     access: 'unscoped',
     tag: 'Authentication',
     summary: 'Get one authentication record.',
-    query: query({ at: text({ stored: false }) }),
+    query: query({ at: unkept }),
     errors: ['not_found', 'invalid_at'],
     answer: Authentication,
     run: async ({ params, query }) => {
       const id = params['id']!
-      if (id === '') invalid('id', 'must not be empty')
       const moment = atOf(query.at)
       const then = moment && (await past(moment))
       const row = await (then ? then.token(id) : views.get<TokenDoc>(tokens, id))
-      if (!row?.doc || row.doc.deletedAt !== undefined) return missing(id)
-      return ok(await shown(row.doc, then && new Date(await then.clock())), row.changes)
+      const time = then ? new Date(await then.clock()) : now()
+      if (!row?.doc || row.doc.deletedAt !== undefined) return refuse('not_found', `authentication "${id}": resource not found`)
+      return { body: await shown(row.doc, time), etag: String(row.changes) }
     },
   })
 
@@ -148,7 +113,6 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     answer: Type.Object({}),
     run: async (call) => {
       const id = call.params['id']!
-      if (id === '') invalid('id', 'must not be empty')
       const context = { ...contextOf(call, service), needsEffect: true }
       const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
       const { headers } = await settled(service, stored)

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { type Context, contextOf } from '../../evaluation/context.ts'
 import { invalid } from '../../errors.ts'
 import { namespaceHeader } from '../access.ts'
-import { ok } from '../answer.ts'
+import { ok, written } from '../answer.ts'
 import type { Evaluator } from '../evaluator.ts'
 import type { Field } from '../fields.ts'
 import { input } from '../input.ts'
@@ -54,7 +54,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
 
   /** Keys of the flags wanted: those named, or every one that can say something. */
   const wanted = (namespace: string, named: string): readonly string[] => {
-    if (named !== '') return named.split(',').map((key) => key.trim())
+    if (named !== '') return named.split(',').flatMap((key) => key.trim() || [])
     const all = catalog.flags(namespace)
     return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
   }
@@ -88,7 +88,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     run: ({ body, params, request }) => {
       const key = params['key']!
       if (key === '') invalid('key', 'must not be empty')
-      return ok(one(namespaceHeader(request, service), key, body.context))
+      return written(JSON.stringify(one(namespaceHeader(request, service), key, body.context)))
     },
   })
 

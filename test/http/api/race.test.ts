@@ -65,6 +65,9 @@ await t.test('races over two aggregates end in a legal state', async (t) => {
       else t.match([status, json], [409, { details: [{ value: { reason: 'write_conflict' } }] }])
     }
     const same = await Promise.all([1, 2, 3, 4].map(() => request('POST', `${N}/flags`, { key: 'single', name: 'x' })))
-    t.same(same.map(({ status }) => status).sort((a, b) => a - b), [200, 400, 400, 400])
+    t.same(
+      same.map(({ status }) => status).sort((a, b) => a - b),
+      [200, 400, 400, 400],
+    )
   })
 })

@@ -1,0 +1,23 @@
+/** The part of autocannon that the benches use; the package has no types of its own. */
+declare module 'autocannon' {
+  type Request = {
+    readonly method?: string
+    readonly headers?: Readonly<Record<string, string>>
+    readonly body?: string
+  }
+  type Options = Request & {
+    readonly url: string
+    readonly connections?: number
+    readonly duration?: number
+    readonly overallRate?: number
+    readonly requests?: readonly Request[]
+  }
+  type Result = {
+    readonly requests: { readonly average: number }
+    readonly latency: { readonly p99: number }
+    readonly errors: number
+    readonly non2xx: number
+  }
+  const autocannon: (options: Options) => Promise<Result>
+  export default autocannon
+}

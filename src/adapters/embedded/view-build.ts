@@ -1,0 +1,69 @@
+import type { Row, Scalar, View, Views } from '../../projections/views.ts'
+import type { Channel } from './channel.ts'
+import type { FlatRows, Shape } from './protocol.ts'
+import { type Database, rowsOf, type Value } from './sqlite.ts'
+
+/** The table of a view. */
+export const shapeOf = ({ name, version, indexes }: View): Shape => ({ table: `${name}_${version}`, indexes })
+
+/** Rows as the writer takes them: one list of values. */
+export const flat = ({ indexes }: Shape, rows: readonly Row[]): FlatRows => {
+  const values: Value[] = []
+  for (const { key, revision, position, changes, doc } of rows) {
+    values.push(key, Number(revision), Number(position), Number(changes), doc === undefined ? null : JSON.stringify(doc))
+    const fields = doc as Readonly<Record<string, Scalar | undefined>> | undefined
+    for (const index of indexes) values.push(fields?.[index] ?? null)
+  }
+  return values
+}
+
+/** Builds views beside the live ones, and their secondary indexes behind them. */
+export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boolean) => {
+  const indexed = rowsOf(views, "select 1 from sqlite_schema where type = 'index' and name = ?")
+  let indexing: Promise<void> = Promise.resolve()
+  let builds = 0
+
+  /** What a query is fast by follows in the background, one index at a time, so that no append waits for all of them. */
+  const indexSoon = ({ table, indexes }: Shape) => {
+    indexing = indexing.then(async () => {
+      for (const index of indexes) {
+        if (isOpen() && !indexed.get(`${table}_by_${index}`)) await channel.call('buildIndex', table, index).catch(() => undefined)
+      }
+    })
+  }
+
+  const build: Views['build'] = async (view) => {
+    const shape = shapeOf(view)
+    const staging = `${shape.table}~${Date.now().toString(36)}_${++builds}`
+    await channel.call('build', shape, staging)
+    // Rows of a key that was put before wait until the table has its key, which sorts out which is later.
+    const put = new Set<string>()
+    const again: Row[] = []
+    let before: Promise<void> = Promise.resolve()
+    let ahead: Promise<void> = Promise.resolve()
+    return {
+      put: async (rows) => {
+        await before
+        before = ahead
+        const fresh: Row[] = []
+        for (const row of rows) {
+          if (put.has(row.key)) again.push(row)
+          else fresh.push(row)
+          put.add(row.key)
+        }
+        ahead = channel.call('buildPut', shape, staging, flat(shape, fresh))
+        ahead.catch(() => undefined)
+      },
+      swap: async (checkpoint) => {
+        await Promise.all([before, ahead])
+        await channel.call('buildKey', staging)
+        if (again.length > 0) await channel.call('buildPut', shape, staging, flat(shape, again))
+        await channel.call('buildSwap', shape, staging, Number(checkpoint))
+        indexSoon(shape)
+      },
+      discard: async () => channel.call('buildDiscard', staging),
+    }
+  }
+
+  return { build, indexSoon, indexing: () => indexing }
+}

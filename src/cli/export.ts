@@ -1,0 +1,113 @@
+import { writeFileSync } from 'node:fs'
+import { type Command, Option } from 'commander'
+import { type Client, segment } from './client.ts'
+import { jsonText, type Tree, yamlText } from './document-text.ts'
+import { type Contents, documentTree } from './document-tree.ts'
+import { fail } from './failure.ts'
+import { clientOf, type TargetOptions, withMoment, withTarget } from './options.ts'
+import { meter } from './progress.ts'
+import { all, type Flag, type Namespace, type Rollout, type Rule, type Segment } from './resources.ts'
+import { print, tell } from './terminal.ts'
+
+type ExportOptions = TargetOptions & {
+  readonly output?: string
+  readonly format?: 'yaml' | 'json'
+  readonly namespaces?: readonly string[]
+  readonly allNamespaces?: boolean
+  readonly sortByKey?: boolean
+  readonly at?: string
+  readonly progress: boolean
+}
+
+/** Flags whose parts are asked for at the same time. */
+const AT_ONCE = 8
+
+/** Does the work for each item, several at a time; the results stand in the order of the items. */
+const each = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {
+  const results: R[] = []
+  const rest = items.entries()
+  const worker = async () => {
+    for (const [n, item] of rest) results[n] = await work(item)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  return results
+}
+
+const byKey = (one: { readonly key: string }, other: { readonly key: string }) => (one.key < other.key ? -1 : 1)
+const inOrder = <T extends { readonly key: string }>(items: readonly T[], sort: boolean): readonly T[] =>
+  sort ? [...items].sort(byKey) : items
+
+type Read = {
+  readonly sort: boolean
+  readonly at: string | undefined
+  readonly progress: (name: string, done: number, total: number) => void
+}
+
+const contents = async (client: Client, namespace: Namespace, { sort, at, progress }: Read): Promise<Contents> => {
+  const root = `/api/v1/namespaces/${segment(namespace.key)}`
+  const segments = await all<Segment>(client, `${root}/segments`, 'segments', at)
+  const found = inOrder(await all<Flag>(client, `${root}/flags`, 'flags', at), sort)
+  let done = 0
+  const flags = await each(found, async (flag) => {
+    const url = `${root}/flags/${segment(flag.key)}`
+    const rules = await all<Rule>(client, `${url}/rules`, 'rules', at)
+    const rollouts = await all<Rollout>(client, `${url}/rollouts`, 'rollouts', at)
+    progress(namespace.key, ++done, found.length)
+    return { flag: { ...flag, variants: inOrder(flag.variants, sort) }, rules, rollouts }
+  })
+  return { namespace, flags, segments: inOrder(segments, sort) }
+}
+
+const namespacesOf = async (client: Client, { namespaces = ['default'], allNamespaces = false, at }: ExportOptions) => {
+  if (allNamespaces) return all<Namespace>(client, '/api/v1/namespaces', 'namespaces', at)
+  return each([...new Set(namespaces)], (key) => client.ask<Namespace>('GET', `/api/v1/namespaces/${segment(key)}`, { query: { at } }))
+}
+
+const lost = ({ namespaceKey, key }: Flag): never =>
+  fail('conflict', `flag "${namespaceKey}/${key}" was changed while it was read.`, 'Export again, or as of a moment with --at.')
+
+const exported = async (options: ExportOptions): Promise<void> => {
+  const { output = '-', namespaces, allNamespaces = false, sortByKey: sort = false, at, quiet = false } = options
+  if (allNamespaces && namespaces) fail('usage', 'Give --namespaces or --all-namespaces, not both.')
+  const client = await clientOf(options)
+  const { update, end } = meter(process.stderr.isTTY && options.progress && !quiet, undefined, quiet ? () => {} : undefined, 'flags')
+  const trees: Tree[] = []
+  try {
+    for (const namespace of inOrder(await namespacesOf(client, options), sort)) {
+      const progress = (name: string, done: number, total: number) => update({ name, done, total })
+      trees.push(documentTree(await contents(client, namespace, { sort, at, progress }), lost))
+    }
+  } finally {
+    end()
+  }
+  const [only, ...others] = trees
+  const format = options.format ?? (/\.json$/i.test(output) ? 'json' : 'yaml')
+  const texts = {
+    yaml: () => trees.map(yamlText).join('---\n'),
+    json: () => jsonText(only !== undefined && others.length === 0 ? only : trees),
+  }
+  const text = texts[format]()
+  if (output === '-') return print(text)
+  try {
+    writeFileSync(output, text)
+  } catch (error) {
+    fail('failed', `${output} cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`)
+  }
+  if (!quiet) tell(`Exported ${trees.length === 1 ? '1 namespace' : `${trees.length} namespaces`} to ${output}.`)
+}
+
+/** `rollcall export`: the flags and segments of a running service as a document (api.md §13); the same state gives the same bytes. */
+export const addExport = (program: Command): void => {
+  withMoment(withTarget(program.command('export')))
+    .summary('write flags and segments to a document')
+    .description('Writes namespaces with their flags and segments as a YAML stream or JSON that import reads.')
+    .option('-o, --output <file>', 'file to write, - is standard output', '-')
+    .addOption(new Option('--format <format>', 'yaml or json (default: by the name of the file, else yaml)').choices(['yaml', 'json']))
+    .option('-n, --namespaces <keys>', 'these namespaces, by commas (default: default)', (text) =>
+      text.split(',').filter((key) => key !== ''),
+    )
+    .option('--all-namespaces', 'every namespace')
+    .option('--sort-by-key', 'flags, segments and variants by key, not as they were made')
+    .option('--no-progress', 'no bar')
+    .action(exported)
+}

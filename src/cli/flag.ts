@@ -1,0 +1,60 @@
+import type { Command } from 'commander'
+import { segment } from './client.ts'
+import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from './options.ts'
+import { type Column, type Look, printMany, printOne } from './output.ts'
+import type { Flag, Page } from './resources.ts'
+import { tell } from './terminal.ts'
+
+type FlagOptions = TargetOptions & Look & { readonly namespace: string; readonly at?: string }
+
+const COLUMNS: readonly Column<Flag>[] = [
+  ['KEY', ({ key }) => key],
+  ['TYPE', ({ type }) => type.replace(/_FLAG_TYPE$/, '')],
+  ['ENABLED', ({ enabled }) => String(enabled)],
+  ['VARIANTS', ({ variants, defaultVariant }) => variants.map(({ id, key }) => (id === defaultVariant?.id ? `${key}*` : key)).join(', ')],
+  ['NAME', ({ name }) => name],
+  ['UPDATED', ({ updatedAt }) => updatedAt],
+]
+const MORE: readonly Column<Flag>[] = [
+  ...COLUMNS,
+  ['CREATED', ({ createdAt }) => createdAt],
+  ['DESCRIPTION', ({ description }) => description],
+  ['METADATA', ({ metadata }) => (Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata))],
+]
+
+const PAGE = 1000
+const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/flags`
+
+const list = async (options: FlagOptions & { readonly limit: number; readonly all?: boolean }): Promise<void> => {
+  const { ask } = await clientOf(options)
+  const { namespace, at, quiet = false } = options
+  const limit = options.all ? Infinity : options.limit
+  const found: Flag[] = []
+  let page: Page<'flags', Flag> = { flags: [], nextPageToken: '', totalCount: 0 }
+  do {
+    const query = { limit: Math.min(PAGE, limit - found.length), pageToken: page.nextPageToken, at }
+    page = await ask<Page<'flags', Flag>>('GET', rootOf(namespace), { query })
+    found.push(...page.flags)
+  } while (page.nextPageToken !== '' && found.length < limit)
+  printMany(found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
+  if (page.nextPageToken !== '' && !quiet) tell(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+}
+
+/** `rollcall flag list|get`: now, or as of any moment. */
+export const addFlag = (program: Command): void => {
+  const flag = program.command('flag').summary('list and see flags').description('Shows the flags of a running service.')
+  withField(withOutput(withMoment(withTarget(flag.command('list'))), ['table', 'json', 'ndjson', 'name']))
+    .summary('list the flags of a namespace, the oldest first')
+    .option('-n, --namespace <key>', 'the namespace', 'default')
+    .option('--limit <number>', 'how many at most', wholeNumber, 25)
+    .option('--all', 'all of them')
+    .action(list)
+  withField(withOutput(withMoment(withTarget(flag.command('get <key>'))), ['table', 'json', 'name']))
+    .summary('print one flag with its variants')
+    .option('-n, --namespace <key>', 'the namespace', 'default')
+    .action(async (key: string, options: FlagOptions) => {
+      const { namespace, at } = options
+      const found = await (await clientOf(options)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, { query: { at } })
+      printOne(found, () => found.key, MORE, options)
+    })
+}

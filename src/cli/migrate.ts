@@ -1,0 +1,80 @@
+import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
+import { type Config, loadConfig } from '../config.ts'
+import { EXIT, fail } from './failure.ts'
+import { type FileOptions, fileOf, withConfig } from './options.ts'
+import { meter } from './progress.ts'
+import type { LoadServices, Moved } from './services.ts'
+import { confirm, tell } from './terminal.ts'
+
+type MigrateOptions = FileOptions & {
+  readonly from: string
+  readonly fromKeys?: string
+  readonly to: string
+  readonly dryRun?: boolean
+  readonly yes?: boolean
+  readonly progress: boolean
+}
+
+const directory = (path: string, keys: string = join(path, 'keys')) => ({
+  'storage.type': 'embedded',
+  'storage.data_dir': path,
+  'keys.file': keys,
+})
+
+const sourceOf = ({ from, fromKeys }: MigrateOptions): Config => loadConfig({ env: {}, flags: directory(from, fromKeys) }).config
+
+/** The servers that the configuration names, or a directory. */
+const targetOf = (options: MigrateOptions): Config => {
+  const { to, from } = options
+  if (to === 'cluster') return loadConfig({ ...fileOf(options), env: process.env, flags: { 'storage.type': 'cluster' } }).config
+  if (resolve(to) === resolve(from)) fail('usage', '--from and --to are the same directory.')
+  return loadConfig({ env: {}, flags: directory(to) }).config
+}
+
+const summary = ({ events, copied, streams, subjects, digest }: Moved): string =>
+  [
+    `Done: ${copied} events copied, ${events} there in all.`,
+    `Compared: every event in order and each of ${streams} streams; ${subjects} subjects have the same keys.`,
+    `SHA-256 of the history, the same on both sides: ${digest}`,
+  ].join('\n')
+
+const migrate = async (options: MigrateOptions, load: LoadServices): Promise<void> => {
+  const { from, to, dryRun = false, yes = false } = options
+  const [source, target] = [sourceOf(options), targetOf(options)]
+  if (!dryRun) await confirm(`Copy the history and the keys of ${from} to ${to}?`, yes)
+
+  const stopped = new AbortController()
+  const stop = () => stopped.abort()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+  const { update, end } = meter(process.stderr.isTTY && options.progress)
+  try {
+    const services = await load()
+    const moved = await services.moveStores(source, target, { dryRun, progress: update, signal: stopped.signal })
+    end()
+    tell(dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing was written.` : summary(moved))
+  } catch (error) {
+    end()
+    if (!stopped.signal.aborted) throw error
+    tell('Stopped. What was copied stays; the same command goes on from there.')
+    process.exitCode = EXIT.interrupted
+  } finally {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)
+  }
+}
+
+/** `rollcall migrate`: from one store to another, while no service runs on either. */
+export const addMigrate = (program: Command, load: LoadServices): void => {
+  withConfig(program.command('migrate'))
+    .summary('move an embedded store to servers or to another directory')
+    .description(
+      'Copies every event and every key as they are, and compares them. No service may run on either side. The source is not changed.',
+    )
+    .requiredOption('--from <dir>', 'directory of the embedded store')
+    .option('--from-keys <path>', 'its key file, when it is not DIR/keys')
+    .requiredOption('--to <place>', '"cluster", the servers that the configuration names, or a directory')
+    .option('--dry-run', 'compare and count, and write nothing')
+    .option('-y, --yes', 'do not ask')
+    .option('--no-progress', 'no bar')
+    .action((options: MigrateOptions) => migrate(options, load))
+}

@@ -1,0 +1,189 @@
+import { hostname } from 'node:os'
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { traveller } from './audit/travel.ts'
+import { digester, plausible } from './auth/secret.ts'
+import { claims } from './commands/claims.ts'
+import { enveloper } from './commands/envelope.ts'
+import { executor } from './commands/execute.ts'
+import type { Config } from './config.ts'
+import { publicConfig } from './config/describe.ts'
+import { sealer } from './events/personal.ts'
+import { firstStart } from './first-start.ts'
+import { cookieJar } from './http/cookies.ts'
+import { compileFlag } from './evaluation/compile.ts'
+import { addGauges } from './http/gauges.ts'
+import { metricsOf, metricsPage } from './http/metrics.ts'
+import { methods, namesOf } from './http/names.ts'
+import { pageTokens } from './http/paging.ts'
+import { requests } from './http/requests.ts'
+import type { Service } from './http/service.ts'
+import { tokenCheck } from './http/token-check.ts'
+import { cleanup } from './jobs/cleanup.ts'
+import { refusalHistory } from './jobs/refusals.ts'
+import type { Log } from './logger.ts'
+import { projections } from './projections/all.ts'
+import { catalog } from './projections/catalog.ts'
+import { freshness } from './projections/freshness.ts'
+import { runner } from './projections/runner.ts'
+import { tokenIndex } from './projections/token-index.ts'
+import { type TokenDoc, tokens } from './projections/tokens.ts'
+import type { Row } from './projections/views.ts'
+import { serviceSettings } from './settings.ts'
+import type { Stores } from './stores.ts'
+import { exchangeOf, loginsOf } from './ways.ts'
+
+const TOKENS_HELD = 1_000_000
+const FAILURES_A_MINUTE = 300
+const EXCHANGES_A_MINUTE = 60
+
+export const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+
+/** The service over its stores, not yet begun. */
+export type Composed = {
+  readonly service: Service
+  /** Fills memory, makes what every log begins with, and starts the jobs. */
+  readonly begin: () => Promise<void>
+  /** Says that this instance takes no more requests. */
+  readonly drain: () => void
+  readonly close: () => Promise<void>
+}
+
+/** Puts the service together over its stores. */
+export const compose = async (config: Config, stores: Stores, log_: Log, now: () => Date): Promise<Composed> => {
+  const onError = (what: string) => (error: unknown) => log_.error({ err: error }, what)
+  const { log, views, queue, keys, pepper, alone, writes } = stores
+  const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
+  const seal = sealer(keys)
+  const execute = executor(log, enveloper(seal, instance, now))
+  const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
+  const metrics = metricsOf(metricsPage(names.metricPrefix))
+  const index = tokenIndex(TOKENS_HELD)
+  const held = catalog(compileFlag)
+  const follower = runner({
+    log,
+    views,
+    projections,
+    remember: ({ name }, row, first) => (name === tokens.name ? index.remember(row as Row<TokenDoc>, first) : held.set(name, row)),
+    recall: ({ name }, key) => held.row(name, key),
+    writes,
+    onError: onError('the read models fell behind'),
+  })
+  addGauges(metrics, { log, projections, position: follower.position, census: () => index.census(now().getTime()) })
+  const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
+  const digest = digester(pepper)
+  const settings = serviceSettings(config)
+  const refusals = refusalHistory(execute, now, onError('refusals were not written'))
+  let draining = false
+  const orchestrator = await exchangeOf(config, now)
+  const service: Service = {
+    settings,
+    names,
+    cookies: cookieJar({ ...settings, ...settings.session, tokenName: names.tokenCookie, stateName: names.stateCookie }),
+    instance,
+    now,
+    log,
+    views,
+    sealer: seal,
+    execute,
+    applied: follower.applied,
+    seen: follower.seen,
+    fresh: () => lease?.fresh() ?? true,
+    check: tokenCheck({ index, digest, plausible, log, views, now, indexIsWhole: () => alone && index.complete() }),
+    digest,
+    pageTokens: pageTokens(pepper.key),
+    refusals,
+    failures: stores.limiter('failures', FAILURES_A_MINUTE),
+    metrics,
+    catalog: held,
+    past: traveller({ log, views, catalog: held, compile: compileFlag, now }),
+    logins: await loginsOf(config, names, stores, now),
+    exchange: orchestrator && { orchestrator, attempts: stores.limiter('exchanges', EXCHANGES_A_MINUTE) },
+    requests: requests({ views, now, instance, metrics, alone }),
+    claims: claims(execute, log, randomUUID, now),
+    methods: {
+      ...config.authentication.methods,
+      oidc: { ...config.authentication.methods.oidc, providers: Object.keys(config.authentication.methods.oidc.providers) },
+    },
+    readiness: readinessOf(
+      stores,
+      () => draining,
+      () => lease?.fresh() ?? true,
+    ),
+    about: aboutOf(config),
+    warn: (record, message) => log_.warn(record, message),
+  }
+
+  return {
+    service,
+    begin: async () => {
+      await follower.start(({ done, position, head }) => {
+        if (done % 100_000 === 0) log_.info({ events: done, position: String(position), head: String(head) }, 'building read models')
+      })
+      const token = await firstStart({ ...service, config, digest })
+      if (token !== undefined)
+        log_.child({}, { level: 'info' }).info({ client_token: token }, 'bootstrap token created; it is shown only this once')
+      for (const method of methods) {
+        const { enabled, cleanup: times } = config.authentication.methods[method]
+        if (!enabled) continue
+        const onDeleted = (of: string) => void metrics.cleaned(of).value++
+        const job = { method, interval: times.interval, gracePeriod: times.grace_period, onDeleted }
+        await queue.schedule(cleanup({ ...job, execute, applied: follower.applied, views, now }))
+      }
+    },
+    drain: () => {
+      draining = true
+    },
+    close: async () => {
+      await refusals.close()
+      await lease?.close()
+      await follower.close()
+      await stores.close()
+    },
+  }
+}
+
+/** What an instance needs to take requests. A queue or views that are away do not keep it from answering. */
+const readinessOf = (
+  { log, views, queue, alone, sharing }: Stores,
+  draining: () => boolean,
+  fresh: () => boolean,
+): Service['readiness'] => {
+  const works = (work: Promise<unknown>) =>
+    work.then(
+      () => true,
+      () => false,
+    )
+  const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)
+  return async () => {
+    const reach = [works(log.head()), works(views.checkpoint(projections[0]!)), works(queue.runs())]
+    const [store, readable, jobs] = (await Promise.all(reach)) as [boolean, boolean, boolean]
+    const checks = [
+      { name: 'log', status: status(store, 'failed') },
+      { name: 'views', status: status(readable, alone ? 'failed' : 'degraded') },
+      { name: 'queue', status: status(jobs && sharing(), 'degraded') },
+      { name: 'freshness', status: status(fresh(), 'failed') },
+      { name: 'listener', status: status(!draining(), 'failed') },
+    ] as const
+    return { ready: checks.every((check) => check.status !== 'failed'), checks }
+  }
+}
+
+const aboutOf = (config: Config): Service['about'] => ({
+  info: {
+    version,
+    latestVersion: version,
+    commit: process.env['ROLLCALL_COMMIT'] ?? '',
+    buildDate: process.env['ROLLCALL_BUILD_DATE'] ?? '',
+    nodeVersion: process.version,
+    updateAvailable: false,
+    isRelease: !version.includes('-'),
+    os: process.platform,
+    arch: process.arch,
+    authentication: { required: config.authentication.required },
+    storage: { type: config.storage.type, readOnly: config.storage.read_only },
+    analytics: { enabled: false },
+    ui: { theme: config.ui.default_theme, topbarColor: config.ui.topbar.color ?? '' },
+  },
+  config: publicConfig(config),
+})

@@ -1,0 +1,55 @@
+import type { Log } from '../events/log.ts'
+
+export type FreshnessOptions = {
+  readonly head: Log['head']
+  /** Resolves to true once memory here holds every event up to the position, to false when that takes longer than the milliseconds given. */
+  readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
+  /** How long a proof is good for, and how often one is sought; milliseconds. */
+  readonly leaseMs?: number
+  readonly everyMs?: number
+  /** A clock that nobody sets. */
+  readonly clock?: () => number
+}
+
+/**
+ * The freshness lease (design: reading and freshness): an instance is fresh while it has proven, within the lease, that it has seen the
+ * head of the log as it was when it asked. So a revocation acknowledged anywhere is in force here within the lease, whatever breaks.
+ */
+export const freshness = ({ head, seen, leaseMs = 2_000, everyMs = 500, clock = () => performance.now() }: FreshnessOptions) => {
+  let proven = Number.NEGATIVE_INFINITY
+  const stop = new AbortController()
+  let wake = () => {}
+
+  const prove = async () => {
+    const asked = clock()
+    try {
+      if (await seen(await head(), leaseMs)) proven = Math.max(proven, asked)
+    } catch {
+      // Without an answer there is no proof: the lease runs out, and whoever asks is told so.
+    }
+  }
+  const run = async () => {
+    while (!stop.signal.aborted) {
+      await prove()
+      await new Promise<void>((next) => {
+        const timer = setTimeout(next, everyMs)
+        wake = () => {
+          clearTimeout(timer)
+          next()
+        }
+      })
+    }
+  }
+  const running = run()
+
+  return {
+    fresh: (): boolean => clock() - proven <= leaseMs,
+    /** Milliseconds since the newest proof was asked for. */
+    age: (): number => clock() - proven,
+    close: async (): Promise<void> => {
+      stop.abort()
+      wake()
+      await running
+    },
+  }
+}

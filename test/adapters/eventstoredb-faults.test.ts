@@ -1,0 +1,383 @@
+import { randomUUID } from 'node:crypto'
+import { connect, createServer, type Socket } from 'node:net'
+import t, { type Test } from 'tap'
+import { openEventStore } from '../../src/adapters/eventstoredb.ts'
+import type { Log, Stored } from '../../src/events/log.ts'
+import { collect, happened, refused } from '../contracts/log.ts'
+import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
+import { type Faults, type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
+import { failure } from '../stand-ins/eventstoredb/wire.ts'
+
+const categories = ['test']
+const until = async (enough: () => boolean, ms = 10_000) => {
+  for (const end = Date.now() + ms; !enough() && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+const fresh = () => `test-${randomUUID()}`
+const ids = (events: readonly Stored[]) => events.map(({ id }) => id)
+
+type Opened = { readonly log: Log; readonly errors: unknown[] }
+const open = async (t: Test, url: string, { deadline = 400, patience = 8000, inFlight = 4000 } = {}): Promise<Opened> => {
+  const errors: unknown[] = []
+  const log = await openEventStore(url, { categories, onError: (_, error) => errors.push(error), deadline, patience, inFlight })
+  t.teardown(() => log.close())
+  return { log, errors }
+}
+const started = async (t: Test, faults: Faults = {}) => {
+  let server: StandIn = await startEventStore({ faults })
+  t.teardown(() => server.kill())
+  return {
+    now: () => server,
+    restart: async () => void (server = await startEventStore({ faults, law: server.law, port: server.port, cluster: server.cluster })),
+  }
+}
+const following = (t: Test, log: Log, after = 0n) => {
+  const stop = new AbortController()
+  const seen: Stored[] = []
+  const ended = (async () => {
+    for await (const page of log.follow(after, stop.signal)) seen.push(...page)
+  })()
+  t.teardown(async () => {
+    stop.abort()
+    await ended
+  })
+  return seen
+}
+
+void t.test('an append whose answer is lost is found again, once, with its own positions', async (t) => {
+  let losses = 0
+  const codes = [14, 4, 10, 13, 1, 2]
+  const faults: Faults = {
+    after: () => {
+      if (losses >= codes.length) return
+      throw failure(codes[losses++]!, 'lost')
+    },
+  }
+  const server = await started(t, faults)
+  const { log } = await open(t, server.now().url)
+  const stream = fresh()
+  for (let n = 0; n < codes.length; n++) {
+    const events = [happened(n * 2), happened(n * 2 + 1)]
+    const answer = await log.append(stream, events, n === 0 ? 'none' : BigInt(n * 2 - 1))
+    const there = await collect(log.read(stream, BigInt(n * 2)))
+    t.same(ids(there), ids(events as Stored[]), `code ${codes[n]}`)
+    t.same(
+      answer.positions,
+      there.map(({ position }) => position),
+    )
+  }
+  t.equal(losses, codes.length)
+})
+
+void t.test('an append that the server applies late is not written twice, and others keep their turn', async (t) => {
+  let held: (() => void) | undefined
+  const faults: Faults = {}
+  const server = await started(t, faults)
+  const { log } = await open(t, server.now().url)
+  const stream = fresh()
+  faults.before = (call) => {
+    if (call !== 'append' || held) return
+    return new Promise<void>((resolve) => {
+      held = resolve
+      setTimeout(resolve, 900)
+    })
+  }
+  const [one, two] = [happened(1), happened(2)]
+  const first = log.append(stream, [one], 'none')
+  const second = log.append(stream, [two], 0n)
+  t.equal((await first).revision, 0n)
+  t.equal((await second).revision, 1n)
+  await new Promise((resolve) => setTimeout(resolve, 1000))
+  t.same(ids(await collect(log.read(stream))), [one.id, two.id])
+})
+
+void t.test('a silent server is answered for within the patience, and nothing it kept is lost', async (t) => {
+  const faults: Faults = {}
+  const server = await started(t, faults)
+  const { log } = await open(t, server.now().url, { deadline: 150, patience: 700 })
+  const stream = fresh()
+  await log.append(stream, [happened(1)], 'none')
+  const release: (() => void)[] = []
+  faults.before = () => new Promise<void>((resolve) => release.push(resolve))
+  const timed = async (promise: Promise<unknown>, most: number) => {
+    const start = Date.now()
+    await refused(t, promise, 'backend_unavailable')
+    t.ok(Date.now() - start < most, `refused after ${Date.now() - start} ms`)
+  }
+  await Promise.all([
+    timed(log.append(stream, [happened(2)], 0n), 2500),
+    timed(collect(log.read(stream)), 2500),
+    timed(collect(log.readAll(0n)), 2500),
+    timed(log.head(), 1000),
+  ])
+  delete faults.before
+  for (const go of release) go()
+  t.equal((await collect(log.read(stream))).length >= 1, true)
+})
+
+void t.test('a server killed again and again under load loses nothing that was acknowledged and doubles nothing', async (t) => {
+  const server = await started(t)
+  const { log } = await open(t, server.now().url, { deadline: 1000, patience: 10_000 })
+  const seen = following(t, log)
+  const streams = Array.from({ length: 6 }, fresh)
+  const acknowledged = new Map<string, string[]>()
+  const stop = new AbortController()
+  const writers = streams.map(async (stream) => {
+    const mine: string[] = []
+    acknowledged.set(stream, mine)
+    while (!stop.signal.aborted) {
+      const events = [happened(mine.length), happened(mine.length + 1)]
+      const { revision } = await log.append(stream, events, mine.length === 0 ? 'none' : BigInt(mine.length - 1))
+      mine.push(...events.map(({ id }) => id))
+      t.equal(revision, BigInt(mine.length - 1))
+    }
+  })
+  for (let n = 0; n < 3; n++) {
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    server.now().kill()
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await server.restart()
+  }
+  await new Promise((resolve) => setTimeout(resolve, 250))
+  stop.abort()
+  await Promise.all(writers)
+  const total = [...acknowledged.values()].reduce((sum, { length }) => sum + length, 0)
+  t.ok(total > 12, `${total} events`)
+  for (const [stream, mine] of acknowledged) t.same(ids(await collect(log.read(stream))), mine)
+  await until(() => seen.length >= total)
+  t.same(ids(seen), ids(await collect(log.readAll(0n))), 'the follower had everything once and in order')
+  t.equal(seen.length, total)
+  t.equal(server.now().counts.batchAppend, 0, 'the append that can hang for ever is never used')
+})
+
+void t.test('a dropped subscriber goes on behind the event it had last, and no alarm is given', async (t) => {
+  const server = await started(t)
+  const { log, errors } = await open(t, server.now().url, { deadline: 2000, patience: 10_000 })
+  const seen = following(t, log)
+  const stream = fresh()
+  for (let n = 0; n < 30; n++) {
+    await log.append(stream, [happened(n)], n === 0 ? 'none' : BigInt(n - 1))
+    if (n % 5 > 0) continue
+    await until(() => seen.length > n)
+    server.now().drop()
+  }
+  const burst = Array.from({ length: 1500 }, (_, n) => happened(30 + n))
+  await log.append(stream, burst, 29n)
+  await until(() => seen.length >= 1530)
+  t.same(
+    seen.map(({ revision }) => revision),
+    Array.from({ length: 1530 }, (_, n) => BigInt(n)),
+  )
+  t.ok(server.now().counts.subscribe > 2, `${server.now().counts.subscribe} subscriptions`)
+  t.same(errors, [])
+})
+
+void t.test('a subscription that falls silent is noticed by the head of the log and replaced', async (t) => {
+  const server = await started(t)
+  const { log, errors } = await open(t, server.now().url)
+  const stream = fresh()
+  const seen = following(t, log)
+  await log.append(stream, [happened(1)], 'none')
+  await until(() => seen.length === 1 && server.now().counts.subscribe > 0)
+  await log.append(stream, [happened(2)], 0n)
+  await until(() => seen.length === 2)
+  server.now().silence(true)
+  await log.append(stream, [happened(3)], 1n)
+  const start = Date.now()
+  await until(() => seen.length === 3)
+  t.equal(seen.length, 3)
+  t.ok(Date.now() - start < 3000, `after ${Date.now() - start} ms`)
+  t.equal(errors.length, 1)
+})
+
+void t.test('a slow reader holds nothing up and gets everything', async (t) => {
+  const server = await started(t)
+  const { log } = await open(t, server.now().url, { deadline: 2000, patience: 10_000 })
+  const stream = fresh()
+  const stop = new AbortController()
+  const seen: Stored[] = []
+  const reading = (async () => {
+    for await (const page of log.follow(0n, stop.signal)) {
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      seen.push(...page)
+      if (seen.length >= 3000) stop.abort()
+    }
+  })()
+  for (let n = 0; n < 3000; n += 300)
+    await log.append(
+      stream,
+      Array.from({ length: 300 }, (_, k) => happened(n + k)),
+      n === 0 ? 'none' : BigInt(n - 1),
+    )
+  await Promise.race([reading, new Promise((resolve) => setTimeout(resolve, 8000).unref())])
+  t.same(
+    seen.map(({ revision }) => revision),
+    Array.from({ length: 3000 }, (_, n) => BigInt(n)),
+  )
+  stop.abort()
+  await reading
+})
+
+void t.test('a wrong version that no read can show is not believed', async (t) => {
+  const server = await started(t)
+  const { log } = await open(t, server.now().url)
+  const stream = fresh()
+  await log.append(stream, [happened(1)], 'none')
+  // A leader that lost its followers checks against an event that it could not replicate and that vanishes again.
+  const { law } = server.now()
+  const real = law.append
+  let lies = 3
+  Object.assign(law, {
+    append: (...given: Parameters<typeof real>) => (given[1] === 0n && lies-- > 0 ? { wrong: 0n, current: 1n } : real(...given)),
+  })
+  const event = happened(2)
+  t.equal((await log.append(stream, [event], 0n)).revision, 1n)
+  t.same(ids(await collect(log.read(stream, 1n))), [event.id])
+  t.ok(lies < 0)
+})
+
+void t.test('a change of leader is followed, also when the old leader is named for a while or dies', async (t) => {
+  const cluster: Cluster = { leader: 0, ports: new Set() }
+  const a = await startEventStore({ cluster })
+  const b = await startEventStore({ cluster, law: a.law })
+  const c = await startEventStore({ cluster, law: a.law })
+  const nodes = [a, b, c]
+  for (const node of nodes) t.teardown(() => node.kill())
+  const { log } = await open(t, `esdb+discover://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}?tls=false`, {
+    deadline: 500,
+    patience: 10_000,
+  })
+  const seen = following(t, log)
+  const stream = fresh()
+  let last = -1n
+  const write = async () => {
+    const { revision } = await log.append(stream, [happened(Number(last) + 1)], last < 0n ? 'none' : last)
+    t.equal(revision, last + 1n)
+    last = revision
+  }
+  const writeMany = async () => {
+    for (let n = 0; n < 10; n++) await write()
+  }
+  await writeMany()
+  cluster.leader = b.port
+  await writeMany()
+  a.kill()
+  cluster.ports.delete(a.port)
+  await writeMany()
+  // The leader dies, and until the election is over its followers go on naming it.
+  b.kill()
+  const electing = setTimeout(() => {
+    cluster.leader = c.port
+    cluster.ports.delete(b.port)
+  }, 600)
+  t.teardown(() => clearTimeout(electing))
+  await writeMany()
+  await until(() => seen.length === 40)
+  t.same(
+    seen.map(({ revision }) => revision),
+    Array.from({ length: 40 }, (_, n) => BigInt(n)),
+  )
+  t.ok(c.counts.append >= 10)
+})
+
+/** A road to the server that can swallow what travels on the connections that are there, while new ones pass. */
+const road = async (t: Test, port: number) => {
+  const sockets = new Set<Socket>()
+  const swallowed = new WeakSet<Socket>()
+  const between = createServer((near) => {
+    const far = connect(port, '127.0.0.1')
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from)
+      from.on('data', (bytes) => swallowed.has(near) || to.write(bytes))
+      from.on('close', () => swallowed.has(near) || to.destroy())
+      from.on('error', () => to.destroy())
+    }
+  })
+  await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    between.close()
+  })
+  const { port: bound } = between.address() as { port: number }
+  return {
+    url: `esdb://127.0.0.1:${bound}?tls=false`,
+    swallow: () => {
+      for (const socket of sockets) swallowed.add(socket)
+    },
+  }
+}
+
+void t.test('a connection that hangs is left after two expired calls', async (t) => {
+  const server = await started(t)
+  const { url, swallow } = await road(t, server.now().port)
+  const { log } = await open(t, url, { deadline: 200, patience: 8000 })
+  const stream = fresh()
+  const seen = following(t, log)
+  await log.append(stream, [happened(1)], 'none')
+  await until(() => seen.length === 1)
+  swallow()
+  const start = Date.now()
+  t.equal((await log.append(stream, [happened(2)], 0n)).revision, 1n)
+  t.ok(Date.now() - start < 5000, `appended after ${Date.now() - start} ms`)
+  await until(() => seen.length === 2)
+  t.equal(seen.length, 2, 'the follower left the hung connection too')
+})
+
+void t.test('a server that dies takes nothing of another with it', async (t) => {
+  const [dying, healthy] = [await started(t), await started(t)]
+  const [one, two] = [await open(t, dying.now().url, { patience: 300 }), await open(t, healthy.now().url)]
+  const lost = Array.from({ length: 40 }, () => one.log.append(fresh(), [happened(1)], 'none').catch(() => 'refused'))
+  const kept = Array.from({ length: 40 }, () => two.log.append(fresh(), [happened(1)], 'none'))
+  dying.now().kill()
+  await Promise.all(lost)
+  for (const { revision } of await Promise.all(kept)) t.equal(revision, 0n)
+  await refused(t, one.log.append(fresh(), [happened(1)], 'none'), 'backend_unavailable')
+})
+
+void t.test('a follower may begin at any position, also one that no event carries', async (t) => {
+  const server = await started(t)
+  const { log, errors } = await open(t, server.now().url)
+  const stream = fresh()
+  const { positions } = await log.append(
+    stream,
+    [0, 1, 2].map((n) => happened(n)),
+    'none',
+  )
+  const [first, , last] = positions as [bigint, bigint, bigint]
+  const begun = [0n, first - 1n, first, first + 1n, last - 1n, last, last + 1n].map((after) => ({ after, seen: following(t, log, after) }))
+  await until(() => begun[0]!.seen.length === 3)
+  await log.append(stream, [happened(3)], 2n)
+  await until(() => begun.every(({ seen }) => seen.at(-1)?.revision === 3n))
+  t.same(
+    begun.map(({ seen }) => seen.map(({ revision }) => Number(revision)).join('')),
+    ['0123', '0123', '123', '123', '23', '3', '3'],
+  )
+  t.same(errors, [])
+})
+
+void t.test('more appends than are allowed at once are refused, and none of the others', async (t) => {
+  const server = await started(t)
+  const { log } = await open(t, server.now().url, { deadline: 2000, patience: 10_000, inFlight: 200 })
+  const all = await Promise.allSettled(Array.from({ length: 210 }, (_, n) => log.append(fresh(), [happened(n)], 'none')))
+  const failed = all.filter(({ status }) => status === 'rejected')
+  t.equal(failed.length, 10)
+})
+
+void t.test('closing waits for what is under way and refuses what comes after', async (t) => {
+  const server = await started(t)
+  const { log } = await open(t, server.now().url)
+  const stream = fresh()
+  const under = log.append(stream, [happened(1)], 'none')
+  await new Promise((resolve) => setTimeout(resolve, 1))
+  await log.close()
+  const outcome = await under.then(
+    ({ revision }) => revision,
+    (error: { reason?: string }) => error.reason,
+  )
+  t.ok(outcome === 0n || outcome === 'backend_unavailable')
+  await refused(t, log.append(stream, [happened(2)], 0n), 'backend_unavailable')
+  await refused(t, collect(log.read(stream)), 'backend_unavailable')
+  for await (const _ of log.follow(0n, new AbortController().signal)) t.fail('a closed log has no followers')
+})

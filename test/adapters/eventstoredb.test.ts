@@ -1,0 +1,25 @@
+import t from 'tap'
+import { openEventStore } from '../../src/adapters/eventstoredb.ts'
+import { logContract } from '../contracts/log.ts'
+import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
+
+const categories = ['test']
+const onError = (job: string, error: unknown) => t.fail(`${job} failed`, { error })
+
+void t.test('Log on EventStoreDB, protocol stand-in', async (t) =>
+  logContract(t, async (t) => {
+    const server = await startEventStore()
+    t.teardown(() => server.kill())
+    return { open: () => openEventStore(server.url, { categories, onError }) }
+  }),
+)
+
+const real = process.env['ROLLCALL_TEST_EVENTSTORE_URL']
+if (real === undefined)
+  t.comment(
+    'Log on EventStoreDB ran on the stand-in only; for a real server start one and set ROLLCALL_TEST_EVENTSTORE_URL=esdb://127.0.0.1:2113?tls=false',
+  )
+else
+  void t.test('Log on EventStoreDB, real server', async (t) =>
+    logContract(t, async () => ({ open: () => openEventStore(real, { categories, onError }) })),
+  )

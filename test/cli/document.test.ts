@@ -1,0 +1,222 @@
+import { deepStrictEqual as same } from 'node:assert'
+import fc from 'fast-check'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { loadConfig } from '../../src/config.ts'
+import { documentsIn } from '../../src/cli/document-read.ts'
+import { jsonText, yamlText } from '../../src/cli/document-text.ts'
+import { type Contents, documentTree } from '../../src/cli/document-tree.ts'
+import { contents } from './documents.ts'
+import { file } from './inside.ts'
+
+const never = (path: string) => t.fail(`${path} is not known`)
+const read = (text: string) => documentsIn(text, never)
+const attachment = (yaml: string): unknown => {
+  const [document] = read(`flags:\n- key: f\n  variants:\n  - key: v\n    attachment: ${yaml}\n`)
+  return (document!.flags[0]!.variants[0]!.body as { attachment?: unknown }).attachment
+}
+const lost = (): never => {
+  throw new Error('no variant is lost here')
+}
+
+/** Lines of JSON cannot keep the source text that `JSON.stringify` would write anew. */
+const withoutAttachments = (one: Contents): Contents => ({
+  ...one,
+  flags: one.flags.map((each) => ({
+    ...each,
+    flag: { ...each.flag, variants: each.flag.variants.map((v) => ({ ...v, attachment: '' })) },
+  })),
+})
+
+await t.test('an inline JSON attachment is taken as it was written', async (t) => {
+  const written = [
+    '{"a":1,"a":2}',
+    '{"a": 1.50, "b": [1e2, -0, 1e400]}',
+    '"text \\u0041\\/"',
+    '12345678901234567890',
+    '1.0',
+    'null',
+    'true',
+    '[]',
+    `${'['.repeat(5000)}${']'.repeat(5000)}`,
+    `{"${'k'.repeat(3000)}":"a: b # c"}`,
+  ]
+  for (const json of written) t.equal(attachment(json), json, json.slice(0, 40))
+  t.equal(attachment('{"a":\n      [1,\n       2]}'), '{"a":\n      [1,\n       2]}', 'over several lines too')
+  t.equal(attachment('&x {"a":1,"a":2}'), '{"a":1,"a":2}', 'behind an anchor')
+  t.equal(attachment('1.50 # a comment'), '1.50')
+})
+
+await t.test('any other YAML attachment becomes compact JSON', async (t) => {
+  const cases: readonly (readonly [string, string | undefined])[] = [
+    ['{a: 1.50, b: [x, ~]}', '{"a":1.50,"b":["x",null]}'],
+    ['\n      a: {b: "c"}\n      list:\n      - 1\n      - yes', '{"a":{"b":"c"},"list":[1,"yes"]}'],
+    ['plain text', '"plain text"'],
+    ["'null'", '"null"'],
+    ['!!str 12', '"12"'],
+    ['|\n      {"a": 1}\n', '"{\\"a\\": 1}\\n"'],
+    ['0x10', '16'],
+    ['{1: one}', '{"1":"one"}'],
+    ['~', 'null'],
+    ['', undefined],
+  ]
+  for (const [yaml, json] of cases) t.equal(attachment(yaml), json, yaml)
+  for (const yaml of ['.nan', '{a: .inf}', '{? [a] : 1}', '{a: 1, b: 2, a: 3}', '*nobody']) t.throws(() => attachment(yaml), yaml)
+})
+
+await t.test('text that only looks like an attachment stays what it is', async (t) => {
+  const [document] = read('flags:\n- key: f\n  description: |\n    attachment: {"a": 1}\n    - attachment: [2],\n  name: n\n')
+  t.equal(document!.flags[0]!.body.description, 'attachment: {"a": 1}\n- attachment: [2],\n')
+  const [other] = read('flags:\n- key: f\n  metadata:\n    attachment: {"a": 1}\n')
+  t.strictSame(other!.flags[0]!.body.metadata, { attachment: { a: 1 } })
+})
+
+await t.test('all forms of a document are read: a stream, an object, an array, an object a line', async (t) => {
+  const keys = (text: string) => read(text).map(({ namespace, flags }) => [namespace.body.key, ...flags.map(({ body }) => body.key)])
+  const one = '{"namespace":"a","flags":[{"key":"f"}]}'
+  const two = '{"namespace":{"key":"b"}}'
+  t.strictSame(keys('namespace: a\nflags: [{key: f}]\n---\nnamespace: {key: b}\n---\n'), [['a', 'f'], ['b']])
+  t.strictSame(keys(one), [['a', 'f']])
+  t.strictSame(keys(`\ufeff${one}\n`), [['a', 'f']])
+  t.strictSame(keys(`[${one},\n\t${two}]`), [['a', 'f'], ['b']])
+  t.strictSame(keys(`${one}\n${two}\r\n\n`), [['a', 'f'], ['b']])
+  t.strictSame(keys('{\n\t"namespace":\t"a"\n}'), [['a']])
+  t.strictSame(keys(''), [])
+  t.strictSame(keys('flags: []'), [['default']])
+  t.strictSame(keys('# nothing\n---\nversion: 1.2'), [['default']])
+})
+
+await t.test('the versions 1.0 to 1.4 are read, as text or number, and no other', async (t) => {
+  for (const version of ['1.0', '"1.1"', '1.2', "'1.3'", '1.4']) t.equal(read(`version: ${version}`).length, 1, version)
+  t.equal(read('{"version": 1.0}').length, 1)
+  for (const version of ['1', '1.5', '2.0', 'v1.4']) {
+    t.throws(() => read(`version: ${version}`), { message: `unsupported version: ${version}`, exit: 2 })
+  }
+  t.throws(() => read('version: [1]'), { message: 'version: must be text.' })
+  t.throws(() => read('version: 1.4\n---\nversion: 9\n'), { message: 'document 2: unsupported version: 9' })
+})
+
+await t.test('texts may be written without quotes, segments by key or keys, anchors and merges are followed', async (t) => {
+  const [document] = read(`
+segments:
+- {key: 10, name: true, constraints: [{type: NUMBER_COMPARISON_TYPE, property: p, operator: eq, value: 1.50}]}
+flags:
+- &base
+  key: a
+  name: 2026-01-01
+  rules:
+  - {segment: s, rank: 3}
+  - segment: {key: s}
+  - segment: {keys: [s, t], operator: AND_SEGMENT_OPERATOR}
+  rollouts:
+  - segment: {keys: [s], value: true}
+  - {description: half, threshold: {percentage: 50.5}}
+- <<: *base
+  key: b
+`)
+  const [segment] = document!.segments
+  t.match(segment, { path: 'segments[0]', body: { key: '10', name: 'true' }, constraints: [{ body: { value: '1.50' } }] })
+  const [a, b] = document!.flags
+  t.match(a, {
+    body: { name: '2026-01-01' },
+    rules: [
+      { segments: ['s'], rank: 3 },
+      { segments: ['s'], rank: undefined },
+      { segments: ['s', 't'], body: { segmentOperator: 'AND_SEGMENT_OPERATOR' } },
+    ],
+    rollouts: [
+      { segments: ['s'], body: { segment: { segmentKeys: ['s'], value: true } } },
+      { body: { description: 'half', threshold: { percentage: 50.5, value: false } } },
+    ],
+  })
+  t.strictSame([b!.body.key, b!.rules.map(({ segments }) => segments)], ['b', a!.rules.map(({ segments }) => segments)])
+})
+
+await t.test('what is wrong is told with its place', async (t) => {
+  const cases: readonly (readonly [string, RegExp])[] = [
+    ['flags: {a: 1}', /^flags: must be a list/],
+    ['flags:\n- key: [a]', /^flags\[0\]\.key: must be text/],
+    ['flags:\n- enabled: "true"', /^flags\[0\]\.enabled: must be true or false/],
+    ['flags:\n- key: a\n  key: b', /^flags\[0\]: has key twice/],
+    ['flags:\n- rules:\n  - segment: {key: a, keys: [b]}', /^flags\[0\]\.rules\[0\]\.segment: must have either/],
+    ['a: b\n---\nsegments:\n- 7', /^document 2 segments\[0\]: must be a mapping/],
+    ['flags: [', /^line 1: is not valid YAML/],
+    ['a: b\nc: "', /^line 2: is not valid YAML/],
+    ['just text', /must be a mapping/],
+    ['flags: &a [*a]', /must be a mapping/],
+    ['flags:\n- &a\n  <<: *a', /merged into itself/],
+    ['flags:\n- metadata: &a {b: *a}', /stands within itself/],
+  ]
+  for (const [yaml, said] of cases) t.throws(() => documentsIn(yaml, () => {}), { message: said, exit: 2 }, yaml)
+  const unknown: string[] = []
+  documentsIn('flgs: []\nflags:\n- {key: a, colour: red}', (path) => void unknown.push(path))
+  t.strictSame(unknown, ['flgs', 'flags[0].colour'])
+})
+
+await t.test('hostile documents are refused at once', async (t) => {
+  const names = [...'abcdefghij']
+  const bomb = names.map((name, n) => `${name}: &${name} [${`${n === 0 ? '"lol"' : `*${names[n - 1]}`},`.repeat(10)}]`).join('\n')
+  const hostile = [
+    `flags:\n- metadata: {x: *j}\n`.replace(/^/, `${bomb}\n`),
+    `a: ${'['.repeat(100_000)}`,
+    `a: ${'{a: '.repeat(100_000)}`,
+    '- '.repeat(100_000),
+    `big: &b "${'x'.repeat(100_000)}"\nflags:\n- metadata: {x: [${'*b,'.repeat(2000)}]}`,
+    `a: [${'1,'.repeat(1_500_000)}]`,
+  ]
+  for (const yaml of hostile) {
+    const from = performance.now()
+    t.throws(() => documentsIn(yaml, () => {}), { message: /nested deeper|too much|too large/, exit: 2 }, yaml.slice(0, 40))
+    t.ok(performance.now() - from < 20_000)
+  }
+})
+
+await t.test('whatever is written is read as it was, in each form', async () => {
+  fc.assert(
+    fc.property(fc.array(contents, { minLength: 1, maxLength: 3 }), (all) => {
+      const trees = all.map((one) => documentTree(one, lost))
+      const yaml = read(trees.map(yamlText).join('---\n'))
+      const plain = (documents: unknown) =>
+        JSON.parse(JSON.stringify(documents, (name, value: unknown) => (name === 'path' ? undefined : value)))
+      same(plain(read(jsonText(trees))), plain(yaml))
+      const lines = all.map((one) => JSON.stringify(JSON.parse(jsonText(documentTree(withoutAttachments(one), lost)))))
+      const light = all.map((one) => yamlText(documentTree(withoutAttachments(one), lost)))
+      same(plain(read(lines.join('\n'))), plain(read(light.join('---\n'))))
+
+      for (const [n, { namespace, flags, segments }] of all.entries()) {
+        const document = yaml[n]!
+        same(document.namespace.body, { key: namespace.key, name: namespace.name, description: namespace.description })
+        same(
+          document.flags.map(({ body }) => [body.key, body.name, body.description ?? '', body.enabled, body.type, body.metadata ?? {}]),
+          flags.map(({ flag }) => [
+            flag.key,
+            flag.name,
+            flag.description,
+            flag.enabled,
+            flag.type,
+            JSON.parse(JSON.stringify(flag.metadata)),
+          ]),
+        )
+        same(
+          document.flags.flatMap(({ variants }) => variants.map(({ body }) => (body as { attachment?: string }).attachment ?? '')),
+          flags.flatMap(({ flag }) => flag.variants.map(({ attachment }) => attachment)),
+        )
+        same(
+          document.segments.map(({ constraints }) => constraints.map(({ body }) => (body as { value?: string }).value ?? '')),
+          segments.map(({ constraints }) => constraints.map(({ value }) => value)),
+        )
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+await t.test('the guide for those who move shows a configuration and a document that are good', async (t) => {
+  const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/moving-from-another-server.md'), 'utf8')
+  const [configuration = '', document = '', ...others] = [...guide.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, yaml]) => yaml!)
+  t.strictSame(others, [])
+  const { config, warnings } = loadConfig({ file: file(configuration), env: {} })
+  t.match([config.identifiers, warnings], [{ service: 'acme', codehost: 'forge', orchestrator: 'fleet', orchestrator_metadata: 'fl' }, []])
+  t.match(read(document), [{ namespace: { stated: true }, flags: [{ rollouts: [{}, {}] }, { variants: [{}, {}] }], segments: [{}, {}] }])
+})

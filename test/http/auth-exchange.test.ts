@@ -1,0 +1,171 @@
+import t from 'tap'
+import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
+import { deadUrl, json as answers, unusable } from '../auth/stand-ins/listen.ts'
+import { type Headers, type Started, startService } from '../start.ts'
+import { clusterSettings, EXCHANGE, type Issued, open, refusalOf, type Settings } from './people.ts'
+
+const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
+const AT = 'authentication.methods.orchestrator'
+const base: Settings = { 'rate_limit.enabled': 'false' }
+
+const exchange = ({ request }: Started, token: unknown, headers: Headers = {}) =>
+  request<Issued>('POST', EXCHANGE, { service_account_token: token }, { ...open, ...headers })
+
+const refusedToken = { status: 401, code: 16, reason: 'service_account_token_invalid', message: /^verifying service account: / }
+const unavailable = { status: 503, code: 14, reason: 'orchestrator_unavailable', message: 'service is temporarily unavailable' }
+
+await t.test('every row of the table of failed exchanges', async (t) => {
+  const cluster = await clusterStandIn(t)
+  const service = await startService(t, {
+    ...base,
+    ...clusterSettings(cluster),
+    [`${AT}.allowed`]: '[{"namespace":"apps","service_accounts":["web"]}]',
+    [`${AT}.audiences`]: 'rollcall',
+  })
+  const audience = { aud: ['rollcall'] }
+  const now = Math.floor(Date.now() / 1000)
+  const good = (claims = {}) => cluster.token({ claims: { ...audience, ...claims } })
+  const asked = () => cluster.asked.length
+
+  for (const [body, field] of [
+    [{}, 'absent'],
+    [{ service_account_token: '' }, 'empty'],
+    [{ serviceAccountToken: null }, 'null'],
+  ] as const) {
+    t.match(
+      refusalOf(await service.request('POST', EXCHANGE, body, open)),
+      { status: 400, code: 3, reason: 'invalid_argument', message: 'invalid field service_account_token: must not be empty' },
+      field,
+    )
+  }
+  t.equal(refusalOf(await exchange(service, 5)).reason, 'malformed_body')
+
+  const { privateKey } = await cluster.newKey()
+  const nobody = { sub: 'system:node:n', 'kubernetes.io': undefined }
+  const [header, , signature] = (await good()).split('.')
+  const withNumber = (exp: unknown) =>
+    `${header}.${Buffer.from(JSON.stringify({ exp, sub: 'system:serviceaccount:apps:web' })).toString('base64url')}.${signature}`
+  for (const [name, token] of Object.entries({
+    'not a JWT': 'junk',
+    'three parts of junk': 'a.b.c',
+    'more than 16 KiB': `${header}.${'A'.repeat(17_000)}.${signature}`,
+    expired: await good({ exp: now - 1 }),
+    'without expiry': await good({ exp: undefined }),
+    'expiry that is no number': withNumber('soon'),
+    'expiry beyond the year 9999': withNumber(253_402_300_800),
+    unsigned: `${Buffer.from('{"alg":"none"}').toString('base64url')}.${(await good()).split('.')[1]}.x`,
+    'signed with a shared secret': `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${(await good()).split('.')[1]}.x`,
+    'no service account': await good(nobody),
+  })) {
+    const before = asked()
+    t.match(refusalOf(await exchange(service, token)), refusedToken, name)
+    t.equal(asked(), before, `${name}: the cluster is not asked`)
+  }
+  for (const [name, token] of Object.entries({
+    'signed by somebody else': await cluster.token({ claims: audience, key: privateKey }),
+    'of another issuer': await good({ iss: 'https://other.example' }),
+    'for another audience': await cluster.token(),
+  }))
+    t.match(refusalOf(await exchange(service, token)), refusedToken, name)
+  cluster.status = (honest) => ({ ...honest, audiences: undefined })
+  t.match(refusalOf(await exchange(service, await good())), refusedToken, 'a review that does not say for whom')
+  cluster.status = (honest) => ({ ...honest, user: { username: 'system:serviceaccount:apps:other' } })
+  t.match(refusalOf(await exchange(service, await good())), refusedToken, 'a review that names another account')
+  cluster.status = (honest) => honest
+  cluster.gone.add('uid-of-pod')
+  t.match(refusalOf(await exchange(service, await good())), refusedToken, 'of a pod that is gone')
+  cluster.gone.clear()
+
+  const other = {
+    sub: 'system:serviceaccount:apps:other',
+    'kubernetes.io': { namespace: 'apps', serviceaccount: { name: 'other', uid: 'u' } },
+  }
+  const notAllowed = await exchange(service, await good(other))
+  t.match(refusalOf(notAllowed), { status: 403, code: 7, reason: 'service_account_not_allowed', message: 'permission denied' })
+  t.notMatch(notAllowed.text, /other/)
+
+  for (const name of ['a redirect that keeps the body', '404', '429', '500', 'HTML', 'a JSON list', 'a closed connection'] as const) {
+    cluster.lies[REVIEWS] = unusable[name]!
+    const answer = await exchange(service, await good())
+    t.match(refusalOf(answer), unavailable, name)
+    t.match(answer.headers['retry-after'], /^\d+$/, name)
+  }
+  for (const status of [401, 403]) {
+    cluster.lies[REVIEWS] = answers(status, { kind: 'Status' })
+    t.match(refusalOf(await exchange(service, await good())), unavailable, `our own credential is refused with ${status}`)
+  }
+  cluster.lies = {}
+  const { status, json, headers } = await exchange(service, await good())
+  t.equal(status, 200)
+  t.match(json.clientToken, /^rck_/)
+  t.match(headers['event-position'], /^\d+$/)
+  t.notMatch(await service.logged(), /canary/)
+})
+
+await t.test('an API server that is not there', async (t) => {
+  const cluster = await clusterStandIn(t)
+  for (const verification of ['token_review', 'jwks']) {
+    const service = await startService(t, {
+      ...base,
+      ...clusterSettings({ ...cluster, url: await deadUrl() }),
+      [`${AT}.verification`]: verification,
+    })
+    t.match(refusalOf(await exchange(service, await cluster.token())), unavailable)
+  }
+})
+
+await t.test('each exchange issues a new client token and leaves the earlier ones valid, as long as their own account token', async (t) => {
+  let ahead = 0
+  const cluster = await clusterStandIn(t)
+  const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { now: () => new Date(Date.now() + ahead) })
+  const exp = Math.floor(Date.now() / 1000) + 600
+  const token = await cluster.token({ claims: { exp } })
+  const [one, two] = [await exchange(service, token), await exchange(service, token)]
+  t.not(one.json.clientToken, two.json.clientToken)
+  const self = (secret: string) => service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${secret}` })
+  for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200)
+  ahead = 601_000
+  for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 401)
+  t.match(refusalOf(await exchange(service, token)), refusedToken)
+})
+
+await t.test('a repeated exchange is verified again, has one effect and shows its secret once', async (t) => {
+  const cluster = await clusterStandIn(t)
+  const service = await startService(t, { ...base, ...clusterSettings(cluster) })
+  const token = await cluster.token()
+  const key = { 'idempotency-key': 'once' }
+  const all = await Promise.all(Array.from({ length: 5 }, () => exchange(service, token, key)))
+  await service.reopen()
+  all.push(await exchange(service, token, key))
+  t.equal(all.filter(({ json }) => json.clientToken !== undefined).length, 1)
+  t.equal(new Set(all.map(({ json }) => json.authentication.id)).size, 1)
+  t.ok(all.every(({ status }) => status === 200))
+  const last = all.at(-1)!
+  t.equal(refusalOf(last).reason, 'secret_already_shown')
+  t.equal(last.headers['idempotency-replayed'], 'true')
+
+  const account = {
+    sub: 'system:serviceaccount:apps:job',
+    'kubernetes.io': { namespace: 'apps', serviceaccount: { name: 'job', uid: 'u' } },
+  }
+  const another = await exchange(service, await cluster.token({ claims: account }), key)
+  t.type(another.json.clientToken, 'string', 'another account has keys of its own')
+  t.equal(refusalOf(await exchange(service, await cluster.token(), key)).reason, 'idempotency_mismatch', 'another token is another request')
+  cluster.gone.add('uid-of-pod')
+  t.match(refusalOf(await exchange(service, token, key)), refusedToken, 'nothing is told to a token that is no longer good')
+  t.equal(refusalOf(await exchange(service, token, { 'idempotency-key': '' })).reason, 'invalid_header')
+})
+
+await t.test('a client may try 60 times a minute, whatever it sends, and history says how often it tried', async (t) => {
+  const cluster = await clusterStandIn(t)
+  const service = await startService(t, clusterSettings(cluster))
+  for (let n = 0; n < 60; n++) t.equal((await exchange(service, 'junk')).status, 401)
+  const limited = await service.request('POST', EXCHANGE, '{', open)
+  t.match(
+    refusalOf(limited),
+    { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' },
+    'before the body is looked at',
+  )
+  t.match(limited.headers['retry-after'], /^\d+$/)
+  t.equal((await service.request('GET', '/auth/v1/self')).status, 200, 'nobody else is')
+})

@@ -1,0 +1,118 @@
+import t from 'tap'
+import { eventsOf } from './events-of.ts'
+import { begin, bearer, CODEHOST, comeBack, everyWay, EXCHANGE, type Issued, logIn, OIDC, open, type Settings, visit } from './people.ts'
+
+const agent = { 'user-agent': 'agent-of-alice' }
+
+await t.test('a login is told from its start to its token, each event with its cause', async (t) => {
+  const { service } = await everyWay(t)
+  const { authorizeUrl, cookie, answer } = await begin(service, OIDC, '', agent)
+  const back = await comeBack(service, OIDC, await visit(authorizeUrl), { cookie, accept: 'application/json', ...agent })
+  const { id } = back.json.authentication
+  const events = await eventsOf(service.directory, ({ meta }) => meta.correlationId !== undefined && meta.route?.includes('oidc') === true)
+  t.strictSame(
+    events.map(({ type }) => type),
+    ['LoginStarted', 'LoginReturned', 'TokenIssued', 'LoginCompleted'],
+  )
+  const [started, returned, issued, completed] = events as [(typeof events)[0], (typeof events)[0], (typeof events)[0], (typeof events)[0]]
+  const login = started.data['login']
+  t.match(login, /^[0-9a-f]{64}$/)
+  t.equal(started.stream, `login-${String(login)}`)
+  t.strictSame(
+    events.map(({ meta }) => meta.correlationId),
+    [login, login, login, login],
+    'one correlation id',
+  )
+  t.strictSame(
+    events.map(({ meta }) => meta.causationId),
+    [undefined, undefined, returned.id, issued.id],
+  )
+  t.equal(started.meta.requestId, answer.headers['x-request-id'])
+  t.strictSame(new Set(events.slice(1).map(({ meta }) => meta.requestId)).size, 1)
+  t.match(started.data, { method: 'oidc', provider: 'main' })
+  t.match(issued.data, {
+    id,
+    login,
+    method: 'oidc',
+    provider: 'main',
+    attributes: { 'oidc.provider': 'main' },
+    metadata: {},
+    profile: /^sealed\.1\./,
+  })
+  t.match(completed.data, { login, tokenId: id, subject: issued.data['subject'] })
+  for (const { meta } of events) {
+    t.match(meta, { ip: /^sealed\.1\./, userAgent: /^sealed\.1\./, actor: { kind: 'anonymous' } })
+  }
+  const position = (await eventsOf(service.directory)).length
+  t.equal(back.headers['event-position'], String(position), 'the position of its last event')
+})
+
+await t.test('a login that fails is told with its reason and issues nothing', async (t) => {
+  const { service } = await everyWay(t)
+  const { authorizeUrl, cookie } = await begin(service, CODEHOST)
+  const { searchParams } = authorizeUrl
+  await comeBack(service, CODEHOST, `state=${searchParams.get('state')}&error=access_denied`, { cookie })
+  const events = await eventsOf(service.directory, ({ stream }) => stream.startsWith('login-'))
+  t.strictSame(
+    events.map(({ type }) => type),
+    ['LoginStarted', 'LoginReturned', 'LoginRefused'],
+  )
+  t.match(events[2], { data: { reason: 'provider_error', providerError: 'access_denied' }, meta: { causationId: events[1]!.id } })
+  t.equal((await eventsOf(service.directory, ({ type }) => type === 'TokenIssued')).length, 1, 'only the bootstrap token')
+  await service.close()
+  const [refused] = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
+  t.match(refused?.data, { reason: 'provider_error', route: `${CODEHOST}/callback`, network: /^sealed\.1\./ })
+})
+
+await t.test('an exchange is told with its account; a refused one only with an account that the cluster confirmed', async (t) => {
+  const settings: Settings = { 'authentication.methods.orchestrator.allowed': '[{"namespace":"apps","service_accounts":["web"]}]' }
+  const { service, cluster } = await everyWay(t, settings)
+  const exchange = (token: string) => service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
+  const { json } = await exchange(await cluster.token())
+  const [issued] = await eventsOf(service.directory, ({ stream }) => stream === `token-${json.authentication.id}`)
+  t.match(issued?.data, { method: 'orchestrator', identity: 'apps/web', attributes: { 'orchestrator.pod.name': 'web-0' } })
+  const as = (name: string, key?: Parameters<typeof cluster.token>[0]) =>
+    cluster.token({
+      claims: { sub: `system:serviceaccount:apps:${name}`, 'kubernetes.io': { namespace: 'apps', serviceaccount: { name, uid: 'u' } } },
+      ...key,
+    })
+  t.equal((await exchange(await as('confirmed'))).status, 403)
+  t.equal((await exchange(await as('forged', { key: (await cluster.newKey()).privateKey }))).status, 401)
+  await service.close()
+  const refused = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
+  t.strictSame(
+    refused.map(({ data }) => [data['reason'], data['serviceAccount']]),
+    [
+      ['service_account_not_allowed', 'apps/confirmed'],
+      ['service_account_token_invalid', undefined],
+    ],
+  )
+  t.notMatch(JSON.stringify(await eventsOf(service.directory)), /forged/)
+})
+
+await t.test('what a holder lost is told one by one, with one cause', async (t) => {
+  const { service } = await everyWay(t)
+  await logIn(service, OIDC)
+  await logIn(service, OIDC)
+  const headers = { 'x-request-id': 'the-cause', 'event-reason': 'left the company' }
+  await service.request('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_OIDC', identity: 'alice' }, headers)
+  const events = await eventsOf(service.directory, ({ type }) => type === 'TokenRevoked')
+  t.equal(events.length, 2)
+  t.equal(new Set(events.map(({ stream }) => stream)).size, 2)
+  for (const { meta } of events)
+    t.match(meta, { correlationId: 'the-cause', reason: 'left the company', actor: { kind: 'token', method: 'token' } })
+})
+
+await t.test('every refused request is counted', async (t) => {
+  const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' })
+  for (let n = 0; n < 320; n++) await service.request('GET', '/auth/v1/self', undefined, bearer('nobody'))
+  for (let n = 0; n < 10; n++) await service.request('GET', '/auth/v1/self', undefined, open)
+  await service.close()
+  const [summary] = await eventsOf(service.directory, ({ type }) => type === 'RefusalsSummarised')
+  t.match(summary?.data, {
+    total: 330,
+    byReason: { credential_invalid: 300, rate_limited: 20, credential_missing: 10 },
+    byRoute: { '/auth/v1/self': 330 },
+  })
+  t.equal((await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')).length, 0, 'nobody can fill the log')
+})

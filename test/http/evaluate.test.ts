@@ -1,0 +1,247 @@
+import t from 'tap'
+import { booleanBucket } from '../../src/evaluation/bucket.ts'
+import { startService } from '../start.ts'
+import { refuses } from './api/refusals.ts'
+import { maker } from './flags.ts'
+
+type Said = Readonly<Record<string, unknown>> & { readonly trace?: readonly Readonly<Record<string, unknown>>[] }
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+const B = '/evaluate/v1/boolean'
+const V = '/evaluate/v1/variant'
+
+await t.test('single evaluations', async (t) => {
+  const service = await startService(t)
+  const { request } = service
+  const refused = refuses(service)
+  const make = maker(service)
+  const [country] = await make.segment('germans', [{ property: 'country', operator: 'eq', value: 'de' }])
+  await make.segment('everybody')
+  await make.boolean('simple', true)
+  await make.boolean('half')
+  const segmentRollout = await make.bySegment('half', { segmentKey: 'germans' })
+  const threshold = await make.threshold('half', 13)
+  await make.variantFlag('checkout-v2')
+  const [small, middle, large] = [
+    await make.variant('checkout-v2', 'small'),
+    await make.variant('checkout-v2', 'middle', '{"a": [1, 2]}'),
+    await make.variant('checkout-v2', 'large'),
+  ]
+  const rule = await make.rule('checkout-v2', { segmentKeys: ['everybody', 'germans'] }, { [small]: 10, [middle]: 20, [large]: 70 })
+
+  const ask = async (path: string, body: unknown, headers?: Record<string, string>) => {
+    const { status, json, text } = await request<Said>('POST', path, body, headers)
+    if (status !== 200) throw new Error(text)
+    return json
+  }
+
+  await t.test('a boolean answer has exactly the members of the contract', async (t) => {
+    const answer = await request<Said>('POST', B, { flagKey: 'simple', entityId: 'x', requestId: 'r"1' })
+    const { timestamp, requestDurationMillis, ...rest } = answer.json
+    t.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    t.equal(typeof requestDurationMillis, 'number')
+    t.same(rest, { enabled: true, reason: 'DEFAULT_EVALUATION_REASON', requestId: 'r"1', flagKey: 'simple', segmentKeys: [] })
+    t.equal(answer.headers['content-type'], 'application/json')
+    t.equal(answer.headers['content-length'], String(answer.text.length))
+    t.match(answer.headers['x-request-id'], uuid)
+    t.equal(answer.headers['x-content-type-options'], 'nosniff')
+    t.equal(answer.headers['cache-control'], undefined)
+  })
+
+  await t.test('a request id is made where none is given, and is the request’s own where that is new too', async (t) => {
+    for (const requestId of [undefined, '', null]) {
+      const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple', requestId })
+      t.match(json['requestId'], uuid)
+      t.equal(json['requestId'], headers['x-request-id'])
+    }
+    const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple' }, { 'x-request-id': 'mine' })
+    t.equal(headers['x-request-id'], 'mine')
+    t.match(json['requestId'], uuid)
+  })
+
+  await t.test('the bucket decides thresholds, segments before it', async (t) => {
+    t.match(await ask(B, { flagKey: 'half', entityId: 'alice' }), { enabled: false, reason: 'DEFAULT_EVALUATION_REASON' })
+    const inside = await ask(B, { flagKey: 'half', entityId: 'alice', context: { country: 'de' } })
+    t.match(inside, { enabled: true, reason: 'MATCH_EVALUATION_REASON', segmentKeys: ['germans'] })
+    const answers = []
+    for (let n = 0; n < 40; n++) answers.push(await ask(B, { flag_key: 'half', entity_id: `user-${n}` }))
+    const hits = answers.filter(({ enabled }) => enabled)
+    t.ok(hits.length > 0 && hits.length < 20, `${hits.length} of 40 in 13 %`)
+    for (const hit of hits) t.match(hit, { reason: 'MATCH_EVALUATION_REASON', segmentKeys: [] })
+  })
+
+  await t.test('variants are chosen by bucket, with attachment and segments in the rule’s order', async (t) => {
+    const {
+      timestamp: _,
+      requestDurationMillis: __,
+      ...alice
+    } = await ask(V, { flagKey: 'checkout-v2', entityId: 'alice', requestId: 'r' })
+    const same = { match: true, reason: 'MATCH_EVALUATION_REASON', flagKey: 'checkout-v2', segmentKeys: ['everybody'], requestId: 'r' }
+    t.same(alice, { ...same, variantKey: 'middle', variantAttachment: '{"a":[1,2]}' })
+    const carol = await ask(V, { flagKey: 'checkout-v2', entityId: 'carol', context: { country: 'de' } })
+    t.match(carol, { variantKey: 'large', variantAttachment: '', segmentKeys: ['everybody', 'germans'] })
+  })
+
+  await t.test('values of the context that are no text are turned into text', async (t) => {
+    const texts: readonly [unknown, string][] = [
+      [1.5, '1.5'],
+      [1e21, '1e+21'],
+      [true, 'true'],
+      [null, ''],
+      [['a', 1], '["a",1]'],
+      [{ b: 1 }, '{"b":1}'],
+    ]
+    for (const [n, [value, text]] of texts.entries()) {
+      const operator = text === '' ? 'empty' : 'eq'
+      await make.segment(`value-${n}`, [{ property: 'p', operator, value: text }])
+      await make.boolean(`value-${n}`)
+      await make.bySegment(`value-${n}`, { segmentKey: `value-${n}` })
+      t.match(await ask(B, { flagKey: `value-${n}`, context: { p: value } }), { enabled: true, segmentKeys: [`value-${n}`] }, text)
+      t.match(await ask(B, { flagKey: `value-${n}`, context: { p: 'other' } }), { enabled: false })
+    }
+  })
+
+  await t.test('what cannot be asked is refused', async (t) => {
+    await refused(t, ['POST', B, {}], 404, 'flag "default/" not found', 'not_found')
+    await refused(t, ['POST', B, { flagKey: 'nope', namespaceKey: 'none' }], 404, 'flag "none/nope" not found', 'not_found')
+    await refused(t, ['POST', V, { flagKey: 'simple' }], 400, 'flag type BOOLEAN_FLAG_TYPE invalid', 'wrong_flag_type')
+    await refused(t, ['POST', B, { flagKey: 'checkout-v2' }], 400, 'flag type VARIANT_FLAG_TYPE invalid', 'wrong_flag_type')
+    const wrong = 'request body is not valid: context must be an object'
+    for (const context of ['x', 1, []]) await refused(t, ['POST', B, { flagKey: 'simple', context }], 400, wrong, 'malformed_body')
+    await refused(t, ['POST', B, { flagKey: 1 }], 400, 'request body is not valid: flagKey must be text', 'malformed_body')
+    const at = 'invalid field at: must be an RFC 3339 timestamp or a position'
+    await refused(t, ['POST', `${B}?at=yesterday`, { flagKey: 'simple' }], 400, at, 'invalid_at')
+  })
+
+  await t.test('explain tells the steps tried and changes nothing else', async (t) => {
+    const hit = await ask(`${B}?explain=true`, { flagKey: 'half', entityId: 'alice', context: { country: 'fr' } })
+    const failedConstraintIds = [country]
+    const tried = { kind: 'rollout', matched: false, segmentKeys: [] }
+    t.same(hit.trace, [
+      { ...tried, id: segmentRollout.id, rank: 1, failedConstraintIds, type: 'SEGMENT_ROLLOUT_TYPE' },
+      {
+        ...tried,
+        id: threshold.id,
+        rank: 2,
+        failedConstraintIds: [],
+        type: 'THRESHOLD_ROLLOUT_TYPE',
+        threshold: 13,
+        bucket: booleanBucket('alice', 'half'),
+      },
+    ])
+    const explained = await ask(`${V}?explain`, { flagKey: 'checkout-v2', entityId: 'alice' })
+    const chosen = { bucket: 167, cumulative: [100, 300, 1000], variantKey: 'middle' }
+    const matched = { kind: 'rule', id: rule, rank: 1, matched: true, segmentKeys: ['everybody'], failedConstraintIds }
+    t.same(explained.trace, [{ ...matched, ...chosen }])
+    t.notOk('trace' in (await ask(`${V}?explain=false`, { flagKey: 'checkout-v2', entityId: 'alice' })))
+    await make.variantFlag('off', false)
+    t.same((await ask(`${V}?explain=1`, { flagKey: 'off' })).trace, [], 'a disabled variant flag tries nothing')
+  })
+
+  await t.test('?pretty indents and changes nothing else', async (t) => {
+    const { text, json } = await request<Said>('POST', `${B}?pretty`, { flagKey: 'simple', requestId: 'r' })
+    t.match(text, /^\{\n {2}"enabled": true,/)
+    t.match(json, { enabled: true, requestId: 'r' })
+  })
+
+  await t.test('the default variant stands in where no rule gives another', async (t) => {
+    await make.variantFlag('with-default')
+    const chosen = await make.variant('with-default', 'chosen', '"x"')
+    await make.updateFlag('with-default', { enabled: true, defaultVariantId: chosen })
+    const said = { match: false, variantKey: 'chosen', variantAttachment: '"x"', segmentKeys: [] }
+    t.match(await ask(V, { flagKey: 'with-default' }), { ...said, reason: 'DEFAULT_EVALUATION_REASON' })
+    await make.updateFlag('with-default', { enabled: false, defaultVariantId: chosen })
+    t.match(await ask(V, { flagKey: 'with-default' }), { ...said, reason: 'FLAG_DISABLED_EVALUATION_REASON' })
+    await make.rule('with-default', { segmentKey: 'germans' })
+    await make.updateFlag('with-default', { enabled: true, defaultVariantId: chosen })
+    const matched = { ...said, match: true, segmentKeys: ['germans'], reason: 'MATCH_EVALUATION_REASON' }
+    t.match(await ask(V, { flagKey: 'with-default', context: { country: 'de' } }), matched, 'a rule without shares')
+    t.match(await ask(V, { flagKey: 'with-default' }), { ...said, reason: 'DEFAULT_EVALUATION_REASON' })
+    await make.updateFlag('with-default', { enabled: true })
+    t.match(await ask(V, { flagKey: 'with-default' }), { variantKey: '', reason: 'UNKNOWN_EVALUATION_REASON' })
+  })
+
+  await t.test('at= asks the flags as they were, at a position or an instant', async (t) => {
+    const before = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
+    const on = before.headers['event-position']
+    await new Promise((wait) => setTimeout(wait, 5))
+    const instant = new Date().toISOString()
+    await new Promise((wait) => setTimeout(wait, 5))
+    await make.updateFlag('simple', { enabled: false })
+    const simple = { flagKey: 'simple' }
+    t.match(await ask(B, simple), { enabled: false })
+    t.match(await ask(`${B}?at=${String(on)}`, simple), { enabled: true })
+    t.match(await ask(`${B}?at=${instant}`, simple), { enabled: true })
+    t.match(await ask(`${B}?at=`, simple), { enabled: false }, 'an empty parameter is absent')
+    await refused(t, ['POST', `${B}?at=1970-01-01T00:00:00Z`, simple], 404, 'flag "default/simple" not found', 'not_found')
+    const late = 'invalid field at: must not be later than now'
+    await refused(t, ['POST', `${B}?at=2999-01-01T00:00:00Z`, simple], 400, late, 'invalid_at')
+    const past = await ask(`${V}?explain&at=${instant}`, { flagKey: 'checkout-v2', entityId: 'alice' })
+    t.match(past, { variantKey: 'middle', trace: [{ bucket: 167 }] })
+  })
+
+  await t.test('After-Position waits for what was written, or tells that it is not there', async (t) => {
+    const { headers } = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
+    t.match(await ask(B, { flagKey: 'simple' }, { 'After-Position': String(headers['event-position']) }), { enabled: true })
+    const malformed = 'invalid header After-Position: must be a decimal number'
+    await refused(t, ['POST', B, { flagKey: 'simple' }, { 'After-Position': 'x' }], 400, malformed, 'invalid_header')
+  })
+
+  await t.test('evaluations are counted by flag and result, and no label holds an entity', async (t) => {
+    await make.boolean('counted', true)
+    for (const entityId of ['secret-a', 'secret-b']) await ask(B, { flagKey: 'counted', entityId })
+    await request('POST', V, { flagKey: 'counted' })
+    await request('POST', B, { flagKey: 'secret-c' })
+    const { text } = await request('GET', '/metrics')
+    const of = 'namespace="default",flag="counted"'
+    t.match(text, `rollcall_evaluations_requests_total{${of}} 2\n`)
+    t.match(text, `rollcall_evaluations_errors_total{${of}} 1\n`)
+    t.match(text, `rollcall_evaluations_latency_milliseconds_count{${of}} 2\n`)
+    const labels = 'type="boolean",match="false",reason="DEFAULT_EVALUATION_REASON",segment="",value="true"'
+    t.match(text, `rollcall_evaluations_results_total{${of},${labels}} 2\n`)
+    t.notMatch(text, 'secret-')
+  })
+})
+
+await t.test('a namespaced token evaluates in its own namespace only', async (t) => {
+  const service = await startService(t)
+  const own = maker(service, 'team')
+  await own.namespace()
+  await own.boolean('f', true)
+  await maker(service).boolean('f', true)
+  const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'team' })
+  const as = async (path: string, body: unknown) => {
+    const { status, headers } = await service.request('POST', path, body, { authorization: `Bearer ${json.clientToken}` })
+    if (status === 403) t.equal(headers['www-authenticate'], 'Bearer error="insufficient_scope"')
+    return status
+  }
+  const [mine, other, none] = [{ flagKey: 'f', namespaceKey: 'team' }, { flagKey: 'f', namespaceKey: 'default' }, { flagKey: 'f' }]
+  t.equal(await as(B, mine), 200)
+  t.equal(await as(B, { flag_key: 'f', namespace_key: 'team' }), 200)
+  for (const body of [other, none, { ...none, namespaceKey: '' }, { flagKey: 'f', namespaceKey: 'nowhere' }])
+    t.equal(await as(B, body), 403)
+  t.equal(await as(V, other), 403)
+  t.equal(await as('/evaluate/v1/batch', { requests: [mine, mine] }), 200)
+  t.equal(await as('/evaluate/v1/batch', { requests: [mine, none] }), 403)
+  t.equal(await as('/evaluate/v1/batch', { requests: [] }), 403)
+  t.equal(await as('/evaluate/v1/batch', {}), 403)
+  t.equal(await as('/evaluate/v1/batch', { requests: [null] }), 403)
+  t.equal(await as('/evaluate/v1/batch', { requests: 'x' }), 400, 'a body that is not valid comes first')
+  const legacy = { ...mine, entityId: 'x' }
+  t.equal(await as('/api/v1/evaluate', legacy), 400, 'reached; a boolean flag has no older form')
+  t.equal(await as('/api/v1/evaluate', { ...none, entityId: 'x' }), 403)
+  t.equal(await as('/api/v1/namespaces/team/evaluate', { ...none, entityId: 'x' }), 400, 'reached by path')
+  t.equal(await as('/api/v1/namespaces/default/evaluate', legacy), 403)
+  t.equal(await as('/api/v1/batch-evaluate', { namespaceKey: 'team', requests: [{ flagKey: 'f' }], excludeNotFound: true }), 400)
+  t.equal(await as('/api/v1/batch-evaluate', { namespaceKey: 'team', requests: [other] }), 403)
+  t.equal(await as('/api/v1/batch-evaluate', { requests: [] }), 403)
+})
+
+await t.test('evaluation needs a credential unless the group is left open', async (t) => {
+  const closed = await startService(t)
+  t.equal((await closed.request('POST', B, {}, { authorization: '' })).status, 401)
+  const open = await startService(t, { 'authentication.exclude.evaluation': 'true' })
+  await maker(open).boolean('f', true)
+  const anonymous = { authorization: '' }
+  t.equal((await open.request('POST', B, { flagKey: 'f' }, anonymous)).status, 200)
+  t.equal((await open.request('POST', '/api/v1/evaluate', { flagKey: 'f', entityId: 'x' }, anonymous)).status, 401, 'of the flag API')
+})

@@ -1,0 +1,133 @@
+import t from 'tap'
+import { type Headers, startService } from '../start.ts'
+import { maker } from './flags.ts'
+
+type Said = Readonly<Record<string, unknown>>
+const O = '/ofrep/v1/evaluate/flags'
+
+await t.test('OpenFeature remote evaluation', async (t) => {
+  const service = await startService(t)
+  const { request } = service
+  const make = maker(service)
+  await make.segment('germans', [{ property: 'country', operator: 'eq', value: 'de' }])
+  await make.boolean('on', true)
+  await make.boolean('half')
+  await make.bySegment('half', { segmentKey: 'germans' })
+  await make.threshold('half', 50)
+  await make.variantFlag('colour')
+  const red = await make.variant('colour', 'red', '{"hex":"f00"}')
+  await make.rule('colour', { segmentKey: 'germans' }, { [red]: 100 })
+  await make.variantFlag('off', false)
+
+  const one = (key: string, context?: unknown, headers: Headers = {}) =>
+    request('POST', `${O}/${key}`, context === undefined ? {} : { context }, headers)
+
+  await t.test('configuration', async (t) => {
+    const { json } = await request('GET', '/ofrep/v1/configuration')
+    t.same(json, {
+      name: 'rollcall',
+      capabilities: {
+        cacheInvalidation: { polling: { enabled: true, minPollingIntervalMs: 60000 } },
+        flagEvaluation: { supportedTypes: ['string', 'boolean'] },
+      },
+    })
+  })
+
+  await t.test('a flag has a value, a variant and a reason', async (t) => {
+    const none = { metadata: {} }
+    t.same((await one('on', { targetingKey: 'e' })).json, { key: 'on', reason: 'DEFAULT', variant: 'true', value: true, ...none })
+    const matched = { key: 'half', reason: 'TARGETING_MATCH', variant: 'true', value: true, ...none }
+    t.same((await one('half', { targetingKey: 'e', country: 'de' })).json, matched)
+    const metadata = { attachment: '{"hex":"f00"}', segments: 'germans' }
+    const colour = { key: 'colour', reason: 'TARGETING_MATCH', variant: 'red', value: 'red', metadata }
+    t.same((await one('colour', { targetingKey: 'e', country: 'de' })).json, colour)
+    t.same((await one('colour', { targetingKey: 'e' })).json, { key: 'colour', reason: 'UNKNOWN', variant: '', value: '', ...none })
+    t.same((await one('off', { targetingKey: 'e' })).json, { key: 'off', reason: 'DISABLED', variant: '', value: '', ...none })
+    t.equal((await one('on')).headers['content-type'], 'application/json')
+  })
+
+  await t.test('a targeting key is missed only where the answer hangs on it', async (t) => {
+    t.match((await one('on')).json, { value: true }, 'no threshold')
+    t.match((await one('half', { country: 'de' })).json, { value: true }, 'a segment came first')
+    for (const [key, context] of [
+      ['half', {}],
+      ['half', { targetingKey: '' }],
+      ['half', { targetingKey: null }],
+      ['colour', { country: 'de' }],
+      ['off', undefined],
+    ] as const) {
+      const { status, json } = await one(key, context)
+      t.equal(status, 400)
+      t.match(json, { key, errorCode: 'TARGETING_KEY_MISSING', errorDetails: /./ })
+    }
+    t.equal((await one('half', { targetingKey: 7 })).status, 200, 'a number is a key')
+  })
+
+  await t.test('errors have the shape of the protocol, with the status and headers of the house', async (t) => {
+    const said = async (answer: Promise<{ status: number; json: Said; headers: Said }>, status: number, body: Said) => {
+      const { status: given, json, headers } = await answer
+      t.equal(given, status, JSON.stringify(body))
+      t.match(json, body)
+      t.notOk('details' in json)
+      t.equal(headers['content-type'], 'application/json')
+      t.ok(headers['x-request-id'])
+    }
+    await said(one('nope'), 404, { key: 'nope', errorCode: 'FLAG_NOT_FOUND', errorDetails: 'flag was not found nope' })
+    await said(request('POST', `${O}/on`, '{'), 400, { key: 'on', errorCode: 'PARSE_ERROR' })
+    for (const context of ['x', 7, []]) await said(one('on', context), 400, { key: 'on', errorCode: 'INVALID_CONTEXT' })
+    await said(request('POST', O, { context: 1 }), 400, { errorCode: 'INVALID_CONTEXT' })
+    await said(one('on', {}, { authorization: '' }), 401, {
+      key: 'on',
+      errorCode: 'GENERAL',
+      errorDetails: 'request was not authenticated',
+    })
+    const charset = { 'content-type': 'application/json; charset=latin1' }
+    await said(one('on', {}, charset), 415, { errorCode: 'GENERAL', errorDetails: 'unsupported charset' })
+    await said(one('on', {}, { 'After-Position': '-1' }), 400, { errorCode: 'GENERAL' })
+    t.match((await one('on', {}, { authorization: 'Bearer no' })).headers['www-authenticate'], /invalid_token/)
+    t.match((await request('GET', `${O}/on`)).json, { code: 12, message: 'Method Not Allowed' })
+    t.match((await request('POST', '/ofrep/v1/nothing')).json, { code: 5, message: 'Not Found' })
+  })
+
+  await t.test('the bulk answers all that can say something, or those named, in order', async (t) => {
+    const bulk = async (context?: Said, headers: Headers = {}) => request<{ flags: readonly Said[] }>('POST', O, { context }, headers)
+    const keys = async (context?: Said) => (await bulk(context)).json.flags.map(({ key }) => key)
+    t.same(await keys({ targetingKey: 'e' }), ['on', 'half', 'colour'], 'not the disabled variant flag')
+    t.same(await keys({ targetingKey: 'e', flags: '' }), ['on', 'half', 'colour'])
+    t.same(await keys({ targetingKey: 'e', flags: ' off , nope,on' }), ['off', 'nope', 'on'])
+    t.match((await bulk({ flags: 'nope,half,on' })).json.flags, [
+      { key: 'nope', errorCode: 'FLAG_NOT_FOUND', errorDetails: 'flag was not found nope' },
+      { key: 'half', errorCode: 'TARGETING_KEY_MISSING' },
+      { key: 'on', value: true },
+    ])
+    const elsewhere = { 'X-Service-Namespace': 'nowhere' }
+    t.same((await bulk({ targetingKey: 'e' }, elsewhere)).json, { flags: [] })
+    t.match((await bulk({ flags: 'on' }, elsewhere)).json.flags, [{ key: 'on', errorCode: 'FLAG_NOT_FOUND' }])
+    t.equal((await one('on', {}, elsewhere)).status, 404)
+    t.equal((await one('on', {}, { 'X-Service-Namespace': '' })).status, 200)
+  })
+
+  await t.test('the tag of the bulk is that of the state and the context, and never comes back', async (t) => {
+    const ask = async (context: Said, held = '"none"') => request('POST', `${O}?flagConfigEtag=x`, { context }, { 'if-none-match': held })
+    const tag = String((await ask({ targetingKey: 'e', a: '1' })).headers['etag'])
+    const same = await ask({ a: '1', targetingKey: 'e' }, `W/${tag}`)
+    t.equal(same.status, 304)
+    t.equal(same.text, '')
+    t.equal((await ask({ targetingKey: 'f', a: '1' }, tag)).status, 200)
+    await make.updateFlag('on', { enabled: false })
+    await make.updateFlag('on', { enabled: true })
+    t.equal((await ask({ targetingKey: 'e', a: '1' }, tag)).status, 200)
+  })
+
+  await t.test('a namespaced token evaluates under its own header', async (t) => {
+    const team = maker(service, 'team')
+    await team.namespace()
+    await team.boolean('f', true)
+    const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'team' })
+    const authorization = `Bearer ${json.clientToken}`
+    t.equal((await one('f', {}, { authorization, 'X-Service-Namespace': 'team' })).status, 200)
+    const refused = await one('on', {}, { authorization })
+    t.equal(refused.status, 403)
+    t.match(refused.json, { key: 'on', errorCode: 'GENERAL', errorDetails: 'permission denied' })
+  })
+})

@@ -1,0 +1,171 @@
+import t from 'tap'
+import { startService } from '../start.ts'
+import { maker } from './flags.ts'
+
+type Part = Readonly<Record<string, unknown>>
+type Snapshot = {
+  readonly namespace: { readonly key: string }
+  readonly flags: readonly (Part & { readonly rules: readonly Part[]; readonly rollouts: readonly Part[] })[]
+}
+const S = '/internal/v1/evaluation/snapshot/namespace/'
+const newest = { 'x-service-accept-server-version': '1.47.0' }
+
+await t.test('snapshots', async (t) => {
+  const service = await startService(t)
+  const { request } = service
+  const make = maker(service)
+  await make.segment('germans', [{ property: 'country', operator: 'eq', value: 'de' }])
+  await make.segment('users', [{ type: 'ENTITY_ID_COMPARISON_TYPE', property: 'entityId', operator: 'eq', value: 'u1' }], 'ANY_MATCH_TYPE')
+  await make.variantFlag('thirds')
+  const [red, blue] = [await make.variant('thirds', 'red', '{"a":1}'), await make.variant('thirds', 'blue')]
+  const rule = await make.rule(
+    'thirds',
+    { segmentKeys: ['users', 'germans'], segmentOperator: 'AND_SEGMENT_OPERATOR' },
+    { [red]: 33.33, [blue]: 66.6 },
+  )
+  await make.updateFlag('thirds', { enabled: true, defaultVariantId: blue })
+  await make.boolean('on', true)
+  await make.bySegment('on', { segmentKey: 'users', value: false })
+  await make.threshold('on', 12.5)
+
+  const get = (headers: Record<string, string> = {}, key = 'default') => request<Snapshot>('GET', S + key, undefined, headers)
+  const tagOf = async (headers: Record<string, string> = newest) => String((await get(headers)).headers['etag'])
+
+  await t.test('all flags in list order, each rule once, with all it takes to evaluate', async (t) => {
+    const { json, headers } = await get(newest)
+    t.same(json.namespace, { key: 'default' })
+    t.equal(headers['content-type'], 'application/json')
+    t.same(
+      json.flags.map(({ key }) => key),
+      ['thirds', 'on'],
+    )
+    const [thirds, on] = json.flags
+    t.match(thirds, {
+      name: 'thirds',
+      description: '',
+      enabled: true,
+      type: 'VARIANT_FLAG_TYPE',
+      createdAt: /Z$/,
+      updatedAt: /Z$/,
+      rollouts: [],
+    })
+    t.same(thirds?.['defaultVariant'], { id: blue, key: 'blue', attachment: '' })
+    t.equal(thirds?.rules.length, 1)
+    const users = { key: 'users', name: 'users', description: '', matchType: 'ANY_SEGMENT_MATCH_TYPE', createdAt: /Z$/, updatedAt: /Z$/ }
+    const entity = { type: 'ENTITY_ID_CONSTRAINT_COMPARISON_TYPE', property: 'entityId', operator: 'eq', value: 'u1' }
+    t.match(thirds?.rules[0], {
+      id: rule,
+      rank: 1,
+      segmentOperator: 'AND_SEGMENT_OPERATOR',
+      segments: [
+        { ...users, constraints: [entity] },
+        { key: 'germans', matchType: 'ALL_SEGMENT_MATCH_TYPE' },
+      ],
+      distributions: [
+        { ruleId: rule, variantId: red, variantKey: 'red', variantAttachment: '{"a":1}', rollout: 33.33 },
+        { variantKey: 'blue', variantAttachment: '', rollout: 66.6 },
+      ],
+    })
+    t.match(on?.rollouts, [
+      {
+        type: 'SEGMENT_ROLLOUT_TYPE',
+        rank: 1,
+        segment: { value: false, segmentOperator: 'OR_SEGMENT_OPERATOR', segments: [{ key: 'users' }] },
+      },
+      { type: 'THRESHOLD_ROLLOUT_TYPE', rank: 2, threshold: { percentage: 12.5, value: true } },
+    ])
+    t.notOk('defaultVariant' in (on ?? {}))
+  })
+
+  await t.test('older clients get the form they know, and each form has its own tag', async (t) => {
+    const forms: readonly [Record<string, string>, string, boolean][] = [
+      [{}, 'UNKNOWN', false],
+      [{ 'x-service-accept-server-version': 'new' }, 'UNKNOWN', false],
+      [{ 'x-service-accept-server-version': '1.37.9' }, 'UNKNOWN', false],
+      [{ 'x-service-accept-server-version': '1.38.0' }, 'ENTITY_ID', false],
+      [{ 'x-service-accept-server-version': '1.46.9' }, 'ENTITY_ID', false],
+      [{ 'x-acme-accept-server-version': '1.47.0' }, 'ENTITY_ID', true],
+      [{ 'x-acme-accept-server-version': '1.50.0', 'x-service-accept-server-version': '1.38.1' }, 'ENTITY_ID', false],
+      [newest, 'ENTITY_ID', true],
+    ]
+    const tags = new Set<string>()
+    for (const [headers, type, defaultVariant] of forms) {
+      const { json, headers: sent } = await get(headers)
+      const [thirds] = json.flags
+      t.equal('defaultVariant' in thirds!, defaultVariant, JSON.stringify(headers))
+      t.match(thirds?.rules, [{ segments: [{ constraints: [{ type: `${type}_CONSTRAINT_COMPARISON_TYPE` }] }] }])
+      tags.add(String(sent['etag']))
+    }
+    t.equal(tags.size, 3)
+    for (const tag of tags) t.match(tag, /^"[^"]{1,16}"$/)
+  })
+
+  await t.test('a client that has the state gets 304, wherever its list names the tag', async (t) => {
+    const tag = await tagOf()
+    for (const held of [tag, `W/${tag}`, tag.slice(1, -1), `"x", ${tag}`, `${'"old", '.repeat(200)}${tag}, "z"`, '*']) {
+      const { status, text, headers } = await get({ ...newest, 'if-none-match': held })
+      t.equal(status, 304, held.slice(-60))
+      t.equal(text, '')
+      t.equal(headers['etag'], tag)
+    }
+    t.equal((await get({ ...newest, 'if-none-match': '"other"' })).status, 200)
+  })
+
+  await t.test('a tag changes with flags and segments only, and never comes back', async (t) => {
+    const seen = new Set([await tagOf()])
+    const moves = async (what: string, work: () => Promise<unknown>) => {
+      await work()
+      const tag = await tagOf()
+      t.notOk(seen.has(tag), what)
+      seen.add(tag)
+    }
+    await moves('off', () => make.updateFlag('on', { enabled: false }))
+    await moves('on again', () => make.updateFlag('on', { enabled: true }))
+    await moves('a segment', () => request('PUT', '/api/v1/segments/users', { name: 'new' }))
+    await moves('a flag more', () => make.boolean('more'))
+    await moves('a flag less', () => request('DELETE', '/api/v1/flags/more'))
+    const before = await tagOf()
+    await request('PUT', '/api/v1/namespaces/default', { name: 'Other' })
+    await make.updateFlag('on', { enabled: true })
+    await maker(service, 'elsewhere').namespace()
+    await maker(service, 'elsewhere').boolean('f')
+    t.equal(await tagOf(), before, 'the namespace’s own name, a PUT of the same, and another namespace leave it')
+    await service.reopen()
+    t.equal(await tagOf(), before, 'and so does a restart')
+  })
+
+  await t.test('an unknown namespace has no flags and no tag; one made anew has a new tag', async (t) => {
+    const { status, json, headers } = await get(newest, 'nowhere')
+    t.equal(status, 200)
+    t.same(json, { namespace: { key: 'nowhere' }, flags: [] })
+    t.equal(headers['etag'], undefined)
+    const again = maker(service, 'again')
+    const tags = new Set<unknown>()
+    for (let life = 0; life < 3; life++) {
+      await again.namespace()
+      tags.add((await get(newest, 'again')).headers['etag'])
+      await request('DELETE', '/api/v1/namespaces/again')
+      t.equal((await get(newest, 'again')).headers['etag'], undefined)
+    }
+    t.equal(tags.size, 3)
+  })
+
+  await t.test('a namespaced token reads the snapshot of its own namespace', async (t) => {
+    const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'elsewhere' })
+    const authorization = `Bearer ${json.clientToken}`
+    t.equal((await get({ authorization }, 'elsewhere')).status, 200)
+    t.equal((await get({ authorization })).status, 403)
+    t.equal((await get({ authorization }, 'nowhere')).status, 403)
+    t.equal((await get({ authorization: '' })).status, 401)
+  })
+
+  await t.test('a long snapshot is compressed, HEAD has no body', async (t) => {
+    const { headers } = await get({ ...newest, 'accept-encoding': 'gzip' })
+    t.equal(headers['content-encoding'], 'gzip')
+    t.match(headers['vary'], /accept-encoding/)
+    const head = await request('HEAD', `${S}default`, undefined, newest)
+    t.equal(head.status, 200)
+    t.equal(head.text, '')
+    t.equal(head.headers['etag'], await tagOf())
+  })
+})

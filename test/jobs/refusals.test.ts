@@ -1,0 +1,158 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { enveloper } from '../../src/commands/envelope.ts'
+import { executor } from '../../src/commands/execute.ts'
+import { Refusal } from '../../src/errors.ts'
+import type { DataOf } from '../../src/events/define.ts'
+import type { Log } from '../../src/events/log.ts'
+import { reader } from '../../src/events/define.ts'
+import { type RefusalEvent, refusalEvents } from '../../src/events/refusal.ts'
+import { refusalHistory, type Refused } from '../../src/jobs/refusals.ts'
+import { memoryLog } from '../memory-log.ts'
+
+type Told = DataOf<RefusalEvent, 'AuthenticationRefused'>
+type Summary = DataOf<RefusalEvent, 'RefusalsSummarised'>
+type Fault = 'before' | 'after'
+
+const read = reader(refusalEvents)
+const sealer = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).reduce((a, b) => a + b, 0)
+
+/** A history on a log that fails when told to: before it has written, or after. */
+const world = () => {
+  let time = Date.UTC(2026, 0, 1)
+  const now = () => new Date(time)
+  const log = memoryLog()
+  const faults: Fault[] = []
+  const errors: unknown[] = []
+  const append: Log['append'] = async (...append) => {
+    const fault = faults.shift()
+    if (fault === 'before') throw new Refusal('backend_unavailable')
+    const appended = await log.append(...append)
+    if (fault === 'after') throw new Refusal('backend_unavailable')
+    return appended
+  }
+  const execute = executor({ ...log, append }, enveloper(sealer, 'test', now))
+  const history = refusalHistory(execute, now, (error) => errors.push(error))
+  const written = async () => {
+    const told: Told[] = []
+    const summaries: Summary[] = []
+    for await (const page of log.readAll(0n))
+      for (const { type, data } of page) {
+        const event = read(type, data)
+        if (event.type === 'AuthenticationRefused') told.push(event.data)
+        else summaries.push(event.data)
+      }
+    return { told, summaries }
+  }
+  return { history, faults, errors, written, pass: (ms: number) => (time += ms), now }
+}
+
+const refused = (more: Partial<Refused> = {}): Refused => ({
+  reason: 'credential_invalid',
+  route: '/auth/v1/self',
+  requestId: 'r',
+  network: '10.0.0.1',
+  ...more,
+})
+
+await t.test('anonymous refusals are counted and never told singly', async (t) => {
+  const { history, written } = world()
+  for (let n = 0; n < 5000; n++)
+    history.note(refused({ network: `10.0.${n % 256}.1`, reason: n % 5 ? 'credential_invalid' : 'credential_missing' }))
+  await history.close()
+  const { told, summaries } = await written()
+  t.strictSame(told, [])
+  t.equal(summaries.length, 1)
+  t.match(summaries[0], {
+    total: 5000,
+    byReason: { credential_invalid: 4000, credential_missing: 1000 },
+    byRoute: { '/auth/v1/self': 5000 },
+  })
+  t.equal(Object.keys(JSON.parse(summaries[0]!.networks) as object).length, 10, 'the ten networks with most')
+})
+
+await t.test('a known identity is told once a minute and reason, a failed attempt five times a minute and network', async (t) => {
+  const { history, written, pass } = world()
+  for (let minute = 0; minute < 2; minute++) {
+    for (let n = 0; n < 9; n++) {
+      history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
+      history.note(refused({ serviceAccount: 'apps/web', reason: 'service_account_not_allowed', attempt: true }))
+      history.note(refused({ provider: 'main', reason: 'code_refused', attempt: true }))
+    }
+    pass(60_000)
+  }
+  await history.close()
+  const { told, summaries } = await written()
+  const of = (reason: string) => told.filter((one) => one.reason === reason).map(({ more }) => more)
+  t.strictSame(of('token_scoped'), [0, 8], 'each tells how many like it were not told')
+  t.strictSame(of('service_account_not_allowed'), [0, 8])
+  t.strictSame(of('code_refused'), [0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
+  t.match(
+    told.find(({ reason }) => reason === 'code_refused'),
+    { provider: 'main', network: '10.0.0.1', subject: 'network-2026-01-01' },
+  )
+  t.equal(
+    summaries.reduce((all, { total }) => all + total, 0),
+    54,
+  )
+})
+
+await t.test('however many identities are refused, the log grows by fifty events a flush at most', async (t) => {
+  const { history, written } = world()
+  for (let n = 0; n < 3000; n++) history.note(refused({ tokenId: `t${n}`, reason: 'token_scoped' }))
+  await history.close()
+  const { told, summaries } = await written()
+  t.equal(told.length, 50)
+  t.equal(summaries[0]?.total, 3000)
+})
+
+await t.test('the counts of reasons, routes and networks have bounds, and still add up', async (t) => {
+  const { history, written } = world()
+  for (let n = 0; n < 6000; n++) history.note(refused({ reason: `reason-${n}`, route: `/r/${n}`, network: `n${n}` }))
+  await history.close()
+  const { summaries } = await written()
+  const [{ byReason, byRoute, total } = { byReason: {}, byRoute: {}, total: 0 }] = summaries
+  t.ok(Object.keys(byReason).length <= 257 && Object.keys(byRoute).length <= 257)
+  t.strictSame([sum(byReason), sum(byRoute), total], [6000, 6000, 6000])
+})
+
+await t.test('whatever the log does, every refusal is counted exactly once', async (t) => {
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ note: fc.integer({ min: 1, max: 70 }), who: fc.constantFrom('nobody', 't1', 't2', 'attempt') }) },
+    { weight: 2, arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 90_000 }) }) },
+    { weight: 2, arbitrary: fc.record({ flush: fc.constant(true) }) },
+    { weight: 2, arbitrary: fc.record({ fault: fc.constantFrom<Fault>('before', 'after') }) },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      const { history, written, faults, errors, pass, now } = world()
+      const start = now().toISOString()
+      let noted = 0
+      let failing = 0
+      for (const step of steps) {
+        if ('note' in step) {
+          const who = step.who === 'nobody' ? {} : step.who === 'attempt' ? { attempt: true } : { tokenId: step.who }
+          for (let n = 0; n < step.note; n++) history.note(refused(who))
+          noted += step.note
+        } else if ('pass' in step) pass(step.pass)
+        else if ('fault' in step) {
+          faults.push(step.fault)
+          failing++
+        } else await history.flush()
+      }
+      for (let n = 0; n <= failing; n++) await history.flush()
+      await history.close()
+      const { told, summaries } = await written()
+      const counted = summaries.reduce((all, { total }) => all + total, 0)
+      const ordered = summaries.every(({ from, to }, n) => from <= to && from >= (summaries[n - 1]?.to ?? start))
+      const within = told.reduce((all, { more }) => all + 1 + more, 0) <= noted
+      const agreed = summaries.every(({ total, byReason, byRoute, networks }) =>
+        [byReason, byRoute, JSON.parse(networks) as Record<string, number>].every((counts) => sum(counts) === total),
+      )
+      return counted === noted && ordered && within && agreed && errors.length <= failing
+    }),
+    { numRuns: 300 },
+  )
+  t.pass('300 histories')
+})

@@ -1,0 +1,43 @@
+import t from 'tap'
+import { freshness } from '../../src/projections/freshness.ts'
+
+const settle = () => new Promise((wake) => setTimeout(wake, 20))
+
+await t.test('fresh while the head was seen within the lease, by the time of asking and not of the answer', async (t) => {
+  let time = 0
+  let answer: (position: bigint) => void = () => {}
+  const asked: number[] = []
+  const head = () => {
+    asked.push(time)
+    return new Promise<bigint>((done) => (answer = done))
+  }
+  const { fresh, age, close } = freshness({ head, seen: async () => true, leaseMs: 100, everyMs: 1, clock: () => time })
+  t.notOk(fresh(), 'nothing is proven at first')
+  time = 60
+  answer(1n)
+  await settle()
+  t.ok(fresh())
+  t.equal(age(), 60, 'the proof is as old as its question')
+  time = 101
+  t.notOk(fresh(), 'the lease runs out while the store says nothing')
+  answer(2n)
+  await settle()
+  t.ok(fresh())
+  t.ok(asked.length >= 2)
+  answer(3n)
+  const closing = close()
+  answer(4n)
+  await closing
+})
+
+await t.test('a store out of reach, and a head that memory has not reached, prove nothing', async (t) => {
+  let time = 0
+  const down = freshness({ head: async () => Promise.reject(new Error('down')), seen: async () => true, everyMs: 1, clock: () => time })
+  const behind = freshness({ head: async () => 7n, seen: async () => false, everyMs: 1, clock: () => time })
+  await settle()
+  time = 1
+  t.notOk(down.fresh())
+  t.notOk(behind.fresh())
+  await down.close()
+  await behind.close()
+})

@@ -1,0 +1,176 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { enveloper } from '../../src/commands/envelope.ts'
+import { executor } from '../../src/commands/execute.ts'
+import { token } from '../../src/commands/token.ts'
+import type { Log, Stored } from '../../src/events/log.ts'
+import { anyProjection } from '../../src/projections/projection.ts'
+import { runner } from '../../src/projections/runner.ts'
+import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
+import type { Row, Views } from '../../src/projections/views.ts'
+import { memoryLog } from '../memory-log.ts'
+
+const projection = anyProjection(tokens)
+const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+const context = { actor: { kind: 'system' } } as const
+
+/** Views in memory that can be out of reach. */
+const memoryViews = () => {
+  const rows = new Map<string, Row>()
+  let checkpoint: bigint | undefined
+  let down = false
+  const up = () => {
+    if (down) throw new Error('views are out of reach')
+  }
+  const put = (given: readonly Row[]) => {
+    for (const row of given) if ((rows.get(row.key)?.revision ?? -1n) < row.revision) rows.set(row.key, row)
+  }
+  const views = {
+    get: async (_: unknown, key: string) => (up(), rows.get(key)),
+    put: async (_: unknown, given: readonly Row[]) => (up(), put(given)),
+    scan: async function* () {
+      up()
+      yield [...rows.values()]
+    },
+    checkpoint: async () => (up(), checkpoint),
+    mark: async (_: unknown, position: bigint) => {
+      up()
+      if (position > (checkpoint ?? 0n)) checkpoint = position
+    },
+    build: async () => ({
+      put: async (given: readonly Row[]) => put(given),
+      swap: async (position: bigint) => void (checkpoint = position),
+      discard: async () => undefined,
+    }),
+  } as unknown as Views
+  return { views, rows, setDown: (is: boolean) => void (down = is), checkpoint: () => checkpoint }
+}
+
+const start = async (log: Log, store = memoryViews(), writes = () => true) => {
+  const memory = new Map<string, Row>()
+  const errors: unknown[] = []
+  const older: string[] = []
+  const remember = (_: unknown, row: Row) => {
+    if ((memory.get(row.key)?.revision ?? -1n) > row.revision) older.push(row.key)
+    memory.set(row.key, row)
+  }
+  const run = runner({
+    log,
+    views: store.views,
+    projections: [projection],
+    remember,
+    writes,
+    onError: (error) => errors.push(error),
+    retryMs: 5,
+  })
+  await run.start()
+  return { ...run, store, memory, errors, older }
+}
+
+const service = (log: Log) => {
+  const execute = executor(
+    log,
+    enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')),
+  )
+  const issue = async (id: string) => {
+    const data = { id, digest: id, method: 'token', issuedAt: '2026-01-01T00:00:00.000Z', attributes: {}, metadata: {} } as const
+    return (await execute(token, id, 'IssueToken', data, context)).stored
+  }
+  const revoke = async (id: string) => (await execute(token, id, 'RevokeToken', { id }, context)).stored
+  return { issue, revoke }
+}
+
+const statuses = (rows: ReadonlyMap<string, Row>) =>
+  [...rows.values()].map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const).sort()
+
+await t.test('what an instance appends it knows at once, in memory and in the views', async (t) => {
+  const log = memoryLog()
+  const { issue } = service(log)
+  const { applied, memory, store, close } = await start(log)
+  const stored = await issue('a')
+  const rows = await applied(stored)
+  t.equal(rows[0]?.key, 'a')
+  t.ok(memory.has('a'))
+  t.ok(store.rows.has('a'))
+  await close()
+})
+
+await t.test('what others append arrives by following, and an older row never comes after a newer one', async (t) => {
+  const log = memoryLog()
+  const { issue, revoke } = service(log)
+  const ours = await start(log)
+  const stored = await issue('a')
+  await revoke('a')
+  t.ok(await ours.seen(await log.head(), 1000))
+  await ours.applied(stored)
+  t.strictSame(statuses(ours.memory), [['a', '1', true]], 'its own event, applied late, brings nothing back')
+  t.strictSame(ours.older, [])
+  await ours.close()
+})
+
+await t.test('views out of reach fail no command and keep nothing from memory; they catch up by themselves', async (t) => {
+  const log = memoryLog()
+  const { issue } = service(log)
+  const ours = await start(log)
+  ours.store.setDown(true)
+  await ours.applied(await issue('own'))
+  await issue('other')
+  t.ok(await ours.seen(await log.head(), 1000))
+  t.strictSame([...ours.memory.keys()].sort(), ['other', 'own'])
+  t.ok(ours.errors.length > 0)
+  ours.store.setDown(false)
+  for (let n = 0; n < 200 && ours.store.rows.size < 2; n++) await new Promise((wake) => setTimeout(wake, 5))
+  t.strictSame([...ours.store.rows.keys()].sort(), ['other', 'own'])
+  await ours.close()
+})
+
+await t.test('an instance that does not write the views still follows in memory', async (t) => {
+  const log = memoryLog()
+  const { issue } = service(log)
+  const store = memoryViews()
+  const writer = await start(log, store)
+  const reader = await start(log, store, () => false)
+  await writer.applied(await issue('a'))
+  t.ok(await reader.seen(await log.head(), 1000))
+  t.ok(reader.memory.has('a'))
+  await reader.close()
+  await writer.close()
+})
+
+await t.test('any history: memory, live views, views of a restart and views built anew are the same', async () => {
+  const steps = fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), own: fc.boolean(), late: fc.boolean() }), { maxLength: 30 })
+  await fc.assert(
+    fc.asyncProperty(steps, async (history) => {
+      const log = memoryLog()
+      const { issue, revoke } = service(log)
+      const ours = await start(log)
+      const late: (readonly Stored[])[] = []
+      const known = new Set<string>()
+      for (const { id, own, late: isLate } of history) {
+        const stored = known.has(id) ? await revoke(id) : await issue(id)
+        known.add(id)
+        if (own && isLate) late.push(stored)
+        else if (own) await ours.applied(stored)
+      }
+      for (const stored of late) if (stored.length > 0) await ours.applied(stored)
+      await ours.seen(await log.head(), 1000)
+      for (let n = 0; n < 200 && ours.viewPosition() < (await log.head()); n++) await new Promise((wake) => setTimeout(wake, 1))
+      const expected = statuses(ours.memory)
+      await ours.close()
+      const restarted = await start(log, ours.store)
+      const rebuilt = await start(log)
+      const all = [statuses(ours.store.rows), statuses(restarted.memory), statuses(rebuilt.memory), statuses(rebuilt.store.rows)]
+      await restarted.close()
+      await rebuilt.close()
+      return ours.older.length === 0 && all.every((other) => JSON.stringify(other) === JSON.stringify(expected))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+await t.test('a start with nothing in the log ends at once', async (t) => {
+  const ours = await start(memoryLog())
+  t.equal(ours.position(), 0n)
+  t.equal(ours.store.checkpoint(), 0n)
+  await ours.close()
+})

@@ -1,0 +1,51 @@
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
+import gossip from '@eventstore/db-client/generated/gossip_pb.js'
+import type grpc from '@grpc/grpc-js'
+import { type Failure, failure, uuid } from './wire.ts'
+
+const LEADER = 8
+const FOLLOWER = 4
+const METHODS = ['read', 'append', 'batchappend', 'delete', 'tombstone']
+
+/** The ports of the nodes of a cluster, all on one law, and which of them leads. */
+export type Cluster = { leader: number; readonly ports: Set<number> }
+
+/** What a node says that is asked for what only the leader may do. */
+export const elsewhere = (metadata: grpc.Metadata, node: number, cluster: Cluster): Failure | undefined => {
+  if (metadata.get('requires-leader')[0] !== 'true' || cluster.leader === node) return undefined
+  return failure(5, 'Leader info available', {
+    exception: 'not-leader',
+    'leader-endpoint-host': '127.0.0.1',
+    'leader-endpoint-port': String(cluster.leader),
+  })
+}
+
+/** Tells which nodes there are, as the client's discovery asks. */
+export const members = (cluster: Cluster) => (_: unknown, done: grpc.sendUnaryData<unknown>) => {
+  const answer = new gossip.ClusterInfo()
+  for (const node of cluster.ports) {
+    const [member, endpoint] = [new gossip.MemberInfo(), new gossip.EndPoint()]
+    endpoint.setAddress('127.0.0.1')
+    endpoint.setPort(node)
+    member.setInstanceId(uuid(crypto.randomUUID()))
+    member.setTimeStamp(String(Date.now()))
+    member.setState(node === cluster.leader ? LEADER : FOLLOWER)
+    member.setIsAlive(true)
+    member.setHttpEndPoint(endpoint)
+    answer.addMembers(member)
+  }
+  done(null, answer)
+}
+
+/** Tells what the server can do; batch append is among it, as with every server of today. */
+export const supportedMethods = (_: unknown, done: grpc.sendUnaryData<unknown>) => {
+  const answer = new features.SupportedMethods()
+  answer.setEventStoreServerVersion('23.10.6')
+  for (const name of METHODS) {
+    const method = new features.SupportedMethod()
+    method.setServiceName('event_store.client.streams.streams')
+    method.setMethodName(name)
+    answer.addMethods(method)
+  }
+  done(null, answer)
+}

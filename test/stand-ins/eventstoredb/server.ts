@@ -1,0 +1,175 @@
+import featuresService from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js'
+import gossipService from '@eventstore/db-client/generated/gossip_grpc_pb.js'
+import streams from '@eventstore/db-client/generated/streams_pb.js'
+import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js'
+import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
+import grpc from '@grpc/grpc-js'
+import { type Cluster, elsewhere, members, supportedMethods } from './cluster.ts'
+import { type Law, law, type Proposed } from './law.ts'
+import { type Followers, type ReadCall, read } from './read.ts'
+import {
+  expectedOf,
+  type Failure,
+  failure,
+  nameOf,
+  numbered,
+  proposed,
+  streamDeleted,
+  success,
+  thrown,
+  tooSlow,
+  wrongVersion,
+} from './wire.ts'
+
+const APPEND_BYTES = 1_048_576
+const MESSAGE_BYTES = 17 * 1_048_576
+const COMMIT_TIMEOUT_MS = 2000
+
+/** What happens around a call: a promise holds it back, a thrown failure is its answer. `after` runs when an append is already done. */
+export type Faults = {
+  before?: (call: 'append' | 'read' | 'subscribe', stream: string) => Promise<void> | void
+  after?: (stream: string) => Promise<void> | void
+}
+type Options = { readonly law?: Law; readonly port?: number; readonly cluster?: Cluster; readonly faults?: Faults }
+type Done<T> = grpc.sendUnaryData<T>
+type Removal = grpc.ServerUnaryCall<Streams.DeleteReq | Streams.TombstoneReq, Streams.DeleteResp & Streams.TombstoneResp>
+
+export type StandIn = Awaited<ReturnType<typeof startEventStore>>
+
+/** A server that speaks the protocol of EventStoreDB 23 on the client's own definitions, and answers as recorded in observed.json. Loopback only. */
+export const startEventStore = async ({ law: given, port = 0, cluster: named, faults = {} }: Options = {}) => {
+  const store = given ?? law()
+  const cluster = named ?? { leader: 0, ports: new Set() }
+  const followers: Followers = { silent: false, drops: new Set() }
+  const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0 }
+  const committing = new Set<string>()
+  let bound = port
+  const server = new grpc.Server({ 'grpc.max_receive_message_length': 2 * MESSAGE_BYTES })
+
+  const append = async (options: Streams.AppendReq.Options, events: readonly (Proposed | undefined)[]): Promise<Streams.AppendResp> => {
+    const stream = nameOf(options.getStreamIdentifier())
+    const expected = expectedOf(options)
+    await faults.before?.('append', stream)
+    if (stream === '' || events.includes(undefined)) throw thrown()
+    const sizes = events.map((event) => event!.data.length)
+    if (sizes.some((size) => size > MESSAGE_BYTES)) throw failure(8, 'Received message exceeds the maximum configured message size.')
+    if (sizes.reduce((sum, size) => sum + size, 0) > APPEND_BYTES)
+      throw failure(3, `Maximum Append Size of ${APPEND_BYTES} Exceeded.`, {
+        exception: 'maximum-append-size-exceeded',
+        'maximum-append-size': String(APPEND_BYTES),
+      })
+    const commit = `${stream} ${events[0]?.id}`
+    if (committing.has(commit)) {
+      await new Promise((resolve) => setTimeout(resolve, COMMIT_TIMEOUT_MS))
+      throw failure(10, 'Operation timed out: Commit phase timeout.')
+    }
+    committing.add(commit)
+    const answer = store.append(stream, expected, events as readonly Proposed[])
+    await new Promise((resolve) => setImmediate(resolve))
+    committing.delete(commit)
+    await faults.after?.(stream)
+    if ('deleted' in answer) throw streamDeleted(stream)
+    return 'wrong' in answer ? wrongVersion(answer.wrong, answer.current) : success(answer)
+  }
+
+  const removal = (tombstone: boolean) => (call: Removal, done: Done<Streams.DeleteResp & Streams.TombstoneResp>) => {
+    const options = call.request.getOptions()!
+    const stream = nameOf(options.getStreamIdentifier())
+    const expected = expectedOf(options)
+    const answer = store.remove(stream, expected, tombstone)
+    if ('deleted' in answer) return done(streamDeleted(stream))
+    if ('wrong' in answer) {
+      const [wanted, actual] = [numbered(expected), String(answer.current ?? -1n)]
+      const details = `Delete failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${wanted}, Actual version: ${actual}`
+      const trailers = { exception: 'wrong-expected-version', 'stream-name': stream, 'expected-version': wanted, 'actual-version': actual }
+      return done(failure(9, details, trailers))
+    }
+    const kind = tombstone ? streams.TombstoneResp : streams.DeleteResp
+    const [response, position] = [new kind(), new kind.Position()]
+    position.setCommitPosition(String(answer.position))
+    position.setPreparePosition(String(answer.position))
+    response.setPosition(position)
+    done(null, response)
+  }
+
+  const answerRead = async (call: ReadCall): Promise<Failure | undefined> => {
+    const options = call.request.getOptions()!
+    const kind = options.hasSubscription() ? 'subscribe' : 'read'
+    counts[kind]++
+    // Where a subscription runs does not matter to the server.
+    const other = kind === 'read' && elsewhere(call.metadata, bound, cluster)
+    if (other) return other
+    await faults.before?.(kind, options.hasStream() ? nameOf(options.getStream()!.getStreamIdentifier()) : '$all')
+    return read(call, store, followers)
+  }
+
+  server.addService(streamsService.StreamsService, {
+    read: (call: ReadCall) => {
+      const failed = (why: unknown) => call.emit('error', why)
+      answerRead(call).then((why) => (why ? failed(why) : call.end()), failed)
+    },
+    append: (call: grpc.ServerReadableStream<Streams.AppendReq, Streams.AppendResp>, done: Done<Streams.AppendResp>) => {
+      counts.append++
+      const events: (Proposed | undefined)[] = []
+      let options: Streams.AppendReq.Options | undefined
+      call.on('data', (message: Streams.AppendReq) => {
+        if (message.hasOptions()) options = message.getOptions()
+        else events.push(proposed(message.getProposedMessage()!))
+      })
+      // A call that is cancelled half way ends too, and only then says that it was cancelled: half an append is none.
+      call.on('end', () => {
+        setImmediate(() => {
+          if (call.cancelled) return
+          const other = elsewhere(call.metadata, bound, cluster)
+          if (other) return done(other)
+          append(options!, events).then(
+            (response) => done(null, response),
+            (error: Failure) => done(error),
+          )
+        })
+      })
+    },
+    // Advertised, as by every server of today, and never answered: whoever uses it hangs.
+    batchAppend: (call: grpc.ServerDuplexStream<unknown, unknown>) => {
+      counts.batchAppend++
+      call.on('data', () => {})
+    },
+    delete: removal(false),
+    tombstone: removal(true),
+  })
+
+  server.addService(featuresService.ServerFeaturesService, { getSupportedMethods: supportedMethods })
+  server.addService(gossipService.GossipService, { read: members(cluster) })
+
+  bound = await new Promise<number>((resolve, reject) => {
+    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    )
+  })
+  cluster.ports.add(bound)
+  cluster.leader ||= bound
+
+  return {
+    port: bound,
+    url: `esdb://127.0.0.1:${bound}?tls=false`,
+    law: store,
+    cluster,
+    faults,
+    /** How often each call was made. */
+    counts,
+    /** Subscriptions deliver nothing while it is true. */
+    silence: (silent: boolean): void => {
+      followers.silent = silent
+      store.appended.emit('event')
+    },
+    /** Drops every live subscriber as too slow. */
+    drop: (): void => {
+      for (const drop of followers.drops) drop(tooSlow())
+    },
+    /** Dies as by SIGKILL: every connection breaks at once. What was appended stays in the law. */
+    kill: (): void => {
+      store.forget()
+      server.forceShutdown()
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t from 'tap'
+import { openKeyFile } from '../../src/adapters/embedded/key-file.ts'
+import { loginStates } from '../../src/auth/login-state.ts'
+import { codehostClient } from '../auth/stand-ins/codehost.ts'
+import { lyingClient } from '../auth/stand-ins/liar.ts'
+import { json, unusable } from '../auth/stand-ins/listen.ts'
+import { begin, bearer, CODEHOST, comeBack, cookiesOf, everyWay, EXCHANGE, type Issued, OIDC, open, visit } from '../http/people.ts'
+
+/** Every form in which a text may lie in a file: as it is, in hex, and in base64 at each of the three places it can begin. */
+const formsOf = (text: string): readonly Buffer[] => {
+  const bytes = Buffer.from(text)
+  const encoded = [0, 1, 2].flatMap((shift) => {
+    const whole = Buffer.concat([Buffer.alloc(shift), bytes])
+    const [from, to] = [Math.ceil((shift * 8) / 6), Math.floor((whole.length * 8) / 6)]
+    return [whole.toString('base64').slice(from, to), whole.toString('base64url').slice(from, to)]
+  })
+  return [text, bytes.toString('hex'), bytes.toString('hex').toUpperCase(), encodeURIComponent(text), ...encoded].map((form) =>
+    Buffer.from(form),
+  )
+}
+
+const filesOf = async (folder: string): Promise<readonly string[]> => {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+}
+
+await t.test('no secret is left anywhere, and nothing personal lies in clear', async (t) => {
+  const { service, liar, host, cluster } = await everyWay(t, { 'log.level': 'DEBUG', 'server.trust_proxy': 'true' })
+  const { request, directory } = service
+  const { pepper } = await openKeyFile(join(directory, 'data', 'keys'))
+  const states = loginStates(pepper.key)
+  const secrets = new Set<string>([lyingClient.clientSecret, codehostClient.clientSecret, cluster.bearer, service.token, 'canary'])
+  const personal = ['alice.canary@example.com', 'Alice Canary', 'canary-picture', 'canary-agent', '203.0.113.77']
+  const errors: string[] = []
+  const secret = (text: string | null | undefined): string => {
+    if (text) secrets.add(text)
+    return text ?? ''
+  }
+  const from = { 'user-agent': 'canary-agent', 'x-forwarded-for': '203.0.113.77' }
+  liar.lies = { claims: { email: 'alice.canary@example.com', name: 'Alice Canary', picture: 'https://x.example/canary-picture' } }
+  host.user = { ...host.user, email: 'alice.canary@example.com', name: 'Alice Canary' }
+
+  /** One login, in which the query that comes back may be another. */
+  const login = async (path: string, change: (query: URLSearchParams) => void = () => {}) => {
+    const { authorizeUrl, cookie } = await begin(service, path, '', from)
+    const sealed = secret(cookie.split('=')[1])
+    const { state, nonce, codeVerifier } = states.open(sealed)!
+    for (const each of [state, nonce, codeVerifier]) secret(each)
+    const query = await visit(authorizeUrl)
+    secret(query.get('code'))
+    change(query)
+    for (const accept of ['application/json', 'text/html']) {
+      const answer = await comeBack(service, path, query, { cookie, accept, ...from })
+      secret(cookiesOf(answer)['service_client_token']?.value)
+      if (answer.status !== 200) errors.push(answer.text, answer.headers.location ?? '')
+    }
+  }
+  const exchange = async (token: string) => {
+    secret(token)
+    for (const part of token.split('.')) secret(part.length > 8 ? part : undefined)
+    const answer = await request<Issued>('POST', EXCHANGE, { service_account_token: token }, { ...open, ...from })
+    secret(answer.json.clientToken)
+    if (answer.status !== 200) errors.push(answer.text)
+  }
+
+  for (const path of [OIDC, CODEHOST]) {
+    await login(path)
+    await login(path, (query) => query.set('code', 'canary-wrong-code'))
+    await login(path, (query) => query.set('error', 'canary<b>'))
+    await login(path, (query) => query.append('code', 'canary-second-code'))
+    await login(path, (query) => query.set('state', 'canary-other-state'))
+  }
+  const lies = liar.lies
+  for (const token of [
+    unusable['HTML']!,
+    json(400, { error: 'invalid_grant', error_description: 'canary' }),
+    json(401, { error: 'invalid_client' }),
+  ]) {
+    liar.lies = { token }
+    await login(OIDC)
+  }
+  liar.lies = { claims: { aud: 'canary-audience' } }
+  await login(OIDC)
+  liar.lies = { sign: () => 'canary.id.token' }
+  await login(OIDC)
+  liar.lies = lies
+  host.lies['/api/user'] = json(500, { message: 'canary' })
+  await login(CODEHOST)
+
+  await exchange(await cluster.token())
+  await exchange(await cluster.token({ key: (await cluster.newKey()).privateKey }))
+  await exchange('canary.service.account')
+  cluster.lies['/apis/authentication.k8s.io/v1/tokenreviews'] = json(422, { message: 'canary' })
+  await exchange(await cluster.token())
+
+  for (const body of [{ name: 'the-name-of-a-token' }, { name: 'n', expiresAt: 'canary' }]) {
+    const made = await request<Issued>('POST', '/auth/v1/method/token', body, from)
+    secret(made.json.clientToken)
+    if (made.json.clientToken) await request('POST', '/auth/v1/self/session', undefined, bearer(made.json.clientToken))
+  }
+  for (const headers of [
+    bearer('canary-bearer'),
+    { ...open, cookie: 'service_client_token=canary-cookie' },
+    { authorization: 'Basic canary' },
+  ]) {
+    const answer = await request('GET', '/auth/v1/tokens?token=canary-in-the-query', undefined, { ...headers, ...from })
+    errors.push(answer.text)
+  }
+  errors.push((await request('GET', '/auth/v1/canary-path?code=canary-code', undefined, from)).text)
+  errors.push((await request('GET', '/meta/config')).text)
+  const metrics = (await request('GET', '/metrics')).text
+  // What a field's own value says of itself may be repeated to who sent it.
+  const said = errors.filter((text) => !text.includes('RFC 3339'))
+  await service.close()
+
+  const files = new Map<string, Buffer>()
+  for (const file of await filesOf(directory)) files.set(file.slice(directory.length + 1), await readFile(file))
+  t.ok([...files.keys()].some((name) => name.endsWith('events.sqlite')))
+  t.ok(files.get('log')!.length > 1000, 'the log has something to say')
+  t.ok(said.length > 30, 'many things were refused')
+  t.ok(secrets.size > 60, 'there was much to hide')
+  t.ok(files.get('data/events.sqlite')!.includes('LoginRefused') || files.has('data/events.sqlite-wal'), 'the files are read as they are')
+  files.set('metrics', Buffer.from(metrics))
+  files.set('answers', Buffer.from(said.join('\n')))
+  const standsIn = (text: string) => formsOf(text).some((form) => [...files.values()].some((bytes) => bytes.includes(form)))
+  t.ok(standsIn('the-name-of-a-token'), 'what is kept in clear would be found')
+  for (const prefix of ['', 'x', 'xy']) {
+    files.set('planted', Buffer.from(Buffer.from(`${prefix}planted-text${prefix}`).toString('base64')))
+    t.ok(standsIn('planted-text'), 'and in base64, wherever it begins')
+  }
+  files.delete('planted')
+  for (const text of secrets) {
+    for (const form of formsOf(text)) {
+      for (const [name, bytes] of files) if (bytes.includes(form)) t.fail(`${text.slice(0, 20)}… stands in ${name}`)
+    }
+  }
+  for (const text of personal) {
+    for (const form of formsOf(text)) {
+      for (const [name, bytes] of files) if (name !== 'answers' && bytes.includes(form)) t.fail(`${text} stands in ${name}`)
+    }
+  }
+})

@@ -1,0 +1,110 @@
+import t from 'tap'
+import { bearer, type Issued, open } from '../http/people.ts'
+import { startService } from '../start.ts'
+
+const NS = '/api/v1/namespaces'
+type List = { readonly authentications: readonly { readonly id: string; readonly metadata: Readonly<Record<string, string>> }[] }
+
+/** Waits until a thing is so. */
+const until = async (so: () => Promise<boolean>): Promise<void> => {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await so()) return
+    await new Promise((wake) => setTimeout(wake, 25))
+  }
+  throw new Error('it never became so')
+}
+
+await t.test(
+  'at first startup a random token named initial_bootstrap_token is created and written to the log under client_token',
+  async (t) => {
+    const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
+    const shown = (await service.logged()).split('\n').flatMap((line) => /"client_token":"([^"]+)"/.exec(line)?.[1] ?? [])
+    t.equal(shown.length, 1)
+    const [token = ''] = shown
+    const { status, json } = await service.request<Issued['authentication']>('GET', '/auth/v1/self', undefined, bearer(token))
+    t.equal(status, 200)
+    t.equal(json.metadata['io.service.auth.token.name'], 'initial_bootstrap_token')
+    t.notOk('expiresAt' in json, 'it has no expiration unless configured')
+
+    t.equal((await service.request('DELETE', `/auth/v1/tokens/${json.id}`, undefined, bearer(token))).status, 200)
+    await service.reopen()
+    t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
+    t.equal((await service.logged()).match(/client_token/g)?.length, 1, 'deleted after bootstrapping, it does not come back')
+  },
+)
+
+await t.test('bootstrap.token sets a known value and bootstrap.expiration gives it an expiry', async (t) => {
+  const service = await startService(t, {
+    'authentication.methods.token.bootstrap.expiration': '1h',
+    'authentication.methods.token.bootstrap.metadata': '{"team":"blue"}',
+  })
+  const { json } = await service.request<Issued['authentication']>('GET', '/auth/v1/self')
+  t.equal(Date.parse(json.expiresAt!) - Date.parse(json.createdAt), 3_600_000)
+  t.equal(json.metadata['team'], 'blue')
+  t.notMatch(await service.logged(), /client_token|the-bootstrap-token/, 'a configured value is never logged')
+})
+
+await t.test('an expired token stops working and is deleted automatically', async (t) => {
+  let ahead = 0
+  const cleanup = 'authentication.methods.token.cleanup'
+  const settings = { [`${cleanup}.interval`]: '50ms', [`${cleanup}.grace_period`]: '30m' }
+  const service = await startService(t, settings, { now: () => new Date(Date.now() + ahead) })
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+  const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'short', expiresAt })
+  const self = async () => (await service.request('GET', '/auth/v1/self', undefined, bearer(json.clientToken))).status
+  const listed = async (status: string) => {
+    const { json: page } = await service.request<List>('GET', `/auth/v1/tokens?status=${status}`)
+    return page.authentications.some(({ id }) => id === json.authentication.id)
+  }
+  t.equal(await self(), 200)
+  ahead = 3_600_000
+  t.equal(await self(), 401)
+  await new Promise((wake) => setTimeout(wake, 200))
+  t.ok(await listed('EXPIRED'), 'not before the grace period is over')
+  ahead += 1_800_000
+  await until(() => listed('DELETED'))
+  t.notOk(await listed('EXPIRED'))
+  t.match((await service.request('GET', '/metrics')).text, /rollcall_cleanup_deleted_total\{method="token"\} 1\n/)
+})
+
+await t.test('a namespaced token works only for requests scoped to its namespace', async (t) => {
+  const service = await startService(t)
+  await service.request('POST', NS, { key: 'b', name: 'b' })
+  const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }
+  for (const key of ['default', 'b']) t.equal((await service.request('POST', `${NS}/${key}/flags`, flag)).status, 200)
+  const { status, json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'scoped', namespaceKey: 'default' })
+  t.equal(status, 200)
+  t.equal(json.authentication.metadata['io.service.auth.token.namespace'], 'default')
+  const ask = (method: string, path: string, body?: object) => service.request(method, path, body, bearer(json.clientToken))
+  const evaluation = { flagKey: 'none', entityId: 'e', context: {} }
+  t.equal(
+    (await ask('POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'default' })).status,
+    404,
+    'its own: only the flag is missing',
+  )
+  const rollout = { rank: 1, threshold: { percentage: 50.5, value: true } }
+  t.equal((await ask('POST', `${NS}/default/flags/f/rollouts`, rollout)).status, 200, 'endpoints scoped to the namespace in the path')
+  t.equal((await ask('GET', `${NS}/default`)).status, 200)
+  const outside = [
+    ['POST', `${NS}/b/flags/f/rollouts`, rollout],
+    ['GET', `${NS}/b/flags`],
+    ['GET', `${NS}/nowhere/flags`],
+    ['GET', NS],
+    ['DELETE', `${NS}/default`],
+    ['POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'b' }],
+    ['GET', '/auth/v1/tokens'],
+    ['POST', '/auth/v1/tokens/revoke', { method: 'METHOD_TOKEN', identity: 'scoped' }],
+    ['DELETE', `/auth/v1/tokens/${json.authentication.id}`],
+    ['POST', '/auth/v1/method/token', { name: 'more' }],
+    ['POST', '/auth/v1/method/token', { name: 'more', namespaceKey: 'default' }],
+    ['GET', '/auth/v1/self'],
+    ['PUT', '/auth/v1/self/expire'],
+    ['POST', '/auth/v1/self/session'],
+  ] as const
+  for (const [method, path, body] of outside) {
+    const answer = await ask(method, path, body)
+    t.equal(answer.status, 403, `${method} ${path}`)
+    t.equal(answer.headers['www-authenticate'], 'Bearer error="insufficient_scope"')
+  }
+  t.equal((await service.request('GET', '/auth/v1/method', undefined, open)).status, 200)
+})
