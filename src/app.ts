@@ -2,6 +2,7 @@ import { compose, type Composed, version } from './compose.ts'
 import type { Config } from './config.ts'
 import { aroundRoutes } from './http/around.ts'
 import { authorizer } from './http/access.ts'
+import { wallClock } from './http/clock.ts'
 import { observer } from './http/observe.ts'
 import { mountRoutes } from './http/routes.ts'
 import { httpServer, shutDown } from './http/server.ts'
@@ -21,7 +22,7 @@ export type Running = { readonly url: string; readonly close: () => Promise<void
 export type StartOptions = { readonly warnings?: readonly string[]; readonly now?: () => Date; readonly stores?: Stores }
 
 /** Opens the stores and begins. What is begun in vain is closed again. */
-const begun = async (config: Config, log_: Log, { now = () => new Date(), stores }: StartOptions): Promise<Composed> => {
+const begun = async (config: Config, log_: Log, { now = wallClock(), stores }: StartOptions): Promise<Composed> => {
   const opened = stores ?? (await openStores(config, (job, error) => log_.error({ err: error, job }, 'a job failed')))
   let composed: Composed | undefined
   try {

@@ -13,7 +13,6 @@ import { firstStart } from './first-start.ts'
 import { cookieJar } from './http/cookies.ts'
 import { compileFlag } from './evaluation/compile.ts'
 import { addGauges } from './http/gauges.ts'
-import { limiter } from './http/limits.ts'
 import { metricsOf, metricsPage } from './http/metrics.ts'
 import { methods, namesOf } from './http/names.ts'
 import { pageTokens } from './http/paging.ts'
@@ -94,12 +93,12 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
     digest,
     pageTokens: pageTokens(pepper.key),
     refusals,
-    failures: limiter(FAILURES_A_MINUTE),
+    failures: stores.limiter('failures', FAILURES_A_MINUTE),
     metrics,
     catalog: held,
     past: traveller({ log, views, catalog: held, compile: compileFlag, now }),
-    logins: await loginsOf(config, names, pepper.key, now),
-    exchange: orchestrator && { orchestrator, attempts: limiter(EXCHANGES_A_MINUTE) },
+    logins: await loginsOf(config, names, stores, now),
+    exchange: orchestrator && { orchestrator, attempts: stores.limiter('exchanges', EXCHANGES_A_MINUTE) },
     requests: requests({ views, now, instance, metrics, alone }),
     claims: claims(execute, log, randomUUID, now),
     methods: {
@@ -145,7 +144,11 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
 }
 
 /** What an instance needs to take requests. A queue or views that are away do not keep it from answering. */
-const readinessOf = ({ log, views, queue, alone }: Stores, draining: () => boolean, fresh: () => boolean): Service['readiness'] => {
+const readinessOf = (
+  { log, views, queue, alone, sharing }: Stores,
+  draining: () => boolean,
+  fresh: () => boolean,
+): Service['readiness'] => {
   const works = (work: Promise<unknown>) =>
     work.then(
       () => true,
@@ -158,7 +161,7 @@ const readinessOf = ({ log, views, queue, alone }: Stores, draining: () => boole
     const checks = [
       { name: 'log', status: status(store, 'failed') },
       { name: 'views', status: status(readable, alone ? 'failed' : 'degraded') },
-      { name: 'queue', status: status(jobs, 'degraded') },
+      { name: 'queue', status: status(jobs && sharing(), 'degraded') },
       { name: 'freshness', status: status(fresh(), 'failed') },
       { name: 'listener', status: status(!draining(), 'failed') },
     ] as const

@@ -1,7 +1,9 @@
 import type { KeyFile } from './adapters/embedded/key-file.ts'
 import type { Config } from './config.ts'
+import { catalog } from './events/catalog.ts'
 import type { Keys } from './events/personal.ts'
 import type { Log } from './events/log.ts'
+import { type Limiter, limiter } from './http/limits.ts'
 import type { Queue } from './jobs/queue.ts'
 import type { Views } from './projections/views.ts'
 
@@ -16,6 +18,10 @@ export type Stores = {
   readonly alone: boolean
   /** True while this instance is the one that follows the log for the views. */
   readonly writes: () => boolean
+  /** A limit on events a client and minute, counted over all instances that share these stores. */
+  readonly limiter: (name: string, limit: number) => Limiter
+  /** False while limits and jobs go on without the server they share. */
+  readonly sharing: () => boolean
   readonly close: () => Promise<void>
 }
 
@@ -32,13 +38,71 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
   }
 }
 
+/** How long the instance that writes the views may be silent before another takes over; milliseconds. */
+const LEASE_MS = 5_000
+
+type Told = (job: string, error: unknown) => void
+
 /** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
-export const openStores = async (config: Config, onError: (job: string, error: unknown) => void, given?: Secrets): Promise<Stores> => {
-  if (config.storage.type !== 'embedded') throw new Error('storage.type cluster is not offered in this version')
+export const openStores = async (config: Config, onError: Told, given?: Secrets): Promise<Stores> => {
+  if (config.storage.type === 'cluster') return openCluster(config, onError, given)
   const { openEmbedded } = await import('./adapters/embedded/open.ts')
   const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
   const { pepper, kek } = await openKeyFile(config.keys.file!, given)
   const { data_dir } = config.storage
   const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError }))
-  return { ...embedded, pepper, alone: true, writes: () => true }
+  return { ...embedded, pepper, alone: true, writes: () => true, limiter: (_, limit) => limiter(limit), sharing: () => true }
+}
+
+/** Names the server that is out of reach or refuses, and nothing of where it is. */
+const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new Error(`${name} is out of reach or refuses`, { cause })
+  }
+}
+
+/** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
+const openCluster = async ({ mongodb, eventstore, redis, keys: { file } }: Config, onError: Told, given?: Secrets): Promise<Stores> => {
+  const { openEventStore } = await import('./adapters/eventstoredb.ts')
+  const { openMongo } = await import('./adapters/mongodb.ts')
+  const { openBullmq } = await import('./adapters/bullmq.ts')
+  const { openRedisLimits } = await import('./adapters/redis-limits.ts')
+  const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
+  const opened: { readonly close: () => Promise<void> }[] = []
+  const closing = <T extends { readonly close: () => Promise<void> }>(one: T): T => {
+    opened.push(one)
+    return one
+  }
+  const close = async () => {
+    for (const one of opened.toReversed()) await one.close()
+  }
+  const telling = (what: string) => (error: unknown) => onError(what, error)
+  try {
+    const { url, database } = mongodb
+    const mongo = closing(await reaching('mongodb', () => openMongo(url!, database, { onError: telling('mongodb') })))
+    const { pepper, kek } = await mongo.deploymentKeys(file === undefined ? undefined : await openKeyFile(file, given), given)
+    const keys = await mongo.keys(kek)
+    const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError }))
+    await reaching('eventstore', () => log.head())
+    const queue = closing(await openBullmq(redis.url!, { onError }))
+    const limits = closing(openRedisLimits(redis.url!, { onError: telling('limits') }))
+    const lease = closing(mongo.lease('views', LEASE_MS))
+    return {
+      log,
+      views: mongo.views,
+      queue,
+      keys,
+      pepper,
+      alone: false,
+      writes: lease.held,
+      limiter: limits.limiter,
+      sharing: limits.ready,
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
 }

@@ -4,9 +4,9 @@ import { loginStates } from './auth/login-state.ts'
 import type { Orchestrator } from './auth/orchestrator.ts'
 import { pseudonyms } from './auth/subject.ts'
 import type { Config } from './config.ts'
-import { limiter } from './http/limits.ts'
 import type { Logins, LoginWay } from './http/logins.ts'
 import type { Names } from './http/names.ts'
+import type { Stores } from './stores.ts'
 
 const ATTEMPTS_A_MINUTE = 60
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
@@ -48,7 +48,7 @@ const codehostWay = async (settings: Methods['codehost'], names: Names): Promise
 export const loginsOf = async (
   { authentication: { methods } }: Config,
   names: Names,
-  pepper: Uint8Array,
+  { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
   now: () => Date,
 ): Promise<Logins> => {
   const restricted = methods.oidc.email_matches.length > 0
@@ -60,7 +60,7 @@ export const loginsOf = async (
     codehost: await codehostWay(methods.codehost, names),
     states: loginStates(pepper),
     pseudonyms: pseudonyms(pepper),
-    attempts: limiter(ATTEMPTS_A_MINUTE),
+    attempts: limiter('logins', ATTEMPTS_A_MINUTE),
     admits,
     restricted,
   }

@@ -22,11 +22,12 @@ const fingerprintOf = ({ pepper, kek }: KeyFile): string =>
 
 /**
  * The keys that all instances of a deployment share (api.md §12.3): those given from a key file, else those in the database, made once
- * whoever comes first. Throws when this instance's keys are not the deployment's.
+ * whoever comes first, out of those to begin with where a deployment is moved here. Throws when this instance's keys are not the deployment's.
  */
-export const deploymentKeys = async (db: Db, calls: Calls, given?: KeyFile): Promise<KeyFile> => {
+export const deploymentKeys = async (db: Db, calls: Calls, given?: KeyFile, begin?: KeyFile): Promise<KeyFile> => {
   const collection = db.collection<StoredKeys>('deployment')
-  const made: KeyFile = given ?? { pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) }, kek: randomBytes(BYTES) }
+  const made: KeyFile = given ??
+    begin ?? { pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) }, kek: randomBytes(BYTES) }
   const secrets = given ? {} : { kid: made.pepper.kid, pepper: Buffer.from(made.pepper.key), kek: Buffer.from(made.kek) }
   const find = () => calls.call('read', (signal) => collection.findOne({ _id: 'keys' }, { signal }))
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Binary, Db } from 'mongodb'
+import { isRefusal } from '../errors.ts'
 import type { Keys } from '../events/personal.ts'
 import { unwrap, wrap } from './key-wrap.ts'
 import { type Calls, unlessDuplicate } from './mongodb-calls.ts'
@@ -43,11 +44,16 @@ export const mongoKeys = async (db: Db, calls: Calls, kek: Uint8Array): Promise<
     const stored = await calls.call('read', (signal) => subjects.findOne({ _id: subject }, { signal }))
     return stored ? remember(subject, asked, stored) : undefined
   }
-  const make: Keys['make'] = async (subject) => {
-    const known = await find(subject)
+  const make: Keys['make'] = async (subject, given) => {
+    const held = cache.get(subject)?.key
+    const known = await find(subject).catch((error: unknown) => {
+      // What is sealed under a key that was destroyed meanwhile can simply not be opened, so for sealing an old answer does.
+      if (held === undefined || !isRefusal(error, 'backend_unavailable')) throw error
+      return held
+    })
     if (known !== undefined) return known
     const asked = performance.now()
-    const fresh = Buffer.from(wrap(kek, subject, randomBytes(32)))
+    const fresh = Buffer.from(wrap(kek, subject, given ?? randomBytes(32)))
     const insert = { $setOnInsert: { key: fresh, madeAt: new Date() } } as object
     const write = () =>
       calls.call('write', () =>

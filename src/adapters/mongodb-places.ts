@@ -44,8 +44,9 @@ export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => v
   const ready = (name: string, { indexes }: View): Promise<void> => {
     let making = indexed.get(name)
     if (!making) {
+      // One command each: some servers fail when several of one command are there already.
       making = calls.call('batch', async () => {
-        if (indexes.length > 0) await collection(name).createIndexes(indexes.map((index) => ({ key: { [`doc.${index}`]: 1, _id: 1 } })))
+        for (const index of indexes) await collection(name).createIndex({ [`doc.${index}`]: 1, _id: 1 })
       })
       indexed.set(name, making)
       making.catch(() => indexed.delete(name))

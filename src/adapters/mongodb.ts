@@ -22,8 +22,8 @@ export type Mongo = {
   readonly views: Views
   /** The keys of subjects under the deployment's key-encryption key. Throws when that is another than before. */
   readonly keys: (kek: Uint8Array) => Promise<Keys>
-  /** The keys that all instances share: those of the key file if one is given, which must be the deployment's, else those in the database. */
-  readonly deploymentKeys: (given?: KeyFile) => Promise<KeyFile>
+  /** The keys that all instances share: those of the key file if one is given, which must be the deployment's, else those in the database, which `begin` as these where there are none. */
+  readonly deploymentKeys: (given?: KeyFile, begin?: KeyFile) => Promise<KeyFile>
   /** A lease of `ttl` milliseconds on a name. */
   readonly lease: (name: string, ttl: number) => Lease
   readonly close: () => Promise<void>
@@ -75,7 +75,7 @@ export const openMongo = async (url: string, database: string, { onError, bulk =
   return {
     views: { ...views, close },
     keys: async (kek) => ({ ...(await mongoKeys(db, calls, kek)), close }),
-    deploymentKeys: (given) => deploymentKeys(db, calls, given),
+    deploymentKeys: (given, begin) => deploymentKeys(db, calls, given, begin),
     lease: (name, ttl) => mongoLease(db, calls, name, ttl),
     close,
   }

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../errors.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { TokenEntry } from '../projections/token-index.ts'
+import { times } from './gate.ts'
 import type { Cell } from './metrics.ts'
 import { addressKey, type Credential, credential, sameOrigin } from './credential.ts'
 import type { Access, Authorize, Caller } from './route.ts'
@@ -118,10 +119,21 @@ export const authorizer = (service: Service): Authorize => {
     return entry
   }
 
+  /** The everyday case, a bearer token seen before. What this does not know is left to the long way. */
+  const usual = ({ raw }: FastifyRequest): TokenEntry | undefined => {
+    const { authorization, cookie } = raw.headers
+    if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined
+    const entry = check.known(authorization.slice(7))
+    const plain = entry !== undefined && entry.method !== 'oidc' && service.fresh() && times(raw.rawHeaders, 'authorization') === 1
+    return plain ? entry : undefined
+  }
+
   return (request, reply, done) => {
     const { access } = request.spec!
     request.caller = nobody
     if (access === 'public') return done()
+    const seen = usual(request)
+    if (seen) return done(admit(request, seen, 'bearer'))
     let given: Credential
     try {
       given = credential(request, names.tokenCookie)

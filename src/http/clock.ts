@@ -1,3 +1,13 @@
+/** The present. Asked often within a millisecond, it is the same object. */
+export const wallClock = (): (() => Date) => {
+  let last = new Date()
+  return () => {
+    const time = Date.now()
+    if (time !== last.getTime()) last = new Date(time)
+    return last
+  }
+}
+
 /** The present as RFC 3339 UTC text with milliseconds, made once a millisecond. */
 export const textClock = (now: () => Date): (() => string) => {
   let last = Number.NaN

@@ -50,24 +50,16 @@ export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
     : new Refusal('method_not_allowed', undefined, { headers: { allow: [...allowed].join(', ') } })
 }
 
-/** Steps 1 and 2 of api.md §1.3. `missing` answers where there is no route, or says why there is none. */
-export const gate =
-  (missing: (request: FastifyRequest, reply: FastifyReply) => Refusal | undefined) =>
-  (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
-    const { raw } = request
-    request.began = performance.now()
-    if (raw.path === 'malformed') return done(new Refusal('malformed_path'))
-    if (times(raw.rawHeaders, 'host') > 1) return done(new Refusal('invalid_header', 'invalid header Host: given twice'))
-    if (raw.headers.host === undefined && raw.httpVersion !== '1.0')
-      return done(new Refusal('invalid_header', 'invalid header Host: missing'))
-    if (request.is404) {
-      const refusal = missing(request, reply)
-      if (refusal) done(refusal)
-      return
-    }
-    if (raw.path === 'hollow') request.params = emptied(request.params as Record<string, string>)
-    done()
-  }
+/** Step 1 of api.md §1.3, for every request that has a route or none. Part of each route's own hook: another one would cost each request. */
+export const framing = (request: FastifyRequest): Refusal | undefined => {
+  const { raw } = request
+  request.began = performance.now()
+  if (raw.path === 'malformed') return new Refusal('malformed_path')
+  if (times(raw.rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
+  if (raw.headers.host === undefined && raw.httpVersion !== '1.0') return new Refusal('invalid_header', 'invalid header Host: missing')
+  if (raw.path === 'hollow') request.params = emptied(request.params as Record<string, string>)
+  return undefined
+}
 
 /** Collects each path's verbs as routes are mounted. */
 export const collectVerbs = (app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> => {

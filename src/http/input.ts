@@ -40,13 +40,11 @@ export const input = <F extends Fields>(fields: F): Input<ReadOf<F>> => {
 
   /** What the body gives for each field, in one walk over its members. */
   const given = (raw: Raw): readonly unknown[] => {
-    const values: unknown[] = members.map(() => undefined)
-    const seen: boolean[] = []
-    for (const spelling of Object.keys(raw)) {
+    const values: unknown[] = []
+    for (const spelling in raw) {
       const n = declared.get(spelling)
       if (n === undefined) continue
-      if (seen[n]) bothSpellings(...spellings[n]!)
-      seen[n] = true
+      if (n in values) bothSpellings(...spellings[n]!)
       values[n] = raw[spelling] ?? undefined
     }
     return values

@@ -4,6 +4,7 @@ import { invalid, type Reason, type Refusal } from '../errors.ts'
 import type { Actor } from '../events/log.ts'
 import { type Answer, send } from './answer.ts'
 import { AUTH_BODY_LIMIT, jsonBody, takeBody } from './body.ts'
+import { framing } from './gate.ts'
 import type { Input } from './input.ts'
 import { rawQuery } from './path.ts'
 import { type Raw, settle } from './value.ts'
@@ -166,8 +167,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
 
   const onRequest: Authorize = (request, reply, done) => {
     request.spec = spec
-    const tooOften = options.limit?.(request)
-    if (tooOften) done(tooOften)
+    const refusal = framing(request) ?? options.limit?.(request)
+    if (refusal) done(refusal)
     else authorize(request, reply, done)
   }
   app.route({ method, url, config: { access, spec }, onRequest, handler })

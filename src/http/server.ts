@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
 import { answering, brokenRequest, trackSockets } from './connections.ts'
-import { collectVerbs, gate, opening, requestId, unknown, verbsOf } from './gate.ts'
+import { collectVerbs, framing, opening, requestId, unknown, verbsOf } from './gate.ts'
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
 import { type Logger, refuser } from './refusal.ts'
@@ -83,10 +83,6 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   // An expectation other than 100-continue is not worth a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler(refuse)
-  app.setNotFoundHandler((request, reply) => {
-    const refusal = missing(request, reply)
-    if (refusal) refuse(refusal, request, reply)
-  })
   takeBodies(app)
   app.decorateRequest('spec', undefined)
   app.decorateRequest('began', 0)
@@ -100,7 +96,14 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     app.addHook('onRequest', opening)
     await allowOrigins(app, cors)
   }
-  app.addHook('onRequest', gate(missing))
+  // In a context of its own, so that its hook, which answers before the framework looks at a body, is a hook of no route.
+  await app.register(async (nowhere) => {
+    nowhere.setNotFoundHandler((request, reply) => reply.send(missing(request, reply)))
+    nowhere.addHook('onRequest', (request, reply, done) => {
+      const refusal = framing(request) ?? missing(request, reply)
+      if (refusal) done(refusal)
+    })
+  })
   await app.register(cookie, { hook: false })
   for (const mount of routes) mount(app)
   documentRoutes(app, specs, version, tokenCookie)

@@ -1,10 +1,14 @@
 import { deepStrictEqual as same } from 'node:assert'
 import fc from 'fast-check'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import t from 'tap'
+import { loadConfig } from '../../src/config.ts'
 import { documentsIn } from '../../src/cli/document-read.ts'
 import { jsonText, yamlText } from '../../src/cli/document-text.ts'
 import { type Contents, documentTree } from '../../src/cli/document-tree.ts'
 import { contents } from './documents.ts'
+import { file } from './inside.ts'
 
 const never = (path: string) => t.fail(`${path} is not known`)
 const read = (text: string) => documentsIn(text, never)
@@ -206,4 +210,13 @@ await t.test('whatever is written is read as it was, in each form', async () => 
     }),
     { numRuns: 60 },
   )
+})
+
+await t.test('the guide for those who move shows a configuration and a document that are good', async (t) => {
+  const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/moving-from-another-server.md'), 'utf8')
+  const [configuration = '', document = '', ...others] = [...guide.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, yaml]) => yaml!)
+  t.strictSame(others, [])
+  const { config, warnings } = loadConfig({ file: file(configuration), env: {} })
+  t.match([config.identifiers, warnings], [{ service: 'acme', codehost: 'forge', orchestrator: 'fleet', orchestrator_metadata: 'fl' }, []])
+  t.match(read(document), [{ namespace: { stated: true }, flags: [{ rollouts: [{}, {}] }, { variants: [{}, {}] }], segments: [{}, {}] }])
 })

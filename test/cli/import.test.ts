@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { yamlText } from '../../src/cli/document-text.ts'
@@ -235,4 +237,28 @@ await t.test('an item that fails half-way is taken back, and the reason goes wit
   )
   for (const { headers } of writes) t.equal(Buffer.from(String(headers['event-reason']), 'latin1').toString(), 'Umzug für März')
   t.equal((await inside({ url: service.address, token: 'x' }, 'import', yaml, '--reason', 'line\nbreak')).exit, 2)
+})
+
+await t.test('what cannot be taken back is told, and an interrupt stops between two items', async (t) => {
+  let onPost = (): void => {}
+  const service = await standIn(({ method, path }) => {
+    if (method === 'GET' && path.endsWith('s')) return { body: { flags: [], segments: [], nextPageToken: '' } }
+    if (method === 'POST') onPost()
+    if (path.endsWith('/variants') || method === 'DELETE') return refusal(503, 14, 'backend_unavailable', 'out of reach')
+    return { body: { id: 'x', name: 'default', description: '' } }
+  })
+  t.teardown(service.close)
+  const there = { url: service.address, token: 'x' }
+  const half = await inside(there, 'import', file('flags: [{key: f, name: F, variants: [{key: v}]}]'))
+  t.match([half.exit, half.err], [7, /flags\[0\]\.variants\[0\]: [^]*It is there in part, [^]*out of reach/])
+  onPost = () => void process.emit('SIGINT')
+  const stopped = await inside(there, 'import', file('segments: [{key: s, name: S}, {key: t, name: T}]'))
+  t.match([stopped.exit, stopped.err], [130, /Stopped: 1 of 2 items stand\. To go on: rollcall import .* --skip-existing\n$/])
+})
+
+await t.test('the document of the guide can be imported', async (t) => {
+  const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/moving-from-another-server.md'), 'utf8')
+  const [document = ''] = /^version: "1.4"\n.*?(?=^```$)/ms.exec(guide) ?? []
+  const service = await startService(t)
+  t.match(await inside(service, 'import', file(document)), { exit: 0, err: /4 created, 1 updated/ })
 })

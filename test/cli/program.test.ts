@@ -155,6 +155,20 @@ await t.test('projections are rebuilt by name or all, and not without a yes', as
   t.strictSame(asked, ['rebuild tokens', 'rebuild tokens flags'])
 })
 
+await t.test('a store moves to a directory or to the servers of the configuration, and not without a yes', async (t) => {
+  const { asked, load } = house()
+  const cluster = 'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
+  const file = write('servers.yml', cluster)
+  t.equal(await inside(['migrate', '--from', 'a'], load), 2)
+  t.equal(await inside(['migrate', '--from', 'a', '--to', 'b'], load), 2, 'nobody is there to say yes')
+  t.equal(await inside(['migrate', '--from', 'a', '--to', './a/', '-y'], load), 2, 'to itself')
+  t.equal(await inside(['migrate', '--from', 'a', '--to', 'cluster', '-y'], load), 2, 'to no servers')
+  t.strictSame(asked, [])
+  t.equal(await inside(['migrate', '--from', 'a', '--to', 'b', '--dry-run'], load), 0)
+  t.equal(await inside(['migrate', '--from', 'a', '--from-keys', 'k', '--to', 'cluster', '--config', file, '-y'], load), 0)
+  t.strictSame(asked, ['move a (a/keys) to embedded b, dry run true', 'move a (k) to cluster ./data, dry run false'])
+})
+
 await t.test('a token is made on the data where the service is down and only there', async (t) => {
   const { asked, load } = house()
   const gone = await standIn(() => ({}))

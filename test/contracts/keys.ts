@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import type { Keys } from '../../src/events/personal.ts'
 
@@ -30,6 +30,22 @@ export const keysContract = (t: Test, make: (t: Test) => Promise<KeysStore>): vo
     const subject = randomUUID()
     const made = await Promise.all(Array.from({ length: 16 }, () => keys.make(subject)))
     t.equal(new Set(made.map(hex)).size, 1)
+    await keys.close()
+  })
+
+  void t.test('a key that is given is kept as it is where there was none, and changes nothing where there was one', async (t) => {
+    const store = await make(t)
+    const [ann, bob, gone] = [randomUUID(), randomUUID(), randomUUID()]
+    const given = randomBytes(32)
+    let keys = await store.open()
+    t.equal(hex(await keys.make(ann, given)), hex(given))
+    const own = await keys.make(bob)
+    t.equal(hex(await keys.make(bob, given)), hex(own))
+    await keys.destroy(gone)
+    t.equal(await keys.make(gone, given), 'erased')
+    await keys.close()
+    keys = await store.open()
+    t.same([hex(await keys.find(ann)), hex(await keys.find(bob)), await keys.find(gone)], [hex(given), hex(own), 'erased'])
     await keys.close()
   })
 

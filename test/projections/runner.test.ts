@@ -54,13 +54,24 @@ const start = async (log: Log, store = memoryViews(), writes = () => true) => {
     if ((memory.get(row.key)?.revision ?? -1n) > row.revision) older.push(row.key)
     memory.set(row.key, row)
   }
-  const run = runner({ log, views: store.views, projections: [projection], remember, writes, onError: (error) => errors.push(error), retryMs: 5 })
+  const run = runner({
+    log,
+    views: store.views,
+    projections: [projection],
+    remember,
+    writes,
+    onError: (error) => errors.push(error),
+    retryMs: 5,
+  })
   await run.start()
   return { ...run, store, memory, errors, older }
 }
 
 const service = (log: Log) => {
-  const execute = executor(log, enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')))
+  const execute = executor(
+    log,
+    enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')),
+  )
   const issue = async (id: string) => {
     const data = { id, digest: id, method: 'token', issuedAt: '2026-01-01T00:00:00.000Z', attributes: {}, metadata: {} } as const
     return (await execute(token, id, 'IssueToken', data, context)).stored

@@ -17,6 +17,15 @@ void t.test('a key file that is not there is made, for its owner alone, and read
   t.same(await readdir(dirname(path)), ['keys'], 'no temporary file is left')
 })
 
+void t.test('a key file that is not there begins with the keys that are given; one that is there stays', async (t) => {
+  const given = await openKeyFile(await newPath(t))
+  const path = await newPath(t)
+  t.same(await openKeyFile(path, given), given)
+  t.same(await openKeyFile(path), given)
+  t.equal((await stat(path)).mode & 0o777, 0o600)
+  t.same(await openKeyFile(path, await openKeyFile(await newPath(t))), given)
+})
+
 void t.test('many that make it at once read the same one', async (t) => {
   const path = await newPath(t)
   const files = await Promise.all(Array.from({ length: 12 }, () => openKeyFile(path)))

@@ -39,6 +39,16 @@ await t.test(
   },
 )
 
+await t.test('a deployment that is moved here begins with its own keys; one that has begun keeps those it has', { skip }, async (t) => {
+  const { opened, close } = await instances(server!.url, 1)
+  const { deploymentKeys } = opened[0]!
+  const moved = keyFile()
+  t.same(hex(await deploymentKeys(undefined, moved)), hex(moved))
+  t.same(hex(await deploymentKeys()), hex(moved))
+  t.same(hex(await deploymentKeys(undefined, keyFile())), hex(moved))
+  await close()
+})
+
 await t.test('a key file that holds the keys made without one is taken', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 1)
   const made = await opened[0]!.deploymentKeys()

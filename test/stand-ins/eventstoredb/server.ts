@@ -116,13 +116,17 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
         if (message.hasOptions()) options = message.getOptions()
         else events.push(proposed(message.getProposedMessage()!))
       })
+      // A call that is cancelled half way ends too, and only then says that it was cancelled: half an append is none.
       call.on('end', () => {
-        const other = elsewhere(call.metadata, bound, cluster)
-        if (other) return done(other)
-        append(options!, events).then(
-          (response) => done(null, response),
-          (error: Failure) => done(error),
-        )
+        setImmediate(() => {
+          if (call.cancelled) return
+          const other = elsewhere(call.metadata, bound, cluster)
+          if (other) return done(other)
+          append(options!, events).then(
+            (response) => done(null, response),
+            (error: Failure) => done(error),
+          )
+        })
       })
     },
     // Advertised, as by every server of today, and never answered: whoever uses it hangs.

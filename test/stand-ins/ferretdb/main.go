@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/FerretDB/FerretDB/ferretdb"
 )
@@ -77,6 +78,13 @@ func main() {
 		log.Fatal(err)
 	}
 	go func() { log.Fatal(database.Run(context.Background())) }()
+	for {
+		if probe, err := net.Dial("unix", socket); err == nil {
+			probe.Close()
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		log.Fatal(err)

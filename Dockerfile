@@ -1,0 +1,42 @@
+# syntax=docker/dockerfile:1
+FROM node:24.21.0-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json tsconfig.json ./
+# No script of any package is needed, and none runs.
+RUN npm ci --ignore-scripts
+COPY src ./src
+RUN npx tsc -p .
+
+FROM node:24.21.0-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+# Without scripts the package's own `prepare` does not run either: there is no compiler here.
+RUN npm ci --omit=dev --ignore-scripts && mkdir -m 700 /data
+
+FROM node:24.21.0-bookworm-slim
+ARG VERSION=0.1.0
+ARG COMMIT=""
+ARG BUILD_DATE=""
+LABEL org.opencontainers.image.title="rollcall" \
+      org.opencontainers.image.description="Event-sourced client tokens and feature flags" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${COMMIT}" \
+      org.opencontainers.image.created="${BUILD_DATE}"
+ENV NODE_ENV=production \
+    ROLLCALL_STORAGE_DATA_DIR=/data \
+    ROLLCALL_COMMIT="${COMMIT}" \
+    ROLLCALL_BUILD_DATE="${BUILD_DATE}"
+WORKDIR /app
+# The program belongs to root: the user that runs it can change nothing but /data.
+COPY --from=packages /app ./
+COPY --from=build /app/dist/src ./dist/src
+COPY --from=packages --chown=10001:10001 /data /data
+USER 10001:10001
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.ROLLCALL_SERVER_HTTP_PORT || 8080) + '/livez').then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "dist/src/main.js"]
+CMD ["serve"]

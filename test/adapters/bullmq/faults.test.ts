@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import t from 'tap'
+import { ownRedis } from '../servers.ts'
+import { sharedQueue } from './store.ts'
+
+const { server, skip } = await ownRedis(t)
+const EVERY = 300
+const GRACE = 300
+const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
+const until = async (enough: () => boolean, ms = 10_000) => {
+  for (const end = Date.now() + ms; !enough() && Date.now() < end; ) await sleep(10)
+  return enough()
+}
+const took = async (work: Promise<unknown>) => {
+  const began = performance.now()
+  await work
+  return Math.round(performance.now() - began)
+}
+const admin = () => new Redis(server!.url)
+
+/** A job that counts its runs, on a queue that is open. */
+const counting = async () => {
+  const store = sharedQueue(server!.url, GRACE)
+  const queue = await store.open()
+  let runs = 0
+  await queue.schedule({ name: 'tick', every: EVERY, run: async () => void runs++ })
+  /** Runs beyond those so far. */
+  const more = (count: number) => {
+    const enough = runs + count
+    return until(() => runs >= enough)
+  }
+  return { ...store, queue, more }
+}
+
+await t.test('jobs go on while Redis is dead, and by Redis again when it is back, emptied by that', { skip }, async (t) => {
+  const { queue, more, errors, prefix } = await counting()
+  t.ok(await more(2), 'before')
+  await server!.kill()
+  t.ok(await more(3), 'without Redis')
+  t.ok((await took(queue.runs())) < 1500)
+  t.match(await queue.runs(), [{ name: 'tick', finishedAt: Number }])
+  await server!.start()
+  t.ok(await more(5), 'afterwards')
+  t.equal(errors.length, 1, 'one outage is told once')
+  const redis = admin()
+  t.ok(await redis.exists(`${prefix}:tick:repeat`), 'the schedule is there again')
+  redis.disconnect()
+  await queue.close()
+})
+
+await t.test('jobs go on after everything in Redis was deleted', { skip }, async (t) => {
+  const { queue, more, prefix } = await counting()
+  t.ok(await more(2), 'before')
+  const redis = admin()
+  for (let n = 0; n < 3; n++) {
+    await redis.flushall()
+    t.ok(await more(3), `after deletion ${n}`)
+  }
+  t.ok(await redis.exists(`${prefix}:tick:repeat`), 'the schedule is there again')
+  redis.disconnect()
+  await queue.close()
+})
+
+await t.test('jobs go on when the schedule has lost its next run', { skip }, async (t) => {
+  const { queue, more, prefix } = await counting()
+  t.ok(await more(2), 'before')
+  const redis = admin()
+  const keys = await redis.keys(`${prefix}:tick:*`)
+  await redis.del(...keys.filter((key) => /:(delayed|wait|marker)$|repeat:tick:\d+$/.test(key)))
+  t.ok(await more(3), 'afterwards')
+  redis.disconnect()
+  await queue.close()
+})
+
+await t.test('jobs go on while Redis hangs, nothing waits for it, and it is taken up again', { skip }, async (t) => {
+  const { queue, more } = await counting()
+  t.ok(await more(2), 'before')
+  server!.freeze()
+  t.ok((await took(queue.schedule({ name: 'another', every: EVERY, run: async () => undefined }))) < 100)
+  t.ok((await took(queue.runs())) < 1500)
+  t.ok(await more(3), 'while it hangs')
+  server!.thaw()
+  t.ok(await more(3), 'afterwards')
+  await queue.close()
+})
+
+await t.test('a queue closes within two seconds while Redis hangs', { skip }, async (t) => {
+  const { queue, more } = await counting()
+  t.ok(await more(1))
+  server!.freeze()
+  const ms = await took(queue.close())
+  server!.thaw()
+  t.ok(ms < 2300, `${ms} ms`)
+})
+
+await t.test('a job runs at start without Redis too', { skip }, async (t) => {
+  await server!.kill()
+  const { queue, more } = await counting()
+  t.ok(await took(more(1)).then((ms) => ms < 3000))
+  t.ok((await took(queue.close())) < 2300)
+  await server!.start()
+})
+
+await t.test('a run that its instance cuts short by closing is taken over by another', { skip }, async (t) => {
+  const store = sharedQueue(server!.url)
+  const [one, two] = await Promise.all([store.open(), store.open()])
+  let began = 0
+  let done = 0
+  const cut = (signal: AbortSignal) =>
+    new Promise<void>((end) => {
+      began++
+      signal.addEventListener('abort', () => end())
+    })
+  await one.schedule({ name: 'long', every: 600_000, run: cut })
+  t.ok(await until(() => began === 1))
+  await two.schedule({ name: 'long', every: 600_000, run: async () => void done++ })
+  await one.close()
+  t.ok(await until(() => done === 1, 5000))
+  await two.close()
+})
+
+await t.test('the run of an instance that was killed is taken over within ten seconds', { skip }, async (t) => {
+  const store = sharedQueue(server!.url)
+  const script = join(import.meta.dirname, 'hanging-worker.js')
+  const child = spawn(process.execPath, [script, server!.url, store.prefix], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  const queue = await store.open()
+  let done = 0
+  await queue.schedule({ name: 'long', every: 600_000, run: async () => void done++ })
+  t.ok(await until(() => done === 1, 10_000))
+  await queue.close()
+})

@@ -1,0 +1,114 @@
+import t from 'tap'
+import { startService, type Started } from '../start.ts'
+import { startStack } from './stack.ts'
+
+const { stack, skip } = await startStack(t)
+const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
+const issue = async (service: Started) => {
+  const { status, json } = await service.request<{ clientToken: string; authentication: { id: string } }>('POST', '/auth/v1/method/token', {
+    name: 'n',
+  })
+  if (status !== 200) throw new Error(`no token: ${status}`)
+  return { bearer: { authorization: `Bearer ${json.clientToken}` }, id: json.authentication.id }
+}
+const self = async (service: Started, bearer: { authorization: string }) =>
+  (await service.request('GET', '/auth/v1/self', undefined, bearer)).status
+/** Waits until something holds; gives the milliseconds it took. */
+const until = async (holds: () => Promise<boolean>, withinMs: number): Promise<number> => {
+  const start = performance.now()
+  while (!(await holds())) {
+    if (performance.now() - start > withinMs) return Number.POSITIVE_INFINITY
+    await sleep(2)
+  }
+  return performance.now() - start
+}
+
+await t.test('two instances on the same servers', { skip }, async (t) => {
+  const [a, b] = [await startService(t, stack!.settings), await startService(t, stack!.settings)]
+
+  await t.test('a token made on one works on the other at once', async (t) => {
+    for (let n = 0; n < 50; n++) {
+      const { bearer } = await issue(n % 2 ? a : b)
+      t.equal(await self(n % 2 ? b : a, bearer), 200)
+    }
+  })
+
+  await t.test('a token deleted on one is refused there at once and on the other within the bound', async (t) => {
+    const lags: number[] = []
+    for (let n = 0; n < 50; n++) {
+      const { bearer, id } = await issue(a)
+      await self(a, bearer)
+      await self(b, bearer)
+      t.equal((await a.request('DELETE', `/auth/v1/tokens/${id}`)).status, 200)
+      t.equal(await self(a, bearer), 401)
+      lags.push(await until(async () => (await self(b, bearer)) === 401, 3000))
+    }
+    lags.sort((one, other) => one - other)
+    t.comment(`revocation elsewhere: p50 ${lags[25]!.toFixed(1)} ms, p99 ${lags[49]!.toFixed(1)} ms`)
+    t.ok(lags[49]! < 3000, `never later than 3 s: ${lags[49]} ms`)
+  })
+
+  await t.test('flags written on one answer on the other, and reads wait for a position', async (t) => {
+    const flags = '/api/v1/namespaces/default/flags'
+    await a.request('POST', flags, { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' })
+    const made = await a.request('POST', `${flags}/f/rollouts`, { threshold: { percentage: 100, value: true } })
+    t.equal(made.status, 200)
+    const after = { 'after-position': String(made.headers['event-position']) }
+    const said = await b.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, after)
+    t.match(said.json, { enabled: true })
+    const [one, other] = await Promise.all([a, b].map((each) => each.request('GET', `${flags}/f`, undefined, after)))
+    t.same(one!.json, other!.json)
+    t.equal(one!.headers.etag, other!.headers.etag)
+    const [left, right] = await Promise.all([a, b].map((each) => each.request('GET', '/internal/v1/evaluation/snapshot/namespace/default')))
+    t.equal(left!.headers.etag, right!.headers.etag)
+  })
+
+  await t.test('one idempotency key has one effect over both instances', async (t) => {
+    const key = { 'idempotency-key': 'once' }
+    const answers = await Promise.all([a, b, a, b].map((each) => each.request('POST', '/auth/v1/method/token', { name: 'same' }, key)))
+    t.ok(answers.every(({ status }) => status === 200 || status === 409))
+    const again = await b.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', { name: 'same' }, key)
+    t.equal(again.status, 200)
+    const { json } = await a.request<{ totalCount: number }>('GET', '/auth/v1/tokens?q=same')
+    t.equal(json.totalCount, 1)
+  })
+
+  await t.test('without Redis nothing is lost and nobody waits', async (t) => {
+    await stack!.redis.kill()
+    const { bearer } = await issue(a)
+    t.equal(await self(b, bearer), 200)
+    const ready = await a.request('GET', '/readyz?verbose')
+    t.equal(ready.status, 200)
+    t.match(ready.text, /"queue","status":"degraded"/)
+    await stack!.redis.start()
+  })
+
+  await t.test('without MongoDB known tokens work, commands succeed, and all of it is in the views afterwards', async (t) => {
+    const before = await issue(a)
+    const ask = () => b.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, before.bearer)
+    t.equal((await ask()).status, 200)
+    await stack!.mongo.kill()
+    t.equal((await ask()).status, 200)
+    const flag = await a.request('POST', '/api/v1/namespaces/default/segments', { key: 's', name: 'S' })
+    t.equal(flag.status, 200, flag.text)
+    t.match((await a.request('GET', '/readyz?verbose')).text, /"views","status":"degraded"/)
+    t.equal((await a.request('GET', '/auth/v1/tokens')).status, 503, 'what only the views know is refused')
+    await stack!.mongo.start()
+    t.ok((await until(async () => (await a.request('GET', '/auth/v1/tokens')).status === 200, 10_000)) < 10_000)
+  })
+
+  await t.test('without the event store protected requests end in 503 and never in a stale 200, and come back by themselves', async (t) => {
+    const { bearer } = await issue(a)
+    t.equal(await self(a, bearer), 200)
+    stack!.eventstore.kill()
+    const start = performance.now()
+    t.ok((await until(async () => (await self(a, bearer)) === 503, 4000)) < 4000)
+    t.comment(`fail closed after ${Math.round(performance.now() - start)} ms`)
+    const refused = await a.request<{ details: { value: { reason: string } }[] }>('GET', '/auth/v1/self', undefined, bearer)
+    t.equal(refused.json.details[0]!.value.reason, 'auth_stale')
+    t.equal((await a.request('GET', '/readyz')).status, 503)
+    t.equal((await a.request('GET', '/livez')).status, 200)
+    await stack!.eventstore.restart()
+    t.ok((await until(async () => (await self(a, bearer)) === 200, 15_000)) < 15_000)
+  })
+})

@@ -1,0 +1,37 @@
+import type { Test } from 'tap'
+import { ownMongo, ownRedis, type Server } from '../adapters/servers.ts'
+import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
+
+export type Stack = {
+  readonly eventstore: { readonly kill: () => void; readonly restart: () => Promise<void> }
+  readonly mongo: Server
+  readonly redis: Server
+  /** Settings of an instance on these servers. */
+  readonly settings: Readonly<Record<string, string>>
+}
+
+/** The servers of a deployment of several instances: the stand-in of EventStoreDB, FerretDB and Redis; or, in one line, why they cannot be had here. */
+export const startStack = async (
+  t: Test,
+): Promise<{ readonly stack: Stack; readonly skip: false } | { readonly stack?: undefined; readonly skip: string }> => {
+  const [mongo, redis] = [await ownMongo(t), await ownRedis(t)]
+  if (!mongo.server) return { skip: mongo.skip }
+  if (!redis.server) return { skip: redis.skip }
+  let events: StandIn = await startEventStore()
+  const { url, law, port } = events
+  t.teardown(() => events.kill())
+  const eventstore = {
+    kill: () => events.kill(),
+    restart: async () => {
+      events = await startEventStore({ law, port })
+    },
+  }
+  const settings = {
+    'storage.type': 'cluster',
+    'eventstore.url': url,
+    'mongodb.url': mongo.server.url,
+    'mongodb.database': `t${process.pid}`,
+    'redis.url': redis.server.url,
+  }
+  return { stack: { eventstore, mongo: mongo.server, redis: redis.server, settings }, skip: false }
+}

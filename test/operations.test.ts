@@ -1,0 +1,155 @@
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { openKeyFile } from '../src/adapters/embedded/key-file.ts'
+import { refusals } from '../src/errors.ts'
+import { newDirectory } from './adapters/embedded/store.ts'
+import { CHILD, has, inspect, leaveOut, startChild } from './crash/rig.ts'
+import { startService } from './start.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const guide = await readFile(join(root, 'docs/guides/operations.md'), 'utf8')
+const run = promisify(execFile)
+
+/** The block of the guide with this name, run in a directory; gives what it prints. */
+const follow = async (name: string, cwd: string, env: Readonly<Record<string, string>> = {}): Promise<string> => {
+  const [, language, text] = new RegExp(`\`\`\`(sh|python) ${name}\n([^]*?)\`\`\``).exec(guide) ?? []
+  if (text === undefined) throw new Error(`the guide has no block ${name}`)
+  const args = language === 'sh' ? ['-euc', text] : ['-c', text]
+  return (await run(language === 'sh' ? 'sh' : 'python3', args, { cwd, env: { ...process.env, ...env } })).stdout
+}
+const section = (title: string) =>
+  guide
+    .slice(guide.indexOf(`\n## ${title}\n`))
+    .slice(1)
+    .split('\n## ')[0]!
+
+/** Leaves a test out where the guide's own tools are not installed. */
+const without = async (t: Test, ...commands: readonly string[]): Promise<boolean> => {
+  for (const command of commands) {
+    if (await has(command)) continue
+    leaveOut(t, `there is no ${command}`)
+    return true
+  }
+  return false
+}
+
+await t.test('a backup made by the guide while eight writers write has all that was acknowledged before, whole', async (t) => {
+  if (await without(t, 'sqlite3')) return
+  const directory = await newDirectory(t)
+  const data = join(directory, 'data')
+  await mkdir(data)
+  await writeFile(join(data, 'keys'), '{}', { mode: 0o600 })
+  const writers = startChild([CHILD, data, '8'])
+  await writers.until(() => writers.count('ack') > 200)
+  const before = writers.acked()
+  await follow('backup', directory)
+  const during = writers.count('ack')
+  await writers.until(() => writers.count('ack') > during + 50)
+  t.ok(writers.count('ack') > during, 'the writers went on')
+  await writers.kill()
+
+  t.match(await follow('check', directory), /^ok\n\d+\|\d+\|20/)
+  await follow('restore', directory)
+  const { events, lost, torn, differing } = await inspect(join(directory, 'restored'), before)
+  t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 }, `${before.size} acknowledged before, ${events} in the backup`)
+  t.ok(events >= before.size)
+})
+
+await t.test('a service restored from a backup knows its tokens, flags and people', async (t) => {
+  if (await without(t, 'sqlite3')) return
+  const service = await startService(t)
+  const made = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'kept' })
+  await service.request('POST', '/api/v1/namespaces/default/flags', { key: 'kept', name: 'Kept', type: 'BOOLEAN_FLAG_TYPE' })
+  await follow('backup', service.directory)
+  await follow('restore', service.directory)
+  await service.close()
+  const there = join(service.directory, 'restored')
+  t.same(await openKeyFile(join(there, 'keys')), await openKeyFile(join(service.directory, 'data', 'keys')))
+
+  const restored = await startService(t, { 'storage.data_dir': there, 'log.file': join(there, 'log') })
+  const bearer = { authorization: `Bearer ${made.json.clientToken}` }
+  t.match(await restored.request('GET', '/api/v1/namespaces/default/flags/kept', undefined, bearer), {
+    status: 200,
+    json: { name: 'Kept' },
+  })
+})
+
+await t.test('the commands that read the log print what is in it, while the service runs', async (t) => {
+  if (await without(t, 'sqlite3', 'python3')) return
+  const service = await startService(t)
+  await service.request('POST', '/auth/v1/method/token', { name: 'for the guide' })
+  const sql = await follow('read-sqlite', service.directory)
+  t.match(sql, /^type\|events\|latest\nTokenIssued\|2\|20/)
+  t.match(sql, /Z\|initial_bootstrap_token\n.*Z\|for the guide\n$/)
+  t.match(await follow('read-python', service.directory), /^1 20\S+ namespace-default NamespaceCreated system\n2 /)
+  await follow('export-json', service.directory)
+  t.equal((JSON.parse(await readFile(join(service.directory, 'events.json'), 'utf8')) as object[]).length, 3)
+})
+
+await t.test('DuckDB reads the export of the guide', async (t) => {
+  const there = await run('python3', ['-c', 'import duckdb']).then(
+    () => true,
+    () => false,
+  )
+  if (!there) return leaveOut(t, 'python3 has no duckdb')
+  if (await without(t, 'sqlite3')) return
+  const service = await startService(t)
+  await follow('export-json', service.directory)
+  t.match(await follow('read-duckdb', service.directory), /TokenIssued +│ +1/)
+})
+
+await t.test('Node.js makes the backup where there is no sqlite3', async (t) => {
+  const service = await startService(t)
+  const backup = join(service.directory, 'backup')
+  await mkdir(backup)
+  await follow('backup-node', root, { DATA: join(service.directory, 'data'), BACKUP: backup })
+  await writeFile(join(backup, 'keys'), await readFile(join(service.directory, 'data', 'keys')), { mode: 0o600 })
+  await service.close()
+  const restored = await startService(t, { 'storage.data_dir': backup, 'log.file': join(backup, 'log') })
+  t.equal((await restored.request('GET', '/auth/v1/tokens')).status, 200)
+})
+
+await t.test('every metric that the guide names is one of the service, with the labels that it names', async (t) => {
+  const service = await startService(t)
+  await service.request('GET', '/auth/v1/tokens', undefined, { authorization: 'Bearer no' })
+  const { text } = await service.request('GET', '/metrics')
+  const alerts = section('Alerts')
+  const names = new Set([...alerts.matchAll(/rollcall_[a-z_]+[a-z]/g)].map(([name]) => name.replace(/_bucket$/, '')))
+  t.ok(names.size >= 8)
+  for (const name of names) t.ok(text.includes(`# TYPE ${name} `), name)
+  t.match(text, /rollcall_auth_decisions_total\{result="refused",reason="credential_invalid"/)
+})
+
+await t.test('every reason and every file that the guide names is there', async (t) => {
+  const reasons = [...section('What a failure looks like').matchAll(/503 `(\w+)`/g)].map(([, reason]) => reason!)
+  t.ok(reasons.length >= 5)
+  for (const reason of reasons) t.equal((refusals as Readonly<Record<string, { status: number }>>)[reason]?.status, 503, reason)
+
+  const service = await startService(t)
+  const files = [...section('The files of a data directory').matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) => cell!.split(', '))
+  t.same(files, ['`events.sqlite`', '`views.sqlite`', '`subjects.sqlite`', '`keys`', '`lock`', '`lock.pid`'])
+  for (const file of files) t.ok(await readFile(join(service.directory, 'data', file.replaceAll('`', ''))), file)
+})
+
+await t.test('every field of the log is in the guide', async (t) => {
+  const known = new Set(section('Log').match(/(?<=`)\w+(?=`)/g))
+  const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
+  const token = /"client_token":"([^"]+)"/.exec(await service.logged())![1]!
+  await service.request('POST', '/auth/v1/method/token', { name: 'n' }, { authorization: `Bearer ${token}` })
+  await service.close()
+  const lines = (await service.logged()).trim().split('\n')
+  const fields = new Set(lines.flatMap((line) => Object.keys(JSON.parse(line) as object)))
+  t.ok(fields.has('client_token') && fields.has('requestId') && fields.has('actor'), [...fields].join(' '))
+  for (const field of fields) t.ok(known.has(field), field)
+})
+
+await t.test('the links of the guides lead somewhere', async (t) => {
+  for (const page of ['operations.md', 'moving.md']) {
+    const text = await readFile(join(root, 'docs/guides', page), 'utf8')
+    for (const [, target] of text.matchAll(/\]\(([^)#h][^)#]*)/g))
+      t.ok(await readFile(join(root, 'docs/guides', target!)), `${page}: ${target}`)
+  }
+})
