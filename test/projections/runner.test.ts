@@ -35,7 +35,7 @@ const memoryViews = () => {
     checkpoint: async () => (up(), checkpoint),
     mark: async (_: unknown, position: bigint) => {
       up()
-      if (position > (checkpoint ?? 0n)) checkpoint = position
+      if (checkpoint === undefined || position > checkpoint) checkpoint = position
     },
     build: async () => ({
       put: async (given: readonly Row[]) => put(given),
