@@ -28,7 +28,9 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
   const { 'eventstore.url': url } = await clusterOf(directory)
   const log = await openEventStore(url!, { categories: Object.keys(catalog), onError: () => {} })
   try {
-    return (await Array.fromAsync(log.readAll(0n))).flat()
+    const texts: Texts[] = []
+    for await (const page of log.readAll(0n)) texts.push(...page)
+    return texts
   } finally {
     await log.close()
   }
