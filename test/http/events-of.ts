@@ -11,14 +11,15 @@ export type Told = {
   readonly type: string
   readonly data: Readonly<Record<string, unknown>>
   readonly meta: Meta
+  readonly position: number
 }
 
-type Texts = Readonly<Record<'stream' | 'id' | 'type' | 'data' | 'meta', string>>
+type Texts = Readonly<Record<'stream' | 'id' | 'type' | 'data' | 'meta', string>> & { readonly position: number | bigint }
 
 const inFile = async (directory: string): Promise<readonly Texts[]> => {
   const database = await openDatabase(join(directory, 'data', 'events.sqlite'), 'read')
   try {
-    return database.prepare('select stream, id, type, data, meta from events order by position').all() as Texts[]
+    return database.prepare('select position, stream, id, type, data, meta from events order by position').all() as Texts[]
   } finally {
     database.close()
   }
@@ -39,5 +40,5 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
 /** The events of a service's log that fit, in order, as an analyst reads them while the service runs. */
 export const eventsOf = async (directory: string, fits: (event: Told) => boolean = () => true): Promise<readonly Told[]> =>
   (await (onCluster ? onServer : inFile)(directory))
-    .map(({ stream, id, type, data, meta }) => ({ stream, id, type, data: JSON.parse(data), meta: JSON.parse(meta) }) as Told)
+    .map(({ data, meta, position, ...rest }) => ({ ...rest, position: Number(position), data: JSON.parse(data), meta: JSON.parse(meta) }) as Told)
     .filter(fits)
