@@ -40,5 +40,8 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
 /** The events of a service's log that fit, in order, as an analyst reads them while the service runs. */
 export const eventsOf = async (directory: string, fits: (event: Told) => boolean = () => true): Promise<readonly Told[]> =>
   (await (onCluster ? onServer : inFile)(directory))
-    .map(({ data, meta, position, ...rest }) => ({ ...rest, position: Number(position), data: JSON.parse(data), meta: JSON.parse(meta) }) as Told)
+    .map(
+      ({ data, meta, position, ...rest }) =>
+        ({ ...rest, position: Number(position), data: JSON.parse(data), meta: JSON.parse(meta) }) as Told,
+    )
     .filter(fits)
