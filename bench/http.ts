@@ -33,7 +33,11 @@ const againstBare = async (): Promise<Row[]> => {
     await startServer('bare', `${FLAGS}`, `${TOKENS}`),
   ]
   try {
-    const [ours, theirs, hello] = [evaluation(service, '/evaluate/v1/boolean'), evaluation(bare, '/'), { url: `${bare.url}/hello` }]
+    const [ours, theirs, hello] = [
+      evaluation(service, '/evaluate/v1/boolean'),
+      evaluation(bare, '/'),
+      { url: `${bare.url}/hello`, tokens: bare.tokens },
+    ]
     const rate = await rates({ ours, theirs, hello })
     const fixed = Math.round(rate.ours / 4)
     const p99 = { ours: [] as number[], hello: [] as number[] }

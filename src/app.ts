@@ -68,6 +68,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
       routes: [(app) => mountRoutes(app, service)],
       answered: observer(service, log_),
       version,
+      tokenCookie: service.names.tokenCookie,
     })
     const { protocol, host, http_port, https_port } = config.server
     await app.listen({ host, port: protocol === 'https' ? https_port : http_port })

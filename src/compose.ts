@@ -12,6 +12,7 @@ import { sealer } from './events/personal.ts'
 import { firstStart } from './first-start.ts'
 import { cookieJar } from './http/cookies.ts'
 import { compileFlag } from './evaluation/compile.ts'
+import { addGauges } from './http/gauges.ts'
 import { metricsOf, metricsPage } from './http/metrics.ts'
 import { methods, namesOf } from './http/names.ts'
 import { pageTokens } from './http/paging.ts'
@@ -63,11 +64,12 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
     log,
     views,
     projections,
-    remember: ({ name }, row) => (name === tokens.name ? index.remember(row as Row<TokenDoc>) : held.set(name, row)),
+    remember: ({ name }, row, first) => (name === tokens.name ? index.remember(row as Row<TokenDoc>, first) : held.set(name, row)),
     recall: ({ name }, key) => held.row(name, key),
     writes,
     onError: onError('the read models fell behind'),
   })
+  addGauges(metrics, { log, projections, position: follower.position, census: () => index.census(now().getTime()) })
   const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
   const digest = digester(pepper)
   const settings = serviceSettings(config)
@@ -97,7 +99,7 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
     past: traveller({ log, views, catalog: held, compile: compileFlag, now }),
     logins: await loginsOf(config, names, stores, now),
     exchange: orchestrator && { orchestrator, attempts: stores.limiter('exchanges', EXCHANGES_A_MINUTE) },
-    requests: requests({ views, now, instance, metrics }),
+    requests: requests({ views, now, instance, metrics, alone }),
     claims: claims(execute, log, randomUUID, now),
     methods: {
       ...config.authentication.methods,
@@ -119,7 +121,8 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
         if (done % 100_000 === 0) log_.info({ events: done, position: String(position), head: String(head) }, 'building read models')
       })
       const token = await firstStart({ ...service, config, digest })
-      if (token !== undefined) log_.info({ client_token: token }, 'bootstrap token created; it is shown only this once')
+      if (token !== undefined)
+        log_.child({}, { level: 'info' }).info({ client_token: token }, 'bootstrap token created; it is shown only this once')
       for (const method of methods) {
         const { enabled, cleanup: times } = config.authentication.methods[method]
         if (!enabled) continue

@@ -33,13 +33,24 @@ const LEASE_MS = 5_000
 
 type Told = (job: string, error: unknown) => void
 
+/** Says which directory it is that cannot be used; most causes (a full disk) do not name it. */
+const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promise<T> => {
+  try {
+    return await open()
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
+  }
+}
+
 /** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
 export const openStores = async (config: Config, onError: Told, given?: Secrets): Promise<Stores> => {
   if (config.storage.type === 'cluster') return openCluster(config, onError, given)
   const { openEmbedded } = await import('./adapters/embedded/open.ts')
   const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
   const { pepper, kek } = await openKeyFile(config.keys.file!, given)
-  const embedded = await openEmbedded(config.storage.data_dir, { kek, onError })
+  const { data_dir } = config.storage
+  const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError }))
   return { ...embedded, pepper, alone: true, writes: () => true, limiter: (_, limit) => limiter(limit), sharing: () => true }
 }
 

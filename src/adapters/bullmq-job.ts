@@ -115,8 +115,9 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
     close: async (): Promise<void> => {
       clearInterval(timer)
       await running?.catch(() => undefined)
-      await soon(workers.pause(), CLOSE_MS)
-      await soon(Promise.all([workers.close(true), queue.close()]), CLOSE_MS / 2)
+      // By force when Redis does not answer: the other way would wait for it with its timers running.
+      const there = client.status === 'ready' && (await soon(client.ping(), CLOSE_MS / 2)) !== undefined
+      await soon(Promise.all([workers.close(!there), queue.close()]), CLOSE_MS)
     },
   }
 }

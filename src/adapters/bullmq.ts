@@ -2,7 +2,7 @@ import { refuse } from '../errors.ts'
 import type { Job, Queue } from '../jobs/queue.ts'
 import { bullmqJob } from './bullmq-job.ts'
 import { lastRuns } from './bullmq-runs.ts'
-import { connectRedis } from './redis-connection.ts'
+import { connectRedis, familyOf } from './redis-connection.ts'
 
 export type BullmqOptions = {
   /** Told of every run of a job that failed here, and once of each time Redis was lost (job `redis`). */
@@ -19,6 +19,7 @@ export type BullmqOptions = {
  */
 export const openBullmq = async (url: string, { onError, prefix = 'rollcall', grace = 3000 }: BullmqOptions): Promise<Queue> => {
   const client = connectRedis(url, true, (error) => onError('redis', error))
+  const disconnect = familyOf(client)
   const runs = lastRuns(client, `${prefix}:runs`)
   const stop = new AbortController()
   const jobs = new Map<string, ReturnType<typeof bullmqJob>>()
@@ -27,7 +28,7 @@ export const openBullmq = async (url: string, { onError, prefix = 'rollcall', gr
   const close = async () => {
     stop.abort()
     await Promise.all(Array.from(jobs.values(), (job) => job.close()))
-    client.disconnect()
+    disconnect()
   }
 
   return {

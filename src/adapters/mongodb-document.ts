@@ -28,4 +28,4 @@ const mapped = (value: unknown, keyOf: (key: string) => string): unknown => {
 export const toDocument = (value: object): object => mapped(value, encodeKey) as object
 
 /** The JSON value again. */
-export const fromDocument = <D extends object>(stored: object): D => mapped(stored, decodeKey) as D
+export const fromDocument = (stored: object): object => mapped(stored, decodeKey) as object

@@ -17,7 +17,7 @@ export const rowOf = <D extends object>({ _id, revision, position, changes, doc 
   revision,
   position,
   changes,
-  doc: doc && fromDocument<D>(doc),
+  doc: doc && (fromDocument(doc) as D),
 })
 
 const storedOf = ({ key, revision, position, changes, doc }: Row): StoredRow => ({

@@ -17,18 +17,21 @@ export type ViewsParts = {
 /** Views in MongoDB: a document a row, in a collection a view. `put` answers when a majority has the rows in its journal, so every instance sees them. */
 export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts): Omit<Views, 'close'> => ({
   get: async <D extends object>(view: View, key: string) => {
-    const found = await places.reading(view, (rows) => calls.call('read', (signal) => rows.findOne({ _id: key }, { signal })))
+    const read = () => places.reading(view, (rows) => calls.call('read', (signal) => rows.findOne({ _id: key }, { signal })))
+    const found = await calls.call('whole', read)
     return found ? rowOf<D>(found) : undefined
   },
   put: (view, rows) => places.writing(view, (to) => writer.put(to, rows)),
   list: async <D extends object>(view: View, query: Parameters<Views['list']>[1]) => {
     const { page, total, sort } = filtersOf(query)
-    return places.reading(view, async (from) => {
-      const found = await calls.call('read', (signal) => from.find(page, { sort, limit: query.limit, signal }).toArray())
-      const rows: readonly Row<D>[] = found.map(rowOf<D>)
-      const complete = !query.after && rows.length < query.limit
-      return { rows, total: complete ? rows.length : await calls.call('read', (signal) => from.countDocuments(total, { signal })) }
-    })
+    const read = () =>
+      places.reading(view, async (from) => {
+        const found = await calls.call('read', (signal) => from.find(page, { sort, limit: query.limit, signal }).toArray())
+        const rows: readonly Row<D>[] = found.map(rowOf<D>)
+        const complete = !query.after && rows.length < query.limit
+        return { rows, total: complete ? rows.length : await calls.call('read', (signal) => from.countDocuments(total, { signal })) }
+      })
+    return calls.call('whole', read)
   },
   scan: async function* <D extends object>(view: View) {
     const { rows } = await places.find(view)

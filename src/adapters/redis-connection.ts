@@ -43,3 +43,22 @@ export const connectRedis = (url: string, patient: boolean, onError: (error: unk
   })
   return client
 }
+
+/** Ends a connection and all that were made from it, for good; BullMQ does not end its own, or even opens them again, when the server is away. */
+export const familyOf = (client: Redis): (() => void) => {
+  const family = [client]
+  const duplicate = client.duplicate.bind(client)
+  client.duplicate = (override) => {
+    const another = duplicate(override)
+    another.on('error', () => undefined)
+    family.push(another)
+    return another
+  }
+  return () => {
+    for (const each of family) {
+      each.options.retryStrategy = () => null
+      each.connect = () => Promise.reject(new Error('this connection has ended'))
+      each.disconnect()
+    }
+  }
+}

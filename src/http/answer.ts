@@ -81,6 +81,7 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
     }
   }
   reply.code(status)
+  if (status >= 400) reply.header('cache-control', 'no-store')
   if (body === undefined && json === undefined) {
     reply.send()
     return

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { refuse } from '../errors.ts'
 import { afterPosition, eventReason, idempotencyKey, ifMatch } from './headers.ts'
+import type { Asked } from './requests.ts'
 import type { AfterParse, Call } from './route.ts'
 import type { Service } from './service.ts'
 
@@ -40,7 +41,7 @@ export const aroundRoutes = (service: Service): AfterParse => {
     request.cross = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
     if (service.settings.readOnly && url.startsWith('/api/v1')) refuse('read_only')
     if (key === undefined || ownsIdempotency) return next()
-    return service.requests.once(ownerOf(call), key, fingerprint(request), (commandId) => {
+    return service.requests.once(ownerOf(call), key, asked(request), (commandId) => {
       request.cross = { ...request.cross, commandId }
       return next()
     })
@@ -50,9 +51,11 @@ export const aroundRoutes = (service: Service): AfterParse => {
 const behind = (position: bigint): never =>
   refuse('view_behind', `view is behind position ${position}`, { headers: { 'retry-after': '1' } })
 
-/** One text for method, path, query and body bytes. */
-export const fingerprint = (request: FastifyRequest): string =>
-  createHash('sha256')
+/** What an idempotency key remembers a request by: one text for method, path, query and body bytes. */
+export const asked = (request: FastifyRequest): Asked => ({
+  requestId: request.id,
+  fingerprint: createHash('sha256')
     .update(`${request.method} ${request.raw.url}\n`)
     .update(request.bytes ?? '')
-    .digest('base64url')
+    .digest('base64url'),
+})

@@ -87,7 +87,6 @@ export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => 
   const declared = new Map(parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)))
 
   const given = (raw: string): ReadonlyMap<string, string> => {
-    if (raw === '') return nothing
     const spellings = new Map<string, string>()
     const texts = new Map<string, string>()
     for (const pair of raw.split('&')) {
@@ -105,17 +104,20 @@ export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => 
     return texts
   }
 
+  const readFrom = (texts: ReadonlyMap<string, string>): ReadOf<F> => {
+    const read: Record<string, unknown> = {}
+    for (const [name, field] of parameters) {
+      const text = texts.get(name)
+      if (text === undefined || text === '') read[name] = field.read(undefined, name)
+      else read[name] = field.query ? field.query(text, name) : field.read(text, name)
+    }
+    return read as ReadOf<F>
+  }
+
+  /** What a request without a query gives; most have none. */
+  let unasked: ReadOf<F> | undefined
   return {
     schema: schemaOf(fields),
-    read: (raw) => {
-      const texts = given(raw)
-      const read: Record<string, unknown> = {}
-      for (const [name, field] of parameters) {
-        const text = texts.get(name)
-        if (text === undefined || text === '') read[name] = field.read(undefined, name)
-        else read[name] = field.query ? field.query(text, name) : field.read(text, name)
-      }
-      return read as ReadOf<F>
-    },
+    read: (raw) => (raw === '' ? (unasked ??= readFrom(nothing)) : readFrom(given(raw))),
   }
 }

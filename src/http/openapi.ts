@@ -90,7 +90,7 @@ const operation = (spec: Spec): Operation => {
 }
 
 /** The OpenAPI 3.1 document of the routes, made of their own statements, in the order of mounting. */
-export const openApi = (specs: readonly Spec[], version: string): OpenApi => {
+export const openApi = (specs: readonly Spec[], version: string, tokenCookie: string): OpenApi => {
   const shown = specs.filter(({ hidden }) => !hidden)
   const paths: Record<string, Record<string, Operation>> = {}
   for (const spec of shown) (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = operation(spec)
@@ -103,17 +103,17 @@ export const openApi = (specs: readonly Spec[], version: string): OpenApi => {
       schemas: { Error: Problem },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
-        cookie: { type: 'apiKey', in: 'cookie', name: 'service_client_token' },
+        cookie: { type: 'apiKey', in: 'cookie', name: tokenCookie },
       },
     },
   }
 }
 
 /** GET `/openapi.json` and `/docs`, over the routes mounted when they are first asked. */
-export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], version: string): void => {
+export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], version: string, tokenCookie: string): void => {
   let made: { readonly document: OpenApi; readonly page: string } | undefined
   const make = () => {
-    const document = openApi(specs, version)
+    const document = openApi(specs, version, tokenCookie)
     return { document, page: docsPage(document) }
   }
   const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const

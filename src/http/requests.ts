@@ -24,35 +24,52 @@ export type Kept = {
 }
 
 /** `secret_already_shown`: the one case of a 200 with details (api.md §4). */
-export const alreadyShown = (body: object): object => ({
+export const alreadyShown = (body: object, requestId: string): object => ({
   ...body,
-  details: [{ '@type': 'type.googleapis.com/google.protobuf.Struct', value: { reason: 'secret_already_shown', domain: 'rollcall' } }],
+  details: [
+    {
+      '@type': 'type.googleapis.com/google.protobuf.Struct',
+      value: { reason: 'secret_already_shown', domain: 'rollcall', metadata: { requestId } },
+    },
+  ],
 })
 
+/** A request as its key remembers it; the id is of this try alone. */
+export type Asked = { readonly fingerprint: string; readonly requestId: string }
+type Work = (commandId: string) => Promise<Answer> | Answer
+type Options = Pick<Service, 'views' | 'now' | 'instance' | 'metrics'> & {
+  /** True when there is no other instance: what another began, it does not run any more. */
+  readonly alone: boolean
+}
+
 /** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
-export const requests = ({ views, now, instance, metrics }: Pick<Service, 'views' | 'now' | 'instance' | 'metrics'>) => {
+export const requests = ({ views, now, instance, metrics, alone }: Options) => {
+  const abandonedMs = alone ? 0 : ABANDONED_MS
   const running = new Map<string, Promise<unknown>>()
 
-  const replay = ({ answer }: Kept): Answer => {
+  const replay = ({ answer }: Kept, requestId: string): Answer => {
     const { status, text, headers, etag, secret } = answer!
     metrics.replays().value++
     const body = JSON.parse(text) as object
     return {
       status,
-      body: secret ? alreadyShown(body) : body,
+      body: secret ? alreadyShown(body, requestId) : body,
       headers: { ...headers, 'idempotency-replayed': 'true' },
       ...(etag === undefined ? {} : { etag }),
     }
   }
 
   /** Reserves the key, or tells what became of the request that has it. */
-  const reserve = async (key: string, fingerprint: string): Promise<{ readonly revision: number; readonly kept: Kept } | Answer> => {
+  const reserve = async (
+    key: string,
+    { fingerprint, requestId }: Asked,
+  ): Promise<{ readonly revision: number; readonly kept: Kept } | Answer> => {
     for (;;) {
       const present = await views.record<Kept>(TABLE, key)
       const time = now().getTime()
       if (present && present.value.fingerprint !== fingerprint) return refuse('idempotency_mismatch')
-      if (present?.value.answer) return replay(present.value)
-      if (present && present.value.owner !== instance && time - present.value.since < ABANDONED_MS) {
+      if (present?.value.answer) return replay(present.value, requestId)
+      if (present && present.value.owner !== instance && time - present.value.since < abandonedMs) {
         return refuse('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
       }
       const kept: Kept = { fingerprint, commandId: present?.value.commandId ?? randomUUID(), owner: instance, since: time }
@@ -61,8 +78,8 @@ export const requests = ({ views, now, instance, metrics }: Pick<Service, 'views
     }
   }
 
-  const run = async (key: string, fingerprint: string, work: (commandId: string) => Promise<Answer> | Answer): Promise<Answer> => {
-    const reserved = await reserve(key, fingerprint)
+  const run = async (key: string, asked: Asked, work: Work): Promise<Answer> => {
+    const reserved = await reserve(key, asked)
     if ('body' in reserved) return reserved
     const { revision, kept } = reserved
     try {
@@ -86,16 +103,11 @@ export const requests = ({ views, now, instance, metrics }: Pick<Service, 'views
   }
 
   /** Runs a request once; `work` is given the id under which its commands have their one effect. A duplicate here waits for the first and gets its answer. */
-  const once = async (
-    owner: string,
-    name: string,
-    fingerprint: string,
-    work: (commandId: string) => Promise<Answer> | Answer,
-  ): Promise<Answer> => {
+  const once = async (owner: string, name: string, asked: Asked, work: Work): Promise<Answer> => {
     const key = createHash('sha256').update(`${owner}\n${name}`).digest('base64url')
     const mine = (running.get(key) ?? Promise.resolve()).then(
-      () => run(key, fingerprint, work),
-      () => run(key, fingerprint, work),
+      () => run(key, asked, work),
+      () => run(key, asked, work),
     )
     running.set(key, mine)
     try {

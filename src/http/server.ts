@@ -1,6 +1,7 @@
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { everyAnswer } from './answer.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
 import { answering, brokenRequest, trackSockets } from './connections.ts'
@@ -32,6 +33,8 @@ export type ServerParts = {
   /** Told of every answer as it is sent. */
   readonly answered?: Answered
   readonly version: string
+  /** Name of the cookie that carries a client token. */
+  readonly tokenCookie: string
 }
 
 const untold: Answered = () => undefined
@@ -40,7 +43,7 @@ const api = /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|heal
 
 /** The HTTP server with the routes mounted, not yet listening. Refuses to be made when a route does not state its access. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, afterParse, routes, page, answered = untold, version } = parts
+  const { config, logger, authorize, afterParse, routes, page, answered = untold, version, tokenCookie } = parts
   const { bodyLimit, headersTimeout, requestTimeout, trustProxy, tls, cors } = config
   const refuse = refuser(logger, answered)
   const wire = { headersTimeout, requestTimeout, maxHeaderSize: HEADER_LIMIT, connectionsCheckingInterval: 1000, requireHostHeader: false }
@@ -103,18 +106,21 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   })
   await app.register(cookie, { hook: false })
   for (const mount of routes) mount(app)
-  documentRoutes(app, specs, version)
+  documentRoutes(app, specs, version, tokenCookie)
   await app.ready()
   return app
 }
 
-/** Stops accepting, lets running requests finish for at most `patience` milliseconds, then cuts what is left. */
+/** Lets running requests finish for at most `patience` milliseconds, then takes no more and cuts what is left. Until then others are still answered, so that whoever asks hears that this instance is leaving. */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
   const cutQuiet = (): void => {
     for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()
   }
-  const sweep = setInterval(cutQuiet, 50)
   const cut = setTimeout(() => app.server.closeAllConnections(), patience)
+  const running = [...app.sockets].map((socket) => [socket, answering(socket)] as const).filter(([, answer]) => answer !== undefined)
+  const unfinished = () => running.some(([socket, answer]) => !socket.destroyed && answering(socket) === answer)
+  while (unfinished()) await sleep(10)
+  const sweep = setInterval(cutQuiet, 50)
   try {
     await app.close()
   } finally {

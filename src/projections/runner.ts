@@ -9,8 +9,8 @@ export type RunnerOptions = {
   readonly log: Log
   readonly views: Views
   readonly projections: readonly AnyProjection[]
-  /** Memory of this instance: told of every row once at start and then of each newest row of a document, in order. */
-  readonly remember: (projection: AnyProjection, row: Row) => void
+  /** Memory of this instance: told of every row once at start (`first`) and then of each newest row of a document, in order. */
+  readonly remember: (projection: AnyProjection, row: Row, first: boolean) => void
   /** The row that memory holds of a document, where it holds whole rows. */
   readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
   readonly writes?: () => boolean
@@ -55,7 +55,7 @@ export const runner = ({
     for (const projection of readBy(stream)) {
       const row = await newest(log, projection, events, recall(projection, keyOf(projection, stream)))
       if (!known) {
-        remember(projection, row)
+        remember(projection, row, false)
         remembered.meet(row, stream)
       }
       await writer.put(projection, row, stream)
@@ -68,7 +68,7 @@ export const runner = ({
     if (remembered.met(events)) return
     for (const projection of readBy(stream)) {
       const row = await newest(log, projection, events, recall(projection, keyOf(projection, stream)))
-      remember(projection, row)
+      remember(projection, row, false)
       remembered.meet(row, stream)
     }
   }
@@ -132,7 +132,7 @@ export const runner = ({
       const checkpoints: bigint[] = []
       for (const projection of projections) checkpoints.push(await built(projection, onProgress))
       for (const projection of projections) {
-        for await (const rows of views.scan(projection)) for (const row of rows) remember(projection, row)
+        for await (const rows of views.scan(projection)) for (const row of rows) remember(projection, row, true)
       }
       const head = await log.head()
       reached(checkpoints.reduce((least, each) => (each < least ? each : least), head))

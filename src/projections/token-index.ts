@@ -23,6 +23,7 @@ export const tokenIndex = (capacity: number) => {
   const namespaces: (string | undefined)[] = [undefined]
   const namespaceNumbers = new Map<string, number>()
   let forgotten = 0
+  const deleted = methods.map(() => 0)
 
   const grow = () => {
     room *= 2
@@ -43,19 +44,25 @@ export const tokenIndex = (capacity: number) => {
     namespaceNumbers.set(namespace, namespaces.length)
     return namespaces.push(namespace) - 1
   }
-  const remove = (key: string) => {
+  const remove = (key: string): boolean => {
     const slot = slots.get(key)
-    if (slot === undefined) return
+    if (slot === undefined) return false
     slots.delete(key)
     free.push(slot)
+    expires[slot] = Number.NaN
+    return true
   }
 
   return {
-    /** Takes the newest row of a token: live tokens are kept, all others forgotten. */
-    remember: ({ doc }: Row<TokenDoc>): void => {
+    /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. `first`: each token is told once, at start. */
+    remember: ({ doc }: Row<TokenDoc>, first = false): void => {
       if (!doc) return
       const key = keyOf(doc.digest)
-      if (doc.deletedAt !== undefined) return remove(key)
+      if (doc.deletedAt !== undefined) {
+        // An end told again, while the log is caught up with, finds nothing to remove.
+        if (remove(key) || first) deleted[methods.indexOf(doc.method)]!++
+        return
+      }
       let slot = slots.get(key)
       if (slot === undefined) {
         if (slots.size >= capacity) {
@@ -88,6 +95,16 @@ export const tokenIndex = (capacity: number) => {
     /** True while every live token is in the index, so that a token not found here does not exist. */
     complete: (): boolean => forgotten === 0,
     size: (): number => slots.size,
+    /** How many records there are of each method and status, as far as this instance holds them. */
+    census: (now: number) => {
+      const counts = methods.map((method, n) => ({ method, ACTIVE: 0, EXPIRED: 0, DELETED: deleted[n]! }))
+      for (let slot = 0; slot < size; slot++) {
+        const ends = expires[slot]!
+        if (ends > now) counts[kinds[slot]!]!.ACTIVE++
+        else if (ends <= now) counts[kinds[slot]!]!.EXPIRED++
+      }
+      return counts
+    },
   }
 }
 

@@ -1,6 +1,18 @@
 import t from 'tap'
 import { type Started, startService } from '../start.ts'
-import { type Authentication, bearer, everyWay, EXCHANGE, type Issued, logIn, CODEHOST, OIDC, open, refusalOf } from './people.ts'
+import {
+  type Authentication,
+  bearer,
+  everyWay,
+  EXCHANGE,
+  type Issued,
+  logIn,
+  CODEHOST,
+  OIDC,
+  open,
+  type Problem,
+  refusalOf,
+} from './people.ts'
 
 const TOKEN = '/auth/v1/method/token'
 const TOKENS = '/auth/v1/tokens'
@@ -280,6 +292,8 @@ await t.test('A7: a repeated create has one effect and shows its secret once, at
     if (answer === first) continue
     t.equal(answer.headers['idempotency-replayed'], 'true')
     t.equal(refusalOf(answer).reason, 'secret_already_shown')
+    const { details } = answer.json as unknown as Problem
+    t.equal(details[0].value.metadata['requestId'], answer.headers['x-request-id'])
   }
   t.equal((await list(service, 'q=idempotent')).json.totalCount, 1)
   t.strictSame(refusalOf(await create(service, { name: 'other' }, key)), {

@@ -121,7 +121,16 @@ export const settings = { bodyLimit: 200_000, headersTimeout: 5000, requestTimeo
 export const demo = async (changes: Partial<ServerParts> = {}) => {
   const log: { record: Readonly<Record<string, unknown>>; message: string }[] = []
   const logger = { error: (record: Readonly<Record<string, unknown>>, message: string) => void log.push({ record, message }) }
-  const app = await httpServer({ config: settings, logger, authorize, afterParse, routes: [demoRoutes], version: '1.2.3', ...changes })
+  const app = await httpServer({
+    config: settings,
+    logger,
+    authorize,
+    afterParse,
+    routes: [demoRoutes],
+    version: '1.2.3',
+    tokenCookie: 'demo_client_token',
+    ...changes,
+  })
   await app.listen({ host: '127.0.0.1', port: 0 })
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('not listening')

@@ -81,7 +81,9 @@ const service = (log: Log) => {
 }
 
 const statuses = (rows: ReadonlyMap<string, Row>) =>
-  [...rows.values()].map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const).sort()
+  [...rows.values()]
+    .map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
 
 await t.test('what an instance appends it knows at once, in memory and in the views', async (t) => {
   const log = memoryLog()

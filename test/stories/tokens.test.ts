@@ -108,3 +108,48 @@ await t.test('a namespaced token works only for requests scoped to its namespace
   }
   t.equal((await service.request('GET', '/auth/v1/method', undefined, open)).status, 200)
 })
+
+await t.test(
+  'expiry is exact to the millisecond, and cleanup deletes only what lies behind the grace period, whenever it runs',
+  async (t) => {
+    let time = Date.now()
+    const grace = 60_000
+    const settings = { 'authentication.methods.token.cleanup.grace_period': '1m' }
+    const service = await startService(t, settings, { now: () => new Date(time) })
+    const expiry = time + 1_000
+    const expiresAt = new Date(expiry).toISOString()
+    const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'short', expiresAt })
+    const { id } = json.authentication
+    const self = async () => (await service.request('GET', '/auth/v1/self', undefined, bearer(json.clientToken))).status
+    const shown = () => service.request<Issued['authentication']>('GET', `/auth/v1/tokens/${id}`)
+    time = expiry - 1
+    t.equal(await self(), 200)
+    t.equal((await shown()).json.status, 'ACTIVE')
+    time = expiry
+    t.equal(await self(), 401, 'at the instant')
+    t.equal((await shown()).json.status, 'EXPIRED')
+
+    // Each start runs the cleanup once; the interval of an hour never comes.
+    const cleanedUp = async () => {
+      const marker = await service.request<Issued>('POST', '/auth/v1/method/token', {
+        name: 'marker',
+        expiresAt: new Date(time + 1).toISOString(),
+      })
+      time += grace + 2
+      await service.reopen()
+      await until(async () => (await service.request('GET', `/auth/v1/tokens/${marker.json.authentication.id}`)).status === 404)
+      return (await shown()).status
+    }
+    time = expiry
+    await service.reopen()
+    t.equal((await shown()).json.status, 'EXPIRED', 'listed still')
+    t.equal(await self(), 401, 'after a restart too')
+    t.equal(await cleanedUp(), 404)
+    const { json: deleted } = await service.request<List>('GET', '/auth/v1/tokens?status=DELETED')
+    t.ok(deleted.authentications.some((one) => one.id === id))
+    time = expiry - 500
+    t.equal(await self(), 401, 'a clock that goes back brings no deleted token back')
+    await service.reopen()
+    t.equal(await self(), 401)
+  },
+)

@@ -10,7 +10,7 @@ import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
 import type { Answer } from '../answer.ts'
 import { attemptFailed, attemptLimit } from '../attempts.ts'
-import { fingerprint } from '../around.ts'
+import { asked } from '../around.ts'
 import { Authentication, presentAuthentication } from '../authentication.ts'
 import { addressKey } from '../credential.ts'
 import { text } from '../fields.ts'
@@ -88,10 +88,10 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
         const authentication = await presentAuthentication(doc!, names, sealer, now())
         const answer = { etag: String(revision), headers }
         return repeated
-          ? { ...answer, body: alreadyShown({ authentication }) }
+          ? { ...answer, body: alreadyShown({ authentication }, request.id) }
           : { ...answer, body: { authentication }, secret: { clientToken: secret } }
       }
-      return key === undefined ? issue() : requests.once(`orchestrator ${who}`, key, fingerprint(request), issue)
+      return key === undefined ? issue() : requests.once(`orchestrator ${who}`, key, asked(request), issue)
     },
   })
 }

@@ -37,7 +37,7 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
       const authentication = await presentAuthentication(doc!, names, sealer, now())
       const answer = { etag: String(revision), headers }
       return repeated
-        ? { ...answer, body: alreadyShown({ authentication }) }
+        ? { ...answer, body: alreadyShown({ authentication }, call.requestId) }
         : { ...answer, body: { authentication }, secret: { clientToken } }
     },
   })

@@ -99,7 +99,7 @@ await t.test('instances that write the same rows at once leave the latest of eac
     const puts = [0, 3, 1, 2].map((revision, i) => opened[i]!.views.put(pets, [row(`k${n}`, revision), row(`l${n}`, 3 - revision)]))
     await Promise.all(puts)
   }
-  const { rows } = await opened[0]!.views.list(pets, all)
+  const { rows } = await opened[0].views.list(pets, all)
   t.equal(rows.length, 10)
   for (const { key, revision } of rows) t.equal(revision, 3n, key)
   await Promise.all(opened.map(({ close }) => close()))
@@ -111,21 +111,21 @@ await t.test(
   async (t) => {
     const { open } = database(server!.url)
     const [builder, other] = await Promise.all([open(), open()])
-    await other!.views.put(pets, [row('stale', 0)])
-    await other!.views.get(pets, 'stale')
-    const building = await builder!.views.build(pets)
-    await other!.views.put(pets, [row('live', 0), row('both', 2)])
+    await other.views.put(pets, [row('stale', 0)])
+    await other.views.get(pets, 'stale')
+    const building = await builder.views.build(pets)
+    await other.views.put(pets, [row('live', 0), row('both', 2)])
     await building.put([row('both', 1), row('built', 0)])
     await building.swap(7n)
-    t.equal(await other!.views.checkpoint(pets), 7n)
-    t.equal(await other!.views.get(pets, 'stale'), undefined)
-    const keys = (await other!.views.list(pets, all)).rows.map(({ key, revision }) => [key, revision])
+    t.equal(await other.views.checkpoint(pets), 7n)
+    t.equal(await other.views.get(pets, 'stale'), undefined)
+    const keys = (await other.views.list(pets, all)).rows.map(({ key, revision }) => [key, revision])
     t.same(keys, [
       ['both', 2n],
       ['built', 0n],
       ['live', 0n],
     ])
-    await Promise.all([builder!.close(), other!.close()])
+    await Promise.all([builder.close(), other.close()])
   },
 )
 

@@ -25,7 +25,7 @@ await t.test('of many instances one at a time holds a lease; the next takes it a
   const given = Date.now()
   t.ok(await until(() => holders().length === 1), 'another has it')
   t.ok(Date.now() - given < TTL, `after ${Date.now() - given} ms`)
-  const other = opened[0]!.lease('another name', TTL)
+  const other = opened[0].lease('another name', TTL)
   t.ok(await until(() => other.held()), 'names are apart')
   await Promise.all([...leases, other].map(({ close }) => close()))
   await Promise.all(opened.map(({ close }) => close()))
@@ -34,11 +34,11 @@ await t.test('of many instances one at a time holds a lease; the next takes it a
 await t.test('a holder out of reach ends by itself before another begins, and waits its turn afterwards', { skip }, async (t) => {
   const { open } = database(server!.url)
   const [one, two] = await Promise.all([open(), open()])
-  const first = one!.lease('follower', TTL)
+  const first = one.lease('follower', TTL)
   t.ok(await until(() => first.held()))
-  const second = two!.lease('follower', TTL)
+  const second = two.lease('follower', TTL)
   // Closing its connections is what the loss of its network is to the holder.
-  await one!.close()
+  await one.close()
   let overlap = false
   const taken = await until(() => {
     overlap ||= first.held() && second.held()
@@ -49,5 +49,5 @@ await t.test('a holder out of reach ends by itself before another begins, and wa
   t.notOk(first.held())
   await first.close()
   await second.close()
-  await two!.close()
+  await two.close()
 })

@@ -1,0 +1,152 @@
+import t from 'tap'
+import type { Headers, Started } from '../start.ts'
+import { bearer, everyWay, type Issued, open, refusalOf } from './people.ts'
+
+/** How far a token that is bound to one namespace reaches, and whether anything is needed at all (api.md §3.2, §3.3). */
+type Reach = 'public' | 'self' | 'nowhere' | 'outside' | 'path' | 'default' | 'body' | 'nested' | 'header'
+
+const N = '/api/v1/namespaces/{namespaceKey}'
+/** Paths under a namespace, which all but those of rollouts have without it too, for `default`. */
+const parts: Readonly<Record<string, string>> = {
+  '/flags': 'GET POST',
+  '/flags/{key}': 'GET PUT DELETE',
+  '/flags/{flagKey}/variants': 'POST',
+  '/flags/{flagKey}/variants/{id}': 'PUT DELETE',
+  '/flags/{flagKey}/rules': 'GET POST',
+  '/flags/{flagKey}/rules/order': 'PUT',
+  '/flags/{flagKey}/rules/{id}': 'GET PUT DELETE',
+  '/flags/{flagKey}/rules/{ruleId}/distributions': 'POST',
+  '/flags/{flagKey}/rules/{ruleId}/distributions/{id}': 'PUT DELETE',
+  '/segments': 'GET POST',
+  '/segments/{key}': 'GET PUT DELETE',
+  '/segments/{segmentKey}/constraints': 'POST',
+  '/segments/{segmentKey}/constraints/{id}': 'PUT DELETE',
+}
+const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
+  public: {
+    '/livez': 'GET',
+    '/readyz': 'GET',
+    '/health': 'GET',
+    '/metrics': 'GET',
+    '/openapi.json': 'GET',
+    '/auth/v1/method': 'GET',
+    '/auth/v1/self/session': 'DELETE',
+    '/auth/v1/method/oidc/{provider}/authorize': 'GET',
+    '/auth/v1/method/oidc/{provider}/callback': 'GET',
+    '/auth/v1/method/codehost/authorize': 'GET',
+    '/auth/v1/method/codehost/callback': 'GET',
+    '/auth/v1/method/orchestrator/serviceaccount': 'POST',
+  },
+  self: { '/auth/v1/self': 'GET', '/auth/v1/self/expire': 'PUT', '/auth/v1/self/session': 'POST' },
+  nowhere: {
+    '/meta/info': 'GET',
+    '/meta/config': 'GET',
+    '/auth/v1/tokens': 'GET',
+    '/auth/v1/tokens/{id}': 'GET DELETE',
+    '/auth/v1/tokens/revoke': 'POST',
+    '/auth/v1/method/token': 'POST',
+  },
+  outside: { '/api/v1/namespaces': 'GET POST', [N]: 'DELETE' },
+  path: {
+    [N]: 'GET PUT',
+    [`${N}/evaluate`]: 'POST',
+    [`${N}/batch-evaluate`]: 'POST',
+    [`${N}/flags/{flagKey}/rollouts`]: 'GET POST',
+    [`${N}/flags/{flagKey}/rollouts/order`]: 'PUT',
+    [`${N}/flags/{flagKey}/rollouts/{id}`]: 'GET PUT DELETE',
+    ...Object.fromEntries(Object.entries(parts).map(([path, verbs]) => [N + path, verbs])),
+    '/internal/v1/evaluation/snapshot/namespace/{key}': 'GET',
+  },
+  default: Object.fromEntries(Object.entries(parts).map(([path, verbs]) => [`/api/v1${path}`, verbs])),
+  body: { '/evaluate/v1/boolean': 'POST', '/evaluate/v1/variant': 'POST', '/api/v1/evaluate': 'POST', '/api/v1/batch-evaluate': 'POST' },
+  nested: { '/evaluate/v1/batch': 'POST' },
+  header: { '/ofrep/v1/configuration': 'GET', '/ofrep/v1/evaluate/flags': 'POST', '/ofrep/v1/evaluate/flags/{key}': 'POST' },
+}
+const rows = Object.entries(routes).flatMap(([reach, paths]) =>
+  Object.entries(paths).flatMap(([path, verbs]) => verbs.split(' ').map((verb) => ({ reach: reach as Reach, verb, path }))),
+)
+
+/** A request to a route that addresses a namespace in the way of its reach; what else it says leads nowhere. */
+const addressed = (service: Started, { reach, verb, path }: (typeof rows)[number], namespace: string, headers: Headers) => {
+  const filled = path.replace(reach === 'path' ? /\{(namespaceKey|key)\}/ : /\{namespaceKey\}/, namespace).replaceAll(/\{\w+\}/g, 'none')
+  const body =
+    reach === 'body' ? { namespaceKey: namespace } : reach === 'nested' ? { requests: [{ namespaceKey: namespace, flagKey: 'f' }] } : {}
+  const sent = reach === 'header' ? { 'x-service-namespace': namespace, ...headers } : headers
+  return service.request(verb, filled, verb === 'GET' || verb === 'DELETE' ? undefined : body, sent)
+}
+
+const scopedTo = async ({ request }: Started, namespaceKey: string): Promise<Headers> => {
+  const { json } = await request<Issued>('POST', '/auth/v1/method/token', { name: 'bound', namespaceKey })
+  return bearer(json.clientToken)
+}
+const challenges: Readonly<Record<string, string>> = {
+  'Bearer realm="rollcall"': 'credential_missing',
+  'Bearer realm="rollcall", error="invalid_token"': 'credential_invalid',
+  'Bearer error="insufficient_scope"': 'token_scoped',
+}
+/** What the access check made of a request: not every error has the same body, but the challenge is the same everywhere. */
+const verdictOf = ({ status, headers, text }: Awaited<ReturnType<typeof addressed>>): string => {
+  if (status >= 500) return text
+  if (status !== 401 && status !== 403) return 'taken'
+  return challenges[headers['www-authenticate'] ?? ''] ?? text
+}
+/** How the ways in refuse a request that brings nothing to them. */
+const own = new Set([undefined, 'state_missing', 'invalid_argument', 'not_found'])
+
+await t.test('every route stands in the table with its reach', async (t) => {
+  const { service } = await everyWay(t)
+  const { json } = await service.request<{ paths: Record<string, object> }>('GET', '/openapi.json')
+  const mounted = Object.entries(json.paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`))
+  t.strictSame(mounted.toSorted(), rows.map(({ verb, path }) => `${verb} ${path}`).toSorted())
+})
+
+await t.test('each route asks for a credential, and holds a namespaced token to its namespace, as its group says', async (t) => {
+  const { service } = await everyWay(t)
+  for (const key of ['mine', 'other']) await service.request('POST', '/api/v1/namespaces', { key, name: key })
+  const [mine, ofDefault] = [await scopedTo(service, 'mine'), await scopedTo(service, 'default')]
+  for (const row of rows) {
+    const asks = async (namespace: string, headers: Headers) => verdictOf(await addressed(service, row, namespace, headers))
+    const name = `${row.verb} ${row.path}`
+    if (row.reach === 'public') {
+      for (const headers of [open, bearer('nobody'), mine]) {
+        const { status, reason } = refusalOf(await addressed(service, row, 'mine', headers))
+        t.ok(status < 500 && own.has(reason), `${name}: ${status} ${reason}`)
+      }
+      continue
+    }
+    t.equal(await asks('mine', open), 'credential_missing', name)
+    t.equal(await asks('mine', bearer('nobody')), 'credential_invalid', name)
+    const free = ['path', 'body', 'nested', 'header'].includes(row.reach)
+    t.equal(await asks('mine', mine), free ? 'taken' : 'token_scoped', `${name} by a token of this namespace`)
+    t.equal(await asks('other', mine), 'token_scoped', `${name} by a token of another namespace`)
+    t.equal(await asks('none', mine), 'token_scoped', `${name}, whether or not the namespace exists`)
+    t.equal(await asks('default', ofDefault), free || row.reach === 'default' ? 'taken' : 'token_scoped', `${name} by a token of default`)
+  }
+})
+
+await t.test('where authentication is not required only /auth/v1/self asks for it, and presented tokens keep their reach', async (t) => {
+  const { service } = await everyWay(t, { 'authentication.required': 'false' })
+  const mine = await scopedTo(service, 'default')
+  for (const row of rows.filter(({ reach }) => reach !== 'public')) {
+    const name = `${row.verb} ${row.path}`
+    const asks = async (headers: Headers) => verdictOf(await addressed(service, row, 'nowhere', headers))
+    t.equal(await asks(open), row.reach === 'self' ? 'credential_missing' : 'taken', name)
+    t.equal(await asks(bearer('nobody')), row.reach === 'self' ? 'credential_invalid' : 'taken', `${name}: unusable is as none`)
+    t.equal(await asks(mine), row.reach === 'default' ? 'taken' : 'token_scoped', `${name} by a token of another namespace`)
+  }
+})
+
+const groups = {
+  management: ({ path }: { readonly path: string }) => path.startsWith('/api/v1'),
+  evaluation: ({ path }: { readonly path: string }) => /^\/(evaluate|internal)\//.test(path),
+  ofrep: ({ path }: { readonly path: string }) => path.startsWith('/ofrep/'),
+}
+for (const [group, within] of Object.entries(groups)) {
+  await t.test(`exclude.${group} leaves that group open and no other`, async (t) => {
+    const { service } = await everyWay(t, { [`authentication.exclude.${group}`]: 'true' })
+    for (const row of rows.filter(({ reach }) => reach !== 'public')) {
+      const verdict = verdictOf(await addressed(service, row, 'nowhere', open))
+      t.equal(verdict, within(row) ? 'taken' : 'credential_missing', `${row.verb} ${row.path}`)
+    }
+  })
+}

@@ -1,0 +1,146 @@
+import { generate } from 'selfsigned'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import t from 'tap'
+import { startService } from '../start.ts'
+import { type Issued, open } from './people.ts'
+
+/** The metrics of api.md §11.1 with their labels. */
+const metrics: Readonly<Record<string, readonly string[]>> = {
+  evaluations_requests_total: ['namespace', 'flag'],
+  evaluations_errors_total: ['namespace', 'flag'],
+  evaluations_results_total: ['namespace', 'flag', 'type', 'match', 'reason', 'segment', 'value'],
+  evaluations_latency_milliseconds: ['namespace', 'flag'],
+  server_errors_total: [],
+  http_request_duration_seconds: ['route', 'method', 'status'],
+  auth_decisions_total: ['result', 'reason', 'method'],
+  logins_total: ['provider', 'result'],
+  exchanges_total: ['result'],
+  tokens: ['method', 'status'],
+  cleanup_deleted_total: ['method'],
+  projection_position: ['name'],
+  projection_lag_events: ['name'],
+  idempotent_replays_total: [],
+}
+
+await t.test('every metric of the contract is there under its prefix, with its labels', async (t) => {
+  for (const [word, prefix] of Object.entries({ service: 'rollcall_', acme: 'acme_' })) {
+    const service = await startService(t, { 'identifiers.service': word })
+    await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
+    await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'an-entity' })
+    await service.request('POST', '/evaluate/v1/variant', { flagKey: 'f', entityId: 'an-entity' })
+    const { text, headers } = await service.request('GET', '/metrics', undefined, open)
+    t.equal(headers['content-type'], 'text/plain; version=0.0.4')
+    const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name)
+    t.strictSame(
+      names.toSorted(),
+      Object.keys(metrics)
+        .map((name) => prefix + name)
+        .toSorted(),
+    )
+    for (const [, name = '', labels = ''] of text.matchAll(/^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? /gm)) {
+      const given = [...labels.matchAll(/(\w+)="/g)].flatMap(([, label]) => (label === 'le' ? [] : label))
+      t.strictSame(given, metrics[name.slice(prefix.length)], name)
+    }
+    t.notMatch(text, /an-entity|the-bootstrap-token/)
+  }
+})
+
+await t.test('tokens are counted by method and status, after a restart too', async (t) => {
+  let time = Date.now()
+  const service = await startService(t, {}, { now: () => new Date(time) })
+  const expiresAt = new Date(time + 60_000).toISOString()
+  const create = async (body: object) => (await service.request<Issued>('POST', '/auth/v1/method/token', body)).json.authentication.id
+  const [, gone] = [await create({ name: 'a', expiresAt }), await create({ name: 'b' })]
+  await service.request('DELETE', `/auth/v1/tokens/${gone}`)
+  const counted = async (status: string) => {
+    const { text } = await service.request('GET', '/metrics')
+    return Number(new RegExp(`^rollcall_tokens\\{method="token",status="${status}"\\} (\\d+)$`, 'm').exec(text)?.[1])
+  }
+  const all = async () => Promise.all(['ACTIVE', 'EXPIRED', 'DELETED'].map(counted))
+  t.strictSame(await all(), [2, 0, 1])
+  time += 60_000
+  t.strictSame(await all(), [1, 1, 1], 'expired at the instant')
+  await service.reopen()
+  t.strictSame(await all(), [1, 1, 1])
+  const { text } = await service.request('GET', '/metrics')
+  t.match(text, /^rollcall_projection_position\{name="tokens"\} [1-9]/m)
+  t.match(text, /^rollcall_projection_lag_events\{name="tokens"\} 0$/m)
+})
+
+await t.test('the document and the cookies go by the words of the deployment', async (t) => {
+  const service = await startService(t, { 'identifiers.service': 'acme' })
+  const { json } = await service.request<{ components: { securitySchemes: { cookie: { name: string } } } }>('GET', '/openapi.json')
+  const { name } = json.components.securitySchemes.cookie
+  t.equal(name, 'acme_client_token')
+  const self = (cookie: string) => service.request('GET', '/auth/v1/self', undefined, { ...open, cookie: `${cookie}=${service.token}` })
+  t.equal((await self(name)).status, 200)
+  t.equal((await self('service_client_token')).status, 401)
+})
+
+await t.test('what a deployment is can be asked, and what it keeps to itself cannot', async (t) => {
+  const base = 'authentication.methods'
+  const service = await startService(t, {
+    'server.public_url': 'https://flags.example.com/base',
+    [`${base}.codehost.enabled`]: 'true',
+    [`${base}.codehost.client_id`]: 'the-client',
+    [`${base}.codehost.client_secret`]: 'hunter2',
+    'redis.url': 'redis://user:hunter2@127.0.0.1:1',
+  })
+  const { json: config, text } = await service.request('GET', '/meta/config')
+  t.notMatch(text, /hunter2|the-bootstrap-token/)
+  t.match(config, { authentication: { methods: { codehost: { client_id: 'the-client' }, token: { bootstrap: {} } } }, redis: {} })
+  t.notOk('client_secret' in (config as { authentication: { methods: { codehost: object } } }).authentication.methods.codehost)
+  const { json: info } = await service.request('GET', '/meta/info')
+  t.match(info, {
+    version: /^\d/,
+    latestVersion: String(info['version']),
+    updateAvailable: false,
+    nodeVersion: process.version,
+    authentication: { required: true },
+    storage: { type: 'embedded', readOnly: false },
+    analytics: { enabled: false },
+    ui: { theme: 'system', topbarColor: '' },
+  })
+  t.equal((await service.request('GET', '/meta/info', undefined, open)).status, 401)
+})
+
+await t.test('health, and a name that it does not know', async (t) => {
+  const { request } = await startService(t, { 'metrics.enabled': 'false' })
+  t.match(await request('GET', '/livez', undefined, open), { status: 200, json: { status: 'ok' } })
+  t.strictSame((await request('GET', '/readyz', undefined, open)).json, { status: 'ready' })
+  const { json } = await request<{ checks: readonly object[] }>('GET', '/readyz?verbose', undefined, open)
+  t.ok(json.checks.length > 0)
+  for (const check of json.checks) t.match(check, { name: /\w/, status: 'ok' })
+  for (const query of ['', '?service='])
+    t.strictSame((await request('GET', `/health${query}`, undefined, open)).json, { status: 'SERVING' })
+  t.match(await request('GET', '/health?service=other', undefined, open), { status: 404, json: { code: 5 } })
+  t.equal((await request('GET', '/metrics', undefined, open)).status, 404)
+})
+
+await t.test('https is spoken with the certificate given, and nothing older than TLS 1.2', async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  const pair = await generate([{ name: 'commonName', value: 'localhost' }])
+  const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
+  await Promise.all([writeFile(cert, pair.cert), writeFile(key, pair.private)])
+  const settings = { 'server.protocol': 'https', 'server.https_port': '0', 'server.cert_file': cert, 'server.cert_key': key }
+  const service = await startService(t, settings)
+  t.match(service.url, /^https:/)
+  const status = await new Promise((answered, failed) => {
+    const asked = request(`${service.url}/readyz`, { ca: pair.cert, servername: 'localhost', agent: false }, ({ statusCode }) =>
+      answered(statusCode),
+    )
+    asked.once('error', failed).end()
+  })
+  t.equal(status, 200)
+  const { port } = new URL(service.url)
+  const refused = await new Promise<Error>((failed) => {
+    const old = { port: Number(port), host: '127.0.0.1', maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL@SECLEVEL=0' } as const
+    connect({ ...old, rejectUnauthorized: false }, () => failed(new Error('connected'))).once('error', failed)
+  })
+  t.match(refused.message, /protocol version|unsupported protocol/)
+})

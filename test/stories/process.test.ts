@@ -1,0 +1,116 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import t, { type Test } from 'tap'
+
+const main = resolve(import.meta.dirname, '../../src/main.js')
+type Environment = Readonly<Record<string, string>>
+
+/** `rollcall serve` as a process of its own, on a free port unless told otherwise. Resolves when it listens or has ended. */
+const serve = async (t: Test, directory: string, environment: Environment = {}) => {
+  const own = { ROLLCALL_STORAGE_DATA_DIR: directory, ROLLCALL_SERVER_HOST: '127.0.0.1', ROLLCALL_SERVER_HTTP_PORT: '0' }
+  const child = spawn(process.execPath, [main, 'serve'], { env: { PATH: process.env['PATH'], ...own, ...environment } })
+  const told = { out: '', err: '' }
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  child.stderr.on('data', (data: Buffer) => (told.err += String(data)))
+  const port = await new Promise<number>((listening) => {
+    void exited.then(() => listening(0))
+    child.stdout.on('data', (data: Buffer) => {
+      told.out += String(data)
+      const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)"/.exec(told.out)
+      if (url) listening(Number(url[1]))
+    })
+  })
+  return { port, told, exited, token: () => /"client_token":"([^"]+)"/.exec(told.out)?.[1] ?? '', kill: () => child.kill('SIGTERM') }
+}
+
+const directoryOf = async (t: Test) => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  return directory
+}
+
+/** Starts what cannot start; gives how it ended. */
+const failed = async (t: Test, directory: string, environment: Environment = {}) => {
+  const { port, told, exited } = await serve(t, directory, environment)
+  t.equal(port, 0, 'it does not listen')
+  return { ...told, exit: await exited }
+}
+
+await t.test('what cannot start says why and ends', { timeout: 60_000 }, async (t) => {
+  const directory = await directoryOf(t)
+  const first = await serve(t, directory)
+  const pid = (await readFile(join(directory, 'lock.pid'), 'utf8')).trim()
+  const second = await failed(t, directory)
+  t.match(second, { exit: 1, err: new RegExp(`data directory ${directory} is in use by process ${pid}\\n`), out: '' })
+
+  const busy = await failed(t, await directoryOf(t), { ROLLCALL_SERVER_HTTP_PORT: String(first.port) })
+  t.match(busy, { exit: 1, err: /EADDRINUSE.*127\.0\.0\.1/ })
+  first.kill()
+  t.equal(await first.exited, 0)
+
+  await chmod(join(directory, 'keys'), 0o640)
+  t.match(await failed(t, directory), { exit: 1, err: /key file .* may be read by others/, out: '' })
+
+  const file = join(await directoryOf(t), 'file')
+  await writeFile(file, '')
+  t.match(await failed(t, file), { exit: 1, err: new RegExp(file), out: '' })
+
+  const broken = await directoryOf(t)
+  await writeFile(join(broken, 'events.sqlite'), 'this was never a database, whatever its name says '.repeat(20))
+  t.match(await failed(t, broken), { exit: 1, err: new RegExp(`data directory ${broken} cannot be used: `), out: '' })
+
+  const bootstrap = 'AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN'
+  const weak = await failed(t, await directoryOf(t), { [`ROLLCALL_${bootstrap}`]: 'weak-hunter2' })
+  t.match(weak, { exit: 2, err: /authentication\.methods\.token\.bootstrap\.token: must be at least 16 characters/, out: '' })
+  t.notMatch(weak.err, /hunter2/)
+})
+
+await t.test('a generated bootstrap token is told whatever the level of the log: nobody could get in without it', async (t) => {
+  const file = join(await directoryOf(t), 'log')
+  const service = serve(t, await directoryOf(t), { ROLLCALL_LOG_LEVEL: 'ERROR', ROLLCALL_LOG_FILE: file })
+  let text = ''
+  while (text === '') {
+    await new Promise((wake) => setTimeout(wake, 20))
+    text = await readFile(file, 'utf8').catch(() => '')
+  }
+  t.match(text, /^\{"level":"INFO".*"client_token":"rcb_\w+".*\}\n$/)
+  void service
+})
+
+const exchange = async (port: number, bytes: string): Promise<string> => {
+  const socket = connect(port, '127.0.0.1')
+  let text = ''
+  socket.on('data', (data: Buffer) => (text += String(data)))
+  socket.write(bytes)
+  await once(socket, 'close')
+  return text
+}
+
+await t.test('SIGTERM: running requests finish, readiness is gone meanwhile, and it ends with 0', { timeout: 30_000 }, async (t) => {
+  const service = await serve(t, await directoryOf(t))
+  const body = '{"name":"slow"}'
+  const head = `Host: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
+  const slow = connect(service.port, '127.0.0.1')
+  let answer = ''
+  slow.on('data', (data: Buffer) => (answer += String(data)))
+  slow.write(`POST /auth/v1/method/token HTTP/1.1\r\n${head}${body.slice(0, 5)}`)
+  const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  t.match(await ready(), /^HTTP\/1\.1 200 /)
+  service.kill()
+  let draining = await ready()
+  while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
+  t.match(draining, /^HTTP\/1\.1 503 [^]*cache-control: no-store[^]*\{"status":"not_ready"\}$/)
+  slow.write(body.slice(5))
+  await once(slow, 'close')
+  t.match(answer, /^HTTP\/1\.1 200 [^]*"clientToken":"rct_/)
+  t.equal(await service.exited, 0)
+  t.match(service.told.out, /rollcall has stopped/)
+})
