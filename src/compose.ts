@@ -130,6 +130,7 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
         const job = { method, interval: times.interval, gracePeriod: times.grace_period, onDeleted }
         await queue.schedule(cleanup({ ...job, execute, applied: follower.applied, views, now }))
       }
+      await lease?.prove()
     },
     drain: () => {
       draining = true

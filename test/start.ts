@@ -6,6 +6,7 @@ import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { start } from '../src/app.ts'
 import { loadConfig } from '../src/config.ts'
+import { clusterOf, onCluster } from './cluster/own.ts'
 
 /** Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `directory` = another service's, to start on what it left. */
 export type StartOptions = { readonly now?: () => Date; readonly directory?: string }
@@ -22,7 +23,7 @@ export type Fields = Readonly<Record<string, unknown>>
 
 const TOKEN = 'the-bootstrap-token-of-the-tests'
 
-/** A service really started: embedded store in a directory of its own, a free port, log in a file. It closes itself after the test. */
+/** A service really started: a store of its own, a free port, log in a file. It closes itself after the test. The store is the embedded one, or servers when `ROLLCALL_TEST_STACK=cluster`. */
 export const startService = async (
   t: Test,
   settings: Readonly<Record<string, string | undefined>> = {},
@@ -34,6 +35,7 @@ export const startService = async (
     'server.host': '127.0.0.1',
     'server.http_port': '0',
     'storage.data_dir': join(directory, 'data'),
+    ...(onCluster && settings['storage.type'] === undefined && (await clusterOf(directory))),
     'log.file': log,
     'authentication.methods.token.bootstrap.token': TOKEN,
     ...settings,

@@ -20,7 +20,7 @@ export const freshness = ({ head, seen, leaseMs = 2_000, everyMs = 500, clock = 
   const stop = new AbortController()
   let wake = () => {}
 
-  const prove = async () => {
+  const prove = async (): Promise<void> => {
     const asked = clock()
     try {
       if (await seen(await head(), leaseMs)) proven = Math.max(proven, asked)
@@ -43,6 +43,8 @@ export const freshness = ({ head, seen, leaseMs = 2_000, everyMs = 500, clock = 
   const running = run()
 
   return {
+    /** Seeks a proof now, for no longer than one takes at most. */
+    prove,
     fresh: (): boolean => clock() - proven <= leaseMs,
     /** Milliseconds since the newest proof was asked for. */
     age: (): number => clock() - proven,

@@ -135,7 +135,7 @@ export const runner = ({
         for await (const rows of views.scan(projection)) for (const row of rows) remember(projection, row, true)
       }
       const head = await log.head()
-      followed = checkpoints.reduce((least, each) => (each < least ? each : least), head)
+      reached(checkpoints.reduce((least, each) => (each < least ? each : least), head))
       running = follow()
       writer.start()
       while (!(await seen(head, 1_000))) if (stop.signal.aborted) return

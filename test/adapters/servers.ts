@@ -112,7 +112,8 @@ export const ownRedis = async (t: Test): Promise<Found> => {
   } catch {
     return { skip: 'needs redis-server on the path (Debian: apt-get install redis-server)' }
   }
-  return launcher(t, 'redis-server', 'redis', (port) => ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'])
+  const memory = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--databases', '1000']
+  return launcher(t, 'redis-server', 'redis', (port) => ['--port', `${port}`, ...memory])
 }
 
 export type Address =

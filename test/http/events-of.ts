@@ -1,6 +1,9 @@
 import { join } from 'node:path'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { openEventStore } from '../../src/adapters/eventstoredb.ts'
+import { catalog } from '../../src/events/catalog.ts'
 import type { Meta } from '../../src/events/log.ts'
+import { clusterOf, onCluster } from '../cluster/own.ts'
 
 export type Told = {
   readonly stream: string
@@ -8,17 +11,37 @@ export type Told = {
   readonly type: string
   readonly data: Readonly<Record<string, unknown>>
   readonly meta: Meta
+  readonly position: number
 }
 
-/** The events of a service's log that fit, in order, as an analyst reads them while the service runs. */
-export const eventsOf = async (directory: string, fits: (event: Told) => boolean = () => true): Promise<readonly Told[]> => {
+type Texts = Readonly<Record<'stream' | 'id' | 'type' | 'data' | 'meta', string>> & { readonly position: number | bigint }
+
+const inFile = async (directory: string): Promise<readonly Texts[]> => {
   const database = await openDatabase(join(directory, 'data', 'events.sqlite'), 'read')
   try {
-    const rows = database.prepare('select stream, id, type, data, meta from events order by position').all() as Record<string, string>[]
-    return rows
-      .map(({ stream, id, type, data, meta }) => ({ stream, id, type, data: JSON.parse(data!), meta: JSON.parse(meta!) }) as Told)
-      .filter(fits)
+    return database.prepare('select position, stream, id, type, data, meta from events order by position').all() as Texts[]
   } finally {
     database.close()
   }
 }
+
+const onServer = async (directory: string): Promise<readonly Texts[]> => {
+  const { 'eventstore.url': url } = await clusterOf(directory)
+  const log = await openEventStore(url!, { categories: Object.keys(catalog), onError: () => {} })
+  try {
+    const texts: Texts[] = []
+    for await (const page of log.readAll(0n)) texts.push(...page)
+    return texts
+  } finally {
+    await log.close()
+  }
+}
+
+/** The events of a service's log that fit, in order, as an analyst reads them while the service runs. */
+export const eventsOf = async (directory: string, fits: (event: Told) => boolean = () => true): Promise<readonly Told[]> =>
+  (await (onCluster ? onServer : inFile)(directory))
+    .map(
+      ({ data, meta, position, ...rest }) =>
+        ({ ...rest, position: Number(position), data: JSON.parse(data), meta: JSON.parse(meta) }) as Told,
+    )
+    .filter(fits)

@@ -1,0 +1,37 @@
+import { join } from 'node:path'
+import root from 'tap'
+import { ownMongo, ownRedis } from '../adapters/servers.ts'
+import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
+
+/** True when the services of the tests run on servers (`ROLLCALL_TEST_STACK=cluster`) and not on files. */
+export const onCluster: boolean = process.env['ROLLCALL_TEST_STACK'] === 'cluster'
+
+type Settings = Readonly<Record<string, string>>
+
+const shared = async () => {
+  const [mongo, redis] = [await ownMongo(root), await ownRedis(root)]
+  if (!mongo.server || !redis.server) throw new Error(mongo.skip || redis.skip || 'no servers')
+  return { mongo: mongo.server.url, redis: redis.server.url }
+}
+let servers: ReturnType<typeof shared> | undefined
+const stacks = new Map<string, Settings>()
+
+const begun = async (directory: string): Promise<Settings> => {
+  servers ??= shared()
+  const { mongo, redis } = await servers
+  const events = await startEventStore()
+  root.teardown(() => events.kill())
+  const settings = {
+    'storage.type': 'cluster',
+    'eventstore.url': events.url,
+    'mongodb.url': mongo,
+    'mongodb.database': `t${stacks.size}`,
+    'redis.url': `${redis}/${stacks.size}`,
+    'keys.file': join(directory, 'data', 'keys'),
+  }
+  stacks.set(directory, settings)
+  return settings
+}
+
+/** Settings of the servers behind a directory: an event store, a database and a Redis database of its own, the same again for whoever comes back. MongoDB and Redis are started once a process. */
+export const clusterOf = async (directory: string): Promise<Settings> => stacks.get(directory) ?? begun(directory)
