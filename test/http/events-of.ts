@@ -41,7 +41,11 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
 export const eventsOf = async (directory: string, fits: (event: Told) => boolean = () => true): Promise<readonly Told[]> =>
   (await (onCluster ? onServer : inFile)(directory))
     .map(
-      ({ data, meta, position, ...rest }) =>
-        ({ ...rest, position: Number(position), data: JSON.parse(data), meta: JSON.parse(meta) }) as Told,
+      ({ data, meta, position, ...rest }): Told => ({
+        ...rest,
+        position: Number(position),
+        data: JSON.parse(data),
+        meta: JSON.parse(meta),
+      }),
     )
     .filter(fits)
