@@ -41,7 +41,13 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
 export const eventsOf = async (directory: string, fits: (event: Told) => boolean = () => true): Promise<readonly Told[]> =>
   (await (onCluster ? onServer : inFile)(directory))
     .map(
-      ({ data, meta, position, ...rest }) =>
-        ({ ...rest, position: Number(position), data: JSON.parse(data), meta: JSON.parse(meta) }) as Told,
+      ({ stream, id, type, data, meta, position }): Told => ({
+        stream,
+        id,
+        type,
+        data: JSON.parse(data) as Told['data'],
+        meta: JSON.parse(meta) as Meta,
+        position: Number(position),
+      }),
     )
     .filter(fits)
