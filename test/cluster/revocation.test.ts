@@ -8,7 +8,7 @@ const AT_ONCE = 8
 /** So many are used elsewhere at once, before the other has heard of them: each searches the views, which the stand-in for MongoDB does row by row. */
 const AT_ONCE_ELSEWHERE = 150
 /** No revocation is begun later than this. */
-const BUDGET_MS = 30_000
+const BUDGET_MS = 15_000
 /** What is promised of every revocation, in milliseconds. */
 const BOUND = 3000
 
@@ -80,7 +80,7 @@ await t.test('between two instances', { skip }, async (t) => {
       })
       t.equal(unusable, 0, 'a new token was refused')
       t.equal(stillUsable, 0, 'a revoked token worked where it was revoked')
-      t.ok(lags.length >= 100, `${lags.length} revocations within the time`)
+      t.ok(lags.length >= 20, `${lags.length} revocations within the time`)
       await sleep(BOUND)
       let late = 0
       // Each is asked about again, and what both know is told without the views.

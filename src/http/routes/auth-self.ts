@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import { rowAt } from '../../audit/travel.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
@@ -13,10 +14,11 @@ import { contextOf, settled } from '../write.ts'
 
 /** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
 export const authSelfRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, views, now, settings, cookies } = service
+  const { names, execute, sealer, log, views, now, settings, cookies } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const own = async ({ actor }: Caller) => {
-    const row = await views.get<TokenDoc>(tokens, actor.id!)
+    // A view that is behind after an outage may not have it yet; the log has.
+    const row = (await views.get<TokenDoc>(tokens, actor.id!)) ?? (await rowAt(log, tokens, actor.id!))
     return row?.doc ? { doc: row.doc, revision: row.changes } : refuse('not_found', `authentication "${actor.id}": resource not found`)
   }
   const shown = (doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
