@@ -1,8 +1,7 @@
 import { isRefusal, Refusal, refuse } from '../errors.ts'
-import type { AnyEvent } from '../events/define.ts'
 import type { FlagEvent } from '../events/flag.ts'
 import type { Log, Stored } from '../events/log.ts'
-import { type Decider, evolve } from './decider.ts'
+import { stateOf } from './decider.ts'
 import type { Context } from './envelope.ts'
 import type { Execute, Outcome } from './execute.ts'
 import { type FlagCommands, flag, holds } from './flag.ts'
@@ -32,14 +31,6 @@ const aside = ({ commandId: _commandId, ifMatch: _ifMatch, needsEffect: _needsEf
  * outcome of its main command; `stored` are the events of every stream it wrote, in the order written.
  */
 export const claims = (execute: Execute, log: Pick<Log, 'read'>, newId: () => string, now: () => Date) => {
-  const present = async <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(decider: Decider<S, C, E>, id: string) => {
-    let state = decider.initial
-    for await (const page of log.read(`${decider.category}-${id}`)) {
-      for (const { type, data } of page) state = evolve(decider, state, decider.read(type, data))
-    }
-    return state
-  }
-
   /** A claim that cannot be released now is not held by its flag: it goes stale by itself. */
   const release = async (of: OfFlag, given: readonly Held[], context: Context): Promise<Stored[]> => {
     const stored: Stored[] = []
@@ -101,7 +92,7 @@ export const claims = (execute: Execute, log: Pick<Log, 'read'>, newId: () => st
     const { namespace, key, incarnation } = ask
     const of = { namespace, key, incarnation }
     for (let round = 1; ; round++) {
-      const state = await present(flag, idOf(of))
+      const state = await stateOf(log, flag, idOf(of))
       const part = [...state.rules, ...state.rollouts].find(({ id }) => id === ask.id)
       const held = part && 'segments' in part ? part.segments.map((use) => use.segment) : []
       const asks = lives(state, of) && (part !== undefined || name.startsWith('Add'))
@@ -161,20 +152,20 @@ export const claims = (execute: Execute, log: Pick<Log, 'read'>, newId: () => st
 
     /** Needs no claim: a segment that is deleted with its namespace is missed by nobody. */
     createSegment: async (ask: Omit<SegmentCommands['CreateSegment'], 'incarnation' | 'generation'>, context: Context) => {
-      const { incarnation = noNamespace(ask.namespace), generation } = await present(namespace, ask.namespace)
+      const { incarnation = noNamespace(ask.namespace), generation } = await stateOf(log, namespace, ask.namespace)
       const command = { ...ask, incarnation, generation }
       return execute(segment, idOf(command), 'CreateSegment', command, context)
     },
 
     deleteSegment: async (ask: Omit<SegmentCommands['DeleteSegment'], 'stale'>, context: Context) => {
-      const { incarnation, claims: given } = await present(segment, idOf(ask))
+      const { incarnation, claims: given } = await stateOf(log, segment, idOf(ask))
       const { found, stored } = await stale(ask, incarnation === ask.incarnation ? given : new Map(), context)
       const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },
 
     deleteNamespace: async (ask: { readonly key: string; readonly force: boolean }, context: Context) => {
-      const { incarnation, claims: given } = await present(namespace, ask.key)
+      const { incarnation, claims: given } = await stateOf(log, namespace, ask.key)
       const of = { namespace: ask.key, incarnation: incarnation ?? '' }
       const { found, stored } = await stale(of, ask.force ? new Map() : given, context)
       const outcome = await execute(namespace, ask.key, 'DeleteNamespace', { ...ask, stale: found }, context)

@@ -1,4 +1,5 @@
 import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
+import type { Log } from '../events/log.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
@@ -21,3 +22,16 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
 /** The state after one more event. */
 export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, state: S, event: E): S =>
   decider.evolve[event.type as E['type']](state, event.data)
+
+/** The state of one stream as the log has it now. */
+export const stateOf = async <S, C extends Payloads, E extends AnyEvent>(
+  log: Pick<Log, 'read'>,
+  decider: Decider<S, C, E>,
+  id: string,
+): Promise<S> => {
+  let state = decider.initial
+  for await (const page of log.read(`${decider.category}-${id}`)) {
+    for (const { type, data } of page) state = evolve(decider, state, decider.read(type, data))
+  }
+  return state
+}

@@ -15,5 +15,3 @@ export const catalog = {
   flag: flagEvents,
   segment: segmentEvents,
 } as const satisfies Readonly<Record<string, Shapes>>
-
-export type Category = keyof typeof catalog

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { evolve } from '../commands/decider.ts'
+import { stateOf } from '../commands/decider.ts'
 import { token } from '../commands/token.ts'
 import type { Log } from '../events/log.ts'
 import type { TokenEntry, TokenIndex } from '../projections/token-index.ts'
@@ -47,10 +47,7 @@ export const tokenCheck = ({ index, digest, plausible, log, views, now, indexIsW
 
   /** The token as the log has it, if it is valid now. */
   const fromLog = async (id: string, digested: string) => {
-    let state = token.initial
-    for await (const page of log.read(`token-${id}`)) {
-      for (const { type, data } of page) state = evolve(token, state, token.read(type, data))
-    }
+    const state = await stateOf(log, token, id)
     if (state.status !== 'live' || state.digest !== digested) return undefined
     const expiresAt = state.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(state.expiresAt)
     return now().getTime() < expiresAt ? { entry: { id, method: state.method!, namespace: state.namespace }, expiresAt } : undefined

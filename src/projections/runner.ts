@@ -159,5 +159,3 @@ export const runner = ({
     },
   }
 }
-
-export type Runner = ReturnType<typeof runner>

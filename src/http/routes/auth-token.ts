@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { revisionMoved } from '../../commands/execute.ts'
 import { refuse } from '../../errors.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
 import { Authentication, presentAuthentication } from '../authentication.ts'
+import { createsOnly } from '../management.ts'
 import { alreadyShown } from '../requests.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
@@ -29,7 +29,7 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
       const context = contextOf(call, service)
       inFuture(call.body, now())
       if (namespaceKey !== '' && !catalog.namespace(namespaceKey)) refuse('not_found', `namespace "${namespaceKey}" not found`)
-      if (context.ifMatch !== undefined) revisionMoved(0n, context.ifMatch === '*' ? '*' : (context.ifMatch[0] ?? ''))
+      createsOnly(context)
 
       const { clientToken, stored, revision, repeated } = await issueStaticToken(service, call.body, context)
       const { rows, headers } = await settled(service, stored)
