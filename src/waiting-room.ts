@@ -1,25 +1,40 @@
 import { createServer, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { readFileSync } from 'node:fs'
-import { randomUUID } from 'node:crypto'
 import type { Config } from './config.ts'
-import { Refusal } from './errors.ts'
+import { Refusal, refuse } from './errors.ts'
+import { requestId } from './http/gate.ts'
+import { cleanTarget, named } from './http/path.ts'
 import { errorBody, refusalHeaders } from './http/refusal.ts'
+import { healthQuery, unnamed } from './http/routes/health.ts'
 
-/** Answers while the stores are not up: alive, not ready, and 503 to everything else. `missing` takes why; `leave` waits, and is true when the process is asked to end. */
+/** What a path answers; refusals are thrown. Takes the raw query. */
+type Answer = (query: string) => readonly [status: number, body: object]
+
+/** Answers while the stores are not up as the service itself would: alive, not ready, and 503 to everything else. `missing` takes why; `leave` waits, and is true when the process is asked to end. */
 export const waitingRoom = async ({ protocol, host, http_port, https_port, cert_file, cert_key }: Config['server']) => {
   let why = 'starting'
-  const refusal = new Refusal('backend_unavailable')
-  const answers: Readonly<Record<string, (verbose: boolean) => readonly [number, object]>> = {
+  const answers: Readonly<Record<string, Answer>> = {
     '/livez': () => [200, { status: 'ok' }],
-    '/readyz': (verbose) => [503, { status: 'not_ready', ...(verbose && { checks: [{ name: why, status: 'failed' }] }) }],
-    '/health': () => [503, { status: 'NOT_SERVING' }],
+    '/readyz': (query) => [503, { status: 'not_ready', ...(named(query, 'verbose') && { checks: [{ name: why, status: 'failed' }] }) }],
+    '/health': (query) => {
+      unnamed(healthQuery.read(query))
+      return [503, { status: 'NOT_SERVING' }]
+    },
   }
-  const answer: RequestListener = ({ url = '/' }, response) => {
-    const [path = '/', query = ''] = url.split('?')
-    const id = randomUUID()
-    const [status, body] = answers[path]?.(/(^|&)verbose/.test(query)) ?? [refusal.status, errorBody(refusal, id)]
-    const headers = status === refusal.status ? refusalHeaders(refusal) : { 'content-type': 'application/json' }
+  const told = (target: string, id: string): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
+    const [path = '/', query = ''] = target.split('?')
+    try {
+      const [status, body] = answers[path]?.(query) ?? refuse('backend_unavailable')
+      return [status, { 'content-type': 'application/json', ...(status >= 400 && { 'cache-control': 'no-store' }) }, body]
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      return [error.status, refusalHeaders(error), errorBody(error, id)]
+    }
+  }
+  const answer: RequestListener = (request, response) => {
+    const id = requestId(request)
+    const [status, headers, body] = told(cleanTarget(request), id)
     response.writeHead(status, { ...headers, 'x-request-id': id, 'x-content-type-options': 'nosniff', connection: 'close' })
     response.end(JSON.stringify(body))
   }

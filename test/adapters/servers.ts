@@ -15,7 +15,8 @@ const root = resolve(import.meta.dirname, '../../..')
 
 const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 
-const freePort = () =>
+/** A port that nobody listened on a moment ago. */
+export const freePort = () =>
   new Promise<number>((found) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const address = server.address()

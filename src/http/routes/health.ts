@@ -9,6 +9,14 @@ import type { Service } from '../service.ts'
 
 const Status = Type.Object({ status: Type.String() })
 
+/** What may be asked of `/health`. */
+export const healthQuery = query({ service: text({ stored: false }) })
+
+/** Refuses a question after the health of a service by name: none here goes by one (api.md §11). */
+export const unnamed = ({ service }: { readonly service: string }): void => {
+  if (service !== '') refuse('not_found', 'unknown service')
+}
+
 /** Health, readiness and metrics (api.md §11). */
 export const healthRoutes = (app: FastifyInstance, service: Service): void => {
   const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
@@ -31,10 +39,10 @@ export const healthRoutes = (app: FastifyInstance, service: Service): void => {
     ...shared,
     url: '/health',
     summary: 'Health as gRPC clients know it.',
-    query: query({ service: text({ stored: false }) }),
+    query: healthQuery,
     answer: Status,
     run: async ({ query }) => {
-      if (query.service !== '') refuse('not_found', 'unknown service')
+      unnamed(query)
       const { ready } = await service.readiness()
       return { status: ready ? 200 : 503, body: { status: ready ? 'SERVING' : 'NOT_SERVING' } }
     },

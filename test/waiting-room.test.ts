@@ -1,0 +1,50 @@
+import t from 'tap'
+import { loadConfig } from '../src/config.ts'
+import { waitingRoom } from '../src/waiting-room.ts'
+import { freePort } from './adapters/servers.ts'
+import { startService } from './start.ts'
+
+const port = await freePort()
+const flags = { 'server.host': '127.0.0.1', 'server.http_port': String(port) }
+const room = await waitingRoom(loadConfig({ env: {}, flags }).config.server)
+t.teardown(room.close)
+
+type Asked = { readonly status: number; readonly headers: Headers; readonly json: Record<string, unknown> }
+const ask = async (path: string, headers: Readonly<Record<string, string>> = {}, at = `http://127.0.0.1:${port}`): Promise<Asked> => {
+  const answer = await fetch(at + path, { headers })
+  return { status: answer.status, headers: answer.headers, json: (await answer.json()) as Record<string, unknown> }
+}
+
+await t.test('it is alive, not ready, and says on request what is missing', async (t) => {
+  t.match(await ask('/livez'), { status: 200, json: { status: 'ok' } })
+  t.strictSame((await ask('/readyz')).json, { status: 'not_ready' })
+  room.missing(new Error('mongodb is out of reach or refuses\nand more'))
+  const { status, json } = await ask('/readyz/?verbose')
+  t.equal(status, 503)
+  t.strictSame(json['checks'], [{ name: 'mongodb is out of reach or refuses', status: 'failed' }])
+  const { status: refused, headers, json: body } = await ask('/api/v1/namespaces')
+  t.equal(refused, 503)
+  t.equal(headers.get('retry-after'), '1')
+  t.match(body, { code: 14, details: [{ value: { reason: 'backend_unavailable' } }] })
+})
+
+await t.test('it keeps the id of a request where that is one, in the body of an error too', async (t) => {
+  const kept = await ask('/auth/v1/self', { 'x-request-id': 'my.own-id_1' })
+  t.equal(kept.headers.get('x-request-id'), 'my.own-id_1')
+  t.match(kept.json, { details: [{ value: { metadata: { requestId: 'my.own-id_1' } } }] })
+  t.equal((await ask('/livez', { 'x-request-id': 'my.own-id_1' })).headers.get('x-request-id'), 'my.own-id_1')
+  for (const given of ['no id', 'x'.repeat(129)])
+    t.match((await ask('/livez', { 'x-request-id': given })).headers.get('x-request-id'), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+})
+
+await t.test('of health by name it says what the service says', async (t) => {
+  const service = await startService(t)
+  for (const path of ['/health?service=other', '/health?service=a&service=b', '/health?service=%ZZ']) {
+    const [here, there] = [await ask(path, { 'x-request-id': 'one' }), await ask(path, { 'x-request-id': 'one' }, service.url)]
+    t.strictSame([here.status, here.json], [there.status, there.json], path)
+    for (const name of ['content-type', 'cache-control', 'x-content-type-options', 'x-request-id'])
+      t.equal(here.headers.get(name), there.headers.get(name), `${path} ${name}`)
+  }
+  for (const path of ['/health', '/health?service=', '/health/?service'])
+    t.match(await ask(path), { status: 503, json: { status: 'NOT_SERVING' } }, path)
+})
