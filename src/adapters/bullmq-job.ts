@@ -1,6 +1,6 @@
-import { Queue, UnrecoverableError, Worker } from 'bullmq'
+import { type Job as Turn, Queue, UnrecoverableError, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
-import type { Job } from '../jobs/queue.ts'
+import type { Job, Progress } from '../jobs/queue.ts'
 import type { LastRuns } from './bullmq-runs.ts'
 import { soon } from './redis-connection.ts'
 
@@ -37,27 +37,32 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
   let known: number | undefined
   let alone = false
 
-  const runOnce = async () => {
+  const runOnce = async (turn: Turn | undefined) => {
     const startedAt = Date.now()
+    let told: { readonly progress?: Progress } = {}
+    const tell = (progress: Progress) => {
+      told = { progress }
+      if (runs.noteProgress({ name, startedAt, progress })) turn?.updateProgress(progress).catch(() => undefined)
+    }
     began = performance.now()
     known = startedAt
     runs.note({ name, startedAt })
     try {
-      await job.run(signal)
-      runs.note({ name, startedAt, finishedAt: Date.now() })
+      await job.run(signal, tell)
+      runs.note({ name, startedAt, finishedAt: Date.now(), ...told })
     } catch (error) {
-      runs.note({ name, startedAt, finishedAt: Date.now(), error: error instanceof Error ? error.message : String(error) })
+      runs.note({ name, startedAt, finishedAt: Date.now(), ...told, error: error instanceof Error ? error.message : String(error) })
       if (!signal.aborted) onError(name, error)
       throw error
     }
   }
-  const run = () => (running ??= runOnce().finally(() => (running = undefined)))
+  const run = (turn?: Turn) => (running ??= runOnce(turn).finally(() => (running = undefined)))
 
-  const process = async () => {
+  const process = async (turn: Turn) => {
     if (signal.aborted) throw new Error('this instance is closing')
     if (running) return
     try {
-      await run()
+      await run(turn)
     } catch (error) {
       if (!signal.aborted) throw new UnrecoverableError(error instanceof Error ? error.message : String(error))
     }

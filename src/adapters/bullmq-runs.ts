@@ -15,14 +15,27 @@ const later = (a: Run, b: Run): Run => {
   return a.finishedAt === undefined ? b : a
 }
 
+/** Milliseconds between two tellings of how far one run is. */
+const TELL_MS = 1000
+
 /** The last run of each job: in Redis for all instances, and in memory those of this one for when Redis is away. */
 export const lastRuns = (client: Redis, key: string) => {
   const own = new Map<string, Run>()
+  const toldAt = new Map<string, number>()
+  /** Never waits; without Redis the others do not learn of it, and run the job themselves. */
+  const note = (run: Run): void => {
+    own.set(run.name, run)
+    if (client.status === 'ready') client.hset(key, run.name, JSON.stringify(run)).catch(() => undefined)
+  }
   return {
-    /** Never waits; without Redis the others do not learn of it, and run the job themselves. */
-    note: (run: Run): void => {
+    note,
+    /** Keeps how far a run is, and tells Redis of it once a second at most; true when it did. The end of the run tells the rest. */
+    noteProgress: (run: Run): boolean => {
       own.set(run.name, run)
-      if (client.status === 'ready') client.hset(key, run.name, JSON.stringify(run)).catch(() => undefined)
+      if (performance.now() - (toldAt.get(run.name) ?? Number.NEGATIVE_INFINITY) < TELL_MS) return false
+      toldAt.set(run.name, performance.now())
+      note(run)
+      return client.status === 'ready'
     },
     find: async (name: string): Promise<Run | undefined> => {
       const text = await client.hget(key, name)

@@ -23,11 +23,12 @@ export type CleanupOptions = {
 export const cleanup = ({ method, interval, gracePeriod, execute, applied, views, now, onDeleted }: CleanupOptions): Job => ({
   name: `cleanup-${method}`,
   every: interval,
-  run: async (signal) => {
+  run: async (signal, tell) => {
     const before = new Date(now().getTime() - gracePeriod).toISOString()
     let after: { value: string; key: string } | undefined
+    let [done, all] = [0, 0]
     while (!signal.aborted) {
-      const { rows } = await views.list<TokenDoc>(tokens, {
+      const { rows, total } = await views.list<TokenDoc>(tokens, {
         where: { method: { equals: [method] }, deletedAt: { equals: [undefined] }, expiresAt: { below: before } },
         order: 'expiresAt',
         limit: BATCH,
@@ -35,11 +36,14 @@ export const cleanup = ({ method, interval, gracePeriod, execute, applied, views
       })
       for (const { doc } of rows) {
         if (!doc || signal.aborted) break
+        done++
         const { stored } = await execute(token, doc.id, 'CleanUpToken', { id: doc.id, before }, { actor: { kind: 'system' } })
         if (stored.length === 0) continue
         await applied(stored)
         onDeleted(method)
       }
+      all ||= total
+      tell({ done, total: all })
       const last = rows.at(-1)
       if (rows.length < BATCH || !last?.doc?.expiresAt) return
       after = { value: last.doc.expiresAt, key: last.key }

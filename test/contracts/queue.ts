@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Queue } from '../../src/jobs/queue.ts'
+import type { Progress, Queue, Run } from '../../src/jobs/queue.ts'
 
 /** One queue that can be opened, closed and opened again; `errors` collects what `onError` was told. `shared` = several may be open at once. */
 export type QueueStore = { readonly open: () => Promise<Queue>; readonly errors: readonly unknown[]; readonly shared: boolean }
@@ -70,6 +70,41 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>, e
     t.match(runs, [{ name: 'a' }, { name: 'b', error: 'bad day' }])
     t.equal(runs[0]!.error, undefined)
     for (const { startedAt, finishedAt } of runs) t.ok(startedAt >= began - 1000 && finishedAt! >= startedAt)
+    await queue.close()
+  })
+
+  void t.test('a run tells how far it is while it runs; what it told last stays with it, and the next begins anew', async (t) => {
+    const store = await make(t)
+    const queue = await store.open()
+    let [runs, release] = [0, () => {}]
+    const run = async (_: AbortSignal, tell: (progress: Progress) => void) => {
+      if (++runs > 1) return new Promise<void>((end) => (release = end))
+      tell({ done: 1, total: 3 })
+      await new Promise<void>((end) => (release = end))
+      tell({ done: 2, total: 3 })
+      tell({ done: 3 })
+      throw new Error('too far')
+    }
+    await queue.schedule({ name: 'far', every, run })
+    const told = async (by: Queue, enough: (run: Run) => boolean) => {
+      for (const end = Date.now() + 5000; Date.now() < end; await sleep(5)) {
+        const [run] = await by.runs()
+        if (run && enough(run)) return run
+      }
+      return undefined
+    }
+    const during = await told(queue, ({ progress }) => progress !== undefined)
+    t.same([during?.progress, during?.finishedAt], [{ done: 1, total: 3 }, undefined])
+    if (store.shared) {
+      const another = await store.open()
+      t.same((await told(another, () => true))?.progress, { done: 1, total: 3 }, 'whoever shares the store sees it')
+      await another.close()
+    }
+    release()
+    const after = await told(queue, ({ finishedAt }) => finishedAt !== undefined)
+    t.match(after, { progress: { done: 3 }, error: 'too far' })
+    t.ok(await told(queue, ({ startedAt, progress }) => startedAt > after!.startedAt && progress === undefined), 'anew')
+    release()
     await queue.close()
   })
 

@@ -1,5 +1,5 @@
 import { refuse } from '../../errors.ts'
-import type { Job, Queue, Run } from '../../jobs/queue.ts'
+import type { Job, Progress, Queue, Run } from '../../jobs/queue.ts'
 import type { Channel } from './channel.ts'
 import { type Database, rowsOf } from './sqlite.ts'
 
@@ -7,28 +7,31 @@ const LONGEST_TIMER = 2 ** 31 - 1
 
 type Raw = [name: string, started: number, finished: number | null, error: string | null]
 
-const runOf = ([name, startedAt, finished, error]: Raw): Run => ({
+const runOf = ([name, startedAt, finished, error]: Raw, progress: Progress | undefined): Run => ({
   name,
   startedAt,
   ...(finished !== null && { finishedAt: finished }),
   ...(error !== null && { error }),
+  ...(progress && { progress }),
 })
 
-/** Jobs on this process's timers, which keep no process alive; the last run of each stands in the log's file. `onError` is told of every run that failed. */
+/** Jobs on this process's timers, which keep no process alive; the last run of each stands in the log's file, its progress in memory. `onError` is told of every run that failed. */
 export const embeddedQueue = (channel: Channel, reader: Database, onError: (job: string, error: unknown) => void): Queue => {
   const lastRuns = rowsOf(reader, 'select name, started, finished, error from runs order by name')
   const stop = new AbortController()
   const timers = new Map<string, NodeJS.Timeout>()
   const running = new Map<string, Promise<void>>()
+  const progress = new Map<string, Progress>()
 
   const note = (name: string, started: number, finished: number | null, error: string | null) =>
     channel.call('ran', name, started, finished, error).catch((cause: unknown) => onError(name, cause))
 
   const runOnce = async ({ name, run }: Job, started: number) => {
+    progress.delete(name)
     await note(name, started, null, null)
     let failure: string | null = null
     try {
-      await run(stop.signal)
+      await run(stop.signal, (so) => progress.set(name, so))
     } catch (error) {
       failure = error instanceof Error ? error.message : String(error)
       if (!stop.signal.aborted) onError(name, error)
@@ -57,7 +60,7 @@ export const embeddedQueue = (channel: Channel, reader: Database, onError: (job:
       if (timers.has(job.name) || running.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
       start(job)
     },
-    runs: async () => (lastRuns.all() as Raw[]).map(runOf),
+    runs: async () => (lastRuns.all() as Raw[]).map((raw) => runOf(raw, progress.get(raw[0]))),
     close: async () => {
       stop.abort()
       for (const timer of timers.values()) clearTimeout(timer)

@@ -1,0 +1,60 @@
+import t from 'tap'
+import type { Execute } from '../../src/commands/execute.ts'
+import { cleanup } from '../../src/jobs/cleanup.ts'
+import type { Progress } from '../../src/jobs/queue.ts'
+import type { Query, Row, Views } from '../../src/projections/views.ts'
+
+const expired = (count: number): readonly Row[] =>
+  Array.from({ length: count }, (_, n) => {
+    const key = String(n).padStart(6, '0')
+    return { key, revision: 0n, position: 0n, changes: 1n, doc: { id: key, expiresAt: `2026-01-01T00:00:00.${key}Z` } }
+  })
+
+/** Runs a cleanup over so many expired records; ends it by its signal after so many commands. */
+const run = async (count: number, until = Number.POSITIVE_INFINITY) => {
+  const [told, ended, stop]: [Progress[], string[], AbortController] = [[], [], new AbortController()]
+  const rows = expired(count)
+  const list = async (_: unknown, { after, limit }: Query) => {
+    const left = rows.filter(({ key }) => !ended.includes(key))
+    return { rows: left.filter(({ key }) => key > (after?.key ?? '')).slice(0, limit), total: left.length }
+  }
+  const execute = async (_: unknown, id: string) => {
+    ended.push(id)
+    if (ended.length >= until) stop.abort()
+    return { stored: [{}] }
+  }
+  const { run } = cleanup({
+    method: 'token',
+    interval: 1000,
+    gracePeriod: 0,
+    execute: execute as unknown as Execute,
+    applied: async () => undefined,
+    views: { list } as unknown as Views,
+    now: () => new Date('2026-01-02T00:00:00.000Z'),
+    onDeleted: () => undefined,
+  })
+  await run(stop.signal, (progress) => told.push(progress))
+  return { told, ended: ended.length }
+}
+
+await t.test('cleanup tells after every batch how many records of all it has been through', async (t) => {
+  t.same(await run(1200), {
+    told: [
+      { done: 500, total: 1200 },
+      { done: 1000, total: 1200 },
+      { done: 1200, total: 1200 },
+    ],
+    ended: 1200,
+  })
+  t.same(await run(0), { told: [{ done: 0, total: 0 }], ended: 0 })
+})
+
+await t.test('cut short, it tells no more than it did', async (t) => {
+  t.same(await run(1200, 510), {
+    told: [
+      { done: 500, total: 1200 },
+      { done: 510, total: 1200 },
+    ],
+    ended: 510,
+  })
+})
