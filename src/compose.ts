@@ -13,6 +13,7 @@ import { firstStart } from './first-start.ts'
 import { cookieJar } from './http/cookies.ts'
 import { compileFlag } from './evaluation/compile.ts'
 import { addGauges } from './http/gauges.ts'
+import { addStoreGauges } from './http/store-gauges.ts'
 import { metricsOf, metricsPage } from './http/metrics.ts'
 import { methods, namesOf } from './http/names.ts'
 import { pageTokens } from './http/paging.ts'
@@ -22,6 +23,7 @@ import { tokenCheck } from './http/token-check.ts'
 import { cleanup } from './jobs/cleanup.ts'
 import { refusalHistory } from './jobs/refusals.ts'
 import type { Log } from './logger.ts'
+import { measured } from './measured.ts'
 import { projections } from './projections/all.ts'
 import { catalog } from './projections/catalog.ts'
 import { freshness } from './projections/freshness.ts'
@@ -50,14 +52,15 @@ export type Composed = {
 }
 
 /** Puts the service together over its stores. */
-export const compose = async (config: Config, stores: Stores, log_: Log, now: () => Date): Promise<Composed> => {
+export const compose = async (config: Config, opened: Stores, log_: Log, now: () => Date): Promise<Composed> => {
   const onError = (what: string) => (error: unknown) => log_.error({ err: error }, what)
-  const { log, views, queue, keys, pepper, alone, writes } = stores
+  const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
+  const metrics = metricsOf(metricsPage(names.metricPrefix))
+  const stores = measured(opened, metrics)
+  const { log, views, queue, keys, pepper, alone, writes, restarts } = stores
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys)
   const execute = executor(log, enveloper(seal, instance, now))
-  const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
-  const metrics = metricsOf(metricsPage(names.metricPrefix))
   const index = tokenIndex(TOKENS_HELD)
   const held = catalog(compileFlag)
   const follower = runner({
@@ -71,6 +74,8 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
   })
   addGauges(metrics, { log, projections, position: follower.position, census: () => index.census(now().getTime()) })
   const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
+  const intervals = new Map<string, number>()
+  addStoreGauges(metrics, { queue, intervals, restarts, writesViews: writes, provenFor: () => lease?.age() ?? 0 })
   const digest = digester(pepper)
   const settings = serviceSettings(config)
   const refusals = refusalHistory(execute, now, onError('refusals were not written'))
@@ -127,8 +132,10 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
         const { enabled, cleanup: times } = config.authentication.methods[method]
         if (!enabled) continue
         const onDeleted = (of: string) => void metrics.cleaned(of).value++
-        const job = { method, interval: times.interval, gracePeriod: times.grace_period, onDeleted }
-        await queue.schedule(cleanup({ ...job, execute, applied: follower.applied, views, now }))
+        const of = { method, interval: times.interval, gracePeriod: times.grace_period, onDeleted }
+        const job = cleanup({ ...of, execute, applied: follower.applied, views, now })
+        intervals.set(job.name, job.every)
+        await queue.schedule(job)
       }
       await lease?.prove()
     },

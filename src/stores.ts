@@ -12,6 +12,8 @@ export type Stores = {
   readonly log: Log
   readonly views: Views
   readonly queue: Queue
+  /** What each port lives in, by name. */
+  readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
   readonly keys: Keys
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
   /** True when no other instance writes to these stores, so what this instance knows is all there is. */
@@ -22,6 +24,8 @@ export type Stores = {
   readonly limiter: (name: string, limit: number) => Limiter
   /** False while limits and jobs go on without the server they share. */
   readonly sharing: () => boolean
+  /** How often the log's client has made its connection and its subscription anew; it counts on. */
+  readonly restarts: Readonly<Record<string, number>>
   readonly close: () => Promise<void>
 }
 
@@ -51,7 +55,16 @@ export const openStores = async (config: Config, onError: Told, given?: Secrets)
   const { pepper, kek } = await openKeyFile(config.keys.file!, given)
   const { data_dir } = config.storage
   const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError }))
-  return { ...embedded, pepper, alone: true, writes: () => true, limiter: (_, limit) => limiter(limit), sharing: () => true }
+  return {
+    ...embedded,
+    adapters: { log: 'embedded', views: 'embedded', queue: 'embedded' },
+    pepper,
+    alone: true,
+    writes: () => true,
+    limiter: (_, limit) => limiter(limit),
+    sharing: () => true,
+    restarts: {},
+  }
 }
 
 /** Names the server that is out of reach or refuses, and nothing of where it is. */
@@ -84,7 +97,9 @@ const openCluster = async ({ mongodb, eventstore, redis, keys: { file } }: Confi
     const mongo = closing(await reaching('mongodb', () => openMongo(url!, database, { onError: telling('mongodb') })))
     const { pepper, kek } = await mongo.deploymentKeys(file === undefined ? undefined : await openKeyFile(file, given), given)
     const keys = await mongo.keys(kek)
-    const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError }))
+    const restarts = { connection: 0, subscription: 0 }
+    const onRestart = (what: keyof typeof restarts) => void restarts[what]++
+    const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError, onRestart }))
     await reaching('eventstore', () => log.head())
     const queue = closing(await openBullmq(redis.url!, { onError }))
     const limits = closing(openRedisLimits(redis.url!, { onError: telling('limits') }))
@@ -93,12 +108,14 @@ const openCluster = async ({ mongodb, eventstore, redis, keys: { file } }: Confi
       log,
       views: mongo.views,
       queue,
+      adapters: { log: 'eventstoredb', views: 'mongodb', queue: 'redis' },
       keys,
       pepper,
       alone: false,
       writes: lease.held,
       limiter: limits.limiter,
       sharing: limits.ready,
+      restarts,
       close,
     }
   } catch (error) {

@@ -112,14 +112,36 @@ await t.test('Node.js makes the backup where there is no sqlite3', async (t) => 
   t.equal((await restored.request('GET', '/auth/v1/tokens')).status, 200)
 })
 
-await t.test('every metric that the guide names is one of the service, with the labels that it names', async (t) => {
+/** The metrics on a page: kind and labels by name. */
+const metricsOn = (page: string): ReadonlyMap<string, { readonly kind: string; readonly labels: Set<string> }> => {
+  const metrics = new Map(
+    [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => [name!, { kind: kind!, labels: new Set<string>() }]),
+  )
+  for (const [, name, labels] of page.matchAll(/^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? \S+$/gm))
+    for (const [, label] of labels?.matchAll(/(\w+)="/g) ?? []) if (label !== 'le') metrics.get(name!)!.labels.add(label!)
+  return metrics
+}
+
+await t.test('the table of metrics has every metric of the service, with its kind and labels, and the alerts name no other', async (t) => {
   const service = await startService(t)
   await service.request('GET', '/auth/v1/tokens', undefined, { authorization: 'Bearer no' })
+  await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
+  await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })
   const { text } = await service.request('GET', '/metrics')
+  const there = metricsOn(text)
+  const rows = [...section('Metrics').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\|/gm)]
+  t.same(rows.map(([, name]) => name).toSorted(), [...there.keys()].toSorted())
+  for (const [, name, kind, cell] of rows) {
+    t.equal(there.get(name!)?.kind, kind, name!)
+    const labels = [...cell!.matchAll(/`(\w+)`/g)].map(([, label]) => label!)
+    for (const label of there.get(name!)?.labels ?? []) t.ok(labels.includes(label), `${name} ${label}`)
+  }
   const alerts = section('Alerts')
-  const names = new Set([...alerts.matchAll(/rollcall_[a-z_]+[a-z]/g)].map(([name]) => name.replace(/_bucket$/, '')))
-  t.ok(names.size >= 8)
-  for (const name of names) t.ok(text.includes(`# TYPE ${name} `), name)
+  for (const [, name, selected] of alerts.matchAll(/(rollcall_[a-z_]+[a-z])(?:\{([^}]*)\})?/g)) {
+    const row = rows.find((row) => row[1] === name!.replace(/_bucket$/, ''))
+    t.ok(row, name!)
+    for (const [, label] of selected?.matchAll(/(\w+)=/g) ?? []) t.ok(row?.[3]?.includes(`\`${label}\``), `${name} ${label}`)
+  }
   t.match(text, /rollcall_auth_decisions_total\{result="refused",reason="credential_invalid"/)
 })
 

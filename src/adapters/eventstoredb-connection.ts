@@ -70,7 +70,7 @@ export const addressOf = (url: string): { readonly url: string; readonly credent
 export type Connection = ReturnType<typeof connection>
 
 /** One connection to the store, with a timer around every call, made anew when it goes silent. */
-export const connection = (driver: Driver, url: string, deadline: number) => {
+export const connection = (driver: Driver, url: string, deadline: number, onRenewed: () => void) => {
   const make = () => driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`)
   let client: EventStoreDBClient = make()
   let strikes = 0
@@ -88,6 +88,7 @@ export const connection = (driver: Driver, url: string, deadline: number) => {
     if (used !== client || !open) return
     client = make()
     strikes = 0
+    onRenewed()
     leave(used).catch(() => undefined)
   }
   const judged = async <T>(used: EventStoreDBClient, answer: Promise<T>): Promise<T> => {

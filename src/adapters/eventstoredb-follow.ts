@@ -30,10 +30,11 @@ type Follow = {
   readonly isOwn: (event: Recorded) => boolean
   readonly deadline: number
   readonly onError: (error: unknown) => void
+  readonly onRestart: () => void
 }
 
 /** Follows the log over a connection of its own. Subscriptions never resume by themselves and slow ones are dropped as a matter of course: so each is only the fast lane behind paged reads, which close every gap. */
-export const follower = ({ driver, connection, reader, categories, isOwn, deadline, onError }: Follow) => {
+export const follower = ({ driver, connection, reader, categories, isOwn, deadline, onError, onRestart }: Follow) => {
   const prefixes = [...categories].map((category) => `${category}-`)
 
   const subscribe = (from: bigint, after: bigint, signal: AbortSignal): Live => {
@@ -120,7 +121,7 @@ export const follower = ({ driver, connection, reader, categories, isOwn, deadli
 
   return async function* (after: bigint, signal: AbortSignal): AsyncGenerator<readonly Stored[]> {
     let position = after
-    let [carried, failures] = [false, 0]
+    let [carried, failures, subscribed] = [false, 0, false]
     const failed = async (error: unknown) => {
       // One word for each outage. Being dropped as too slow is everyday life.
       if (!isFailure(error, 'timeout', 10) && failures++ === 0) onError(error)
@@ -143,6 +144,8 @@ export const follower = ({ driver, connection, reader, categories, isOwn, deadli
         if (head === undefined || signal.aborted) return
         // A subscription may begin only at a position that an event carries: the head, or what was read last.
         if (head > position && !carried) continue
+        if (subscribed) onRestart()
+        subscribed = true
         live = subscribe(head < position ? head : position, position, signal)
         for (let page = await live.take(); page; page = await live.take()) {
           failures = 0

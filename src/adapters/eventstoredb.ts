@@ -11,6 +11,8 @@ type Options = {
   readonly categories: Iterable<string>
   /** Told once for each outage that a follower survives. */
   readonly onError: (job: string, error: unknown) => void
+  /** Told of each connection and each subscription that is made anew. */
+  readonly onRestart?: (what: 'connection' | 'subscription') => void
   /** Milliseconds that one call may take. */
   readonly deadline?: number
   /** Milliseconds after which an append or a read that has no certain answer is refused; a new leader is elected within 8.5 s. */
@@ -25,17 +27,17 @@ type Options = {
  */
 export const openEventStore = async (
   url: string,
-  { categories, onError, deadline = 2_000, patience = 10_000, inFlight = 4_000 }: Options,
+  { categories, onError, onRestart = () => {}, deadline = 2_000, patience = 10_000, inFlight = 4_000 }: Options,
 ): Promise<Log> => {
   const driver: Driver = await import('@eventstore/db-client')
   const own = new Set(categories)
   const isOwn = ownOf(own)
   const closing = new AbortController()
   const address = addressOf(url)
-  const main = connection(driver, address.url, deadline)
+  const main = connection(driver, address.url, deadline, () => onRestart('connection'))
   // Followers of a cluster notice nothing when its leader dies, so what is only followed is followed there.
   const preference = /[?&]nodePreference=/i.test(address.url) ? '' : '&nodePreference=follower'
-  const following = connection(driver, `${address.url}${preference}`, deadline)
+  const following = connection(driver, `${address.url}${preference}`, deadline, () => onRestart('connection'))
   const read = reader(main, isOwn, patience, deadline)
   const append = appender({
     connection: main,
@@ -54,6 +56,7 @@ export const openEventStore = async (
     isOwn,
     deadline,
     onError: (error) => onError('follow', error),
+    onRestart: () => onRestart('subscription'),
   })
   const whenOpen = <T>(what: T): T => (closing.signal.aborted ? refuse('backend_unavailable') : what)
 

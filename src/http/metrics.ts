@@ -16,6 +16,15 @@ const BOUND = 10_000
 /** Prometheus metrics (text format 0.0.4) whose cells are plain numbers: an evaluation pays additions, the page is written when it is asked for. */
 export const metricsPage = (prefix: string) => {
   const written: (() => string | Promise<string>)[] = []
+  const readLater =
+    (type: 'gauge' | 'counter') =>
+    (name: string, help: string, labelNames: readonly string[], read: () => readonly Sample[] | Promise<readonly Sample[]>): void => {
+      written.push(async () => {
+        let text = head(prefix + name, type, help)
+        for (const { labels, value } of await read()) text += line(prefix + name, labelNames, labels, value)
+        return text
+      })
+    }
   const cells = <C>(labelNames: readonly string[], make: (labels: readonly string[]) => C) => {
     const known = new Map<string, C>()
     return {
@@ -78,19 +87,9 @@ export const metricsPage = (prefix: string) => {
       return all.get as (...labels: readonly string[]) => HistogramCell
     },
     /** A gauge, read when the page is asked for. */
-    gauge: (
-      name: string,
-      help: string,
-      labelNames: readonly string[],
-      read: () => readonly Sample[] | Promise<readonly Sample[]>,
-    ): void => {
-      written.push(async () => {
-        const samples = await read()
-        return (
-          head(prefix + name, 'gauge', help) + samples.map(({ labels, value }) => line(prefix + name, labelNames, labels, value)).join('')
-        )
-      })
-    },
+    gauge: readLater('gauge'),
+    /** A counter that somebody else keeps, read when the page is asked for. */
+    count: readLater('counter'),
     page: async (): Promise<string> => (await Promise.all(written.map(async (write) => write()))).join(''),
   }
 }
@@ -100,10 +99,11 @@ type Page = ReturnType<typeof metricsPage>
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const MILLISECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 100]
 
-/** The metrics of api.md §11.1. */
+/** The metrics of api.md §11.1, and those of the stores. */
 export const metricsOf = (page: Page) => ({
   page: page.page,
   gauge: page.gauge,
+  count: page.count,
   evaluations: page.counter('evaluations_requests_total', 'Evaluations asked for.', ['namespace', 'flag']),
   evaluationErrors: page.counter('evaluations_errors_total', 'Evaluations refused.', ['namespace', 'flag']),
   evaluationResults: page.counter('evaluations_results_total', 'Evaluations by their result.', [
@@ -123,6 +123,13 @@ export const metricsOf = (page: Page) => ({
   exchanges: page.counter('exchanges_total', 'Service-account exchanges, by result.', ['result']),
   cleaned: page.counter('cleanup_deleted_total', 'Expired records ended by cleanup.', ['method']),
   replays: page.counter('idempotent_replays_total', 'Answers given again for an idempotency key.'),
+  storeCalls: page.counter('store_calls_total', 'Calls of a store, by how they ended.', ['port', 'adapter', 'operation', 'outcome']),
+  storeCallDuration: page.histogram(
+    'store_call_duration_seconds',
+    'Time that a store took for a call.',
+    ['port', 'adapter', 'operation'],
+    SECONDS,
+  ),
 })
 
 export type Metrics = ReturnType<typeof metricsOf>

@@ -8,7 +8,7 @@ import t from 'tap'
 import { startService } from '../start.ts'
 import { type Issued, open } from './people.ts'
 
-/** The metrics of api.md §11.1 with their labels. */
+/** The metrics of api.md §11.1 and those of the stores, with their labels. */
 const metrics: Readonly<Record<string, readonly string[]>> = {
   evaluations_requests_total: ['namespace', 'flag'],
   evaluations_errors_total: ['namespace', 'flag'],
@@ -24,9 +24,19 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   projection_position: ['name'],
   projection_lag_events: ['name'],
   idempotent_replays_total: [],
+  store_calls_total: ['port', 'adapter', 'operation', 'outcome'],
+  store_call_duration_seconds: ['port', 'adapter', 'operation'],
+  log_restarts_total: ['what'],
+  view_lease_held: [],
+  freshness_age_seconds: [],
+  job_interval_seconds: ['job'],
+  job_last_start_timestamp_seconds: ['job'],
+  job_last_duration_seconds: ['job'],
+  job_last_outcome: ['job', 'outcome'],
+  job_last_items: ['job', 'of'],
 }
 
-await t.test('every metric of the contract is there under its prefix, with its labels', async (t) => {
+await t.test('every metric is there under its prefix, with its labels', async (t) => {
   for (const [word, prefix] of Object.entries({ service: 'rollcall_', acme: 'acme_' })) {
     const service = await startService(t, { 'identifiers.service': word })
     await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
@@ -71,6 +81,42 @@ await t.test('tokens are counted by method and status, after a restart too', asy
   t.match(text, /^rollcall_projection_lag_events\{name="tokens"\} 0$/m)
 })
 
+await t.test('the page tells of the last run of each job, of the lease on the read models and of the proof of the head', async (t) => {
+  const service = await startService(t, { 'authentication.methods.token.cleanup.interval': '90m' })
+  const text = async () => (await service.request('GET', '/metrics')).text
+  const ended = /^rollcall_job_last_outcome\{job="cleanup-token",outcome="ok"\} 1$/m
+  for (let n = 0; n < 500 && !ended.test(await text()); n++) await new Promise((wake) => setTimeout(wake, 10))
+  const page = await text()
+  t.match(page, ended)
+  t.match(page, /^rollcall_job_last_outcome\{job="cleanup-token",outcome="failed"\} 0$/m)
+  t.match(page, /^rollcall_job_interval_seconds\{job="cleanup-token"\} 5400$/m)
+  for (const of of ['done', 'total']) t.match(page, new RegExp(`^rollcall_job_last_items\\{job="cleanup-token",of="${of}"\\} 0$`, 'm'))
+  const value = (name: string) => Number(new RegExp(`^rollcall_${name}(?:\\{job="cleanup-token"\\})? (\\S+)$`, 'm').exec(page)?.[1])
+  t.ok(Math.abs(value('job_last_start_timestamp_seconds') - Date.now() / 1000) < 60)
+  t.ok(value('job_last_duration_seconds') < 60)
+  t.equal(value('view_lease_held'), 1)
+  t.ok(value('freshness_age_seconds') < 2)
+  t.match(page, /^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="run",outcome="ok"\} [1-9]/m)
+})
+
+await t.test('an authenticated evaluation calls no store', async (t) => {
+  const service = await startService(t)
+  await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
+  /** Calls that something else than the page, the proof of the head and the jobs makes. */
+  const calls = async () => {
+    const { text } = await service.request('GET', '/metrics')
+    return [...text.matchAll(/^rollcall_store_calls_total\{(?=[^}]*operation="(?:append|read|get|list|record|swapRecord)").* \d+$/gm)].map(
+      String,
+    )
+  }
+  const ask = () => service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })
+  await ask()
+  const before = await calls()
+  t.ok(before.some((line) => / [1-9]\d*$/.test(line)))
+  for (let n = 0; n < 20; n++) t.equal((await ask()).status, 200)
+  t.same(await calls(), before)
+})
+
 await t.test('the document and the cookies go by the words of the deployment', async (t) => {
   const service = await startService(t, { 'identifiers.service': 'acme' })
   const { json } = await service.request<{ components: { securitySchemes: { cookie: { name: string } } } }>('GET', '/openapi.json')
@@ -84,6 +130,7 @@ await t.test('the document and the cookies go by the words of the deployment', a
 await t.test('what a deployment is can be asked, and what it keeps to itself cannot', async (t) => {
   const base = 'authentication.methods'
   const service = await startService(t, {
+    'storage.type': 'embedded',
     'server.public_url': 'https://flags.example.com/base',
     [`${base}.codehost.enabled`]: 'true',
     [`${base}.codehost.client_id`]: 'the-client',

@@ -1,0 +1,83 @@
+import { Refusal } from './errors.ts'
+import type { Metrics } from './http/metrics.ts'
+import type { Stores } from './stores.ts'
+
+const outcomes = ['ok', 'refused', 'failed'] as const
+type Outcome = (typeof outcomes)[number]
+
+/** Told of a call when it is over: how it ended, and how many milliseconds the store took for it. */
+type Told = (outcome: Outcome, ms: number) => void
+type Call = (...args: readonly unknown[]) => Promise<unknown> | AsyncIterable<unknown>
+
+/** A store that refuses (a lost race, an event too large) works; one that is out of reach, or ends in any other error, does not. */
+const outcomeOf = (error: unknown): Outcome => (error instanceof Refusal && error.reason !== 'backend_unavailable' ? 'refused' : 'failed')
+
+const timed = async (answer: Promise<unknown>, told: Told): Promise<unknown> => {
+  const began = performance.now()
+  let outcome: Outcome = 'ok'
+  try {
+    return await answer
+  } catch (error) {
+    outcome = outcomeOf(error)
+    throw error
+  } finally {
+    told(outcome, performance.now() - began)
+  }
+}
+
+/** The same pages. The time between two of them is the reader's own and does not count. */
+const paged = async function* (pages: AsyncIterable<unknown>, told: Told): AsyncGenerator<unknown> {
+  const iterator = pages[Symbol.asyncIterator]()
+  let [outcome, took]: [Outcome, number] = ['ok', 0]
+  const next = () => timed(iterator.next(), (how, ms) => ([outcome, took] = [how, took + ms])) as Promise<IteratorResult<unknown>>
+  try {
+    for (let page = await next(); !page.done; page = await next()) yield page.value
+  } finally {
+    told(outcome, took)
+    await iterator.return?.()
+  }
+}
+
+const around =
+  (call: Call, told: Told): Call =>
+  (...args) => {
+    const answer = call(...args)
+    return Symbol.asyncIterator in answer ? paged(answer, told) : timed(answer, told)
+  }
+
+/** A port whose every function is told of; `close` is nobody's call. */
+const wrapped = <P extends object>(port: P, tellerOf: (operation: string) => Told): P =>
+  Object.fromEntries(
+    Object.entries(port).map(([operation, call]: [string, Call]) => [
+      operation,
+      operation === 'close' ? call : around(call, tellerOf(operation)),
+    ]),
+  ) as P
+
+/** The same stores, their three ports counted and timed by operation: an iterator is one call from its first page to its last. Runs of jobs here count as `run`. */
+export const measured = (stores: Stores, { storeCalls, storeCallDuration }: Metrics): Stores => {
+  const tellers = (port: keyof Stores['adapters']) => {
+    const adapter = stores.adapters[port]
+    return (operation: string): Told => {
+      const [ok, refused, failed] = outcomes.map((outcome) => storeCalls(port, adapter, operation, outcome))
+      const cells = { ok: ok!, refused: refused!, failed: failed! }
+      // Who follows waits for what has not happened yet: how long says nothing of the store.
+      const duration = operation === 'follow' ? undefined : storeCallDuration(port, adapter, operation)
+      return (outcome, ms) => {
+        cells[outcome].value++
+        duration?.observe(ms / 1000)
+      }
+    }
+  }
+  const queue = wrapped(stores.queue, tellers('queue'))
+  const ran = tellers('queue')('run')
+  return {
+    ...stores,
+    log: wrapped(stores.log, tellers('log')),
+    views: wrapped(stores.views, tellers('views')),
+    queue: {
+      ...queue,
+      schedule: (job) => queue.schedule({ ...job, run: async (...args) => void (await timed(job.run(...args), ran)) }),
+    },
+  }
+}
