@@ -26,7 +26,7 @@ const timed = async (answer: Promise<unknown>, told: Told): Promise<unknown> => 
 }
 
 /** The same pages. The time between two of them is the reader's own and does not count. */
-const paged = async function* (pages: AsyncIterable<unknown>, told: Told): AsyncGenerator<unknown> {
+const paged = async function* (pages: AsyncIterable<unknown>, told: Told): AsyncGenerator {
   const iterator = pages[Symbol.asyncIterator]()
   let [outcome, took]: [Outcome, number] = ['ok', 0]
   const next = () => timed(iterator.next(), (how, ms) => ([outcome, took] = [how, took + ms])) as Promise<IteratorResult<unknown>>

@@ -130,7 +130,7 @@ await t.test('the table of metrics has every metric of the service, with its kin
   const { text } = await service.request('GET', '/metrics')
   const there = metricsOn(text)
   const rows = [...section('Metrics').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\|/gm)]
-  t.same(rows.map(([, name]) => name).toSorted(), [...there.keys()].toSorted())
+  t.same(rows.map((row) => row[1]!).toSorted(), [...there.keys()].toSorted())
   for (const [, name, kind, cell] of rows) {
     t.equal(there.get(name!)?.kind, kind, name!)
     const labels = [...cell!.matchAll(/`(\w+)`/g)].map(([, label]) => label!)
