@@ -7,6 +7,7 @@ import { decideRollouts, evolveRollouts, type RolloutCommands } from './flag-rol
 import { decideRules, evolveRules, type RuleCommands } from './flag-rules.ts'
 import { absent, type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, standing, usesOf } from './flag-state.ts'
 import { decideVariants, evolveVariants, type VariantCommands } from './flag-variants.ts'
+import { bounded } from './size.ts'
 
 type OwnCommands = {
   CreateFlag: DataOf<FlagEvent, 'FlagCreated'>
@@ -69,8 +70,7 @@ const inLife = (table: Decide<FlagCommands>): Decide<FlagCommands> => {
   return Object.fromEntries(wrapped) as Decide<FlagCommands>
 }
 
-/** One flag with its variants, rules and rollouts, whose rules of state are one (api.md §7.3 to §7.8). */
-export const flag: Decider<Flag, FlagCommands, FlagEvent> = {
+const whole: Decider<Flag, FlagCommands, FlagEvent> = {
   category: 'flag',
   shapes: flagEvents,
   read: reader(flagEvents),
@@ -81,3 +81,6 @@ export const flag: Decider<Flag, FlagCommands, FlagEvent> = {
   decide: { ...inLife(decide), VoidClaim: decide.VoidClaim },
   evolve: { ...evolveOwn, ...evolveVariants, ...evolveRules, ...evolveRollouts },
 }
+
+/** One flag with its variants, rules and rollouts, whose rules of state are one (api.md §7.3 to §7.8). */
+export const flag = bounded(whole, ({ voided: _voided, ...parts }) => parts)

@@ -4,6 +4,7 @@ import { type DataOf, reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
 import type { Decider } from './decider.ts'
 import type { Claim } from './namespace.ts'
+import { bounded } from './size.ts'
 
 /** What every command on a segment names: the segment, and the life of the namespace that is meant. */
 export type OfSegment = { readonly namespace: string; readonly key: string; readonly incarnation: string }
@@ -43,8 +44,7 @@ const lives = ({ incarnation }: Segment, command: OfSegment) => incarnation === 
 const naming = ({ namespace, key, incarnation }: OfSegment) => ({ namespace, key, incarnation })
 const missing = ({ namespace, key }: OfSegment) => refuse('not_found', `segment "${namespace}/${key}" not found`)
 
-/** One segment with its constraints, and the claims of those who use it (docs/decisions/0003). A segment of another life of its namespace is no segment. */
-export const segment: Decider<Segment, SegmentCommands, SegmentEvent> = {
+const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
   category: 'segment',
   shapes: segmentEvents,
   read: reader(segmentEvents),
@@ -118,3 +118,6 @@ export const segment: Decider<Segment, SegmentCommands, SegmentEvent> = {
     },
   },
 }
+
+/** One segment with its constraints, and the claims of those who use it (docs/decisions/0003). A segment of another life of its namespace is no segment. */
+export const segment = bounded(whole, ({ claims: _claims, ...parts }) => parts)

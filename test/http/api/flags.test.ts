@@ -129,11 +129,17 @@ await t.test('flags and variants', async (t) => {
     t.notOk('defaultVariant' in (await request('PUT', `${N}/flags/v`, { name: 'x' })).json)
   })
 
-  await t.test('the largest attachment is kept', async (t) => {
+  await t.test('the largest attachment is kept, seven times in one flag and no eighth time', async (t) => {
     await create(t, '/api/v1/flags', { key: 'large', name: 'x' })
     const attachment = JSON.stringify('x'.repeat(1_023_998))
     const made = await create<{ readonly attachment: string }>(t, '/api/v1/flags/large/variants', { key: 'x', attachment })
     t.equal(made.attachment.length, 1_024_000)
+    for (let n = 2; n <= 7; n++) await create(t, '/api/v1/flags/large/variants', { key: String(n), attachment })
+    const message = 'flag "default/large" must not be larger than 7 MiB with all its parts'
+    await refused(t, ['POST', `${N}/flags/large/variants`, { key: '8', attachment }], 400, message)
+    await create(t, '/api/v1/flags/large/variants', { key: '8' })
+    const { text } = await request('GET', `${N}/flags/large`)
+    t.ok(text.length > 7 * 1_024_000)
   })
 
   await t.test('deleting what is not there is well', async (t) => {

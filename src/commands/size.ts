@@ -1,0 +1,34 @@
+import { refuse } from '../errors.ts'
+import type { AnyEvent } from '../events/define.ts'
+import { type Decider, evolve } from './decider.ts'
+
+/** Bytes that a flag or a segment may have with all its parts, as JSON in UTF-8. Whatever its shape, its document then fits MongoDB (docs/decisions/0005). */
+export const MOST_BYTES = 7 * 1_048_576
+
+const bytesOf = (parts: object): number => {
+  const text = JSON.stringify(parts)
+  // UTF-8 needs three bytes at most for a unit of UTF-16: what is small that way need not be counted.
+  return text.length * 3 <= MOST_BYTES ? text.length : Buffer.byteLength(text)
+}
+
+type Named = { readonly namespace: string; readonly key: string }
+
+/** The decider, but what would grow beyond the bound is refused with 400 `invalid_argument`. What is beyond it may still shrink. `partsOf` gives what its document holds. */
+export const bounded = <S, C extends Readonly<Record<string, Named>>, E extends AnyEvent>(
+  decider: Decider<S, C, E>,
+  partsOf: (state: S) => object,
+): Decider<S, C, E> => {
+  const { category, quiet } = decider
+  const within =
+    (decide: (state: S, command: Named) => readonly E[]) =>
+    (state: S, command: Named): readonly E[] => {
+      const events = decide(state, command)
+      if (events.every(({ type }) => quiet?.has(type))) return events
+      const after = bytesOf(partsOf(events.reduce((folded, event) => evolve(decider, folded, event), state)))
+      if (after > MOST_BYTES && after > bytesOf(partsOf(state)))
+        refuse('invalid_argument', `${category} "${command.namespace}/${command.key}" must not be larger than 7 MiB with all its parts`)
+      return events
+    }
+  const decide = Object.fromEntries(Object.entries(decider.decide).map(([name, decide]) => [name, within(decide as never)]))
+  return { ...decider, decide: decide as unknown as typeof decider.decide }
+}
