@@ -31,6 +31,7 @@ import { runner } from './projections/runner.ts'
 import { tokenIndex } from './projections/token-index.ts'
 import { type TokenDoc, tokens } from './projections/tokens.ts'
 import type { Row } from './projections/views.ts'
+import { readinessOf } from './readiness.ts'
 import { serviceSettings } from './settings.ts'
 import type { Stores } from './stores.ts'
 import { exchangeOf, loginsOf } from './ways.ts'
@@ -77,7 +78,14 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
   addGauges(metrics, { log, projections, position: follower.position, census: () => index.census(now().getTime()) })
   const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
   const intervals = new Map<string, number>()
-  addStoreGauges(metrics, { queue, intervals, restarts, writesViews: writes, provenFor: () => lease?.age() ?? 0 })
+  addStoreGauges(metrics, {
+    queue,
+    intervals,
+    restarts,
+    writesViews: writes,
+    refusedRows: follower.refusedRows,
+    provenFor: () => lease?.age() ?? 0,
+  })
   const digest = digester(pepper)
   const settings = serviceSettings(config)
   const refusals = refusalHistory(execute, now, onError('refusals were not written'))
@@ -150,32 +158,6 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
       await follower.close()
       await stores.close()
     },
-  }
-}
-
-/** What an instance needs to take requests. A queue or views that are away do not keep it from answering. */
-const readinessOf = (
-  { log, views, queue, alone, sharing }: Stores,
-  draining: () => boolean,
-  fresh: () => boolean,
-): Service['readiness'] => {
-  const works = (work: Promise<unknown>) =>
-    work.then(
-      () => true,
-      () => false,
-    )
-  const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)
-  return async () => {
-    const reach = [works(log.head()), works(views.checkpoint(projections[0]!)), works(queue.runs())]
-    const [store, readable, jobs] = (await Promise.all(reach)) as [boolean, boolean, boolean]
-    const checks = [
-      { name: 'log', status: status(store, 'failed') },
-      { name: 'views', status: status(readable, alone ? 'failed' : 'degraded') },
-      { name: 'queue', status: status(jobs && sharing(), 'degraded') },
-      { name: 'freshness', status: status(fresh(), 'failed') },
-      { name: 'listener', status: status(!draining(), 'failed') },
-    ] as const
-    return { ready: checks.every((check) => check.status !== 'failed'), checks }
   }
 }
 

@@ -1,4 +1,4 @@
-import { MongoServerError } from 'mongodb'
+import { MongoInvalidArgumentError, MongoServerError } from 'mongodb'
 import { Refusal, refuse } from '../errors.ts'
 
 /** Milliseconds that a request may wait for one read, all reads of one answer, a write, and a batch of a build. The driver's own limits are no limits: it tries again. */
@@ -7,6 +7,12 @@ export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000 } 
 /** True for the error of an insert, or of a guarded upsert, that met a document with the same `_id`. */
 export const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11000
 
+/** True for a document beyond 16 MiB: the driver has no room to write it down, or the server says so. */
+const isTooLarge = (error: unknown): boolean =>
+  error instanceof RangeError ||
+  (error instanceof MongoInvalidArgumentError && /larger than the maximum/.test(error.message)) ||
+  (error instanceof MongoServerError && [10334, 17419, 17420].includes(Number(error.code)))
+
 /** The result of a write, or undefined when it met a document with the same `_id`. */
 export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
   write.catch((error: unknown) => {
@@ -14,7 +20,7 @@ export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
     throw error
   })
 
-/** Runs work against the server within its time. Failure of any kind: Refusal `backend_unavailable`; closed for good after `close`. */
+/** Runs work against the server within its time. Failure of any kind: Refusal `backend_unavailable`, of a document beyond 16 MiB `body_too_large`; closed for good after `close`. */
 export const mongoCalls = () => {
   let open = true
   return {
@@ -29,7 +35,9 @@ export const mongoCalls = () => {
         return await Promise.race([work(late.signal), givenUp])
       } catch (cause) {
         if (cause instanceof Refusal) throw cause
-        throw new Refusal('backend_unavailable', undefined, { cause })
+        throw isTooLarge(cause)
+          ? new Refusal('body_too_large', 'a document is larger than the read models take', { cause })
+          : new Refusal('backend_unavailable', undefined, { cause })
       } finally {
         clearTimeout(timer)
       }

@@ -10,6 +10,8 @@ export type StoreGauged = {
   /** How often the log's client has made a connection or a subscription anew. */
   readonly restarts: Readonly<Record<string, number>>
   readonly writesViews: () => boolean
+  /** Documents that the views do not take; they stay behind. */
+  readonly refusedRows: () => number
   /** Milliseconds since this instance proved last that it has seen the head of the log. */
   readonly provenFor: () => number
 }
@@ -18,7 +20,10 @@ const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
   finishedAt === undefined ? 'running' : error === undefined ? 'ok' : 'failed'
 
 /** Gauges of what an instance has to do with others: its lease and its proof, the log's client, and the last run of each job over all instances. A queue out of reach leaves runs out, never the page. */
-export const addStoreGauges = ({ gauge, count }: Metrics, { queue, intervals, restarts, writesViews, provenFor }: StoreGauged): void => {
+export const addStoreGauges = (
+  { gauge, count }: Metrics,
+  { queue, intervals, restarts, writesViews, refusedRows, provenFor }: StoreGauged,
+): void => {
   let asking: Promise<readonly Run[]> | undefined
   /** Asked once for all gauges of a page. */
   const runs = (): Promise<readonly Run[]> =>
@@ -36,6 +41,9 @@ export const addStoreGauges = ({ gauge, count }: Metrics, { queue, intervals, re
   )
   gauge('view_lease_held', 'Whether this instance is the one that follows the log for the read models.', [], () => [
     { labels: [], value: writesViews() ? 1 : 0 },
+  ])
+  gauge('view_documents_refused', 'Documents too large for the read models, which stay behind there.', [], () => [
+    { labels: [], value: refusedRows() },
   ])
   gauge('freshness_age_seconds', 'Time since this instance proved that it has seen the head of the log.', [], () => [
     { labels: [], value: provenFor() / 1000 },

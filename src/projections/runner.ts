@@ -160,6 +160,7 @@ export const runner = ({
     /** Position up to which memory here holds every event, and up to which this instance has seen to the views. */
     position: (): bigint => followed,
     viewPosition: writer.position,
+    refusedRows: writer.refused,
     close: async (): Promise<void> => {
       stop.abort()
       await running

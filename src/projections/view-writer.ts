@@ -1,7 +1,10 @@
+import { isRefusal } from '../errors.ts'
 import type { Log, Stored } from '../events/log.ts'
 import { byStream, keyOf, latest, newest } from './newest.ts'
 import type { AnyProjection } from './projection.ts'
 import type { Row, Views } from './views.ts'
+
+const nameOf = ({ name }: AnyProjection, key: string) => `${name} ${key}`
 
 const MARK_EVENTS = 1000
 const MARK_MS = 1000
@@ -22,6 +25,9 @@ export type ViewWriterOptions = {
 export const viewWriter = ({ log, views, projections, writes, onError, retryMs, laterMs }: ViewWriterOptions) => {
   const stop = new AbortController()
   const written = latest()
+  /** Documents that the views refuse as too large, each with the position up to which they hold all the same. */
+  const refused = new Map<string, bigint>()
+  const told = new Set<string>()
   let position = 0n
   let marked = 0n
   let running: Promise<void> = Promise.resolve()
@@ -37,10 +43,30 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
       stop.signal.addEventListener('abort', over)
     })
 
+  /** Never beyond what a refused document lacks: whoever starts from there finds it in the log. */
   const mark = async () => {
-    const reached = position
+    const reached = [...refused.values()].reduce((least, each) => (each < least ? each : least), position)
+    if (reached === marked) return
     for (const projection of projections) await views.mark(projection, reached)
     marked = reached
+  }
+
+  /** Puts what fits; what does not stays behind, is told of once, and keeps nothing else from its place. */
+  const putFitting = async (projection: AnyProjection, rows: readonly Row[]): Promise<void> => {
+    try {
+      await views.put(projection, rows)
+      if (refused.size > 0) for (const { key } of rows) refused.delete(nameOf(projection, key))
+    } catch (error) {
+      if (!isRefusal(error, 'body_too_large')) throw error
+      const [row, ...others] = rows
+      if (others.length > 0) for (const one of rows) await putFitting(projection, [one])
+      else if (row) {
+        const name = nameOf(projection, row.key)
+        if (!refused.has(name)) refused.set(name, position)
+        if (!told.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause: error }))
+        told.add(name)
+      }
+    }
   }
 
   const write = async (page: readonly Stored[]) => {
@@ -53,9 +79,10 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
       const missing: Row[] = []
       for (const [key, events] of mine) {
         const row = present.get(key)
-        if (!row || row.revision < events.at(-1)!.revision) missing.push(await newest(log, projection, events, row))
+        if (row && row.revision >= events.at(-1)!.revision) refused.delete(nameOf(projection, key))
+        else missing.push(await newest(log, projection, events, row))
       }
-      if (missing.length > 0) await views.put(projection, missing)
+      if (missing.length > 0) await putFitting(projection, missing)
     }
     position = page.at(-1)!.position
     written.forget(position)
@@ -64,6 +91,7 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
   const followOnce = async () => {
     const checkpoints = await Promise.all(projections.map((projection) => views.checkpoint(projection)))
     position = marked = checkpoints.reduce<bigint>((least, each = 0n) => (each < least ? each : least), checkpoints[0] ?? 0n)
+    refused.clear()
     let [since, at] = [0, performance.now()]
     for await (const page of log.follow(position, stop.signal)) {
       await write(page)
@@ -96,6 +124,7 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
     put: async (projection: AnyProjection, row: Row, stream: string): Promise<void> => {
       try {
         await views.put(projection, [row])
+        refused.delete(nameOf(projection, row.key))
         written.meet(row, stream)
       } catch (error) {
         onError(error)
@@ -103,6 +132,8 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
     },
     /** Position up to which this instance has seen to the views. */
     position: (): bigint => position,
+    /** How many documents stay behind, by the instance that follows the log for the views. */
+    refused: (): number => (writes() ? refused.size : 0),
     close: async (): Promise<void> => {
       stop.abort()
       await running

@@ -38,7 +38,8 @@ export type RecordOf<V> = { readonly revision: number; readonly value: V }
 
 /**
  * PORT. Where read models live. A row is written only over an older revision of itself, so any number of writers may apply the same
- * events, in any order of retries, and the result is the same. Failure: Refusal `backend_unavailable`.
+ * events, in any order of retries, and the result is the same. Failure: Refusal `backend_unavailable`; `body_too_large` for rows of which
+ * the store does not take one, ever.
  */
 export type Views = {
   readonly get: <D extends object>(view: View, key: string) => Promise<Row<D> | undefined>

@@ -29,6 +29,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   store_call_duration_seconds: ['port', 'adapter', 'operation'],
   log_restarts_total: ['what'],
   view_lease_held: [],
+  view_documents_refused: [],
   freshness_age_seconds: [],
   job_interval_seconds: ['job'],
   job_last_start_timestamp_seconds: ['job'],

@@ -3,6 +3,7 @@ import t from 'tap'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
+import { Refusal } from '../../src/errors.ts'
 import type { Log, Stored } from '../../src/events/log.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { runner } from '../../src/projections/runner.ts'
@@ -206,3 +207,64 @@ await t.test('a start with nothing in the log ends at once', async (t) => {
   t.equal(ours.store.checkpoint(), 0n)
   await ours.close()
 })
+
+/** Views that take no row of these keys. */
+const narrow = (...keys: readonly string[]) => {
+  const store = memoryViews()
+  const large = new Set(keys)
+  const put: Views['put'] = async (view, rows) => {
+    if (rows.some(({ key }) => large.has(key))) throw new Refusal('body_too_large')
+    await store.views.put(view, rows)
+  }
+  return { ...store, views: { ...store.views, put }, large }
+}
+const eventually = async (holds: () => boolean | Promise<boolean>) => {
+  for (let n = 0; n < 400; n++) {
+    if (await holds()) return true
+    await new Promise((wake) => setTimeout(wake, 5))
+  }
+  return false
+}
+
+await t.test(
+  'a document too large for the views stays behind alone, is told of once, and is whole in memory after a restart',
+  async (t) => {
+    const log = memoryLog()
+    const { issue, revoke } = service(log)
+    const store = narrow()
+    const first = await start(log, store)
+    await issue('large')
+    await issue('before')
+    t.ok(await eventually(() => store.rows.size === 2))
+    const good = await log.head()
+    t.ok(await eventually(() => first.viewPosition() === good))
+    await first.close()
+    t.equal(store.checkpoint(), good)
+
+    store.large.add('large')
+    const ours = await start(log, store)
+    await revoke('large')
+    await issue('after')
+    t.ok(await eventually(() => store.rows.has('after')), 'others go on')
+    await revoke('before')
+    t.ok(await eventually(() => (store.rows.get('before')?.revision ?? 0n) === 1n))
+    t.equal(store.rows.get('large')?.revision, 0n)
+    t.equal(ours.refusedRows(), 1)
+    await ours.close()
+    t.match(ours.errors, [/tokens large is larger than the views take/])
+    t.ok(store.checkpoint()! <= good, 'whoever starts finds in the log what is missing')
+
+    const again = await start(log, store)
+    t.ok(await again.seen(await log.head(), 1000))
+    t.equal(again.memory.get('large')?.revision, 1n)
+    t.ok(await eventually(() => again.refusedRows() === 1))
+    await again.close()
+    store.large.clear()
+
+    const last = await start(log, store)
+    t.ok(await eventually(() => store.rows.get('large')?.revision === 1n), 'when it fits it is written')
+    t.equal(last.refusedRows(), 0)
+    await last.close()
+    t.equal(store.checkpoint(), await log.head())
+  },
+)

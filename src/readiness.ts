@@ -1,0 +1,29 @@
+import type { Service } from './http/service.ts'
+import { projections } from './projections/all.ts'
+import type { Stores } from './stores.ts'
+
+/** What an instance needs to take requests. A queue or views that are away do not keep it from answering. */
+export const readinessOf = (
+  { log, views, queue, alone, sharing }: Stores,
+  draining: () => boolean,
+  fresh: () => boolean,
+): Service['readiness'] => {
+  const works = (work: Promise<unknown>) =>
+    work.then(
+      () => true,
+      () => false,
+    )
+  const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)
+  return async () => {
+    const reach = [works(log.head()), works(views.checkpoint(projections[0]!)), works(queue.runs())]
+    const [store, readable, jobs] = (await Promise.all(reach)) as [boolean, boolean, boolean]
+    const checks = [
+      { name: 'log', status: status(store, 'failed') },
+      { name: 'views', status: status(readable, alone ? 'failed' : 'degraded') },
+      { name: 'queue', status: status(jobs && sharing(), 'degraded') },
+      { name: 'freshness', status: status(fresh(), 'failed') },
+      { name: 'listener', status: status(!draining(), 'failed') },
+    ] as const
+    return { ready: checks.every((check) => check.status !== 'failed'), checks }
+  }
+}
