@@ -14,7 +14,16 @@ import type { Row } from '../../src/projections/views.ts'
  * The process that is killed: appends the lives of tokens from many writers for ever, and says on stdout what was acknowledged, one line
  * `ack <stream> <revision> <id>` each, `refused` for a refusal. The second argument is how many writers, or `unsynced` for the negative control.
  */
-const say = (line: string) => writeSync(1, `${line}\n`)
+const say = (line: string): void => {
+  try {
+    writeSync(1, `${line}\n`)
+  } catch (error) {
+    // The pipe is full while its reader is busy.
+    if (!(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+    say(line)
+  }
+}
 
 const issued = (id: string): NewEvent => ({
   id: randomUUID(),
