@@ -17,11 +17,14 @@ const onCore = (core: number, command: readonly string[]) => (TASKSET === undefi
 /** A server in a process of its own. */
 export type Server = { readonly url: string; readonly tokens: readonly string[]; readonly stop: () => Promise<void> }
 
-/** Starts a server of `bench/servers` on the first core; the load comes from the second, where there is one. */
-export const startServer = async (name: string, ...args: readonly string[]): Promise<Server> => {
-  const script = [process.execPath, new URL(`./servers/${name}.js`, import.meta.url).pathname, ...args]
-  const [command, ...rest] = onCore(0, script)
-  const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
+const script = (name: string, args: readonly string[]) => [
+  process.execPath,
+  new URL(`./servers/${name}.js`, import.meta.url).pathname,
+  ...args,
+]
+
+const begun = async (name: string, [command, ...args]: readonly string[]): Promise<Server> => {
+  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   for await (const line of createInterface(child.stdout)) {
     if (!line.startsWith('{')) continue
@@ -34,6 +37,12 @@ export const startServer = async (name: string, ...args: readonly string[]): Pro
   }
   throw new Error(`${name} ended before it listened`)
 }
+
+/** Starts a server of `bench/servers` on the first core; the load comes from the second, where there is one. */
+export const startServer = (name: string, ...args: readonly string[]): Promise<Server> => begun(name, onCore(0, script(name, args)))
+
+/** Starts a server of `bench/servers` that is not measured itself: it runs where this process may run. */
+export const startBeside = (name: string, ...args: readonly string[]): Promise<Server> => begun(name, script(name, args))
 
 /** Requests sent again and again; `bodies` and `tokens` are taken in turn. */
 export type Load = {
@@ -104,9 +113,18 @@ const byAutocannon = async (load: Load, duration: number, overallRate?: number) 
 export const p99AtRate = async (load: Load, rate: number, seconds: number): Promise<number> =>
   (await byAutocannon(load, seconds, rate)).latency.p99
 
-/** Puts this process, where its loads are made, on the core that the servers are not on. */
-export const leaveFirstCore = async (): Promise<void> => {
-  if (TASKSET !== undefined) await run(TASKSET, ['-a', '-cp', '1', String(process.pid)])
+/** Does a work with this process, where its loads are made, on the core that the servers are not on; what is measured later has all cores again. */
+export const offFirstCore = async <T>(work: () => Promise<T>): Promise<T> => {
+  if (TASKSET === undefined) return work()
+  const pid = String(process.pid)
+  const { stdout } = await run(TASKSET, ['-cp', pid])
+  const before = stdout.trim().split(' ').at(-1)!
+  await run(TASKSET, ['-a', '-cp', '1', pid])
+  try {
+    return await work()
+  } finally {
+    await run(TASKSET, ['-a', '-cp', before, pid])
+  }
 }
 
 /** Requests per second of several loads, their one-second slices by turns: the upper quantile of each, for noise only ever slows. */
