@@ -16,6 +16,7 @@ export type RunnerOptions = {
   readonly writes?: () => boolean
   readonly onError: (error: unknown) => void
   readonly retryMs?: number
+  readonly laterMs?: number
 }
 
 /** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
@@ -28,8 +29,9 @@ export const runner = ({
   writes = () => true,
   onError,
   retryMs = 250,
+  laterMs = 100,
 }: RunnerOptions) => {
-  const writer = viewWriter({ log, views, projections, writes, onError, retryMs })
+  const writer = viewWriter({ log, views, projections, writes, onError, retryMs, laterMs })
   const readBy = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
   const turns = new Map<string, Promise<unknown>>()
   const remembered = latest()

@@ -5,10 +5,8 @@ import { startStack } from './stack.ts'
 
 const REVOCATIONS = 2000
 const AT_ONCE = 8
-/** So many are used elsewhere at once, before the other has heard of them: each searches the views, which the stand-in for MongoDB does row by row. */
-const AT_ONCE_ELSEWHERE = 150
 /** No revocation is begun later than this. */
-const BUDGET_MS = 15_000
+const BUDGET_MS = 120_000
 /** What is promised of every revocation, in milliseconds. */
 const BOUND = 3000
 
@@ -64,13 +62,12 @@ await t.test('between two instances', { skip }, async (t) => {
     async (t) => {
       const [lags, uses, revoked]: [number[], number[], Bearer[]] = [[], [], []]
       let [unusable, stillUsable] = [0, 0]
-      await many(REVOCATIONS, async (n) => {
+      await many(REVOCATIONS, async () => {
         const { bearer, id } = await issue(a)
         if ((await self(a, bearer)) !== 200) unusable++
-        if (n > AT_ONCE_ELSEWHERE) await sleep(100)
         const used = performance.now()
         if ((await self(b, bearer)) !== 200) unusable++
-        if (n <= AT_ONCE_ELSEWHERE) uses.push(performance.now() - used)
+        uses.push(performance.now() - used)
         await revoke(a, id)
         const since = performance.now()
         if ((await self(a, bearer)) !== 401) stillUsable++
