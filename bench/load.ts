@@ -44,13 +44,14 @@ export const startServer = (name: string, ...args: readonly string[]): Promise<S
 /** Starts a server of `bench/servers` that is not measured itself: it runs where this process may run. */
 export const startBeside = (name: string, ...args: readonly string[]): Promise<Server> => begun(name, script(name, args))
 
-/** Requests sent again and again; `bodies` and `tokens` are taken in turn. */
+/** Requests sent again and again over a number of connections (50); `bodies` and `tokens` are taken in turn. */
 export type Load = {
   readonly url: string
   readonly method?: 'GET' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly bodies?: readonly string[]
   readonly tokens?: readonly string[]
+  readonly connections?: number
 }
 
 type Request = { readonly method: string; readonly headers: Readonly<Record<string, string>>; readonly body?: string }
@@ -90,7 +91,7 @@ const byWrk = async (load: Load, seconds: number): Promise<number> => {
   ]
   try {
     await writeFile(script, lines.join('\n'))
-    const [command, ...args] = onCore(1, [WRK!, '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', script, load.url])
+    const [command, ...args] = onCore(1, [WRK!, '-t1', `-c${load.connections ?? CONNECTIONS}`, `-d${seconds}s`, '-s', script, load.url])
     const { stdout } = await run(command!, args)
     const [, requests, micros, errors] = /RESULT (\d+) (\d+) (\d+)/.exec(stdout) ?? []
     if (errors !== '0') throw new Error(`${load.url}: ${errors ?? 'no'} errors\n${stdout}`)
@@ -102,8 +103,9 @@ const byWrk = async (load: Load, seconds: number): Promise<number> => {
 
 const byAutocannon = async (load: Load, duration: number, overallRate?: number) => {
   // Each connection makes its requests anew before the first is sent: many of them would be measured as a late answer.
-  const requests = requestsOf(load).slice(0, CONNECTIONS)
-  const options = { url: load.url, connections: CONNECTIONS, duration, requests }
+  const { connections = CONNECTIONS } = load
+  const requests = requestsOf(load).slice(0, connections)
+  const options = { url: load.url, connections, duration, requests }
   const result = await autocannon(overallRate === undefined ? options : { ...options, overallRate })
   if (result.errors + result.non2xx > 0) throw new Error(`${load.url}: ${result.errors} errors, ${result.non2xx} refusals`)
   return result

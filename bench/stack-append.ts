@@ -29,11 +29,11 @@ export const run = () =>
       told(
         id,
         `${name} / the same to the embedded log`,
-        (theirs / ours).toFixed(2),
+        (theirs / ours).toPrecision(2),
         `${Math.round(theirs)}/s against ${Math.round(ours)}/s; ${what}`,
       )
     return [
-      ratio('S1', 'single append to EventStoreDB', rate.one, rate.oneEmbedded),
-      ratio('S1', '64 concurrent appends to EventStoreDB', rate.many, rate.manyEmbedded),
+      ratio('S1', 'single append through the EventStoreDB adapter', rate.one, rate.oneEmbedded),
+      ratio('S1', '64 concurrent appends through the EventStoreDB adapter', rate.many, rate.manyEmbedded),
     ]
   })
