@@ -7,7 +7,7 @@ const FLAGS = 20
 const TOKENS = 20
 /** The stand-in for MongoDB writes one row after the other: what still waits when a slice ends is in the way of the next. */
 const CREATING = 16
-const REVOCATIONS = 200
+const REVOCATIONS = 100
 /** No revocation is begun later than this. */
 const BUDGET_MS = 10_000
 /** What is promised of every revocation, in milliseconds; twice that and the bench has failed. */
@@ -70,6 +70,9 @@ const measured = async ({ settings, what }: Stack): Promise<readonly Row[]> => {
     const [one, embedded] = [await start(...seeded, ...given), await start(...seeded)]
     const path = '/evaluate/v1/boolean'
     const asked = await rates({ stack: evaluation(one, path, FLAGS), embedded: evaluation(embedded, path, FLAGS) }, 4)
+    const other = await start(...given)
+    const revoked = await propagation(one, other, embedded, what)
+    await other.stop()
     const creating = (server: Server) => ({ ...creation(server), connections: CREATING })
     const made = await rates({ stack: creating(one), embedded: creating(embedded) }, 3)
     const ratio = (id: string, name: string, { stack, embedded }: Readonly<Record<'stack' | 'embedded', number>>) =>
@@ -82,7 +85,7 @@ const measured = async ({ settings, what }: Stack): Promise<readonly Row[]> => {
     return [
       ratio('S2', 'token creation on the server stack', made),
       ratio('S3', 'authenticated evaluation on the server stack', asked),
-      await propagation(one, await start(...given), embedded, what),
+      revoked,
     ]
   } finally {
     await Promise.all(started.map(({ stop }) => stop()))
