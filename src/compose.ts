@@ -35,7 +35,7 @@ import { exchangeOf, loginsOf } from './ways.ts'
 
 const TOKENS_HELD = 1_000_000
 /** So long a token not known here may wait for the log to be followed, before the views are searched for it. */
-const CATCH_UP_MS = 100
+const CATCH_UP_MS = 250
 const FAILURES_A_MINUTE = 300
 const EXCHANGES_A_MINUTE = 60
 
