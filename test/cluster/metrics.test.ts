@@ -67,9 +67,9 @@ await t.test('what the metrics say of the servers', { skip }, async (t) => {
     const connections = () => read(b, 'log_restarts_total{what="connection"}')
     const before = await connections()
     t.ok(before >= 0, 'there from the start')
-    link.set('blackhole')
+    await link.set('blackhole')
     t.ok(await becomes(async () => (await connections()) > before))
-    link.set('pass')
+    await link.set('pass')
     t.ok(await becomes(async () => (await read(b, 'freshness_age_seconds')) < 1))
   })
 
