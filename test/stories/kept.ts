@@ -37,7 +37,7 @@ const inMongo = async (url: string, database: string): Promise<Kept> => {
 const inRedis = async (url: string): Promise<Kept> => {
   const client = new Redis(url)
   const kept: (readonly [string, Buffer])[] = []
-  for (const key of await client.keys('*')) kept.push([`redis ${key}`, Buffer.concat([Buffer.from(key), (await client.dumpBuffer(key))!])])
+  for (const key of await client.keys('*')) kept.push([`redis ${key}`, Buffer.concat([Buffer.from(key), await client.dumpBuffer(key)])])
   client.disconnect()
   return kept
 }
