@@ -1,7 +1,8 @@
 import { refuse } from '../errors.ts'
 import type { Log } from '../events/log.ts'
+import { addressOf } from './eventstoredb-address.ts'
 import { appender } from './eventstoredb-append.ts'
-import { addressOf, connection, type Driver } from './eventstoredb-connection.ts'
+import { connection, type Driver } from './eventstoredb-connection.ts'
 import { ownOf } from './eventstoredb-event.ts'
 import { follower } from './eventstoredb-follow.ts'
 import { reader } from './eventstoredb-read.ts'
@@ -32,10 +33,9 @@ export const openEventStore = async (
   const isOwn = ownOf(own)
   const closing = new AbortController()
   const address = addressOf(url)
-  const main = connection(driver, address.url, deadline)
+  const main = connection(driver, address.leader, deadline)
   // Followers of a cluster notice nothing when its leader dies, so what is only followed is followed there.
-  const preference = /[?&]nodePreference=/i.test(address.url) ? '' : '&nodePreference=follower'
-  const following = connection(driver, `${address.url}${preference}`, deadline)
+  const following = connection(driver, address.follower, deadline)
   const read = reader(main, isOwn, patience, deadline)
   const append = appender({
     connection: main,
@@ -52,7 +52,6 @@ export const openEventStore = async (
     reader: read,
     categories: own,
     isOwn,
-    deadline,
     onError: (error) => onError('follow', error),
   })
   const whenOpen = <T>(what: T): T => (closing.signal.aborted ? refuse('backend_unavailable') : what)

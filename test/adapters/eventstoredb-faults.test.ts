@@ -1,47 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { openEventStore } from '../../src/adapters/eventstoredb.ts'
-import type { Log, Stored } from '../../src/events/log.ts'
+import type { Stored } from '../../src/events/log.ts'
 import { collect, happened, refused } from '../contracts/log.ts'
-import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
-import { type Faults, type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
+import type { Faults } from '../stand-ins/eventstoredb/server.ts'
 import { failure } from '../stand-ins/eventstoredb/wire.ts'
-
-const categories = ['test']
-const until = async (enough: () => boolean, ms = 10_000) => {
-  for (const end = Date.now() + ms; !enough() && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5))
-}
-const fresh = () => `test-${randomUUID()}`
-const ids = (events: readonly Stored[]) => events.map(({ id }) => id)
-
-type Opened = { readonly log: Log; readonly errors: unknown[] }
-const open = async (t: Test, url: string, { deadline = 400, patience = 8000, inFlight = 4000 } = {}): Promise<Opened> => {
-  const errors: unknown[] = []
-  const log = await openEventStore(url, { categories, onError: (_, error) => errors.push(error), deadline, patience, inFlight })
-  t.teardown(() => log.close())
-  return { log, errors }
-}
-const started = async (t: Test, faults: Faults = {}) => {
-  let server: StandIn = await startEventStore({ faults })
-  t.teardown(() => server.kill())
-  return {
-    now: () => server,
-    restart: async () => void (server = await startEventStore({ faults, law: server.law, port: server.port, cluster: server.cluster })),
-  }
-}
-const following = (t: Test, log: Log, after = 0n) => {
-  const stop = new AbortController()
-  const seen: Stored[] = []
-  const ended = (async () => {
-    for await (const page of log.follow(after, stop.signal)) seen.push(...page)
-  })()
-  t.teardown(async () => {
-    stop.abort()
-    await ended
-  })
-  return seen
-}
+import { following, fresh, ids, open, started, until } from './eventstoredb-nodes.ts'
 
 void t.test('an append whose answer is lost is found again, once, with its own positions', async (t) => {
   let losses = 0
@@ -233,50 +196,6 @@ void t.test('a wrong version that no read can show is not believed', async (t) =
   t.equal((await log.append(stream, [event], 0n)).revision, 1n)
   t.same(ids(await collect(log.read(stream, 1n))), [event.id])
   t.ok(lies < 0)
-})
-
-void t.test('a change of leader is followed, also when the old leader is named for a while or dies', async (t) => {
-  const cluster: Cluster = { leader: 0, ports: new Set() }
-  const a = await startEventStore({ cluster })
-  const b = await startEventStore({ cluster, law: a.law })
-  const c = await startEventStore({ cluster, law: a.law })
-  const nodes = [a, b, c]
-  for (const node of nodes) t.teardown(() => node.kill())
-  const { log } = await open(t, `esdb+discover://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}?tls=false`, {
-    deadline: 500,
-    patience: 10_000,
-  })
-  const seen = following(t, log)
-  const stream = fresh()
-  let last = -1n
-  const write = async () => {
-    const { revision } = await log.append(stream, [happened(Number(last) + 1)], last < 0n ? 'none' : last)
-    t.equal(revision, last + 1n)
-    last = revision
-  }
-  const writeMany = async () => {
-    for (let n = 0; n < 10; n++) await write()
-  }
-  await writeMany()
-  cluster.leader = b.port
-  await writeMany()
-  a.kill()
-  cluster.ports.delete(a.port)
-  await writeMany()
-  // The leader dies, and until the election is over its followers go on naming it.
-  b.kill()
-  const electing = setTimeout(() => {
-    cluster.leader = c.port
-    cluster.ports.delete(b.port)
-  }, 600)
-  t.teardown(() => clearTimeout(electing))
-  await writeMany()
-  await until(() => seen.length === 40)
-  t.same(
-    seen.map(({ revision }) => revision),
-    Array.from({ length: 40 }, (_, n) => BigInt(n)),
-  )
-  t.ok(c.counts.append >= 10)
 })
 
 /** A road to the server that can swallow what travels on the connections that are there, while new ones pass. */

@@ -18,6 +18,7 @@ import {
   success,
   thrown,
   tooSlow,
+  unauthenticated,
   wrongVersion,
 } from './wire.ts'
 
@@ -30,21 +31,40 @@ export type Faults = {
   before?: (call: 'append' | 'read' | 'subscribe', stream: string) => Promise<void> | void
   after?: (stream: string) => Promise<void> | void
 }
-type Options = { readonly law?: Law; readonly port?: number; readonly cluster?: Cluster; readonly faults?: Faults }
+type Options = {
+  readonly law?: Law
+  readonly port?: number
+  readonly cluster?: Cluster
+  readonly faults?: Faults
+  /** Speaks TLS, and asks every call for this `name:password`. */
+  readonly secured?: { readonly key: string; readonly cert: string; readonly user: string }
+}
 type Done<T> = grpc.sendUnaryData<T>
 type Removal = grpc.ServerUnaryCall<Streams.DeleteReq | Streams.TombstoneReq, Streams.DeleteResp & Streams.TombstoneResp>
 
 export type StandIn = Awaited<ReturnType<typeof startEventStore>>
 
 /** A server that speaks the protocol of EventStoreDB 23 on the client's own definitions, and answers as recorded in observed.json. Loopback only. */
-export const startEventStore = async ({ law: given, port = 0, cluster: named, faults = {} }: Options = {}) => {
+export const startEventStore = async ({ law: given, port = 0, cluster: named, faults = {}, secured }: Options = {}) => {
   const store = given ?? law()
   const cluster = named ?? { leader: 0, ports: new Set() }
   const followers: Followers = { silent: false, drops: new Set() }
-  const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0 }
+  const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0, elsewhere: 0 }
   const committing = new Set<string>()
   let bound = port
+  let thaw: (() => void) | undefined
+  let frozen: Promise<void> | undefined
   const server = new grpc.Server({ 'grpc.max_receive_message_length': 2 * MESSAGE_BYTES })
+
+  const basic = secured && `Basic ${Buffer.from(secured.user).toString('base64')}`
+  /** Why a call is turned away: nobody knows who calls, or another node must do it. */
+  const turnedAway = (metadata: grpc.Metadata, kind: 'append' | 'read' | 'subscribe'): Failure | undefined => {
+    if (basic !== undefined && metadata.get('authorization')[0] !== basic) return unauthenticated()
+    // Where a subscription runs does not matter to the server.
+    const other = kind === 'subscribe' ? undefined : elsewhere(metadata, bound, cluster)
+    if (other) counts.elsewhere++
+    return other
+  }
 
   const append = async (options: Streams.AppendReq.Options, events: readonly (Proposed | undefined)[]): Promise<Streams.AppendResp> => {
     const stream = nameOf(options.getStreamIdentifier())
@@ -96,9 +116,9 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     const options = call.request.getOptions()!
     const kind = options.hasSubscription() ? 'subscribe' : 'read'
     counts[kind]++
-    // Where a subscription runs does not matter to the server.
-    const other = kind === 'read' && elsewhere(call.metadata, bound, cluster)
-    if (other) return other
+    await frozen
+    const away = turnedAway(call.metadata, kind)
+    if (away) return away
     await faults.before?.(kind, options.hasStream() ? nameOf(options.getStream()!.getStreamIdentifier()) : '$all')
     return read(call, store, followers)
   }
@@ -118,10 +138,11 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
       })
       // A call that is cancelled half way ends too, and only then says that it was cancelled: half an append is none.
       call.on('end', () => {
-        setImmediate(() => {
+        setImmediate(async () => {
+          await frozen
           if (call.cancelled) return
-          const other = elsewhere(call.metadata, bound, cluster)
-          if (other) return done(other)
+          const away = turnedAway(call.metadata, 'append')
+          if (away) return done(away)
           append(options!, events).then(
             (response) => done(null, response),
             (error: Failure) => done(error),
@@ -139,10 +160,19 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   })
 
   server.addService(featuresService.ServerFeaturesService, { getSupportedMethods: supportedMethods })
-  server.addService(gossipService.GossipService, { read: members(cluster) })
+  const gossip = members(cluster)
+  server.addService(gossipService.GossipService, {
+    read: async (...[call, done]: Parameters<typeof gossip>) => {
+      await frozen
+      gossip(call, done)
+    },
+  })
+  const credentials = secured
+    ? grpc.ServerCredentials.createSsl(null, [{ private_key: Buffer.from(secured.key), cert_chain: Buffer.from(secured.cert) }])
+    : grpc.ServerCredentials.createInsecure()
 
   bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
+    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) =>
       error ? reject(error) : resolve(bound),
     )
   })
@@ -151,7 +181,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
 
   return {
     port: bound,
-    url: `esdb://127.0.0.1:${bound}?tls=false`,
+    url: secured ? `esdb://${secured.user}@127.0.0.1:${bound}` : `esdb://127.0.0.1:${bound}?tls=false`,
     law: store,
     cluster,
     faults,
@@ -161,6 +191,13 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     silence: (silent: boolean): void => {
       followers.silent = silent
       store.appended.emit('event')
+    },
+    /** Hangs as by SIGSTOP: every connection stays open, no call is answered; and goes on as by SIGCONT. */
+    freeze: (hang: boolean): void => {
+      followers.silent = hang
+      thaw?.()
+      frozen = hang ? new Promise((resolve) => (thaw = resolve)) : undefined
+      if (!hang) store.appended.emit('event')
     },
     /** Drops every live subscriber as too slow. */
     drop: (): void => {
