@@ -15,7 +15,7 @@ const AHEAD_CHARACTERS = 16 * 1_048_576
 const SILENT_MS = 500
 const DELIVERY_MS = 500
 const CONFIRM_MS = 1000
-const BACKOFF_MS = 2000
+const BACKOFF_MS = 400
 
 /** Events that a subscription has delivered and nobody has taken yet, and why it ended. */
 type Live = {

@@ -5,6 +5,7 @@ import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
 import grpc from '@grpc/grpc-js'
 import { type Cluster, elsewhere, members, supportedMethods } from './cluster.ts'
+import { cutOff } from './cut-off.ts'
 import { type Law, law, type Proposed } from './law.ts'
 import { type Followers, type ReadCall, read } from './read.ts'
 import {
@@ -54,6 +55,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   let bound = port
   let thaw: (() => void) | undefined
   let frozen: Promise<void> | undefined
+  let alone: ReturnType<typeof cutOff> | undefined
   const server = new grpc.Server({ 'grpc.max_receive_message_length': 2 * MESSAGE_BYTES })
 
   const basic = secured && `Basic ${Buffer.from(secured.user).toString('base64')}`
@@ -61,7 +63,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   const turnedAway = (metadata: grpc.Metadata, kind: 'append' | 'read' | 'subscribe'): Failure | undefined => {
     if (basic !== undefined && metadata.get('authorization')[0] !== basic) return unauthenticated()
     // Where a subscription runs does not matter to the server.
-    const other = kind === 'subscribe' ? undefined : elsewhere(metadata, bound, cluster)
+    const other = kind === 'subscribe' || alone ? undefined : elsewhere(metadata, bound, cluster)
     if (other) counts.elsewhere++
     return other
   }
@@ -79,10 +81,12 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
         'maximum-append-size': String(APPEND_BYTES),
       })
     const commit = `${stream} ${events[0]?.id}`
-    if (committing.has(commit)) {
+    const unheard = alone?.append(stream, expected, events as readonly Proposed[])
+    if (unheard === 'never' || committing.has(commit)) {
       await new Promise((resolve) => setTimeout(resolve, COMMIT_TIMEOUT_MS))
       throw failure(10, 'Operation timed out: Commit phase timeout.')
     }
+    if (unheard) return wrongVersion(unheard.wrong, unheard.current)
     committing.add(commit)
     const answer = store.append(stream, expected, events as readonly Proposed[])
     await new Promise((resolve) => setImmediate(resolve))
@@ -120,7 +124,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     const away = turnedAway(call.metadata, kind)
     if (away) return away
     await faults.before?.(kind, options.hasStream() ? nameOf(options.getStream()!.getStreamIdentifier()) : '$all')
-    return read(call, store, followers)
+    return read(call, alone?.law ?? store, followers)
   }
 
   server.addService(streamsService.StreamsService, {
@@ -199,6 +203,8 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
       frozen = hang ? new Promise((resolve) => (thaw = resolve)) : undefined
       if (!hang) store.appended.emit('event')
     },
+    /** Loses the others, and goes on as a leader that nobody follows; or learns that it was deposed, and is as they are. */
+    cutOff: (lost: boolean): void => void (alone = lost ? cutOff(store) : undefined),
     /** Drops every live subscriber as too slow. */
     drop: (): void => {
       for (const drop of followers.drops) drop(tooSlow())
