@@ -20,7 +20,7 @@ export const isFailure = (error: unknown, type: string, code?: number): boolean 
   const failure = failureOf(error)
   return failure.type === type || (code !== undefined && failure.type === undefined && failure.code === code)
 }
-const isExpired = (error: unknown): boolean => isFailure(error, 'deadline-exceeded', 4)
+export const isExpired = (error: unknown): boolean => isFailure(error, 'deadline-exceeded', 4)
 const expired = (ms: number) => Object.assign(new Error(`no answer within ${ms} ms`), { type: 'deadline-exceeded', code: 4 })
 
 /** An error that no second try mends: the history is not what it was. */
@@ -79,19 +79,19 @@ const tamed = (client: EventStoreDBClient): EventStoreDBClient => {
 
 /** One connection to the store, with a timer around every call, made anew when it goes silent. */
 export const connection = (driver: Driver, url: string, deadline: number) => {
-  const make = () =>
-    tamed(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
+  const make = () => tamed(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
   let client: EventStoreDBClient = make()
   let strikes = 0
   let open = true
 
   const leave = async (old: EventStoreDBClient) => {
-    // The driver never closes a channel that it gives up; left open, each would keep its socket. Nor may it look for a server again.
     const inside = insideOf(old)
+    // The driver never closes a channel that it gives up; left open, each would keep its socket. Nor may it look for a server again.
+    const close = async () => (await inside.getChannel()).close()
     inside.resolveUri = () => Promise.reject(new Error('this client was left'))
     await old.dispose()
-    const channel = await inside.getChannel()
-    channel.close()
+    // There is none while it still looks for a server, which nobody waits for any more.
+    close().catch(() => undefined)
   }
   const renew = (used = client) => {
     if (used !== client || !open) return
@@ -102,7 +102,7 @@ export const connection = (driver: Driver, url: string, deadline: number) => {
       // The file of an authority cannot be read just now: the old client goes on until the next strikes.
       return
     }
-    leave(used).catch(() => undefined)
+    void leave(used)
   }
   const judged = async <T>(used: EventStoreDBClient, answer: Promise<T>): Promise<T> => {
     try {
@@ -169,7 +169,7 @@ export const connection = (driver: Driver, url: string, deadline: number) => {
     close: async (): Promise<void> => {
       if (!open) return
       open = false
-      await leave(client).catch(() => undefined)
+      await leave(client)
     },
   }
 }

@@ -12,7 +12,7 @@ type Options = {
   readonly categories: Iterable<string>
   /** Told once for each outage that a follower survives. */
   readonly onError: (job: string, error: unknown) => void
-  /** Milliseconds that one call may take. */
+  /** Milliseconds that one call may take; short, for a leader that hangs is left after two that expired. */
   readonly deadline?: number
   /** Milliseconds after which an append or a read that has no certain answer is refused; a new leader is elected within 8.5 s. */
   readonly patience?: number
@@ -26,7 +26,7 @@ type Options = {
  */
 export const openEventStore = async (
   url: string,
-  { categories, onError, deadline = 2_000, patience = 10_000, inFlight = 4_000 }: Options,
+  { categories, onError, deadline = 1_500, patience = 10_000, inFlight = 4_000 }: Options,
 ): Promise<Log> => {
   const driver: Driver = await import('@eventstore/db-client')
   const own = new Set(categories)

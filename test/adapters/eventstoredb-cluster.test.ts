@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import t from 'tap'
 import { collect, happened, refused } from '../contracts/log.ts'
 import type { Faults } from '../stand-ins/eventstoredb/server.ts'
@@ -129,7 +131,11 @@ void t.test('what needs the leader goes to the leader, whatever node the operato
 void t.test('a leader that was cut off is not believed, and what only it took is decided by the new one', async (t) => {
   const { cluster, a, b } = await threeNodes(t)
   const at = (port: number) => `esdb://127.0.0.1:${port}?tls=false`
-  const [one, two, other] = [await open(t, at(a.port), { deadline: 300 }), await open(t, at(a.port), { deadline: 300 }), await open(t, at(b.port))]
+  const [one, two, other] = [
+    await open(t, at(a.port), { deadline: 300 }),
+    await open(t, at(a.port), { deadline: 300 }),
+    await open(t, at(b.port)),
+  ]
   const [contested, free] = [fresh(), fresh()]
   const [first, taken] = [happened(0), happened(1)]
   await one.log.append(contested, [first], 'none')
@@ -158,4 +164,42 @@ void t.test('a leader that was cut off is not believed, and what only it took is
   const winner = raced.findIndex(({ status }) => status === 'fulfilled')
   t.same(ids(await collect(one.log.read(free, 1n))), [mine[2 + winner]!.id])
   t.ok((await one.log.head()) > positions[0]!)
+})
+
+/** A process of its own that appends, follows, closes while calls may be under way, tells how long that took, and must end by itself. */
+const used = `
+  const [, adapter, url] = process.argv
+  const { openEventStore } = await import(adapter)
+  const log = await openEventStore(url, { categories: ['test'], onError: () => {}, deadline: 500, patience: 4000 })
+  const event = (n) => ({ id: crypto.randomUUID(), type: 'Happened', time: new Date(n).toISOString(), data: '{}', meta: '{}' })
+  const follow = async () => { for await (const _ of log.follow(0n, new AbortController().signal)); }
+  const quietly = (asked) => asked.catch(() => undefined)
+  const all = [follow(), log.append('test-' + crypto.randomUUID(), [event(1)], 'none'), log.head()].map(quietly)
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  all.push(quietly(log.head()))
+  const start = Date.now()
+  await log.close()
+  const closed = Date.now() - start
+  await Promise.all(all)
+  process.stdout.write(String(closed))
+`
+
+void t.test('a log that was closed keeps no process alive, whether its cluster answers, hangs or is gone', async (t) => {
+  const { nodes, url } = await threeNodes(t)
+  const adapter = new URL('../../src/adapters/eventstoredb.js', import.meta.url).href
+  const run = async () => {
+    const start = Date.now()
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', used, adapter, url], { timeout: 20_000 })
+    return { closed: Number(stdout), lived: Date.now() - start }
+  }
+  const check = async (how: string) => {
+    const { closed, lived } = await run()
+    t.ok(closed < 2500, `${how}: closed after ${closed} ms`)
+    t.ok(lived < 7000, `${how}: lived for ${lived} ms`)
+  }
+  await check('answers')
+  for (const node of nodes) node.freeze(true)
+  await check('hangs')
+  for (const node of nodes) node.kill()
+  await check('is gone')
 })

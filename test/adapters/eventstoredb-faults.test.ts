@@ -49,6 +49,7 @@ void t.test('an append that the server applies late is not written twice, and ot
   const second = log.append(stream, [two], 0n)
   t.equal((await first).revision, 0n)
   t.equal((await second).revision, 1n)
+  t.equal(server.now().counts.read, 0, 'nobody waited for a look at a stream on a server that hangs')
   await new Promise((resolve) => setTimeout(resolve, 1000))
   t.same(ids(await collect(log.read(stream))), [one.id, two.id])
 })

@@ -140,19 +140,18 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
         if (message.hasOptions()) options = message.getOptions()
         else events.push(proposed(message.getProposedMessage()!))
       })
+      const finish = async () => {
+        await frozen
+        if (call.cancelled) return
+        const away = turnedAway(call.metadata, 'append')
+        if (away) return done(away)
+        append(options!, events).then(
+          (response) => done(null, response),
+          (error: Failure) => done(error),
+        )
+      }
       // A call that is cancelled half way ends too, and only then says that it was cancelled: half an append is none.
-      call.on('end', () => {
-        setImmediate(async () => {
-          await frozen
-          if (call.cancelled) return
-          const away = turnedAway(call.metadata, 'append')
-          if (away) return done(away)
-          append(options!, events).then(
-            (response) => done(null, response),
-            (error: Failure) => done(error),
-          )
-        })
-      })
+      call.on('end', () => void setImmediate(() => void finish()))
     },
     // Advertised, as by every server of today, and never answered: whoever uses it hangs.
     batchAppend: (call: grpc.ServerDuplexStream<unknown, unknown>) => {
@@ -166,19 +165,14 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   server.addService(featuresService.ServerFeaturesService, { getSupportedMethods: supportedMethods })
   const gossip = members(cluster)
   server.addService(gossipService.GossipService, {
-    read: async (...[call, done]: Parameters<typeof gossip>) => {
-      await frozen
-      gossip(call, done)
-    },
+    read: (...asked: Parameters<typeof gossip>) => void (frozen ?? Promise.resolve()).then(() => gossip(...asked)),
   })
   const credentials = secured
     ? grpc.ServerCredentials.createSsl(null, [{ private_key: Buffer.from(secured.key), cert_chain: Buffer.from(secured.cert) }])
     : grpc.ServerCredentials.createInsecure()
 
   bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    )
+    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) => (error ? reject(error) : resolve(bound)))
   })
   cluster.ports.add(bound)
   cluster.leader ||= bound
