@@ -34,6 +34,8 @@ import type { Stores } from './stores.ts'
 import { exchangeOf, loginsOf } from './ways.ts'
 
 const TOKENS_HELD = 1_000_000
+/** So long a token not known here may wait for the log to be followed, before the views are searched for it. */
+const CATCH_UP_MS = 250
 const FAILURES_A_MINUTE = 300
 const EXCHANGES_A_MINUTE = 60
 
@@ -89,7 +91,7 @@ export const compose = async (config: Config, stores: Stores, log_: Log, now: ()
     applied: follower.applied,
     seen: follower.seen,
     fresh: () => lease?.fresh() ?? true,
-    check: tokenCheck({ index, digest, plausible, log, views, now, indexIsWhole: () => alone && index.complete() }),
+    check: tokenCheck({ index, digest, plausible, log, views, now, caughtUp: async () => lease?.caughtUp(CATCH_UP_MS) ?? true }),
     digest,
     pageTokens: pageTokens(pepper.key),
     refusals,

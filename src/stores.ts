@@ -81,7 +81,9 @@ const openCluster = async ({ mongodb, eventstore, redis, keys: { file } }: Confi
   const telling = (what: string) => (error: unknown) => onError(what, error)
   try {
     const { url, database } = mongodb
-    const mongo = closing(await reaching('mongodb', () => openMongo(url!, database, { onError: telling('mongodb') })))
+    const mongo = closing(
+      await reaching('mongodb', () => openMongo(url!, database, { bulk: mongodb.bulk_size, onError: telling('mongodb') })),
+    )
     const { pepper, kek } = await mongo.deploymentKeys(file === undefined ? undefined : await openKeyFile(file, given), given)
     const keys = await mongo.keys(kek)
     const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError }))

@@ -64,7 +64,9 @@ export const rowWriter = (calls: Calls, bulk: number) => {
     calls.call('write', () => unlessDuplicate(to.replaceOne(older(row), contentOf(row), { upsert })))
 
   const putOne = async (to: Rows, row: StoredRow) => {
-    if ((await replace(to, row, true)) === undefined) await replace(to, row, false)
+    // No row is older than one of the first event: whatever is there already is no reason to write.
+    if (row.revision === 0n) await calls.call('write', () => unlessDuplicate(to.insertOne(row)))
+    else if ((await replace(to, row, true)) === undefined) await replace(to, row, false)
   }
 
   const replaceMany = (to: Rows, rows: readonly StoredRow[], upsert: boolean) => {

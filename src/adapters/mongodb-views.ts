@@ -21,6 +21,12 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
     const found = await calls.call('whole', read)
     return found ? rowOf<D>(found) : undefined
   },
+  getMany: async <D extends object>(view: View, keys: readonly string[]) => {
+    const where = { _id: { $in: keys } }
+    const read = () => places.reading(view, (rows) => calls.call('read', (signal) => rows.find(where, { signal }).toArray()))
+    const found: readonly StoredRow[] = await calls.call('whole', read)
+    return found.map(rowOf<D>)
+  },
   put: (view, rows) => places.writing(view, (to) => writer.put(to, rows)),
   list: async <D extends object>(view: View, query: Parameters<Views['list']>[1]) => {
     const { page, total, sort } = filtersOf(query)

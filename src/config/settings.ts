@@ -84,6 +84,7 @@ export const settings = {
   mongodb: {
     url: set(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),
     database: set(matching(/^[^/\\. "$*<>:|?]{1,63}$/, 'must be a database name'), 'rollcall', 'Database that holds the views.'),
+    bulk_size: set(integer(1, 100_000), 1000, 'Documents written in one command; smaller for servers that take no more.'),
   },
   redis: { url: set(connection('redis', 'rediss'), none, 'Connection URL of Redis, needed for cluster.') },
   identifiers: {

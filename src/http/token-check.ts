@@ -15,8 +15,8 @@ export type TokenCheckOptions = {
   readonly log: Log
   readonly views: Views
   readonly now: () => Date
-  /** True when every token there is stands in the index, so a token not found there does not exist. */
-  readonly indexIsWhole: () => boolean
+  /** Resolves to true once the index has seen all that was in the log when it was asked, to false when that cannot be had soon. */
+  readonly caughtUp: () => Promise<boolean>
 }
 
 type Hot = { readonly key: string; readonly entry: TokenEntry; readonly expiresAt: number }
@@ -26,7 +26,7 @@ type Hot = { readonly key: string; readonly entry: TokenEntry; readonly expiresA
  * write access to a read model grants nothing. After that a plain SHA-256, kept in memory only, stands in front of the peppered digest,
  * and the index, which follows the log, says when the token ends.
  */
-export const tokenCheck = ({ index, digest, plausible, log, views, now, indexIsWhole }: TokenCheckOptions) => {
+export const tokenCheck = ({ index, digest, plausible, log, views, now, caughtUp }: TokenCheckOptions) => {
   const hot = new Map<string, Hot>()
 
   const keep = (secret: string, found: Hot): TokenEntry => {
@@ -36,12 +36,11 @@ export const tokenCheck = ({ index, digest, plausible, log, views, now, indexIsW
   }
 
   const idOf = async (secret: string, key: string, digested: string): Promise<string | undefined> => {
-    const held = index.entry(key)
-    if (held || indexIsWhole()) return held?.id
-    // A token that was valid here and is no more: its stream says so, and the views need not be searched each time it comes again.
-    const before = hot.get(hash('sha256', secret, 'binary'))
-    if (before) return before.entry.id
-    const { rows } = await views.list<TokenDoc>(tokens, { where: { digest: { equals: [digested] } }, order: 'createdAt', limit: 1 })
+    // A token that was valid here and is no more: its stream says so, and nothing need be searched each time it comes again.
+    const held = index.entry(key) ?? hot.get(hash('sha256', secret, 'binary'))?.entry
+    if (held) return held.id
+    if (index.complete() && (await caughtUp())) return index.entry(key)?.id
+    const { rows } = await views.list<TokenDoc>(tokens, { where: { digest: { equals: [digested] } }, order: 'createdAt', limit: 2 })
     return rows[0]?.doc?.id
   }
 

@@ -16,6 +16,7 @@ export type RunnerOptions = {
   readonly writes?: () => boolean
   readonly onError: (error: unknown) => void
   readonly retryMs?: number
+  readonly laterMs?: number
 }
 
 /** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
@@ -28,8 +29,9 @@ export const runner = ({
   writes = () => true,
   onError,
   retryMs = 250,
+  laterMs = 100,
 }: RunnerOptions) => {
-  const writer = viewWriter({ log, views, projections, writes, onError, retryMs })
+  const writer = viewWriter({ log, views, projections, writes, onError, retryMs, laterMs })
   const readBy = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
   const turns = new Map<string, Promise<unknown>>()
   const remembered = latest()
@@ -49,8 +51,8 @@ export const runner = ({
     }
   }
 
-  const applyOwn = async (stream: string, events: readonly Stored[]): Promise<readonly Row[]> => {
-    const rows: Row[] = []
+  const rememberOwn = async (stream: string, events: readonly Stored[]): Promise<ReadonlyMap<AnyProjection, Row>> => {
+    const rows = new Map<AnyProjection, Row>()
     const known = events.at(-1)!.position <= followed || remembered.met(events)
     for (const projection of readBy(stream)) {
       const row = await newest(log, projection, events, recall(projection, keyOf(projection, stream)))
@@ -58,10 +60,16 @@ export const runner = ({
         remember(projection, row, false)
         remembered.meet(row, stream)
       }
-      await writer.put(projection, row, stream)
-      rows.push(row)
+      rows.set(projection, row)
     }
     return rows
+  }
+
+  /** Memory does not wait for views that are slow or away: they take rows in any order. */
+  const applyOwn = async (stream: string, events: readonly Stored[]): Promise<Iterable<Row>> => {
+    const rows = await inTurn(stream, () => rememberOwn(stream, events))
+    for (const [projection, row] of rows) await writer.put(projection, row, stream)
+    return rows.values()
   }
 
   const applyOthers = async (stream: string, events: readonly Stored[]): Promise<void> => {
@@ -144,7 +152,7 @@ export const runner = ({
     /** Applies events that this instance has just appended; gives the newest rows of their documents. Resolves when every later read here sees them. */
     applied: async (events: readonly Stored[]): Promise<readonly Row[]> => {
       const rows: Row[] = []
-      for (const [stream, mine] of byStream(events)) rows.push(...(await inTurn(stream, () => applyOwn(stream, mine))))
+      for (const [stream, mine] of byStream(events)) rows.push(...(await applyOwn(stream, mine)))
       return rows
     },
 

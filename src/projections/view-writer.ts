@@ -14,15 +14,28 @@ export type ViewWriterOptions = {
   readonly writes: () => boolean
   readonly onError: (error: unknown) => void
   readonly retryMs: number
+  /** Pause between two looks at the log: whoever appended an event writes its row at once, so this asks about many rows together. */
+  readonly laterMs: number
 }
 
 /** The safety net of the views: follows the log and writes what nobody wrote, from the views' own checkpoint on. Views out of reach stop nothing but this. */
-export const viewWriter = ({ log, views, projections, writes, onError, retryMs }: ViewWriterOptions) => {
+export const viewWriter = ({ log, views, projections, writes, onError, retryMs, laterMs }: ViewWriterOptions) => {
   const stop = new AbortController()
   const written = latest()
   let position = 0n
   let marked = 0n
   let running: Promise<void> = Promise.resolve()
+
+  const pause = (ms: number) =>
+    new Promise<void>((next) => {
+      const over = () => {
+        clearTimeout(timer)
+        stop.signal.removeEventListener('abort', over)
+        next()
+      }
+      const timer = setTimeout(over, ms)
+      stop.signal.addEventListener('abort', over)
+    })
 
   const mark = async () => {
     const reached = position
@@ -31,16 +44,19 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs }
   }
 
   const write = async (page: readonly Stored[]) => {
-    const rows = new Map<AnyProjection, Row[]>(projections.map((projection) => [projection, []]))
-    for (const [stream, events] of byStream(page)) {
-      if (written.met(events)) continue
-      for (const [projection, ready] of rows) {
-        if (!stream.startsWith(`${projection.category}-`)) continue
-        const present = events[0]!.revision === 0n ? undefined : await views.get(projection, keyOf(projection, stream))
-        ready.push(await newest(log, projection, events, present))
+    const streams = [...byStream(page)].filter(([, events]) => !written.met(events))
+    for (const projection of projections) {
+      const mine = new Map<string, readonly Stored[]>()
+      for (const [stream, events] of streams) if (stream.startsWith(`${projection.category}-`)) mine.set(keyOf(projection, stream), events)
+      if (mine.size === 0) continue
+      const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
+      const missing: Row[] = []
+      for (const [key, events] of mine) {
+        const row = present.get(key)
+        if (!row || row.revision < events.at(-1)!.revision) missing.push(await newest(log, projection, events, row))
       }
+      if (missing.length > 0) await views.put(projection, missing)
     }
-    for (const [projection, ready] of rows) if (ready.length > 0) await views.put(projection, ready)
     position = page.at(-1)!.position
     written.forget(position)
   }
@@ -57,6 +73,7 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs }
         ;[since, at] = [0, performance.now()]
       }
       if (!writes()) return
+      await pause(laterMs)
     }
   }
 
@@ -67,7 +84,7 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs }
       } catch (error) {
         onError(error)
       }
-      if (!stop.signal.aborted) await new Promise((wake) => setTimeout(wake, retryMs))
+      if (!stop.signal.aborted) await pause(retryMs)
     }
   }
 

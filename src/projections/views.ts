@@ -42,6 +42,8 @@ export type RecordOf<V> = { readonly revision: number; readonly value: V }
  */
 export type Views = {
   readonly get: <D extends object>(view: View, key: string) => Promise<Row<D> | undefined>
+  /** The rows that there are of these keys, in no promised order. */
+  readonly getMany: <D extends object>(view: View, keys: readonly string[]) => Promise<readonly Row<D>[]>
   /** Writes each row unless the stored one has the same or a later revision. Rows put are seen by every later get and list of this process. */
   readonly put: (view: View, rows: readonly Row[]) => Promise<void>
   readonly list: <D extends object>(view: View, query: Query) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>

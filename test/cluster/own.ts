@@ -26,6 +26,8 @@ const begun = async (directory: string): Promise<Settings> => {
     'eventstore.url': events.url,
     'mongodb.url': mongo,
     'mongodb.database': `t${stacks.size}`,
+    // FerretDB hangs on a bulk of a hundred statements.
+    'mongodb.bulk_size': '50',
     'redis.url': `${redis}/${stacks.size}`,
     'keys.file': join(directory, 'data', 'keys'),
   }

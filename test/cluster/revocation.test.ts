@@ -1,18 +1,15 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { startProxy } from '../stand-ins/proxy.ts'
 import { startService, type Started } from '../start.ts'
 import { startStack } from './stack.ts'
 
 const REVOCATIONS = 2000
+/** Each on servers of its own: the stand-in for MongoDB reads a collection row by row. */
+const ROUNDS = 5
 const AT_ONCE = 8
-/** So many are used elsewhere at once, before the other has heard of them: each searches the views, which the stand-in for MongoDB does row by row. */
-const AT_ONCE_ELSEWHERE = 150
-/** No revocation is begun later than this. */
-const BUDGET_MS = 15_000
 /** What is promised of every revocation, in milliseconds. */
 const BOUND = 3000
 
-const { stack, skip } = await startStack(t)
 const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 type Bearer = { readonly authorization: string }
 
@@ -27,11 +24,13 @@ const revoke = async (service: Started, id: string) => {
   const { status, text } = await service.request('DELETE', `/auth/v1/tokens/${id}`)
   if (status !== 200) throw new Error(`not revoked: ${status} ${text}`)
 }
-const self = async (service: Started, bearer: Bearer) => (await service.request('GET', '/auth/v1/self', undefined, bearer)).status
+/** The status of an evaluation with the token: it is answered from memory, so nothing but the token is asked about. */
+const use = async (service: Started, bearer: Bearer) =>
+  (await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)).status
 /** Whether the answer becomes this one in five seconds, and is never a 200 before when it is to be refused. */
 const becomes = async (service: Started, bearer: Bearer, wanted: 200 | 401): Promise<boolean> => {
   for (const end = performance.now() + 5000; performance.now() < end; await sleep(20)) {
-    const status = await self(service, bearer)
+    const status = await use(service, bearer)
     if (status === wanted) return true
     if (wanted === 401 && status === 200) return false
   }
@@ -43,57 +42,70 @@ const figures = (numbers: readonly number[]) => {
   return `p50 ${at(sorted, 0.5).toFixed(1)} ms, p99 ${at(sorted, 0.99).toFixed(1)} ms, max ${sorted.at(-1)!.toFixed(1)} ms`
 }
 /** Does the work so many times, a few at once. */
-const many = async (count: number, work: (n: number) => Promise<void>) => {
+const many = async (count: number, work: () => Promise<void>) => {
   let begun = 0
-  const end = performance.now() + BUDGET_MS
   const worker = async () => {
-    while (begun++ < count && performance.now() < end) await work(begun)
+    while (begun++ < count) await work()
   }
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-await t.test('between two instances', { skip }, async (t) => {
-  const link = await startProxy(Number(new URL(stack!.settings['eventstore.url']!.replace('esdb:', 'http:')).port))
+/** Two instances on servers of their own, and the link of the second to the event store; or why there are none. */
+const startTwo = async (t: Test) => {
+  const { stack, skip } = await startStack(t)
+  if (!stack) return { skip }
+  const link = await startProxy(Number(new URL(stack.settings['eventstore.url']!.replace('esdb:', 'http:')).port))
   t.teardown(link.close)
-  const open = { 'rate_limit.enabled': 'false' }
-  const a = await startService(t, { ...stack!.settings, ...open })
-  const b = await startService(t, { ...stack!.settings, ...open, 'eventstore.url': `esdb://127.0.0.1:${link.port}?tls=false` })
+  const settings = { ...stack.settings, 'rate_limit.enabled': 'false' }
+  const a = await startService(t, settings)
+  const b = await startService(t, { ...settings, 'eventstore.url': `esdb://127.0.0.1:${link.port}?tls=false` })
+  const flag = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' }
+  t.equal((await a.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200)
+  t.ok(await becomes(b, { authorization: `Bearer ${b.token}` }, 200), 'the flag is known elsewhere')
+  return { a, b, link, skip: false } as const
+}
 
-  await t.test(
-    `up to ${REVOCATIONS} tokens are usable elsewhere the moment they are shown, and refused there soon after they are revoked`,
-    async (t) => {
-      const [lags, uses, revoked]: [number[], number[], Bearer[]] = [[], [], []]
-      let [unusable, stillUsable] = [0, 0]
-      await many(REVOCATIONS, async (n) => {
+await t.test('a token is usable elsewhere the moment it is shown, and refused there soon after it is revoked', async (t) => {
+  const [lags, uses]: [number[], number[]] = [[], []]
+  let [unusable, stillUsable, late] = [0, 0, 0]
+  for (let round = 0; round < ROUNDS; round++)
+    await t.test(`${REVOCATIONS / ROUNDS} tokens, round ${round + 1} of ${ROUNDS}`, async (t) => {
+      const { a, b, skip } = await startTwo(t)
+      if (!a) return t.pass('needs servers', { skip })
+      const revoked: Bearer[] = []
+      await many(REVOCATIONS / ROUNDS, async () => {
         const { bearer, id } = await issue(a)
-        if ((await self(a, bearer)) !== 200) unusable++
-        if (n > AT_ONCE_ELSEWHERE) await sleep(100)
+        if ((await use(a, bearer)) !== 200) unusable++
         const used = performance.now()
-        if ((await self(b, bearer)) !== 200) unusable++
-        if (n <= AT_ONCE_ELSEWHERE) uses.push(performance.now() - used)
+        if ((await use(b, bearer)) !== 200) unusable++
+        uses.push(performance.now() - used)
         await revoke(a, id)
         const since = performance.now()
-        if ((await self(a, bearer)) !== 401) stillUsable++
-        while ((await self(b, bearer)) === 200 && performance.now() - since < BOUND) await sleep(4)
+        if ((await use(a, bearer)) !== 401) stillUsable++
+        while ((await use(b, bearer)) === 200 && performance.now() - since < BOUND) await sleep(4)
         lags.push(performance.now() - since)
         revoked.push(bearer)
       })
-      t.equal(unusable, 0, 'a new token was refused')
-      t.equal(stillUsable, 0, 'a revoked token worked where it was revoked')
-      t.ok(lags.length >= 20, `${lags.length} revocations within the time`)
       await sleep(BOUND)
-      let late = 0
-      // Each is asked about again, and what both know is told without the views.
-      for (const bearer of revoked) if ((await self(b, bearer)) !== 401) late++
-      t.equal(late, 0, 'a revoked token worked later')
-      t.ok(Math.max(...lags) < BOUND, 'the bound holds')
-      t.comment(`first use elsewhere: ${figures(uses)}`)
-      t.comment(`revocation elsewhere, ${lags.length} of them: ${figures(lags)}; 200s after 3 s: ${late}`)
-    },
-  )
+      for (const bearer of revoked) if ((await use(b, bearer)) !== 401) late++
+      t.equal(revoked.length, REVOCATIONS / ROUNDS)
+      return undefined
+    })
+  if (lags.length === 0) return
+  t.equal(lags.length, REVOCATIONS)
+  t.equal(unusable, 0, 'a new token was refused')
+  t.equal(stillUsable, 0, 'a revoked token worked where it was revoked')
+  t.equal(late, 0, 'a revoked token worked later')
+  t.ok(Math.max(...lags) < BOUND, 'the bound holds')
+  t.comment(`first use elsewhere: ${figures(uses)}`)
+  t.comment(`revocation elsewhere, ${lags.length} of them: ${figures(lags)}; 200s after 3 s: ${late}`)
+})
 
+await t.test('a revocation that the other cannot hear of is in force there within the bound', async (t) => {
+  const { a, b, link, skip } = await startTwo(t)
+  if (!a) return t.pass('needs servers', { skip })
   for (const mode of ['blackhole', 'reset'] as const)
-    await t.test(`a revocation that the other cannot hear of (${mode}) is in force there within the bound`, async (t) => {
+    await t.test(mode, async (t) => {
       const tokens = await Promise.all(Array.from({ length: 20 }, () => issue(a)))
       for (const { bearer } of tokens) t.ok(await becomes(b, bearer, 200), 'known there')
       link.set(mode)
@@ -108,7 +120,7 @@ await t.test('between two instances', { skip }, async (t) => {
       for (const end = performance.now() + BOUND + 2000; performance.now() < end; await sleep(20)) {
         for (const { bearer, since } of revoked) {
           const asked = performance.now() - since
-          const status = await self(b, bearer)
+          const status = await use(b, bearer)
           seen.set(status, (seen.get(status) ?? 0) + 1)
           if (status === 200) last.push(asked)
         }
@@ -118,10 +130,11 @@ await t.test('between two instances', { skip }, async (t) => {
       t.ok((seen.get(503) ?? 0) > 0, 'then it says that it does not know')
       const back = performance.now()
       link.set('pass')
-      while ((await self(b, tokens[0]!.bearer)) !== 401 && performance.now() - back < 15_000) await sleep(10)
+      while ((await use(b, tokens[0]!.bearer)) !== 401 && performance.now() - back < 15_000) await sleep(10)
       t.comment(`${mode}: back after ${(performance.now() - back).toFixed(0)} ms`)
       for (const { bearer } of tokens) t.ok(await becomes(b, bearer, 401), 'and refused for good')
       const fresh = await issue(a)
       t.ok(await becomes(b, fresh.bearer, 200), 'and it works again')
     })
+  return undefined
 })

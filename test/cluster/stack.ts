@@ -31,6 +31,8 @@ export const startStack = async (
     'eventstore.url': url,
     'mongodb.url': mongo.server.url,
     'mongodb.database': `t${process.pid}`,
+    // FerretDB hangs on a bulk of a hundred statements.
+    'mongodb.bulk_size': '50',
     'redis.url': redis.server.url,
   }
   return { stack: { eventstore, mongo: mongo.server, redis: redis.server, settings }, skip: false }

@@ -44,6 +44,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
     withViews(t, async (views) => {
       const pets = view()
       t.equal(await views.get(pets, 'a'), undefined)
+      t.same(await views.getMany(pets, ['a', 'b']), [])
       t.same(await views.list(pets, { where: {}, order: 'createdAt', limit: 10 }), { rows: [], total: 0 })
       t.same(await scanned(views, pets), [])
       t.equal(await views.checkpoint(pets), undefined)
@@ -60,6 +61,12 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         if (n % 10 === 0) t.equal((await views.list(pets, { where: {}, order: 'createdAt', limit: 100 })).total, n + 1)
       }
       t.equal((await scanned(views, pets)).length, 50)
+      const some = await views.getMany(pets, ['k7', 'nobody', 'k31'])
+      t.same(
+        some.toSorted((one, other) => (one.key < other.key ? -1 : 1)),
+        [await views.get(pets, 'k31'), await views.get(pets, 'k7')],
+      )
+      t.same(await views.getMany(pets, []), [])
     }),
   )
 

@@ -41,8 +41,10 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
 export const eventsOf = async (directory: string, fits: (event: Told) => boolean = () => true): Promise<readonly Told[]> =>
   (await (onCluster ? onServer : inFile)(directory))
     .map(
-      ({ data, meta, position, ...rest }): Told => ({
-        ...rest,
+      ({ stream, id, type, data, meta, position }): Told => ({
+        stream,
+        id,
+        type,
         position: Number(position),
         data: JSON.parse(data),
         meta: JSON.parse(meta),

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
+import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { type Issued, open } from './people.ts'
 
@@ -101,7 +102,7 @@ await t.test('what a deployment is can be asked, and what it keeps to itself can
     updateAvailable: false,
     nodeVersion: process.version,
     authentication: { required: true },
-    storage: { type: 'embedded', readOnly: false },
+    storage: { type: onCluster ? 'cluster' : 'embedded', readOnly: false },
     analytics: { enabled: false },
     ui: { theme: 'system', topbarColor: '' },
   })

@@ -21,7 +21,7 @@ const setup = async (expiresAt?: string) => {
   let row: Row<TokenDoc> | undefined
   const views = { list: async () => ({ rows: row ? [row] : [], total: 1 }) } as unknown as Views
   const digest = (secret: string) => `k.${Buffer.from(secret.padEnd(32, '.')).toString('base64url')}`
-  const check = (whole: boolean) => tokenCheck({ index, digest, plausible: () => true, log, views, now, indexIsWhole: () => whole })
+  const check = (caughtUp = async () => true) => tokenCheck({ index, digest, plausible: () => true, log, views, now, caughtUp })
   const issue = {
     id: '5d1c3a70-8f2e-4b6d-9a10-000000000001',
     digest: digest('s'),
@@ -48,7 +48,7 @@ const setup = async (expiresAt?: string) => {
 await t.test('a token is found, and known from then on', async (t) => {
   const { check, index, row } = await setup()
   index.remember(row)
-  const { find, known } = check(true)
+  const { find, known } = check()
   t.equal(known('s'), undefined)
   t.match(await find('s'), { namespace: 'a', method: 'token' })
   t.match(known('s'), { namespace: 'a' })
@@ -58,21 +58,21 @@ await t.test('a token is found, and known from then on', async (t) => {
 await t.test('a revoked token is unknown as soon as the index knows, and stays so whatever the index says', async (t) => {
   const { check, index, row, execute, id } = await setup()
   index.remember(row)
-  const { find, known } = check(true)
+  const { find, known } = check()
   await find('s')
   const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
   index.remember(project(tokens, row, stored[0]!))
   t.equal(known('s'), undefined)
   t.equal(await find('s'), undefined)
   index.remember(row)
-  t.equal(await check(true).find('s'), undefined, 'a row that brings it back grants nothing')
+  t.equal(await check().find('s'), undefined, 'a row that brings it back grants nothing')
 })
 
 await t.test('a row that widens, prolongs or redigests a token grants nothing', async (t) => {
   const { check, index, row, pass } = await setup('2026-01-01T00:00:01.000Z')
   const { namespace: _namespace, ...wide } = row.doc!
   index.remember({ ...row, doc: { ...wide, expiresAt: '2036-01-01T00:00:00.000Z' } })
-  const { find, known } = check(true)
+  const { find, known } = check()
   t.match(await find('s'), { namespace: 'a' })
   pass(999)
   t.ok(known('s'))
@@ -81,8 +81,23 @@ await t.test('a row that widens, prolongs or redigests a token grants nothing', 
   t.equal(await find('s'), undefined)
 })
 
-await t.test('a token outside the index is looked up in the view, and only where the index is not whole', async (t) => {
-  const { check } = await setup()
-  t.match(await check(false).find('s'), { namespace: 'a' })
-  t.equal(await check(true).find('s'), undefined)
+await t.test('a token not in the index is waited for, and not searched for in the view when the index has caught up', async (t) => {
+  const { check, index, row } = await setup()
+  const catchesUp = async () => {
+    index.remember(row)
+    return true
+  }
+  t.equal(await check().find('s'), undefined)
+  t.match(await check(catchesUp).find('s'), { namespace: 'a' })
+})
+
+await t.test('a token is searched for in the view while the index is behind, or had to forget some', async (t) => {
+  const { check, index, row } = await setup()
+  t.match(await check(async () => false).find('s'), { namespace: 'a' })
+  for (let n = 0; n <= 10; n++) {
+    const digest = `k.${Buffer.from(String(n).padEnd(32, '.')).toString('base64url')}`
+    index.remember({ ...row, doc: { ...row.doc!, digest } })
+  }
+  t.notOk(index.complete())
+  t.match(await check().find('s'), { namespace: 'a' })
 })

@@ -41,3 +41,32 @@ await t.test('a store out of reach, and a head that memory has not reached, prov
   await down.close()
   await behind.close()
 })
+
+await t.test('who asks to be caught up is told of the head as it was afterwards, and many who ask share a reading', async (t) => {
+  let asked = 0
+  let answer: (position: bigint) => void = () => {}
+  const head = () => {
+    asked++
+    return new Promise<bigint>((done) => (answer = done))
+  }
+  const reached: bigint[] = []
+  const seen = async (position: bigint) => {
+    reached.push(position)
+    return position <= 2n
+  }
+  const { caughtUp, close } = freshness({ head, seen, everyMs: 1_000_000 })
+  const several = Promise.all([caughtUp(1000), caughtUp(1000), caughtUp(1000)])
+  t.equal(asked, 1, 'the reading that the lease began is under way')
+  answer(1n)
+  await settle()
+  t.equal(asked, 2, 'one more for all who came meanwhile')
+  answer(2n)
+  t.same(await several, [true, true, true])
+  t.same(reached, [1n, 2n, 2n, 2n])
+  const behind = caughtUp(1000)
+  answer(3n)
+  t.equal(await behind, false, 'memory is behind')
+  t.equal(await caughtUp(5), false, 'no answer in time')
+  answer(4n)
+  await close()
+})

@@ -19,6 +19,7 @@ const memoryViews = () => {
   const rows = new Map<string, Row>()
   let checkpoint: bigint | undefined
   let down = false
+  const puts: (readonly string[])[] = []
   const up = () => {
     if (down) throw new Error('views are out of reach')
   }
@@ -26,8 +27,12 @@ const memoryViews = () => {
     for (const row of given) if ((rows.get(row.key)?.revision ?? -1n) < row.revision) rows.set(row.key, row)
   }
   const views = {
-    get: async (_: unknown, key: string) => (up(), rows.get(key)),
-    put: async (_: unknown, given: readonly Row[]) => (up(), put(given)),
+    getMany: async (_: unknown, keys: readonly string[]) => (up(), keys.flatMap((key) => rows.get(key) ?? [])),
+    put: async (_: unknown, given: readonly Row[]) => {
+      up()
+      puts.push(given.map(({ key }) => key))
+      put(given)
+    },
     scan: async function* () {
       up()
       yield [...rows.values()]
@@ -43,7 +48,7 @@ const memoryViews = () => {
       discard: async () => undefined,
     }),
   } as unknown as Views
-  return { views, rows, setDown: (is: boolean) => void (down = is), checkpoint: () => checkpoint }
+  return { views, rows, puts, setDown: (is: boolean) => void (down = is), checkpoint: () => checkpoint }
 }
 
 const start = async (log: Log, store = memoryViews(), writes = () => true) => {
@@ -62,6 +67,7 @@ const start = async (log: Log, store = memoryViews(), writes = () => true) => {
     writes,
     onError: (error) => errors.push(error),
     retryMs: 5,
+    laterMs: 1,
   })
   await run.start()
   return { ...run, store, memory, errors, older }
@@ -137,6 +143,30 @@ await t.test('an instance that does not write the views still follows in memory'
   t.ok(reader.memory.has('a'))
   await reader.close()
   await writer.close()
+})
+
+await t.test('what another instance has written is not written again, and what it left out is', async (t) => {
+  const log = memoryLog()
+  const { issue, revoke } = service(log)
+  const store = memoryViews()
+  await (await start(log, store)).close()
+  const other = await start(log, store, () => false)
+  await other.applied(await issue('a'))
+  await other.applied(await revoke('a'))
+  await issue('b')
+  await other.applied(await issue('c'))
+  const before = store.puts.length
+  const ours = await start(log, store)
+  const head = await log.head()
+  for (let n = 0; n < 1000 && ours.viewPosition() < head; n++) await new Promise((wake) => setTimeout(wake, 1))
+  t.strictSame(store.puts.slice(before), [['b']])
+  t.strictSame(statuses(store.rows), [
+    ['a', '1', true],
+    ['b', '0', false],
+    ['c', '0', false],
+  ])
+  await ours.close()
+  await other.close()
 })
 
 await t.test('any history: memory, live views, views of a restart and views built anew are the same', async () => {

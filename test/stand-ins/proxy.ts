@@ -15,6 +15,7 @@ export const startProxy = async (target: number, slowMs = 200) => {
   }
   const carry = (from: Socket, to: Socket) => {
     sockets.add(from)
+    from.setNoDelay(true)
     const later = (work: () => void) => (mode === 'slow' ? setTimeout(work, slowMs) : work())
     from.on('data', (bytes) => later(() => void to.write(bytes)))
     from.on('end', () => later(() => void to.end()))

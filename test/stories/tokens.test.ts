@@ -114,7 +114,8 @@ await t.test(
   async (t) => {
     let time = Date.now()
     const grace = 60_000
-    const settings = { 'authentication.methods.token.cleanup.grace_period': '1m' }
+    const cleanup = 'authentication.methods.token.cleanup'
+    const settings = { [`${cleanup}.grace_period`]: '1m', [`${cleanup}.interval`]: '50ms' }
     const service = await startService(t, settings, { now: () => new Date(time) })
     const expiry = time + 1_000
     const expiresAt = new Date(expiry).toISOString()
@@ -129,7 +130,6 @@ await t.test(
     t.equal(await self(), 401, 'at the instant')
     t.equal((await shown()).json.status, 'EXPIRED')
 
-    // Each start runs the cleanup once; the interval of an hour never comes.
     const cleanedUp = async () => {
       const marker = await service.request<Issued>('POST', '/auth/v1/method/token', {
         name: 'marker',

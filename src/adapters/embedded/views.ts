@@ -74,13 +74,15 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
 
   const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
 
+  const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
+    const there = kept<D>(table, key)
+    const coming = waiting.get(table, key) as Row<D> | undefined
+    return coming && (!there || coming.revision > there.revision) ? coming : there
+  }
+
   return {
-    get: async <D extends object>(view: View, key: string) => {
-      const { table } = shapeOf(view)
-      const there = kept<D>(table, key)
-      const coming = waiting.get(table, key) as Row<D> | undefined
-      return coming && (!there || coming.revision > there.revision) ? coming : there
-    },
+    get: async <D extends object>(view: View, key: string) => newest<D>(shapeOf(view), key),
+    getMany: async <D extends object>(view: View, keys: readonly string[]) => keys.flatMap((key) => newest<D>(shapeOf(view), key) ?? []),
     put: async (view, rows) => {
       if (!open) refuse('backend_unavailable')
       const entered = backlog.enter()

@@ -18,6 +18,7 @@ const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 
 const reads: Readonly<Record<string, (views: Views) => Promise<unknown>>> = {
   get: (views) => views.get(pets, 'a'),
+  getMany: (views) => views.getMany(pets, ['a', 'b']),
   list: (views) => views.list(pets, all),
   scan: (views) => views.scan(pets)[Symbol.asyncIterator]().next(),
   checkpoint: (views) => views.checkpoint(pets),

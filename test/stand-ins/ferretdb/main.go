@@ -81,7 +81,8 @@ func main() {
 	database, err := ferretdb.New(&ferretdb.Config{
 		Listener:  ferretdb.ListenerConfig{Unix: socket},
 		Handler:   "sqlite",
-		SQLiteURL: "file:" + folder + "/",
+		// What the tests write need not outlive the machine.
+		SQLiteURL: "file:" + folder + "/?_pragma=synchronous(off)",
 	})
 	if err != nil {
 		log.Fatal(err)
