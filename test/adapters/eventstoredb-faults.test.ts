@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Stored } from '../../src/events/log.ts'
@@ -300,4 +301,43 @@ void t.test('closing waits for what is under way and refuses what comes after', 
   await refused(t, log.append(stream, [happened(2)], 0n), 'backend_unavailable')
   await refused(t, collect(log.read(stream)), 'backend_unavailable')
   for await (const _ of log.follow(0n, new AbortController().signal)) t.fail('a closed log has no followers')
+})
+
+void t.test('what others write into the same store neither holds a follower up nor alarms it, however much and large it is', async (t) => {
+  const server = await started(t)
+  const { log, errors } = await open(t, server.now().url)
+  const { law, counts } = server.now()
+  const foreign = (bytes: number) => ({
+    id: randomUUID(),
+    type: 'Elsewhere',
+    contentType: 'application/octet-stream',
+    data: Buffer.alloc(bytes),
+    metadata: new Uint8Array(),
+  })
+  const stream = fresh()
+  const seen = following(t, log)
+  await log.append(stream, [happened(1)], 'none')
+  await until(() => seen.length === 1 && counts.subscribe > 0)
+  // Ours is the last of its kind, far from the end, and one of theirs is as large as a server ever gives.
+  law.append('other-1', 'any', [foreign(16 * 1_048_576)])
+  for (let n = 0; n < 30; n++)
+    law.append(
+      'other-1',
+      'any',
+      Array.from({ length: 100 }, () => foreign(10)),
+    )
+  t.equal(await log.head(), seen[0]!.position)
+  await new Promise((resolve) => setTimeout(resolve, 1700))
+  t.same(errors, [])
+  await log.append(stream, [happened(2)], 0n)
+  await until(() => seen.length === 2)
+  server.now().drop()
+  await log.append(stream, [happened(3)], 1n)
+  await until(() => seen.length === 3)
+  t.same(
+    (await collect(log.readAll(0n))).map(({ revision }) => revision),
+    [0n, 1n, 2n],
+  )
+  t.equal(seen.length, 3)
+  t.same(errors, [])
 })
