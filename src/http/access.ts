@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { rowAt } from '../audit/travel.ts'
 import { Refusal } from '../errors.ts'
-import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import { tokens } from '../projections/tokens.ts'
 import type { TokenEntry } from '../projections/token-index.ts'
 import { times } from './gate.ts'
 import type { Cell } from './metrics.ts'
@@ -112,7 +113,7 @@ export const authorizer = (service: Service): Authorize => {
   const verdicts = new WeakMap<TokenEntry, boolean>()
   /** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased personal data admits nobody. */
   const emailRule = async (entry: TokenEntry): Promise<TokenEntry> => {
-    const profile = (await service.views.get<TokenDoc>(tokens, entry.id))?.doc?.profile
+    const profile = (await rowAt(service.log, tokens, entry.id))?.doc?.profile
     const opened = profile === undefined ? undefined : await service.sealer.open(profile)
     const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
     verdicts.set(entry, service.logins.admits(attributes))

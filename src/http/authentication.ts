@@ -25,7 +25,7 @@ export const statusOf = (doc: TokenDoc, now: Date): 'ACTIVE' | 'EXPIRED' | 'DELE
   doc.deletedAt !== undefined ? 'DELETED' : isExpired(doc, now) ? 'EXPIRED' : 'ACTIVE'
 
 /** The record as clients see it: personal attributes opened, or marked erased. */
-export const presentAuthentication = async (doc: TokenDoc, names: Names, sealer: Sealer, now: Date) => {
+export const presentAuthentication = async (doc: TokenDoc, names: Names, sealer: Pick<Sealer, 'open'>, now: Date) => {
   const metadata: Record<string, string> = { ...doc.metadata }
   const put = (attributes: Readonly<Record<string, string>>) => {
     for (const [name, value] of Object.entries(attributes)) metadata[names.metadataKey(name)] = value

@@ -108,7 +108,7 @@ await t.test('a revocation that the other cannot hear of is in force there withi
     await t.test(mode, async (t) => {
       const tokens = await Promise.all(Array.from({ length: 20 }, () => issue(a)))
       for (const { bearer } of tokens) t.ok(await becomes(b, bearer, 200), 'known there')
-      link.set(mode)
+      await link.set(mode)
       const revoked = await Promise.all(
         tokens.map(async ({ bearer, id }) => {
           await revoke(a, id)
@@ -129,7 +129,7 @@ await t.test('a revocation that the other cannot hear of is in force there withi
       t.ok(Math.max(0, ...last) < BOUND, 'never a 200 later')
       t.ok((seen.get(503) ?? 0) > 0, 'then it says that it does not know')
       const back = performance.now()
-      link.set('pass')
+      await link.set('pass')
       while ((await use(b, tokens[0]!.bearer)) !== 401 && performance.now() - back < 15_000) await sleep(10)
       t.comment(`${mode}: back after ${(performance.now() - back).toFixed(0)} ms`)
       for (const { bearer } of tokens) t.ok(await becomes(b, bearer, 401), 'and refused for good')

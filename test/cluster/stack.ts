@@ -3,7 +3,12 @@ import { ownMongo, ownRedis, type Server } from '../adapters/servers.ts'
 import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 export type Stack = {
-  readonly eventstore: { readonly kill: () => void; readonly restart: () => Promise<void> }
+  readonly eventstore: {
+    readonly kill: () => void
+    readonly restart: () => Promise<void>
+    /** While it hangs it takes every call and answers none. */
+    readonly hang: (hangs: boolean) => void
+  }
   readonly mongo: Server
   readonly redis: Server
   /** Settings of an instance on these servers. */
@@ -20,8 +25,16 @@ export const startStack = async (
   let events: StandIn = await startEventStore()
   const { url, law, port } = events
   t.teardown(() => events.kill())
-  const eventstore = {
+  let held: (() => void)[] = []
+  const eventstore: Stack['eventstore'] = {
     kill: () => events.kill(),
+    hang: (hangs) => {
+      events.silence(hangs)
+      if (hangs) events.faults.before = () => new Promise((released) => held.push(released))
+      else delete events.faults.before
+      for (const release of held) release()
+      held = []
+    },
     restart: async () => {
       events = await startEventStore({ law, port })
     },

@@ -1,7 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** `blackhole`: connections stay open and nothing comes through. `reset`: every connection is broken. `slow`: everything comes later. */
-export type Mode = 'pass' | 'blackhole' | 'reset' | 'slow'
+/** `blackhole`: connections stay open and nothing comes through. `reset`: every connection is broken. `refuse`: nobody listens. `garbage`: whatever is sent, noise comes back. `slow`: everything comes later. */
+export type Mode = 'pass' | 'blackhole' | 'reset' | 'refuse' | 'garbage' | 'slow'
+
+const NOISE = 64
 
 /** A link to a port of loopback that can fail. Every mode holds for the connections there are and for new ones; what a blackhole held back goes on when it ends. */
 export const startProxy = async (target: number, slowMs = 200) => {
@@ -9,15 +12,18 @@ export const startProxy = async (target: number, slowMs = 200) => {
   const sockets = new Set<Socket>()
 
   const obey = (socket: Socket) => {
-    if (mode === 'reset') socket.resetAndDestroy()
+    if (mode === 'reset' || mode === 'refuse') socket.resetAndDestroy()
     else if (mode === 'blackhole') socket.pause()
     else socket.resume()
   }
-  const carry = (from: Socket, to: Socket) => {
+  const carry = (from: Socket, to: Socket, back: boolean) => {
     sockets.add(from)
     from.setNoDelay(true)
     const later = (work: () => void) => (mode === 'slow' ? setTimeout(work, slowMs) : work())
-    from.on('data', (bytes) => later(() => void to.write(bytes)))
+    from.on('data', (bytes) => {
+      if (mode !== 'garbage') later(() => void to.write(bytes))
+      else if (!back) from.write(randomBytes(NOISE))
+    })
     from.on('end', () => later(() => void to.end()))
     from.on('error', () => to.destroy())
     from.on('close', () => {
@@ -32,18 +38,22 @@ export const startProxy = async (target: number, slowMs = 200) => {
       return
     }
     const far = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true })
-    carry(near, far)
-    carry(far, near)
+    carry(near, far, false)
+    carry(far, near, true)
     obey(near)
     obey(far)
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const listen = (port: number) => new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
+  await listen(0)
+  const { port } = server.address() as AddressInfo
 
   return {
-    port: (server.address() as AddressInfo).port,
-    set: (to: Mode): void => {
+    port,
+    set: async (to: Mode): Promise<void> => {
       mode = to
       for (const socket of sockets) obey(socket)
+      if (to === 'refuse') server.close()
+      else if (!server.listening) await listen(port)
     },
     close: (): void => {
       server.close()

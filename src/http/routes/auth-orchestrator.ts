@@ -5,7 +5,7 @@ import type { Orchestrator } from '../../auth/orchestrator.ts'
 import { mint } from '../../auth/secret.ts'
 import { idFrom } from '../../commands/envelope.ts'
 import { token } from '../../commands/token.ts'
-import { Refusal } from '../../errors.ts'
+import { Refusal, refuse } from '../../errors.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
 import type { Answer } from '../answer.ts'
@@ -55,6 +55,7 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
     answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
     run: async (call) => {
       const { request } = call
+      if (!service.fresh()) refuse('backend_unavailable')
       const key = idempotencyKey(request.headers)
       const account = await verified(call.body.service_account_token, request)
       const { namespace, name, uid, podName, podUid, expiresAt } = account

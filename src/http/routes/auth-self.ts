@@ -14,11 +14,10 @@ import { contextOf, settled } from '../write.ts'
 
 /** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
 export const authSelfRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, log, views, now, settings, cookies } = service
+  const { names, execute, sealer, log, now, settings, cookies } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const own = async ({ actor }: Caller) => {
-    // A view that is behind after an outage may not have it yet; the log has.
-    const row = (await views.get<TokenDoc>(tokens, actor.id!)) ?? (await rowAt(log, tokens, actor.id!))
+    const row = await rowAt(log, tokens, actor.id!)
     return row?.doc ? { doc: row.doc, revision: row.changes } : refuse('not_found', `authentication "${actor.id}": resource not found`)
   }
   const shown = (doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())

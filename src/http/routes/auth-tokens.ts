@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { Moment } from '../../audit/travel.ts'
+import { type Moment, rowAt } from '../../audit/travel.ts'
 import { token } from '../../commands/token.ts'
 import { refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
@@ -23,7 +23,7 @@ type Listing = { readonly docs: readonly TokenDoc[]; readonly total: number; rea
 
 /** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
 export const authTokensRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, views, now, pageTokens, past, logins } = service
+  const { names, execute, sealer, log, views, now, pageTokens, past, logins } = service
   const shown = (doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
 
   const listNow = async (filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
@@ -96,7 +96,7 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       const id = params['id']!
       const moment = atOf(query.at)
       const then = moment && (await past(moment))
-      const row = await (then ? then.token(id) : views.get<TokenDoc>(tokens, id))
+      const row = await (then ? then.token(id) : rowAt(log, tokens, id))
       const time = then ? new Date(await then.clock()) : now()
       if (!row?.doc || row.doc.deletedAt !== undefined) return refuse('not_found', `authentication "${id}": resource not found`)
       return { body: await shown(row.doc, time), etag: String(row.changes) }

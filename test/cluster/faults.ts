@@ -1,0 +1,62 @@
+import type { Test } from 'tap'
+import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
+import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
+import { clusterSettings, oidcSettings, PUBLIC } from '../http/people.ts'
+import { type Mode, type Proxy, startProxy } from '../stand-ins/proxy.ts'
+import { startService } from '../start.ts'
+import { type Stack, startStack } from './stack.ts'
+
+export const backends = ['eventstore', 'mongodb', 'redis', 'provider', 'orchestrator'] as const
+export type Backend = (typeof backends)[number]
+
+/** A way to break a server or the way to it, and to mend it again. */
+export type Fault = { readonly name: string; readonly begin: () => Promise<unknown>; readonly end: () => Promise<unknown> }
+
+const onLink = (link: Proxy, ...modes: readonly Mode[]): readonly Fault[] =>
+  modes.map((mode) => ({ name: mode, begin: () => link.set(mode), end: () => link.set('pass') }))
+
+const onProcess = (server: Stack['mongo']): readonly Fault[] => [
+  { name: 'SIGKILL', begin: server.kill, end: server.start },
+  { name: 'SIGSTOP', begin: async () => server.freeze(), end: async () => server.thaw() },
+]
+
+/** Two instances on the same servers, with every way for a server to fail: `a` reaches each over a link of its own, `b` the stores directly. Or why there are none. */
+export const startFaulty = async (t: Test) => {
+  const { stack, skip } = await startStack(t)
+  if (!stack) return { skip }
+  const linkTo = async (url: string) => {
+    const to = new URL(url.replace('esdb:', 'http:'))
+    const link = await startProxy(Number(to.port))
+    t.teardown(link.close)
+    return { link, url: url.replace(to.host, `127.0.0.1:${link.port}`) }
+  }
+  const [liar, orchestrator] = [await lyingProvider(t), await clusterStandIn(t)]
+  const events = await linkTo(stack.settings['eventstore.url']!)
+  const [mongo, redis] = [await linkTo(stack.mongo.url), await linkTo(stack.redis.url)]
+  const [provider, api] = [await linkTo(liar.url), await linkTo(orchestrator.url)]
+  const { url: issuer } = provider
+  liar.lies = { document: { issuer, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` }, claims: { iss: issuer } }
+
+  const settings = { ...stack.settings, 'rate_limit.enabled': 'false', 'server.public_url': PUBLIC }
+  const b = await startService(t, settings)
+  const a = await startService(t, {
+    ...settings,
+    'eventstore.url': events.url,
+    'mongodb.url': mongo.url,
+    'redis.url': redis.url,
+    ...oidcSettings('main', issuer, lyingClient),
+    ...clusterSettings({ ...orchestrator, url: api.url }),
+  })
+  const faults: Readonly<Record<Backend, readonly Fault[]>> = {
+    eventstore: [
+      { name: 'SIGKILL', begin: async () => stack.eventstore.kill(), end: stack.eventstore.restart },
+      { name: 'hang', begin: async () => stack.eventstore.hang(true), end: async () => stack.eventstore.hang(false) },
+      ...onLink(events.link, 'blackhole', 'reset', 'garbage'),
+    ],
+    mongodb: [...onProcess(stack.mongo), ...onLink(mongo.link, 'blackhole', 'reset', 'garbage')],
+    redis: [...onProcess(stack.redis), ...onLink(redis.link, 'blackhole', 'reset', 'garbage')],
+    provider: onLink(provider.link, 'refuse', 'blackhole', 'reset', 'garbage'),
+    orchestrator: onLink(api.link, 'refuse', 'blackhole', 'reset', 'garbage'),
+  }
+  return { a, b, serviceAccountToken: () => orchestrator.token(), faults, skip: false } as const
+}
