@@ -1,9 +1,9 @@
-import { type Load, leaveFirstCore, p99AtRate, rates, type Server, startServer } from './load.ts'
-import { median, progress, type Row, row } from './measure.ts'
+import { type Load, offFirstCore, p99AtRate, rates, type Server, startServer } from './load.ts'
+import { median, progress, type Row, row, told } from './measure.ts'
 
 const FLAGS = 100
 const TOKENS = 200
-const json = { 'content-type': 'application/json' }
+export const json = { 'content-type': 'application/json' }
 const newest = { 'x-service-accept-server-version': '1.47.0' }
 const SNAPSHOT = '/internal/v1/evaluation/snapshot/namespace/default'
 
@@ -15,7 +15,8 @@ const questions = (flags: number): readonly { readonly flagKey: string; readonly
     context: { country: 'de', plan: 'pro', version: '1.2.3' },
   }))
 
-const evaluation = ({ url, tokens }: Server, path: string, flags = FLAGS): Load => ({
+/** An evaluation after another, each with another of the server's tokens. */
+export const evaluation = ({ url, tokens }: Server, path: string, flags = FLAGS): Load => ({
   url: url + path,
   method: 'POST',
   headers: json,
@@ -23,8 +24,16 @@ const evaluation = ({ url, tokens }: Server, path: string, flags = FLAGS): Load 
   tokens,
 })
 
-const told = (id: string, name: string, figure: string): Row => ({ id, name, figure, target: '', ok: true })
-const perSecond = (rate: number) => `${Math.round(rate).toLocaleString('en')}/s`
+export const perSecond = (rate: number) => `${Math.round(rate).toLocaleString('en')}/s`
+
+/** A token after another. */
+export const creation = ({ url, tokens }: Server): Load => ({
+  url: `${url}/auth/v1/method/token`,
+  method: 'POST',
+  headers: json,
+  bodies: ['{"name":"bench"}'],
+  tokens,
+})
 
 /** B1, B2, B4: an authenticated evaluation against what Node alone can do. */
 const againstBare = async (): Promise<Row[]> => {
@@ -82,14 +91,7 @@ const authentication = async (): Promise<Row[]> => {
 const durability = async (): Promise<Row[]> => {
   const [durable, idle] = [await startServer('service'), await startServer('service', '--idle')]
   try {
-    const create = ({ url, tokens }: Server): Load => ({
-      url: `${url}/auth/v1/method/token`,
-      method: 'POST',
-      headers: json,
-      bodies: ['{"name":"bench"}'],
-      tokens,
-    })
-    const rate = await rates({ durable: create(durable), idle: create(idle) })
+    const rate = await rates({ durable: creation(durable), idle: creation(idle) })
     const name = 'durable token creation / the same on a store that does nothing'
     return [row('B7', name, rate.durable / rate.idle, { atLeast: 0.4 }, '', perSecond(rate.durable))]
   } finally {
@@ -148,12 +150,12 @@ const orientation = async (): Promise<Row[]> => {
 }
 
 /** The service over HTTP, each server in a process of its own on one core, the load on the other. */
-export const run = async (): Promise<readonly Row[]> => {
-  await leaveFirstCore()
-  const rows: Row[] = []
-  for (const part of [againstBare, authentication, durability, orientation]) {
-    rows.push(...(await part()))
-    progress(rows.at(-1)!.id)
-  }
-  return rows
-}
+export const run = (): Promise<readonly Row[]> =>
+  offFirstCore(async () => {
+    const rows: Row[] = []
+    for (const part of [againstBare, authentication, durability, orientation]) {
+      rows.push(...(await part()))
+      progress(rows.at(-1)!.id)
+    }
+    return rows
+  })

@@ -17,11 +17,14 @@ const onCore = (core: number, command: readonly string[]) => (TASKSET === undefi
 /** A server in a process of its own. */
 export type Server = { readonly url: string; readonly tokens: readonly string[]; readonly stop: () => Promise<void> }
 
-/** Starts a server of `bench/servers` on the first core; the load comes from the second, where there is one. */
-export const startServer = async (name: string, ...args: readonly string[]): Promise<Server> => {
-  const script = [process.execPath, new URL(`./servers/${name}.js`, import.meta.url).pathname, ...args]
-  const [command, ...rest] = onCore(0, script)
-  const child = spawn(command!, rest, { stdio: ['ignore', 'pipe', 'inherit'] })
+const script = (name: string, args: readonly string[]) => [
+  process.execPath,
+  new URL(`./servers/${name}.js`, import.meta.url).pathname,
+  ...args,
+]
+
+const begun = async (name: string, [command, ...args]: readonly string[]): Promise<Server> => {
+  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   for await (const line of createInterface(child.stdout)) {
     if (!line.startsWith('{')) continue
@@ -35,13 +38,20 @@ export const startServer = async (name: string, ...args: readonly string[]): Pro
   throw new Error(`${name} ended before it listened`)
 }
 
-/** Requests sent again and again; `bodies` and `tokens` are taken in turn. */
+/** Starts a server of `bench/servers` on the first core; the load comes from the second, where there is one. */
+export const startServer = (name: string, ...args: readonly string[]): Promise<Server> => begun(name, onCore(0, script(name, args)))
+
+/** Starts a server of `bench/servers` that is not measured itself: it runs where this process may run. */
+export const startBeside = (name: string, ...args: readonly string[]): Promise<Server> => begun(name, script(name, args))
+
+/** Requests sent again and again over a number of connections (50); `bodies` and `tokens` are taken in turn. */
 export type Load = {
   readonly url: string
   readonly method?: 'GET' | 'POST'
   readonly headers?: Readonly<Record<string, string>>
   readonly bodies?: readonly string[]
   readonly tokens?: readonly string[]
+  readonly connections?: number
 }
 
 type Request = { readonly method: string; readonly headers: Readonly<Record<string, string>>; readonly body?: string }
@@ -81,7 +91,7 @@ const byWrk = async (load: Load, seconds: number): Promise<number> => {
   ]
   try {
     await writeFile(script, lines.join('\n'))
-    const [command, ...args] = onCore(1, [WRK!, '-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', script, load.url])
+    const [command, ...args] = onCore(1, [WRK!, '-t1', `-c${load.connections ?? CONNECTIONS}`, `-d${seconds}s`, '-s', script, load.url])
     const { stdout } = await run(command!, args)
     const [, requests, micros, errors] = /RESULT (\d+) (\d+) (\d+)/.exec(stdout) ?? []
     if (errors !== '0') throw new Error(`${load.url}: ${errors ?? 'no'} errors\n${stdout}`)
@@ -93,8 +103,9 @@ const byWrk = async (load: Load, seconds: number): Promise<number> => {
 
 const byAutocannon = async (load: Load, duration: number, overallRate?: number) => {
   // Each connection makes its requests anew before the first is sent: many of them would be measured as a late answer.
-  const requests = requestsOf(load).slice(0, CONNECTIONS)
-  const options = { url: load.url, connections: CONNECTIONS, duration, requests }
+  const { connections = CONNECTIONS } = load
+  const requests = requestsOf(load).slice(0, connections)
+  const options = { url: load.url, connections, duration, requests }
   const result = await autocannon(overallRate === undefined ? options : { ...options, overallRate })
   if (result.errors + result.non2xx > 0) throw new Error(`${load.url}: ${result.errors} errors, ${result.non2xx} refusals`)
   return result
@@ -104,9 +115,18 @@ const byAutocannon = async (load: Load, duration: number, overallRate?: number) 
 export const p99AtRate = async (load: Load, rate: number, seconds: number): Promise<number> =>
   (await byAutocannon(load, seconds, rate)).latency.p99
 
-/** Puts this process, where its loads are made, on the core that the servers are not on. */
-export const leaveFirstCore = async (): Promise<void> => {
-  if (TASKSET !== undefined) await run(TASKSET, ['-a', '-cp', '1', String(process.pid)])
+/** Does a work with this process, where its loads are made, on the core that the servers are not on; what is measured later has all cores again. */
+export const offFirstCore = async <T>(work: () => Promise<T>): Promise<T> => {
+  if (TASKSET === undefined) return work()
+  const pid = String(process.pid)
+  const { stdout } = await run(TASKSET, ['-cp', pid])
+  const before = stdout.trim().split(' ').at(-1)!
+  await run(TASKSET, ['-a', '-cp', '1', pid])
+  try {
+    return await work()
+  } finally {
+    await run(TASKSET, ['-a', '-cp', before, pid])
+  }
 }
 
 /** Requests per second of several loads, their one-second slices by turns: the upper quantile of each, for noise only ever slows. */

@@ -11,18 +11,20 @@ const sample = tokenIssued()
 /** An event of its own, made at next to no cost: the store is measured, not its caller. */
 const another = () => ({ ...sample, id: randomUUID() })
 
-/** A number of writers that each append to a new stream again and again until the time is up. */
-export const writers = (log: Log, count: number) => async (until: number) => {
-  let appended = 0
-  const write = async () => {
-    while (performance.now() < until) {
-      await log.append(`token-${randomUUID()}`, [another()], 'none')
-      appended++
+/** A number of writers that each append to a new stream of a category again and again until the time is up. */
+export const writers =
+  (log: Log, count: number, category = 'token') =>
+  async (until: number) => {
+    let appended = 0
+    const write = async () => {
+      while (performance.now() < until) {
+        await log.append(`${category}-${randomUUID()}`, [another()], 'none')
+        appended++
+      }
     }
+    await Promise.all(Array.from({ length: count }, write))
+    return appended
   }
-  await Promise.all(Array.from({ length: count }, write))
-  return appended
-}
 
 /** What the disk does: the same bytes to the end of a file and a sync, one after the other, on this thread. */
 const bareDisk = (path: string) => {

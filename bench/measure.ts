@@ -22,6 +22,16 @@ export const row = (
   return { id, name, figure: `${figure.toFixed(2)}${unit}`, target: `${sign} ${bound}${unit}`, ok, ...(note !== undefined && { note }) }
 }
 
+/** A row of a figure that has no target. */
+export const told = (id: string, name: string, figure: string, note?: string): Row => ({
+  id,
+  name,
+  figure,
+  target: '',
+  ok: true,
+  ...(note !== undefined && { note }),
+})
+
 /** The value below which a share q of the values lies (nearest rank). */
 export const quantile = (values: readonly number[], q: number): number => {
   const sorted = [...values].sort((a, b) => a - b)
@@ -67,7 +77,7 @@ export const table = (rows: readonly Row[]): string =>
     '|---|---|---|---|---|',
     ...rows.map(
       ({ id, name, figure, target, ok, note }) =>
-        `| ${id} | ${name}${note === undefined ? '' : ` (${note})`} | ${figure} | ${target} | ${ok ? 'ok' : 'MISSED'} |`,
+        `| ${id} | ${name}${note === undefined ? '' : ` (${note})`} | ${figure} | ${target} | ${target === '' ? '' : ok ? 'ok' : 'MISSED'} |`,
     ),
   ].join('\n')
 

@@ -13,6 +13,8 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   B11: () => import('./memory.ts'),
   B13: () => import('./evaluate-engine.ts'),
   B18: () => import('./start.ts'),
+  S1: () => import('./stack-append.ts'),
+  'S2,S3,S4': () => import('./stack-http.ts'),
 }
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } })

@@ -11,7 +11,7 @@ import { digester } from '../src/auth/secret.ts'
 
 const context = { actor: { kind: 'system' } } as const
 
-/** Writes boolean flags (`flag-0`…) into an empty store by the service's own commands: each asks three segments of three constraints, then gives half the entities true. */
+/** Writes boolean flags (`flag-0`…) into a store, unless it has them from an earlier run, by the service's own commands: each asks three segments of three constraints, then gives half the entities true. */
 export const seedFlags = async (config: Config, count: number): Promise<void> => {
   const stores = await openStores(config, (_, error) => console.error(error))
   const now = () => new Date()
@@ -19,6 +19,7 @@ export const seedFlags = async (config: Config, count: number): Promise<void> =>
   const writer = claims(execute, stores.log, randomUUID, now)
   const keys = ['beta', 'staff', 'region']
   try {
+    for await (const _ of stores.log.read(`flag-default+flag-${count - 1}`)) return
     await firstStart({ config, execute, applied: async () => undefined, digest: digester(stores.pepper), now })
     let incarnation = ''
     for (const key of keys) {

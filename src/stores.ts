@@ -89,7 +89,7 @@ const openCluster = async ({ mongodb, eventstore, redis, keys: { file } }: Confi
     const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError }))
     await reaching('eventstore', () => log.head())
     const queue = closing(await openBullmq(redis.url!, { onError }))
-    const limits = closing(openRedisLimits(redis.url!, { onError: telling('limits') }))
+    const limits = closing(openRedisLimits(redis.url!, { key: pepper.key, onError: telling('limits') }))
     const lease = closing(mongo.lease('views', LEASE_MS))
     return {
       log,

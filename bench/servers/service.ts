@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { start } from '../../src/app.ts'
+import { createTokenOffline, start } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { openStores, type Stores } from '../../src/stores.ts'
@@ -11,7 +11,8 @@ import { seedFlags } from '../seed.ts'
 
 /**
  * The whole service in a process of its own, on an embedded store with this many flags and tokens. `--open`: no credentials needed.
- * `--idle`: on a store that takes writes without doing anything. Says its address and its tokens in one line of JSON.
+ * `--idle`: on a store that takes writes without doing anything. `--set=key=value`: a setting, such as those of servers in place of
+ * the embedded store. Says its address and its tokens in one line of JSON.
  */
 const { values } = parseArgs({
   options: {
@@ -19,10 +20,11 @@ const { values } = parseArgs({
     tokens: { type: 'string', default: '1' },
     open: { type: 'boolean', default: false },
     idle: { type: 'boolean', default: false },
+    set: { type: 'string', multiple: true, default: [] },
   },
 })
 const directory = await mkdtemp(join(tmpdir(), 'rollcall-bench-'))
-const token = `bench-${randomBytes(24).toString('base64url')}`
+const bootstrap = `bench-${randomBytes(24).toString('base64url')}`
 const { config } = loadConfig({
   env: {},
   flags: {
@@ -31,7 +33,8 @@ const { config } = loadConfig({
     'storage.data_dir': join(directory, 'data'),
     'log.file': join(directory, 'log'),
     'authentication.required': String(!values.open),
-    'authentication.methods.token.bootstrap.token': token,
+    'authentication.methods.token.bootstrap.token': bootstrap,
+    ...Object.fromEntries(values.set.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)])),
   },
 })
 
@@ -67,6 +70,11 @@ const idle = (stores: Stores): Stores => {
 }
 
 if (values.flags !== '0') await seedFlags(config, Number(values.flags))
+// Servers may have had a bootstrap token long before, and a log has but one.
+const token =
+  config.storage.type === 'embedded'
+    ? bootstrap
+    : (await createTokenOffline(config, { name: 'bench', description: '', metadata: {} })).clientToken
 const running = await start(config, values.idle ? { stores: idle(await openStores(config, (_, error) => console.error(error))) } : {})
 const tokens = [token]
 while (tokens.length < Number(values.tokens)) {

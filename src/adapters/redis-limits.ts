@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { connectRedis } from './redis-connection.ts'
 
 const MINUTE = 60_000
@@ -8,6 +9,8 @@ const TOLD = 5_000
 
 export type RedisLimitsOptions = {
   readonly onError: (error: unknown) => void
+  /** The key that instances share: Redis is told of clients under it, for an address is personal. */
+  readonly key: Uint8Array
   readonly prefix?: string
   readonly flushMs?: number
 }
@@ -25,8 +28,9 @@ export type SharedLimiter = {
  * Counters that instances share. An event counts here at once and elsewhere about half a second later; no request waits for Redis, and
  * without it each instance counts for itself. Minutes are those of the clock, so that instances mean the same.
  */
-export const openRedisLimits = (url: string, { onError, prefix = 'rollcall', flushMs = FLUSH_MS }: RedisLimitsOptions) => {
+export const openRedisLimits = (url: string, { onError, key: secret, prefix = 'rollcall', flushMs = FLUSH_MS }: RedisLimitsOptions) => {
   const client = connectRedis(url, false, onError)
+  const pseudonym = (of: string) => createHmac('sha256', secret).update(`limit ${of}`).digest('base64url')
   const flushes: (() => Promise<void>)[] = []
   let flushing: Promise<unknown> | undefined
   const timer = setInterval(() => {
@@ -57,7 +61,7 @@ export const openRedisLimits = (url: string, { onError, prefix = 'rollcall', flu
       for (const [key] of telling) untold.delete(key)
       const hash = `${prefix}:limit:${name}:${of}`
       const pipeline = client.pipeline()
-      for (const [key, by] of telling) pipeline.hincrby(hash, key, by)
+      for (const [key, by] of telling) pipeline.hincrby(hash, pseudonym(key), by)
       pipeline.expire(hash, 120)
       const replies = await pipeline.exec().catch(() => undefined)
       if (of !== minute) return

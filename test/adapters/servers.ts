@@ -41,10 +41,12 @@ export type Server = {
   readonly freeze: () => void
   readonly thaw: () => void
 }
+/** Whose end is the end of what was started for it: a test, or whoever else ends. */
+export type Owner = Pick<Test, 'teardown'>
 /** A server, or in one line why there is none. */
 export type Found = { readonly server: Server; readonly skip: false } | { readonly server?: undefined; readonly skip: string }
 
-const launcher = async (t: Test, command: string, scheme: string, args: (port: number, directory: string) => readonly string[]) => {
+const launcher = async (t: Owner, command: string, scheme: string, args: (port: number, directory: string) => readonly string[]) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const port = await freePort()
   let child: ChildProcess | undefined
@@ -95,8 +97,8 @@ const ferretdb = async (): Promise<string> => {
   return binary
 }
 
-/** A server of this test file's own that speaks MongoDB's protocol. */
-export const ownMongo = async (t: Test): Promise<Found> => {
+/** A server of its own that speaks MongoDB's protocol. */
+export const ownMongo = async (t: Owner): Promise<Found> => {
   try {
     return await launcher(t, await ferretdb(), 'mongodb', (port, directory) => [`127.0.0.1:${port}`, directory])
   } catch (error) {
@@ -105,8 +107,8 @@ export const ownMongo = async (t: Test): Promise<Found> => {
   }
 }
 
-/** A Redis of this test file's own, which keeps nothing on disk. */
-export const ownRedis = async (t: Test): Promise<Found> => {
+/** A Redis of its own, which keeps nothing on disk. */
+export const ownRedis = async (t: Owner): Promise<Found> => {
   try {
     await run('redis-server', ['--version'])
   } catch {

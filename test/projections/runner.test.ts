@@ -19,7 +19,13 @@ const memoryViews = () => {
   const rows = new Map<string, Row>()
   let checkpoint: bigint | undefined
   let down = false
+  let hanging: Promise<void> | undefined
+  let release = () => {}
   const puts: (readonly string[])[] = []
+  const setHanging = (is: boolean) => {
+    release()
+    hanging = is ? new Promise((resolve) => (release = resolve)) : undefined
+  }
   const up = () => {
     if (down) throw new Error('views are out of reach')
   }
@@ -30,6 +36,7 @@ const memoryViews = () => {
     getMany: async (_: unknown, keys: readonly string[]) => (up(), keys.flatMap((key) => rows.get(key) ?? [])),
     put: async (_: unknown, given: readonly Row[]) => {
       up()
+      await hanging
       puts.push(given.map(({ key }) => key))
       put(given)
     },
@@ -48,7 +55,7 @@ const memoryViews = () => {
       discard: async () => undefined,
     }),
   } as unknown as Views
-  return { views, rows, puts, setDown: (is: boolean) => void (down = is), checkpoint: () => checkpoint }
+  return { views, rows, puts, setDown: (is: boolean) => void (down = is), setHanging, checkpoint: () => checkpoint }
 }
 
 const start = async (log: Log, store = memoryViews(), writes = () => true) => {
@@ -143,6 +150,20 @@ await t.test('an instance that does not write the views still follows in memory'
   t.ok(reader.memory.has('a'))
   await reader.close()
   await writer.close()
+})
+
+await t.test('views that hang hold up neither memory nor what others do to the same stream', async (t) => {
+  const log = memoryLog()
+  const { issue, revoke } = service(log)
+  const ours = await start(log)
+  ours.store.setHanging(true)
+  const applying = ours.applied(await issue('a'))
+  await revoke('a')
+  t.ok(await ours.seen(await log.head(), 1000))
+  t.strictSame(statuses(ours.memory), [['a', '1', true]])
+  ours.store.setHanging(false)
+  await applying
+  await ours.close()
 })
 
 await t.test('what another instance has written is not written again, and what it left out is', async (t) => {

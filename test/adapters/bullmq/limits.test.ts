@@ -11,7 +11,12 @@ const until = async (enough: () => boolean) => {
 }
 const pair = () => {
   const errors: unknown[] = []
-  const options = { prefix: randomUUID(), flushMs: 30, onError: (error: unknown) => errors.push(error) }
+  const options = {
+    prefix: randomUUID(),
+    key: Buffer.from('the key of the tests'),
+    flushMs: 30,
+    onError: (error: unknown) => errors.push(error),
+  }
   const opened = [openRedisLimits(server!.url, options), openRedisLimits(server!.url, options)] as const
   let now = 1_000_000 * 60_000
   const limiters = opened.map(({ limiter }) => limiter('failures', 10, () => now)) as [Limiter, Limiter]

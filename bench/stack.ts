@@ -1,0 +1,133 @@
+import { Redis } from 'ioredis'
+import { MongoClient } from 'mongodb'
+import { openEventStore } from '../src/adapters/eventstoredb.ts'
+import { type Found, type Owner, ownMongo, ownRedis } from '../test/adapters/servers.ts'
+import { startBeside } from './load.ts'
+import { progress, type Row } from './measure.ts'
+
+const ANSWER_MS = 3000
+
+/** Something for a bench, or in one line what it takes to have it. */
+export type Had<T> = { readonly got: T; readonly skip: false } | { readonly got?: undefined; readonly skip: string }
+/** A server to measure on; `what` it is, in the words of a row. */
+export type Engine = { readonly url: string; readonly what: string }
+type Kind = {
+  readonly name: string
+  readonly variable: string
+  /** Fails when the server does not answer. */
+  readonly knock: (url: string) => Promise<unknown>
+  readonly standIn: string
+  readonly start: (owner: Owner) => Promise<Pick<Found, 'skip'> & { readonly server?: { readonly url: string } | undefined }>
+}
+
+const knockMongo = async (url: string, work = (client: MongoClient): Promise<unknown> => client.db().command({ ping: 1 })) => {
+  const client = new MongoClient(url, { serverSelectionTimeoutMS: ANSWER_MS })
+  try {
+    await work(client)
+  } finally {
+    await client.close()
+  }
+}
+
+const kinds = {
+  eventstore: {
+    name: 'EventStoreDB',
+    variable: 'ROLLCALL_TEST_EVENTSTORE_URL',
+    knock: async (url) => {
+      const log = await openEventStore(url, { categories: [], onError: () => {}, patience: ANSWER_MS })
+      try {
+        await log.head()
+      } finally {
+        await log.close()
+      }
+    },
+    standIn: 'a stand-in of EventStoreDB that keeps events in memory',
+    start: async (owner) => {
+      const server = await startBeside('eventstore')
+      owner.teardown(server.stop)
+      return { server, skip: false }
+    },
+  },
+  mongodb: {
+    name: 'MongoDB',
+    variable: 'ROLLCALL_TEST_MONGODB_URL',
+    knock: knockMongo,
+    standIn: 'FerretDB for MongoDB',
+    start: ownMongo,
+  },
+  redis: {
+    name: 'Redis',
+    variable: 'ROLLCALL_TEST_REDIS_URL',
+    knock: async (url) => {
+      const redis = new Redis(url, { lazyConnect: true, connectTimeout: ANSWER_MS, retryStrategy: () => null })
+      redis.on('error', () => {})
+      try {
+        await redis.connect()
+      } finally {
+        redis.disconnect()
+      }
+    },
+    standIn: 'redis-server',
+    start: ownRedis,
+  },
+} as const satisfies Readonly<Record<string, Kind>>
+
+/** The server that the environment names; where it names none, one of the bench's own. */
+const engine =
+  (kind: keyof typeof kinds) =>
+  async (owner: Owner): Promise<Had<Engine>> => {
+    const { name, variable, knock, standIn, start }: Kind = kinds[kind]
+    const url = process.env[variable]
+    if (url === undefined) {
+      const { server, skip } = await start(owner)
+      return server ? { got: { url: server.url, what: standIn }, skip: false } : { skip: skip || `needs ${name}` }
+    }
+    try {
+      await knock(url)
+      return { got: { url, what: `the ${name} of ${variable}` }, skip: false }
+    } catch (error) {
+      const [why] = String(error).split('\n')
+      return { skip: `needs the ${name} that ${variable} names to answer (${why})` }
+    }
+  }
+
+export const eventStore = engine('eventstore')
+
+/** Settings of the instances of one deployment on the three servers, on a database of its own; what the servers are. */
+export type Stack = { readonly settings: Readonly<Record<string, string>>; readonly what: string }
+
+export const stack = async (owner: Owner): Promise<Had<Stack>> => {
+  const [events, mongo, redis] = [await eventStore(owner), await engine('mongodb')(owner), await engine('redis')(owner)]
+  if (!events.got || !mongo.got || !redis.got) {
+    return { skip: [events, mongo, redis].flatMap(({ skip }) => (skip === false ? [] : [skip])).join('; ') }
+  }
+  const database = `bench_${process.pid}_${Date.now()}`
+  const { url } = mongo.got
+  owner.teardown(() => knockMongo(url, (client) => client.db(database).dropDatabase()))
+  const settings = {
+    'storage.type': 'cluster',
+    'eventstore.url': events.got.url,
+    'mongodb.url': url,
+    'mongodb.database': database,
+    'redis.url': redis.got.url,
+  }
+  return { got: { settings, what: [events, mongo, redis].map(({ got }) => got.what).join(', ') }, skip: false }
+}
+
+/** Measures on servers and ends what was started for it. Without them there are no rows, and one line says what it takes; that is no failure. */
+export const having = async <T>(
+  ids: string,
+  servers: (owner: Owner) => Promise<Had<T>>,
+  measure: (servers: T, owner: Owner) => Promise<readonly Row[]>,
+): Promise<readonly Row[]> => {
+  const ends: (() => unknown)[] = []
+  const owner: Owner = { teardown: (end) => void ends.push(end) }
+  try {
+    const { got, skip } = await servers(owner)
+    if (got !== undefined) return await measure(got, owner)
+    progress(`${ids} left out: ${skip}`)
+    return []
+  } finally {
+    for (const end of ends.toReversed()) await end()
+  }
+}

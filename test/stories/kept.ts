@@ -1,0 +1,51 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { MongoClient } from 'mongodb'
+import { openEventStore } from '../../src/adapters/eventstoredb.ts'
+import { catalog } from '../../src/events/catalog.ts'
+import { clusterOf, onCluster } from '../cluster/own.ts'
+
+type Kept = readonly (readonly [place: string, bytes: Buffer])[]
+
+const inFiles = async (directory: string): Promise<Kept> => {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
+  return Promise.all(files.map(async (file) => [file.slice(directory.length + 1), await readFile(file)] as const))
+}
+
+const inEventStore = async (url: string): Promise<Kept> => {
+  const log = await openEventStore(url, { categories: Object.keys(catalog), onError: () => {} })
+  const kept: (readonly [string, Buffer])[] = []
+  for await (const page of log.readAll(0n))
+    for (const { stream, revision, type, data, meta } of page)
+      kept.push([`events ${stream} ${revision} ${type}`, Buffer.from(`${stream} ${type} ${data} ${meta}`)])
+  await log.close()
+  return kept
+}
+
+const inMongo = async (url: string, database: string): Promise<Kept> => {
+  const client = await MongoClient.connect(url, { promoteValues: true })
+  const kept: (readonly [string, Buffer])[] = []
+  for (const { name } of await client.db(database).listCollections().toArray())
+    for (const document of await client.db(database).collection(name).find().toArray())
+      kept.push([`mongodb ${name}`, Buffer.from(JSON.stringify(document))])
+  await client.close()
+  return kept
+}
+
+const inRedis = async (url: string): Promise<Kept> => {
+  const client = new Redis(url)
+  const kept: (readonly [string, Buffer])[] = []
+  for (const key of await client.keys('*')) kept.push([`redis ${key}`, Buffer.concat([Buffer.from(key), (await client.dumpBuffer(key))!])])
+  client.disconnect()
+  return kept
+}
+
+/** Everything that the service of a directory has left anywhere: its files, and on servers what stands in each of them. */
+export const everythingKept = async (directory: string): Promise<Kept> => {
+  const files = await inFiles(directory)
+  if (!onCluster) return files
+  const { 'eventstore.url': events, 'mongodb.url': mongo, 'mongodb.database': database, 'redis.url': redis } = await clusterOf(directory)
+  return [...files, ...(await inEventStore(events!)), ...(await inMongo(mongo!, database!)), ...(await inRedis(redis!))]
+}
