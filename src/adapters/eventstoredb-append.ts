@@ -1,7 +1,7 @@
 import type { Credentials, EventData } from '@eventstore/db-client'
 import { Refusal, refuse } from '../errors.ts'
 import type { Appended, Expected, NewEvent, Stored } from '../events/log.ts'
-import { type Connection, damaged, isFailure, pause } from './eventstoredb-connection.ts'
+import { type Connection, damaged, isExpired, isFailure, pause } from './eventstoredb-connection.ts'
 import { encodeAll, tooLarge } from './eventstoredb-event.ts'
 import type { Reader } from './eventstoredb-read.ts'
 
@@ -137,7 +137,8 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
         if (!wrong) await pause()
         undecided ||= !wrong
         try {
-          const settled = await settle(order, error, undecided)
+          // A server that hangs would hang the look at the stream too; the same append, sent again, tells what became of the first.
+          const settled = isExpired(error) ? undefined : await settle(order, error, undecided)
           if (settled) return settled
         } catch (error) {
           if (error instanceof Refusal || isFailure(error, 'damaged')) throw error

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Credentials, EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
 import { Refusal, refuse } from '../errors.ts'
 
 export type Driver = typeof import('@eventstore/db-client')
@@ -49,45 +49,59 @@ export const patiently = async <T>(ms: number, attempt: () => Promise<T>): Promi
   }
 }
 
-/** What the driver is told beside the operator's address. `esdb+discover://` would use only the first of several hosts, so those are named as they are. */
-export const addressOf = (url: string): { readonly url: string; readonly credentials: Credentials } => {
-  const [, scheme, rest] = /^(esdb(?:\+discover)?):\/\/(.+)$/.exec(url.trim()) ?? []
-  if (rest === undefined) throw new Error('not an address of EventStoreDB: it begins with esdb:// or esdb+discover://')
-  const [, name, password] = /^([^:]+):([^@]+)@/.exec(rest) ?? []
-  const insecure = /[?&]tls=false(&|$)/i.test(rest)
-  if (name === undefined && !insecure)
-    throw new Error('the address of EventStoreDB names no user: esdb://name:password@host:2113, or ?tls=false')
-  const hosts = rest.replace(/^[^:]+:[^@]+@/, '').replace(/[/?].*$/, '')
-  const bare = rest.replace(/\/+(?=\?|$)/, '')
-  const gossip = /[?&]gossipTimeout=/i.test(bare) ? '' : '&gossipTimeout=1'
-  return {
-    url: `${hosts.includes(',') ? 'esdb' : scheme}://${bare}${bare.includes('?') ? '&' : '?'}throwOnAppendFailure=true${gossip}`,
-    // Credentials at the call choose the unary append; without TLS the driver does not send them.
-    credentials: { username: decodeURIComponent(name ?? 'none'), password: decodeURIComponent(password ?? 'none') },
-  }
-}
-
 export type Connection = ReturnType<typeof connection>
+
+/** What of the driver's client has to be taken in hand. */
+type Stub = { readonly getChannel: () => { readonly getConnectivityState: (connect: boolean) => number } }
+type Inside = {
+  execute: <T>(service: unknown, name: string, action: (stub: Stub) => Promise<T>) => Promise<T>
+  handleError: (stub: Stub, error: unknown) => Promise<void>
+  resolveUri: () => Promise<string>
+  readonly getChannel: () => Promise<{ readonly close: () => void }>
+}
+const insideOf = (client: EventStoreDBClient) => client as unknown as Inside
+const SHUT_DOWN = 4
+
+/** The driver leaves two rejections to nobody, and either would end the process when a server goes while calls are under way. */
+const tamed = (client: EventStoreDBClient): EventStoreDBClient => {
+  const inside = insideOf(client)
+  const { execute, handleError } = inside
+  // It fails when the search for another node fails.
+  inside.handleError = (stub, error) => handleError(stub, error).catch(() => undefined)
+  // An append on a channel that another call has just closed throws where nobody catches.
+  inside.execute = (service, name, action) =>
+    execute(service, name, (stub) => {
+      const gone = stub.getChannel().getConnectivityState(false) === SHUT_DOWN
+      return gone ? Promise.reject(new Error('the connection was left before the call')) : action(stub)
+    })
+  return client
+}
 
 /** One connection to the store, with a timer around every call, made anew when it goes silent. */
 export const connection = (driver: Driver, url: string, deadline: number, onRenewed: () => void) => {
-  const make = () => driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`)
+  const make = () => tamed(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
   let client: EventStoreDBClient = make()
   let strikes = 0
   let open = true
 
   const leave = async (old: EventStoreDBClient) => {
+    const inside = insideOf(old)
     // The driver never closes a channel that it gives up; left open, each would keep its socket. Nor may it look for a server again.
-    const inside = old as unknown as { resolveUri: () => Promise<string>; getChannel: () => Promise<{ close: () => void }> }
+    const close = async () => (await inside.getChannel()).close()
     inside.resolveUri = () => Promise.reject(new Error('this client was left'))
     await old.dispose()
-    const channel = await inside.getChannel()
-    channel.close()
+    // There is none while it still looks for a server, which nobody waits for any more.
+    close().catch(() => undefined)
   }
   const renew = (used = client) => {
     if (used !== client || !open) return
-    client = make()
     strikes = 0
+    try {
+      client = make()
+    } catch {
+      // The file of an authority cannot be read just now: the old client goes on until the next strikes.
+      return
+    }
     onRenewed()
     leave(used).catch(() => undefined)
   }
@@ -156,7 +170,7 @@ export const connection = (driver: Driver, url: string, deadline: number, onRene
     close: async (): Promise<void> => {
       if (!open) return
       open = false
-      await leave(client).catch(() => undefined)
+      await leave(client)
     },
   }
 }

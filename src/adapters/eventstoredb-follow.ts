@@ -1,6 +1,6 @@
 import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/db-client'
 import type { Stored } from '../events/log.ts'
-import { type Connection, type Driver, isExpired, isFailure, pause } from './eventstoredb-connection.ts'
+import { type Connection, type Driver, isFailure, pause } from './eventstoredb-connection.ts'
 import { decode, type Recorded } from './eventstoredb-event.ts'
 import type { Reader } from './eventstoredb-read.ts'
 
@@ -8,10 +8,14 @@ const PAGE = 1000
 /** Events and characters taken off a subscription ahead of their reader; one that is further behind reads pages instead. */
 const AHEAD = 5000
 const AHEAD_CHARACTERS = 16 * 1_048_576
-/** How often a silent subscription is compared with the head of the log, and how long an event may take to come through it. */
-const SILENT_MS = 1000
+/**
+ * How often a silent subscription is compared with the head of the log, how long an event may take to come through it, and how long a node
+ * may take to confirm it. Together well below the freshness lease: a follower that hangs must not make an instance stale.
+ */
+const SILENT_MS = 500
 const DELIVERY_MS = 500
-const BACKOFF_MS = 2000
+const CONFIRM_MS = 1000
+const BACKOFF_MS = 400
 
 /** Events that a subscription has delivered and nobody has taken yet, and why it ended. */
 type Live = {
@@ -28,13 +32,12 @@ type Follow = {
   readonly reader: Reader
   readonly categories: ReadonlySet<string>
   readonly isOwn: (event: Recorded) => boolean
-  readonly deadline: number
   readonly onError: (error: unknown) => void
   readonly onRestart: () => void
 }
 
 /** Follows the log over a connection of its own. Subscriptions never resume by themselves and slow ones are dropped as a matter of course: so each is only the fast lane behind paged reads, which close every gap. */
-export const follower = ({ driver, connection, reader, categories, isOwn, deadline, onError, onRestart }: Follow) => {
+export const follower = ({ driver, connection, reader, categories, isOwn, onError, onRestart }: Follow) => {
   const prefixes = [...categories].map((category) => `${category}-`)
 
   const subscribe = (from: bigint, after: bigint, signal: AbortSignal): Live => {
@@ -64,7 +67,7 @@ export const follower = ({ driver, connection, reader, categories, isOwn, deadli
       stop(new Error(what))
       connection.renew(used)
     }
-    const confirmation = setTimeout(() => silent('a subscription was not confirmed'), deadline)
+    const confirmation = setTimeout(() => silent('a subscription was not confirmed'), CONFIRM_MS)
     const watch = setInterval(() => {
       if (performance.now() - heard < SILENT_MS) return
       // A node cut off from the others keeps a subscription open and says nothing: only the leader knows whether there is something to say.
@@ -125,7 +128,6 @@ export const follower = ({ driver, connection, reader, categories, isOwn, deadli
     const failed = async (error: unknown) => {
       // One word for each outage. Being dropped as too slow is everyday life.
       if (!isFailure(error, 'timeout', 10) && failures++ === 0) onError(error)
-      if (isExpired(error)) connection.renew()
       await pause(Math.min(BACKOFF_MS, 50 * 2 ** failures), signal)
     }
 

@@ -1,7 +1,7 @@
 import type { Position, ResolvedEvent } from '@eventstore/db-client'
 import { refuse } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
-import { type Connection, damaged, isFailure, patiently } from './eventstoredb-connection.ts'
+import { type Connection, damaged, isFailure, patiently, pause } from './eventstoredb-connection.ts'
 import { decode, type Recorded } from './eventstoredb-event.ts'
 
 const PAGE = 1000
@@ -79,7 +79,8 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
     }
   }
 
-  const allPart = async (from: bigint, to: bigint): Promise<Part> => {
+  /** `known` says that an event carries `from`: then no answer may start the search for one that does. */
+  const allPart = async (from: bigint, to: bigint, known: boolean): Promise<Part> => {
     const part = page(PAGE, (event) => position(event) > from && position(event) <= to && isOwn(event), position)
     const read = (begin: bigint | undefined) =>
       connection.gather(
@@ -90,7 +91,7 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
       await read(from === 0n ? undefined : from)
     } catch (error) {
       // The answer to a position between two events.
-      if (!isFailure(error, 'unknown') || (error as { code?: unknown }).code !== 2) throw error
+      if (known || !isFailure(error, 'unknown') || (error as { code?: unknown }).code !== 2) throw error
       await read(await carried(from))
     }
     return part.done()
@@ -146,10 +147,11 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
       const newest = await patiently(patience, findHead)
       const end = to === undefined || to > newest ? newest : to
       for (let [from, giveUp] = [after, performance.now() + patience]; from < end; ) {
-        const part = await patiently(patience, () => allPart(from, end))
+        const part = await patiently(patience, () => allPart(from, end, from !== after))
         if (part.last !== undefined && part.last > from) [from, giveUp] = [part.last, performance.now() + patience]
         // A node that does not know the head yet must not make the log look shorter than it is.
         else if (performance.now() > giveUp) refuse('backend_unavailable')
+        else await pause()
         if (part.events.length > 0) yield part.events
       }
     },

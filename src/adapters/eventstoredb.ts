@@ -1,7 +1,8 @@
 import { refuse } from '../errors.ts'
 import type { Log } from '../events/log.ts'
+import { addressOf } from './eventstoredb-address.ts'
 import { appender } from './eventstoredb-append.ts'
-import { addressOf, connection, type Driver } from './eventstoredb-connection.ts'
+import { connection, type Driver } from './eventstoredb-connection.ts'
 import { ownOf } from './eventstoredb-event.ts'
 import { follower } from './eventstoredb-follow.ts'
 import { reader } from './eventstoredb-read.ts'
@@ -13,7 +14,7 @@ type Options = {
   readonly onError: (job: string, error: unknown) => void
   /** Told of each connection and each subscription that is made anew. */
   readonly onRestart?: (what: 'connection' | 'subscription') => void
-  /** Milliseconds that one call may take. */
+  /** Milliseconds that one call may take; short, for a leader that hangs is left after two that expired. */
   readonly deadline?: number
   /** Milliseconds after which an append or a read that has no certain answer is refused; a new leader is elected within 8.5 s. */
   readonly patience?: number
@@ -27,17 +28,16 @@ type Options = {
  */
 export const openEventStore = async (
   url: string,
-  { categories, onError, onRestart = () => {}, deadline = 2_000, patience = 10_000, inFlight = 4_000 }: Options,
+  { categories, onError, onRestart = () => {}, deadline = 1_500, patience = 10_000, inFlight = 4_000 }: Options,
 ): Promise<Log> => {
   const driver: Driver = await import('@eventstore/db-client')
   const own = new Set(categories)
   const isOwn = ownOf(own)
   const closing = new AbortController()
   const address = addressOf(url)
-  const main = connection(driver, address.url, deadline, () => onRestart('connection'))
+  const main = connection(driver, address.leader, deadline, () => onRestart('connection'))
   // Followers of a cluster notice nothing when its leader dies, so what is only followed is followed there.
-  const preference = /[?&]nodePreference=/i.test(address.url) ? '' : '&nodePreference=follower'
-  const following = connection(driver, `${address.url}${preference}`, deadline, () => onRestart('connection'))
+  const following = connection(driver, address.follower, deadline, () => onRestart('connection'))
   const read = reader(main, isOwn, patience, deadline)
   const append = appender({
     connection: main,
@@ -54,7 +54,6 @@ export const openEventStore = async (
     reader: read,
     categories: own,
     isOwn,
-    deadline,
     onError: (error) => onError('follow', error),
     onRestart: () => onRestart('subscription'),
   })

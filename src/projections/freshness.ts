@@ -32,7 +32,8 @@ const together = <T>(call: () => Promise<T>): (() => Promise<T>) => {
 
 /**
  * The freshness lease (design: reading and freshness): an instance is fresh while it has proven, within the lease, that it has seen the
- * head of the log as it was when it asked. So a revocation acknowledged anywhere is in force here within the lease, whatever breaks.
+ * head of the log as it was when it asked. So a revocation acknowledged anywhere is in force here within the lease, whatever breaks,
+ * as far as the log tells its head truly: a leader that does not know that it was deposed does not, for a moment (guides/operations.md).
  */
 export const freshness = ({ head: ask, seen, leaseMs = 2_000, everyMs = 500, clock = () => performance.now() }: FreshnessOptions) => {
   const head = together(ask)

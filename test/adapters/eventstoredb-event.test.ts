@@ -181,11 +181,3 @@ void t.test('a history that was deleted or cut in the store is an error and neve
   await client.deleteStream(gone)
   await t.rejects(log.append(gone, [happened(4)], 'none'), /deleted or truncated/)
 })
-
-void t.test('an address without a user is taken only where none is needed', async (t) => {
-  const options = { categories: ['test'], onError: () => {} }
-  await t.rejects(openEventStore('esdb://127.0.0.1:2113', options), /names no user/)
-  await t.rejects(openEventStore('http://127.0.0.1:2113', options), /not an address of EventStoreDB/)
-  const log = await openEventStore('esdb://us%40er:pa%3Ass@127.0.0.1:2113', options)
-  await log.close()
-})

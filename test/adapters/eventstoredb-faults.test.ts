@@ -1,47 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
-import { openEventStore } from '../../src/adapters/eventstoredb.ts'
-import type { Log, Stored } from '../../src/events/log.ts'
+import type { Stored } from '../../src/events/log.ts'
 import { collect, happened, refused } from '../contracts/log.ts'
-import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
-import { type Faults, type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
+import type { Faults } from '../stand-ins/eventstoredb/server.ts'
 import { failure } from '../stand-ins/eventstoredb/wire.ts'
-
-const categories = ['test']
-const until = async (enough: () => boolean, ms = 10_000) => {
-  for (const end = Date.now() + ms; !enough() && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 5))
-}
-const fresh = () => `test-${randomUUID()}`
-const ids = (events: readonly Stored[]) => events.map(({ id }) => id)
-
-type Opened = { readonly log: Log; readonly errors: unknown[] }
-const open = async (t: Test, url: string, { deadline = 400, patience = 8000, inFlight = 4000 } = {}): Promise<Opened> => {
-  const errors: unknown[] = []
-  const log = await openEventStore(url, { categories, onError: (_, error) => errors.push(error), deadline, patience, inFlight })
-  t.teardown(() => log.close())
-  return { log, errors }
-}
-const started = async (t: Test, faults: Faults = {}) => {
-  let server: StandIn = await startEventStore({ faults })
-  t.teardown(() => server.kill())
-  return {
-    now: () => server,
-    restart: async () => void (server = await startEventStore({ faults, law: server.law, port: server.port, cluster: server.cluster })),
-  }
-}
-const following = (t: Test, log: Log, after = 0n) => {
-  const stop = new AbortController()
-  const seen: Stored[] = []
-  const ended = (async () => {
-    for await (const page of log.follow(after, stop.signal)) seen.push(...page)
-  })()
-  t.teardown(async () => {
-    stop.abort()
-    await ended
-  })
-  return seen
-}
+import { following, fresh, ids, open, started, until } from './eventstoredb-nodes.ts'
 
 void t.test('an append whose answer is lost is found again, once, with its own positions', async (t) => {
   let losses = 0
@@ -86,6 +50,7 @@ void t.test('an append that the server applies late is not written twice, and ot
   const second = log.append(stream, [two], 0n)
   t.equal((await first).revision, 0n)
   t.equal((await second).revision, 1n)
+  t.equal(server.now().counts.read, 0, 'nobody waited for a look at a stream on a server that hangs')
   await new Promise((resolve) => setTimeout(resolve, 1000))
   t.same(ids(await collect(log.read(stream))), [one.id, two.id])
 })
@@ -235,50 +200,6 @@ void t.test('a wrong version that no read can show is not believed', async (t) =
   t.ok(lies < 0)
 })
 
-void t.test('a change of leader is followed, also when the old leader is named for a while or dies', async (t) => {
-  const cluster: Cluster = { leader: 0, ports: new Set() }
-  const a = await startEventStore({ cluster })
-  const b = await startEventStore({ cluster, law: a.law })
-  const c = await startEventStore({ cluster, law: a.law })
-  const nodes = [a, b, c]
-  for (const node of nodes) t.teardown(() => node.kill())
-  const { log } = await open(t, `esdb+discover://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}?tls=false`, {
-    deadline: 500,
-    patience: 10_000,
-  })
-  const seen = following(t, log)
-  const stream = fresh()
-  let last = -1n
-  const write = async () => {
-    const { revision } = await log.append(stream, [happened(Number(last) + 1)], last < 0n ? 'none' : last)
-    t.equal(revision, last + 1n)
-    last = revision
-  }
-  const writeMany = async () => {
-    for (let n = 0; n < 10; n++) await write()
-  }
-  await writeMany()
-  cluster.leader = b.port
-  await writeMany()
-  a.kill()
-  cluster.ports.delete(a.port)
-  await writeMany()
-  // The leader dies, and until the election is over its followers go on naming it.
-  b.kill()
-  const electing = setTimeout(() => {
-    cluster.leader = c.port
-    cluster.ports.delete(b.port)
-  }, 600)
-  t.teardown(() => clearTimeout(electing))
-  await writeMany()
-  await until(() => seen.length === 40)
-  t.same(
-    seen.map(({ revision }) => revision),
-    Array.from({ length: 40 }, (_, n) => BigInt(n)),
-  )
-  t.ok(c.counts.append >= 10)
-})
-
 /** A road to the server that can swallow what travels on the connections that are there, while new ones pass. */
 const road = async (t: Test, port: number) => {
   const sockets = new Set<Socket>()
@@ -380,4 +301,43 @@ void t.test('closing waits for what is under way and refuses what comes after', 
   await refused(t, log.append(stream, [happened(2)], 0n), 'backend_unavailable')
   await refused(t, collect(log.read(stream)), 'backend_unavailable')
   for await (const _ of log.follow(0n, new AbortController().signal)) t.fail('a closed log has no followers')
+})
+
+void t.test('what others write into the same store neither holds a follower up nor alarms it, however much and large it is', async (t) => {
+  const server = await started(t)
+  const { log, errors } = await open(t, server.now().url)
+  const { law, counts } = server.now()
+  const foreign = (bytes: number) => ({
+    id: randomUUID(),
+    type: 'Elsewhere',
+    contentType: 'application/octet-stream',
+    data: Buffer.alloc(bytes),
+    metadata: new Uint8Array(),
+  })
+  const stream = fresh()
+  const seen = following(t, log)
+  await log.append(stream, [happened(1)], 'none')
+  await until(() => seen.length === 1 && counts.subscribe > 0)
+  // Ours is the last of its kind, far from the end, and one of theirs is as large as a server ever gives.
+  law.append('other-1', 'any', [foreign(16 * 1_048_576)])
+  for (let n = 0; n < 30; n++)
+    law.append(
+      'other-1',
+      'any',
+      Array.from({ length: 100 }, () => foreign(10)),
+    )
+  t.equal(await log.head(), seen[0]!.position)
+  await new Promise((resolve) => setTimeout(resolve, 1700))
+  t.same(errors, [])
+  await log.append(stream, [happened(2)], 0n)
+  await until(() => seen.length === 2)
+  server.now().drop()
+  await log.append(stream, [happened(3)], 1n)
+  await until(() => seen.length === 3)
+  t.same(
+    (await collect(log.readAll(0n))).map(({ revision }) => revision),
+    [0n, 1n, 2n],
+  )
+  t.equal(seen.length, 3)
+  t.same(errors, [])
 })

@@ -3,8 +3,7 @@ import gossip from '@eventstore/db-client/generated/gossip_pb.js'
 import type grpc from '@grpc/grpc-js'
 import { type Failure, failure, uuid } from './wire.ts'
 
-const LEADER = 8
-const FOLLOWER = 4
+const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState
 const METHODS = ['read', 'append', 'batchappend', 'delete', 'tombstone']
 
 /** The ports of the nodes of a cluster, all on one law, and which of them leads. */

@@ -5,6 +5,7 @@ import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
 import grpc from '@grpc/grpc-js'
 import { type Cluster, elsewhere, members, supportedMethods } from './cluster.ts'
+import { cutOff } from './cut-off.ts'
 import { type Law, law, type Proposed } from './law.ts'
 import { type Followers, type ReadCall, read } from './read.ts'
 import {
@@ -18,6 +19,7 @@ import {
   success,
   thrown,
   tooSlow,
+  unauthenticated,
   wrongVersion,
 } from './wire.ts'
 
@@ -30,21 +32,41 @@ export type Faults = {
   before?: (call: 'append' | 'read' | 'subscribe', stream: string) => Promise<void> | void
   after?: (stream: string) => Promise<void> | void
 }
-type Options = { readonly law?: Law; readonly port?: number; readonly cluster?: Cluster; readonly faults?: Faults }
+type Options = {
+  readonly law?: Law
+  readonly port?: number
+  readonly cluster?: Cluster
+  readonly faults?: Faults
+  /** Speaks TLS, and asks every call for this `name:password`. */
+  readonly secured?: { readonly key: string; readonly cert: string; readonly user: string }
+}
 type Done<T> = grpc.sendUnaryData<T>
 type Removal = grpc.ServerUnaryCall<Streams.DeleteReq | Streams.TombstoneReq, Streams.DeleteResp & Streams.TombstoneResp>
 
 export type StandIn = Awaited<ReturnType<typeof startEventStore>>
 
 /** A server that speaks the protocol of EventStoreDB 23 on the client's own definitions, and answers as recorded in observed.json. Loopback only. */
-export const startEventStore = async ({ law: given, port = 0, cluster: named, faults = {} }: Options = {}) => {
+export const startEventStore = async ({ law: given, port = 0, cluster: named, faults = {}, secured }: Options = {}) => {
   const store = given ?? law()
   const cluster = named ?? { leader: 0, ports: new Set() }
   const followers: Followers = { silent: false, drops: new Set() }
-  const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0 }
+  const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0, elsewhere: 0 }
   const committing = new Set<string>()
   let bound = port
+  let thaw: (() => void) | undefined
+  let frozen: Promise<void> | undefined
+  let alone: ReturnType<typeof cutOff> | undefined
   const server = new grpc.Server({ 'grpc.max_receive_message_length': 2 * MESSAGE_BYTES })
+
+  const basic = secured && `Basic ${Buffer.from(secured.user).toString('base64')}`
+  /** Why a call is turned away: nobody knows who calls, or another node must do it. */
+  const turnedAway = (metadata: grpc.Metadata, kind: 'append' | 'read' | 'subscribe'): Failure | undefined => {
+    if (basic !== undefined && metadata.get('authorization')[0] !== basic) return unauthenticated()
+    // Where a subscription runs does not matter to the server.
+    const other = kind === 'subscribe' || alone ? undefined : elsewhere(metadata, bound, cluster)
+    if (other) counts.elsewhere++
+    return other
+  }
 
   const append = async (options: Streams.AppendReq.Options, events: readonly (Proposed | undefined)[]): Promise<Streams.AppendResp> => {
     const stream = nameOf(options.getStreamIdentifier())
@@ -59,10 +81,12 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
         'maximum-append-size': String(APPEND_BYTES),
       })
     const commit = `${stream} ${events[0]?.id}`
-    if (committing.has(commit)) {
+    const unheard = alone?.append(stream, expected, events as readonly Proposed[])
+    if (unheard === 'never' || committing.has(commit)) {
       await new Promise((resolve) => setTimeout(resolve, COMMIT_TIMEOUT_MS))
       throw failure(10, 'Operation timed out: Commit phase timeout.')
     }
+    if (unheard) return wrongVersion(unheard.wrong, unheard.current)
     committing.add(commit)
     const answer = store.append(stream, expected, events as readonly Proposed[])
     await new Promise((resolve) => setImmediate(resolve))
@@ -96,11 +120,11 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     const options = call.request.getOptions()!
     const kind = options.hasSubscription() ? 'subscribe' : 'read'
     counts[kind]++
-    // Where a subscription runs does not matter to the server.
-    const other = kind === 'read' && elsewhere(call.metadata, bound, cluster)
-    if (other) return other
+    await frozen
+    const away = turnedAway(call.metadata, kind)
+    if (away) return away
     await faults.before?.(kind, options.hasStream() ? nameOf(options.getStream()!.getStreamIdentifier()) : '$all')
-    return read(call, store, followers)
+    return read(call, alone?.law ?? store, followers)
   }
 
   server.addService(streamsService.StreamsService, {
@@ -116,18 +140,18 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
         if (message.hasOptions()) options = message.getOptions()
         else events.push(proposed(message.getProposedMessage()!))
       })
+      const finish = async () => {
+        await frozen
+        if (call.cancelled) return
+        const away = turnedAway(call.metadata, 'append')
+        if (away) return done(away)
+        append(options!, events).then(
+          (response) => done(null, response),
+          (error: Failure) => done(error),
+        )
+      }
       // A call that is cancelled half way ends too, and only then says that it was cancelled: half an append is none.
-      call.on('end', () => {
-        setImmediate(() => {
-          if (call.cancelled) return
-          const other = elsewhere(call.metadata, bound, cluster)
-          if (other) return done(other)
-          append(options!, events).then(
-            (response) => done(null, response),
-            (error: Failure) => done(error),
-          )
-        })
-      })
+      call.on('end', () => void setImmediate(() => void finish()))
     },
     // Advertised, as by every server of today, and never answered: whoever uses it hangs.
     batchAppend: (call: grpc.ServerDuplexStream<unknown, unknown>) => {
@@ -139,19 +163,23 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   })
 
   server.addService(featuresService.ServerFeaturesService, { getSupportedMethods: supportedMethods })
-  server.addService(gossipService.GossipService, { read: members(cluster) })
+  const gossip = members(cluster)
+  server.addService(gossipService.GossipService, {
+    read: (...asked: Parameters<typeof gossip>) => void (frozen ?? Promise.resolve()).then(() => gossip(...asked)),
+  })
+  const credentials = secured
+    ? grpc.ServerCredentials.createSsl(null, [{ private_key: Buffer.from(secured.key), cert_chain: Buffer.from(secured.cert) }])
+    : grpc.ServerCredentials.createInsecure()
 
   bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, grpc.ServerCredentials.createInsecure(), (error, bound) =>
-      error ? reject(error) : resolve(bound),
-    )
+    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) => (error ? reject(error) : resolve(bound)))
   })
   cluster.ports.add(bound)
   cluster.leader ||= bound
 
   return {
     port: bound,
-    url: `esdb://127.0.0.1:${bound}?tls=false`,
+    url: secured ? `esdb://${secured.user}@127.0.0.1:${bound}` : `esdb://127.0.0.1:${bound}?tls=false`,
     law: store,
     cluster,
     faults,
@@ -162,6 +190,15 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
       followers.silent = silent
       store.appended.emit('event')
     },
+    /** Hangs as by SIGSTOP: every connection stays open, no call is answered; and goes on as by SIGCONT. */
+    freeze: (hang: boolean): void => {
+      followers.silent = hang
+      thaw?.()
+      frozen = hang ? new Promise((resolve) => (thaw = resolve)) : undefined
+      if (!hang) store.appended.emit('event')
+    },
+    /** Loses the others, and goes on as a leader that nobody follows; or learns that it was deposed, and is as they are. */
+    cutOff: (lost: boolean): void => void (alone = lost ? cutOff(store) : undefined),
     /** Drops every live subscriber as too slow. */
     drop: (): void => {
       for (const drop of followers.drops) drop(tooSlow())

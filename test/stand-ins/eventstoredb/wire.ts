@@ -17,6 +17,8 @@ export const failure = (code: number, details: string, trailers: Readonly<Record
 export const thrown = () => failure(2, 'Exception was thrown by handler.')
 export const streamDeleted = (stream: string) =>
   failure(9, `Event stream '${stream}' is deleted.`, { exception: 'stream-deleted', 'stream-name': stream })
+/** What gRPC makes of HTTP 401; not recorded, for the server that was asked ran insecure. */
+export const unauthenticated = () => failure(16, 'Received HTTP status code 401')
 export const tooSlow = () =>
   failure(10, 'Operation timed out: Consumer too slow to handle event while live. Client resubscription required.')
 

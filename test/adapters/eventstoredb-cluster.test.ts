@@ -1,0 +1,205 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { collect, happened, refused } from '../contracts/log.ts'
+import type { Faults } from '../stand-ins/eventstoredb/server.ts'
+import { failure } from '../stand-ins/eventstoredb/wire.ts'
+import { following, fresh, ids, open, sleep, threeNodes, until } from './eventstoredb-nodes.ts'
+
+void t.test('a change of leader is followed, also when the old leader is named for a while or dies', async (t) => {
+  const { cluster, a, b, c, url } = await threeNodes(t)
+  const { log } = await open(t, url, { deadline: 500, patience: 10_000 })
+  const seen = following(t, log)
+  const stream = fresh()
+  let last = -1n
+  const write = async () => {
+    const { revision } = await log.append(stream, [happened(Number(last) + 1)], last < 0n ? 'none' : last)
+    t.equal(revision, last + 1n)
+    last = revision
+  }
+  const writeMany = async () => {
+    for (let n = 0; n < 10; n++) await write()
+  }
+  await writeMany()
+  cluster.leader = b.port
+  await writeMany()
+  a.kill()
+  cluster.ports.delete(a.port)
+  await writeMany()
+  // The leader dies, and until the election is over its followers go on naming it.
+  b.kill()
+  const electing = setTimeout(() => {
+    cluster.leader = c.port
+    cluster.ports.delete(b.port)
+  }, 600)
+  t.teardown(() => clearTimeout(electing))
+  await writeMany()
+  await until(() => seen.length === 40)
+  t.same(
+    seen.map(({ revision }) => revision),
+    Array.from({ length: 40 }, (_, n) => BigInt(n)),
+  )
+  t.ok(c.counts.append >= 10)
+})
+
+void t.test('a cluster that goes as a whole while calls are under way takes nothing with it', async (t) => {
+  const faults: Faults = {}
+  const { cluster, nodes, url } = await threeNodes(t, '&maxDiscoverAttempts=10', faults)
+  const { log } = await open(t, url, { deadline: 2000, patience: 1500 })
+  await log.head()
+  let turnedAway = false
+  faults.before = (call) => {
+    // One call waits on the old connection, while the answer to the other sends the driver to look for a new one: in vain.
+    if (call === 'append') return new Promise(() => {})
+    if (turnedAway) return
+    turnedAway = true
+    throw failure(14, 'Server Is Not Ready')
+  }
+  const rejected: unknown[] = []
+  const onRejection = (reason: unknown) => rejected.push(reason)
+  process.on('unhandledRejection', onRejection)
+  t.teardown(() => process.off('unhandledRejection', onRejection))
+  const waiting = log.append(fresh(), [happened(1)], 'none')
+  await sleep(50)
+  const turned = log.head()
+  cluster.ports.clear()
+  await sleep(300)
+  for (const node of nodes) node.kill()
+  await Promise.all([refused(t, waiting, 'backend_unavailable'), refused(t, turned, 'backend_unavailable')])
+  await sleep(1500)
+  t.ok(turnedAway)
+  t.same(rejected, [])
+})
+
+void t.test('a leader that hangs is left for the new one, and what it kept is not written twice', async (t) => {
+  const { cluster, a, b, url } = await threeNodes(t)
+  const { log } = await open(t, url, { deadline: 300, patience: 10_000 })
+  const seen = following(t, log)
+  const stream = fresh()
+  const events = Array.from({ length: 4 }, (_, n) => happened(n))
+  await log.append(stream, [events[0]!], 'none')
+  a.freeze(true)
+  // Until the election the others go on naming it.
+  const electing = setTimeout(() => (cluster.leader = b.port), 1200)
+  t.teardown(() => clearTimeout(electing))
+  const start = Date.now()
+  t.equal((await log.append(stream, [events[1]!], 0n)).revision, 1n)
+  t.ok(Date.now() - start < 8000, `appended after ${Date.now() - start} ms`)
+  t.ok(b.counts.append > 0)
+  t.equal((await log.append(stream, [events[2]!], 1n)).revision, 2n)
+  a.freeze(false)
+  t.equal((await log.append(stream, [events[3]!], 2n)).revision, 3n)
+  await sleep(300)
+  t.same(ids(await collect(log.read(stream))), ids(events as never))
+  await until(() => seen.length === 4)
+  t.same(ids(seen), ids(events as never))
+})
+
+void t.test('a follower that hangs holds events up for less than the lease, also when it is chosen again', async (t) => {
+  const { b, c, url } = await threeNodes(t)
+  const { log } = await open(t, url, { deadline: 2000 })
+  const seen = following(t, log)
+  const stream = fresh()
+  await log.append(stream, [happened(0)], 'none')
+  await until(() => seen.length === 1 && b.counts.subscribe + c.counts.subscribe > 0)
+  // Whoever is chosen keeps its connections open, confirms nothing and says nothing; its gossip still counts it among the living.
+  for (const node of [b, c]) node.freeze(true)
+  const waits: number[] = []
+  for (let n = 1; n <= 5; n++) {
+    const start = Date.now()
+    await log.append(stream, [happened(n)], BigInt(n - 1))
+    await until(() => seen.length === n + 1)
+    waits.push(Date.now() - start)
+  }
+  t.ok(
+    waits.every((wait) => wait < 1900),
+    `delivered after ${waits.join(', ')} ms`,
+  )
+})
+
+void t.test('what needs the leader goes to the leader, whatever node the operator prefers', async (t) => {
+  const { a, b, c, url } = await threeNodes(t, '&nodePreference=follower')
+  const { log } = await open(t, url)
+  const stream = fresh()
+  const seen = following(t, log)
+  await log.append(stream, [happened(1)], 'none')
+  await until(() => seen.length === 1 && b.counts.subscribe + c.counts.subscribe > 0)
+  t.equal(b.counts.elsewhere + c.counts.elsewhere, 0, 'no node sent a call on')
+  t.equal(a.counts.subscribe, 0, 'what is only followed is followed at a follower')
+})
+
+void t.test('a leader that was cut off is not believed, and what only it took is decided by the new one', async (t) => {
+  const { cluster, a, b } = await threeNodes(t)
+  const at = (port: number) => `esdb://127.0.0.1:${port}?tls=false`
+  const [one, two, other] = [
+    await open(t, at(a.port), { deadline: 300 }),
+    await open(t, at(a.port), { deadline: 300 }),
+    await open(t, at(b.port)),
+  ]
+  const [contested, free] = [fresh(), fresh()]
+  const [first, taken] = [happened(0), happened(1)]
+  await one.log.append(contested, [first], 'none')
+  await one.log.append(free, [happened(0)], 'none')
+  const known = await one.log.head()
+  a.cutOff(true)
+  cluster.leader = b.port
+  const { positions } = await other.log.append(contested, [taken], 0n)
+
+  // Both take the old leader's word: that the first may still come, and to the second that somebody was there before it.
+  const mine = [happened(2), happened(3), happened(4), happened(5)] as const
+  const outcomes = Promise.allSettled([
+    one.log.append(contested, [mine[0]], 0n),
+    two.log.append(contested, [mine[1]], 0n),
+    one.log.append(free, [mine[2]], 0n),
+    two.log.append(free, [mine[3]], 0n),
+  ])
+  await sleep(50)
+  t.equal(await one.log.head(), known, 'what it says of the head is old, for as long as it believes that it leads')
+  await sleep(700)
+  a.cutOff(false)
+  const [lost, late, ...raced] = await outcomes
+  t.match([lost, late], [{ reason: { reason: 'write_conflict' } }, { reason: { reason: 'write_conflict' } }])
+  t.same(ids(await collect(one.log.read(contested))), [first.id, taken.id])
+  t.same(raced.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'one of two wins where nobody else came')
+  const winner = raced.findIndex(({ status }) => status === 'fulfilled')
+  t.same(ids(await collect(one.log.read(free, 1n))), [mine[2 + winner]!.id])
+  t.ok((await one.log.head()) > positions[0]!)
+})
+
+/** A process of its own that appends, follows, closes while calls may be under way, tells how long that took, and must end by itself. */
+const used = `
+  const [, adapter, url] = process.argv
+  const { openEventStore } = await import(adapter)
+  const log = await openEventStore(url, { categories: ['test'], onError: () => {}, deadline: 500, patience: 4000 })
+  const event = (n) => ({ id: crypto.randomUUID(), type: 'Happened', time: new Date(n).toISOString(), data: '{}', meta: '{}' })
+  const follow = async () => { for await (const _ of log.follow(0n, new AbortController().signal)); }
+  const quietly = (asked) => asked.catch(() => undefined)
+  const all = [follow(), log.append('test-' + crypto.randomUUID(), [event(1)], 'none'), log.head()].map(quietly)
+  await new Promise((resolve) => setTimeout(resolve, 700))
+  all.push(quietly(log.head()))
+  const start = Date.now()
+  await log.close()
+  const closed = Date.now() - start
+  await Promise.all(all)
+  process.stdout.write(String(closed))
+`
+
+void t.test('a log that was closed keeps no process alive, whether its cluster answers, hangs or is gone', async (t) => {
+  const { nodes, url } = await threeNodes(t)
+  const adapter = new URL('../../src/adapters/eventstoredb.js', import.meta.url).href
+  const run = async () => {
+    const start = Date.now()
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', used, adapter, url], { timeout: 20_000 })
+    return { closed: Number(stdout), lived: Date.now() - start }
+  }
+  const check = async (how: string) => {
+    const { closed, lived } = await run()
+    t.ok(closed < 2500, `${how}: closed after ${closed} ms`)
+    t.ok(lived < 7000, `${how}: lived for ${lived} ms`)
+  }
+  await check('answers')
+  for (const node of nodes) node.freeze(true)
+  await check('hangs')
+  for (const node of nodes) node.kill()
+  await check('is gone')
+})

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import { openEventStore } from '../../src/adapters/eventstoredb.ts'
+import type { Log, Stored } from '../../src/events/log.ts'
+import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
+import { type Faults, type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
+
+export const categories = ['test']
+export const fresh = () => `test-${randomUUID()}`
+export const ids = (events: readonly Stored[]) => events.map(({ id }) => id)
+export const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+export const until = async (enough: () => boolean, ms = 10_000) => {
+  for (const end = Date.now() + ms; !enough() && Date.now() < end; ) await sleep(5)
+}
+
+type Opened = { readonly log: Log; readonly errors: unknown[] }
+/** A log that is closed with the test, and what its followers survived. */
+export const open = async (t: Test, url: string, { deadline = 400, patience = 8000, inFlight = 4000 } = {}): Promise<Opened> => {
+  const errors: unknown[] = []
+  const log = await openEventStore(url, { categories, onError: (_, error) => errors.push(error), deadline, patience, inFlight })
+  t.teardown(() => log.close())
+  return { log, errors }
+}
+
+/** A server of this test that can be started again with what it kept. */
+export const started = async (t: Test, faults: Faults = {}) => {
+  let server: StandIn = await startEventStore({ faults })
+  t.teardown(() => server.kill())
+  return {
+    now: () => server,
+    restart: async () => void (server = await startEventStore({ faults, law: server.law, port: server.port, cluster: server.cluster })),
+  }
+}
+
+/** Everything that a follower was given so far. */
+export const following = (t: Test, log: Log, after = 0n) => {
+  const stop = new AbortController()
+  const seen: Stored[] = []
+  const ended = (async () => {
+    for await (const page of log.follow(after, stop.signal)) seen.push(...page)
+  })()
+  t.teardown(async () => {
+    stop.abort()
+    await ended
+  })
+  return seen
+}
+
+/** Three nodes on one log, the first of them leads. `url` names all of them. */
+export const threeNodes = async (t: Test, query = '', faults: Faults = {}) => {
+  const cluster: Cluster = { leader: 0, ports: new Set() }
+  const a = await startEventStore({ cluster, faults })
+  const b = await startEventStore({ cluster, law: a.law })
+  const c = await startEventStore({ cluster, law: a.law })
+  const nodes = [a, b, c]
+  for (const node of nodes) t.teardown(() => node.kill())
+  return { cluster, a, b, c, nodes, url: `esdb+discover://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}?tls=false${query}` }
+}
