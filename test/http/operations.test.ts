@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
-import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 import { type Issued, open } from './people.ts'
 
@@ -150,7 +149,7 @@ await t.test('what a deployment is can be asked, and what it keeps to itself can
     updateAvailable: false,
     nodeVersion: process.version,
     authentication: { required: true },
-    storage: { type: onCluster ? 'cluster' : 'embedded', readOnly: false },
+    storage: { type: 'embedded', readOnly: false },
     analytics: { enabled: false },
     ui: { theme: 'system', topbarColor: '' },
   })
