@@ -70,7 +70,7 @@ const measured = async ({ settings, what }: Stack): Promise<readonly Row[]> => {
     const [one, embedded] = [await start(...seeded, ...given), await start(...seeded)]
     const path = '/evaluate/v1/boolean'
     const asked = await rates({ stack: evaluation(one, path, FLAGS), embedded: evaluation(embedded, path, FLAGS) }, 4)
-    const other = await start(...given)
+    const other = await start(...given, `--token=${one.tokens[0]}`)
     const revoked = await propagation(one, other, embedded, what)
     await other.stop()
     const creating = (server: Server) => ({ ...creation(server), connections: CREATING })

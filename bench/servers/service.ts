@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
 import { createTokenOffline, start } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import type { Stored } from '../../src/events/log.ts'
@@ -12,7 +14,8 @@ import { seedFlags } from '../seed.ts'
 /**
  * The whole service in a process of its own, on an embedded store with this many flags and tokens. `--open`: no credentials needed.
  * `--idle`: on a store that takes writes without doing anything. `--set=key=value`: a setting, such as those of servers in place of
- * the embedded store. Says its address and its tokens in one line of JSON.
+ * the embedded store. Says its address and its tokens in one line of JSON. The flags are made beforehand by a process of its own,
+ * with `--prepare`: what a process keeps of stores that it has closed is not to be measured. `--token`: one that is there already.
  */
 const { values } = parseArgs({
   options: {
@@ -20,6 +23,8 @@ const { values } = parseArgs({
     tokens: { type: 'string', default: '1' },
     open: { type: 'boolean', default: false },
     idle: { type: 'boolean', default: false },
+    prepare: { type: 'boolean', default: false },
+    token: { type: 'string' },
     set: { type: 'string', multiple: true, default: [] },
   },
 })
@@ -69,12 +74,25 @@ const idle = (stores: Stores): Stores => {
   }
 }
 
-if (values.flags !== '0') await seedFlags(config, Number(values.flags))
-// Servers may have had a bootstrap token long before, and a log has but one.
-const token =
-  config.storage.type === 'embedded'
-    ? bootstrap
-    : (await createTokenOffline(config, { name: 'bench', description: '', metadata: {} })).clientToken
+const say = (url: string, tokens: readonly string[]) => process.stdout.write(`${JSON.stringify({ url, tokens })}\n`)
+
+if (values.prepare) {
+  await seedFlags(config, Number(values.flags))
+  // Servers may have had a bootstrap token long before, and a log has but one.
+  const offline = () => createTokenOffline(config, { name: 'bench', description: '', metadata: {} })
+  say('', [config.storage.type === 'embedded' ? bootstrap : (await offline()).clientToken])
+  process.exit(0)
+}
+
+/** Gives a token of the store. */
+const prepared = async (): Promise<string | undefined> => {
+  const data = `--set=storage.data_dir=${config.storage.data_dir}`
+  const args = [fileURLToPath(import.meta.url), '--prepare', `--flags=${values.flags}`, data, ...values.set.map((text) => `--set=${text}`)]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  return (JSON.parse(stdout) as { readonly tokens: readonly string[] }).tokens[0]
+}
+const made = values.flags === '0' ? undefined : await prepared()
+const token = values.token ?? made ?? bootstrap
 const running = await start(config, values.idle ? { stores: idle(await openStores(config, (_, error) => console.error(error))) } : {})
 const tokens = [token]
 while (tokens.length < Number(values.tokens)) {
@@ -82,7 +100,7 @@ while (tokens.length < Number(values.tokens)) {
   const answer = await fetch(`${running.url}/auth/v1/method/token`, { method: 'POST', headers, body: '{"name":"bench"}' })
   tokens.push(((await answer.json()) as { readonly clientToken: string }).clientToken)
 }
-process.stdout.write(`${JSON.stringify({ url: running.url, tokens })}\n`)
+say(running.url, tokens)
 process.on('SIGTERM', () => {
   void running
     .close()

@@ -27,18 +27,23 @@ export const takeBody = ({ raw }: FastifyRequest, limit: number, done: (bytes: B
   const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
   if (encoding === undefined && (length === undefined || length === '0')) return done(undefined)
   if (Number(length) > limit) return done(undefined, new Refusal('body_too_large'))
+  const wanted = length === undefined ? undefined : Number(length)
   const chunks: Buffer[] = []
   let size = 0
+  const leave = () => raw.off('data', onData).off('end', onEnd).resume()
+  const onEnd = (): void => {
+    leave()
+    done(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size))
+  }
   const onData = (chunk: Buffer): void => {
     size += chunk.length
-    if (size <= limit) {
-      chunks.push(chunk)
-      return
-    }
-    raw.off('data', onData).off('end', onEnd).resume()
-    done(undefined, new Refusal('body_too_large'))
+    chunks.push(chunk)
+    if (size > limit) {
+      leave()
+      done(undefined, new Refusal('body_too_large'))
+      // With the last byte, and not at the stream's end: requests answered from there were kept for long after, and every collection copied them.
+    } else if (size === wanted) onEnd()
   }
-  const onEnd = (): void => done(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size))
   raw.on('data', onData).on('end', onEnd)
 }
 
