@@ -14,8 +14,8 @@ import { seedFlags } from '../seed.ts'
 /**
  * The whole service in a process of its own, on an embedded store with this many flags and tokens. `--open`: no credentials needed.
  * `--idle`: on a store that takes writes without doing anything. `--set=key=value`: a setting, such as those of servers in place of
- * the embedded store. Says its address and its tokens in one line of JSON. The flags are made beforehand by a process of its own,
- * with `--prepare`: what a process keeps of stores that it has closed is not to be measured. `--token`: one that is there already.
+ * the embedded store. Says its address and its tokens in one line of JSON. Flags and tokens are made beforehand by a process of its own,
+ * with `--prepare`: what that leaves behind in a process is not to be measured. `--token`: one that is there already.
  */
 const { values } = parseArgs({
   options: {
@@ -77,29 +77,31 @@ const idle = (stores: Stores): Stores => {
 const say = (url: string, tokens: readonly string[]) => process.stdout.write(`${JSON.stringify({ url, tokens })}\n`)
 
 if (values.prepare) {
-  await seedFlags(config, Number(values.flags))
+  if (values.flags !== '0') await seedFlags(config, Number(values.flags))
   // Servers may have had a bootstrap token long before, and a log has but one.
   const offline = () => createTokenOffline(config, { name: 'bench', description: '', metadata: {} })
-  say('', [config.storage.type === 'embedded' ? bootstrap : (await offline()).clientToken])
+  const tokens = [config.storage.type === 'embedded' ? bootstrap : (await offline()).clientToken]
+  const { url, close } = await start(config)
+  while (tokens.length < Number(values.tokens)) {
+    const headers = { authorization: `Bearer ${tokens[0]}` }
+    const answer = await fetch(`${url}/auth/v1/method/token`, { method: 'POST', headers, body: '{"name":"bench"}' })
+    tokens.push(((await answer.json()) as { readonly clientToken: string }).clientToken)
+  }
+  await close()
+  say('', tokens)
   process.exit(0)
 }
 
-/** Gives a token of the store. */
-const prepared = async (): Promise<string | undefined> => {
-  const data = `--set=storage.data_dir=${config.storage.data_dir}`
-  const args = [fileURLToPath(import.meta.url), '--prepare', `--flags=${values.flags}`, data, ...values.set.map((text) => `--set=${text}`)]
+/** Makes flags and tokens in the store; gives the tokens. */
+const prepared = async (): Promise<readonly string[]> => {
+  const asked = [`--flags=${values.flags}`, `--tokens=${values.tokens}`, `--set=storage.data_dir=${config.storage.data_dir}`]
+  const args = [fileURLToPath(import.meta.url), '--prepare', ...asked, ...values.set.map((text) => `--set=${text}`)]
   const { stdout } = await promisify(execFile)(process.execPath, args)
-  return (JSON.parse(stdout) as { readonly tokens: readonly string[] }).tokens[0]
+  return (JSON.parse(stdout) as { readonly tokens: readonly string[] }).tokens
 }
-const made = values.flags === '0' ? undefined : await prepared()
-const token = values.token ?? made ?? bootstrap
+const empty = values.flags === '0' && values.tokens === '1'
+const tokens = values.token !== undefined ? [values.token] : empty ? [bootstrap] : await prepared()
 const running = await start(config, values.idle ? { stores: idle(await openStores(config, (_, error) => console.error(error))) } : {})
-const tokens = [token]
-while (tokens.length < Number(values.tokens)) {
-  const headers = { authorization: `Bearer ${token}` }
-  const answer = await fetch(`${running.url}/auth/v1/method/token`, { method: 'POST', headers, body: '{"name":"bench"}' })
-  tokens.push(((await answer.json()) as { readonly clientToken: string }).clientToken)
-}
 say(running.url, tokens)
 process.on('SIGTERM', () => {
   void running
