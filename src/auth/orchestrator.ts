@@ -17,21 +17,23 @@ export type Orchestrator = {
 
 type Confirm = (token: string, claims: Account, address: string) => Promise<Account>
 
-/** Proof of identity by service-account tokens of a cluster (api.md §5.7). The cluster is not asked before the first exchange. */
-export const orchestrator = (settings: OrchestratorSettings): Orchestrator => {
+/**
+ * Proof of identity by service-account tokens of a cluster (api.md §5.7). The cluster is not asked before the first exchange, but its
+ * library, half a second and a hundred megabytes, is loaded here: nobody is answered meanwhile.
+ */
+export const orchestrator = async (settings: OrchestratorSettings): Promise<Orchestrator> => {
   const { discoveryUrl, audiences, allowed, now = () => new Date() } = settings
   const call = cluster(settings)
   const ways: Readonly<Record<OrchestratorSettings['verification'], () => Promise<Confirm>>> = {
     token_review: async () => (await import('./token-review.ts')).tokenReview(call, { discoveryUrl, audiences, now }),
     jwks: async () => (await import('./cluster-keys.ts')).clusterKeys(call, { discoveryUrl, audiences, now }),
   }
-  let confirm: Promise<Confirm> | undefined
+  const confirm = await ways[settings.verification]()
 
   return {
     verify: async (token, address) => {
       const claims = presented(token, now())
-      confirm ??= ways[settings.verification]()
-      const account = await (await confirm)(token, claims, address)
+      const account = await confirm(token, claims, address)
       const { namespace, name } = account
       if (!isAllowed(allowed, account)) return refuse('service_account_not_allowed', undefined, { metadata: { namespace, name } })
       return { ...account, expiresAt: claims.expiresAt }

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import type { V1TokenReview } from '@kubernetes/client-node'
+import {
+  AuthenticationV1Api,
+  createConfiguration,
+  ResponseContext,
+  ServerConfiguration,
+  type V1TokenReview,
+  wrapHttpLibrary,
+} from '@kubernetes/client-node'
 import { isRefusal } from '../errors.ts'
 import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { gate } from './gate.ts'
@@ -29,7 +36,6 @@ export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Set
   return async (token: string, claims: Account, address: string): Promise<Account> => {
     const digest = createHash('sha256').update(token).digest('base64')
     if (refused.has(digest)) return refuseToken()
-    await client()
     const signal = AbortSignal.timeout(DEADLINE_MS)
     try {
       return await pass(address, signal, () => confirm(token, claims, signal))
@@ -40,11 +46,7 @@ export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Set
   }
 }
 
-/** Half a second and a hundred megabytes: loaded by the first exchange, not by the start. */
-const client = () => import('@kubernetes/client-node')
-
 const ask = async (call: Cluster, discoveryUrl: string, signal: AbortSignal, body: V1TokenReview): Promise<V1TokenReview> => {
-  const { AuthenticationV1Api, createConfiguration, ResponseContext, ServerConfiguration, wrapHttpLibrary } = await client()
   const api = new AuthenticationV1Api(
     createConfiguration({
       baseServer: new ServerConfiguration(discoveryUrl.replace(/\/+$/, ''), {}),

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { readFile, writeFile } from 'node:fs/promises'
 import { SignJWT } from 'jose'
-import { orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
+import { type Orchestrator, orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { refused } from './refused.ts'
 import { clusterStandIn } from './stand-ins/cluster.ts'
 import { type Answer, filler, json, silence, unusable } from './stand-ins/listen.ts'
@@ -13,8 +13,8 @@ const AUDIENCE = 'https://kubernetes.default.svc.cluster.local'
 const WAYS = ['token_review', 'jwks'] as const
 type Cluster = Awaited<ReturnType<typeof clusterStandIn>>
 
-const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}) =>
-  orchestrator({
+const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}): Orchestrator => {
+  const ready = orchestrator({
     verification: 'token_review',
     discoveryUrl: cluster.url,
     audiences: [],
@@ -23,6 +23,8 @@ const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}) =>
     tokenPath: cluster.tokenPath,
     ...more,
   })
+  return { verify: async (token, address) => (await ready).verify(token, address) }
+}
 
 const invalid = (t: Test, work: () => unknown, secrets: readonly string[] = []) =>
   refused(t, work, 'service_account_token_invalid', /^verifying service account: /, secrets)
