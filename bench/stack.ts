@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
 import { openEventStore } from '../src/adapters/eventstoredb.ts'
-import { type Found, type Owner, ownMongo, ownRedis } from '../test/adapters/servers.ts'
+import { type Found, type Owner, ownMongo, ownRedis, STAND_IN_BULK } from '../test/adapters/servers.ts'
 import { startBeside } from './load.ts'
 import { progress, type Row } from './measure.ts'
 
@@ -109,6 +109,7 @@ export const stack = async (owner: Owner): Promise<Had<Stack>> => {
     'eventstore.url': events.got.url,
     'mongodb.url': url,
     'mongodb.database': database,
+    ...(process.env[kinds.mongodb.variable] === undefined && { 'mongodb.bulk_size': String(STAND_IN_BULK) }),
     'redis.url': redis.got.url,
   }
   return { got: { settings, what: [events, mongo, redis].map(({ got }) => got.what).join(', ') }, skip: false }

@@ -79,6 +79,9 @@ const launcher = async (t: Owner, command: string, scheme: string, args: (port: 
   return { server, skip: false } as const
 }
 
+/** Documents in one command to the stand-in for MongoDB, which hangs on a hundred. */
+export const STAND_IN_BULK = 50
+
 /** The stand-in for MongoDB, built once and kept outside the tree. */
 const ferretdb = async (): Promise<string> => {
   const folder = join(process.env['XDG_CACHE_HOME'] ?? join(tmpdir(), `rollcall-cache-${process.getuid?.() ?? 0}`), 'ferretdb')

@@ -163,10 +163,11 @@ await t.test('what each request is answered while a server is away', { skip }, a
     t.comment(`${when}: works again after ${Math.round(ms)} ms`)
   }
 
-  t.match(await recovered(), Number)
+  t.ok((await recovered()) < 20_000, 'everything works to begin with')
   for (const backend of backends) for (const fault of faults![backend]) await row(backend, fault)
 
   t.comment(`${cells} answers; the slowest of each: ${[...slowest].map(([name, ms]) => `${name} ${Math.round(ms)} ms`).join(', ')}`)
+  t.ok(acknowledged.length > 0)
   for (const { id, token } of acknowledged) {
     t.equal((await b!.request('GET', `/auth/v1/tokens/${id}`)).status, 200, 'what was acknowledged is known elsewhere')
     t.not((await b!.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer(token))).status, 401)

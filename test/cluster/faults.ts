@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { clusterSettings, oidcSettings, PUBLIC } from '../http/people.ts'
-import { type Mode, type Proxy, startProxy } from '../stand-ins/proxy.ts'
+import { linkTo, type Mode, type Proxy } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
 import { type Stack, startStack } from './stack.ts'
 
@@ -24,16 +24,10 @@ const onProcess = (server: Stack['mongo']): readonly Fault[] => [
 export const startFaulty = async (t: Test) => {
   const { stack, skip } = await startStack(t)
   if (!stack) return { skip }
-  const linkTo = async (url: string) => {
-    const to = new URL(url.replace('esdb:', 'http:'))
-    const link = await startProxy(Number(to.port))
-    t.teardown(link.close)
-    return { link, url: url.replace(to.host, `127.0.0.1:${link.port}`) }
-  }
   const [liar, orchestrator] = [await lyingProvider(t), await clusterStandIn(t)]
-  const events = await linkTo(stack.settings['eventstore.url']!)
-  const [mongo, redis] = [await linkTo(stack.mongo.url), await linkTo(stack.redis.url)]
-  const [provider, api] = [await linkTo(liar.url), await linkTo(orchestrator.url)]
+  const events = await linkTo(t, stack.settings['eventstore.url']!)
+  const [mongo, redis] = [await linkTo(t, stack.mongo.url), await linkTo(t, stack.redis.url)]
+  const [provider, api] = [await linkTo(t, liar.url), await linkTo(t, orchestrator.url)]
   const { url: issuer } = provider
   liar.lies = { document: { issuer, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` }, claims: { iss: issuer } }
 

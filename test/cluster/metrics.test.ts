@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startProxy } from '../stand-ins/proxy.ts'
+import { linkTo } from '../stand-ins/proxy.ts'
 import { startService, type Started } from '../start.ts'
 import { startStack } from './stack.ts'
 
@@ -20,10 +20,9 @@ const calls = (port: string, adapter: string, operation: string, outcome: string
   `store_calls_total{port="${port}",adapter="${adapter}",operation="${operation}",outcome="${outcome}"}`
 
 await t.test('what the metrics say of the servers', { skip }, async (t) => {
-  const link = await startProxy(Number(new URL(stack!.settings['eventstore.url']!.replace('esdb:', 'http:')).port))
-  t.teardown(link.close)
+  const { link, url } = await linkTo(t, stack!.settings['eventstore.url']!)
   const a = await startService(t, stack!.settings)
-  const b = await startService(t, { ...stack!.settings, 'eventstore.url': `esdb://127.0.0.1:${link.port}?tls=false` })
+  const b = await startService(t, { ...stack!.settings, 'eventstore.url': url })
 
   await t.test('each call is told under the server that took it', async (t) => {
     const [append, put, schedule] = [

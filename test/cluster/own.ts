@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import root from 'tap'
-import { ownMongo, ownRedis } from '../adapters/servers.ts'
+import { ownMongo, ownRedis, STAND_IN_BULK } from '../adapters/servers.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 /** True when the services of the tests run on servers (`ROLLCALL_TEST_STACK=cluster`) and not on files. */
@@ -26,8 +26,7 @@ const begun = async (directory: string): Promise<Settings> => {
     'eventstore.url': events.url,
     'mongodb.url': mongo,
     'mongodb.database': `t${stacks.size}`,
-    // FerretDB hangs on a bulk of a hundred statements.
-    'mongodb.bulk_size': '50',
+    'mongodb.bulk_size': String(STAND_IN_BULK),
     'redis.url': `${redis}/${stacks.size}`,
     'keys.file': join(directory, 'data', 'keys'),
   }

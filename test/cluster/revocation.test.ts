@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { startProxy } from '../stand-ins/proxy.ts'
+import { linkTo } from '../stand-ins/proxy.ts'
 import { startService, type Started } from '../start.ts'
 import { startStack } from './stack.ts'
 
@@ -54,11 +54,10 @@ const many = async (count: number, work: () => Promise<void>) => {
 const startTwo = async (t: Test) => {
   const { stack, skip } = await startStack(t)
   if (!stack) return { skip }
-  const link = await startProxy(Number(new URL(stack.settings['eventstore.url']!.replace('esdb:', 'http:')).port))
-  t.teardown(link.close)
+  const { link, url } = await linkTo(t, stack.settings['eventstore.url']!)
   const settings = { ...stack.settings, 'rate_limit.enabled': 'false' }
   const a = await startService(t, settings)
-  const b = await startService(t, { ...settings, 'eventstore.url': `esdb://127.0.0.1:${link.port}?tls=false` })
+  const b = await startService(t, { ...settings, 'eventstore.url': url })
   const flag = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' }
   t.equal((await a.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200)
   t.ok(await becomes(b, { authorization: `Bearer ${b.token}` }, 200), 'the flag is known elsewhere')

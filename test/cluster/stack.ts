@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { ownMongo, ownRedis, type Server } from '../adapters/servers.ts'
+import { ownMongo, ownRedis, type Server, STAND_IN_BULK } from '../adapters/servers.ts'
 import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 export type Stack = {
@@ -44,8 +44,7 @@ export const startStack = async (
     'eventstore.url': url,
     'mongodb.url': mongo.server.url,
     'mongodb.database': `t${process.pid}`,
-    // FerretDB hangs on a bulk of a hundred statements.
-    'mongodb.bulk_size': '50',
+    'mongodb.bulk_size': String(STAND_IN_BULK),
     'redis.url': redis.server.url,
   }
   return { stack: { eventstore, mongo: mongo.server, redis: redis.server, settings }, skip: false }

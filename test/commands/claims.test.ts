@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { stateOf } from '../../src/commands/decider.ts'
 import { flag } from '../../src/commands/flag.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { segment } from '../../src/commands/segment.ts'
@@ -6,7 +7,7 @@ import { type Reason, Refusal } from '../../src/errors.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { ofFlag, ofSegment } from '../samples.ts'
-import { begin, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk, segmentAsk, stateOf } from './world.ts'
+import { begin, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk, segmentAsk } from './world.ts'
 
 const started = async () => {
   const log = memoryLog()

@@ -1,5 +1,5 @@
 import type fc from 'fast-check'
-import { evolve, type Decider } from '../../src/commands/decider.ts'
+import { stateOf } from '../../src/commands/decider.ts'
 import { claims } from '../../src/commands/claims.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
@@ -7,7 +7,6 @@ import { flag } from '../../src/commands/flag.ts'
 import { usesOf } from '../../src/commands/flag-state.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { segment } from '../../src/commands/segment.ts'
-import type { AnyEvent } from '../../src/events/define.ts'
 import type { Log, Stored } from '../../src/events/log.ts'
 import type { Sealer } from '../../src/events/personal.ts'
 import { memoryLog } from '../memory-log.ts'
@@ -20,19 +19,6 @@ export const instance = (log: Log, name = 'one', now: () => Date = () => new Dat
   let minted = 0
   const execute = executor(log, enveloper(open, name, now))
   return { execute, claims: claims(execute, log, () => `${name}-claim-${++minted}`, now) }
-}
-
-/** The state of one aggregate as the log tells it. */
-export const stateOf = async <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(
-  log: Log,
-  decider: Decider<S, C, E>,
-  id: string,
-): Promise<S> => {
-  let state = decider.initial
-  for await (const page of log.read(`${decider.category}-${id}`)) {
-    for (const { type, data } of page) state = evolve(decider, state, decider.read(type, data))
-  }
-  return state
 }
 
 export const context = { actor: { kind: 'system' } } as const

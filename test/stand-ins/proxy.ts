@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Test } from 'tap'
 
 /** `blackhole`: connections stay open and nothing comes through. `reset`: every connection is broken. `refuse`: nobody listens. `garbage`: whatever is sent, noise comes back. `slow`: everything comes later. */
 export type Mode = 'pass' | 'blackhole' | 'reset' | 'refuse' | 'garbage' | 'slow'
@@ -7,7 +8,7 @@ export type Mode = 'pass' | 'blackhole' | 'reset' | 'refuse' | 'garbage' | 'slow
 const NOISE = 64
 
 /** A link to a port of loopback that can fail. Every mode holds for the connections there are and for new ones; what a blackhole held back goes on when it ends. */
-export const startProxy = async (target: number, slowMs = 200) => {
+const startProxy = async (target: number, slowMs = 200) => {
   let mode: Mode = 'pass'
   const sockets = new Set<Socket>()
 
@@ -63,3 +64,11 @@ export const startProxy = async (target: number, slowMs = 200) => {
 }
 
 export type Proxy = Awaited<ReturnType<typeof startProxy>>
+
+/** A link to the server of an address, until the test ends; the address through it. */
+export const linkTo = async (t: Pick<Test, 'teardown'>, url: string): Promise<{ readonly link: Proxy; readonly url: string }> => {
+  const to = new URL(url.replace('esdb:', 'http:'))
+  const link = await startProxy(Number(to.port))
+  t.teardown(link.close)
+  return { link, url: url.replace(to.host, `127.0.0.1:${link.port}`) }
+}

@@ -1,14 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openMongo } from '../../../src/adapters/mongodb.ts'
-
-/** The stand-in hangs on a bulk of a hundred statements. */
-const BULK = 50
+import { STAND_IN_BULK } from '../servers.ts'
 
 /** A database of its own on a server. Errors behind the scenes are failures of the test that meets them. */
 export const database = (url: string) => {
   const name = `rollcall_test_${randomUUID().replaceAll('-', '')}`
   const errors: unknown[] = []
-  const open = () => openMongo(url, name, { bulk: BULK, onError: (error) => errors.push(error) })
+  const open = () => openMongo(url, name, { bulk: STAND_IN_BULK, onError: (error) => errors.push(error) })
   const kek = randomBytes(32)
   return {
     name,
