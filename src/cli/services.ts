@@ -9,6 +9,7 @@ export type Authentication = {
   readonly updatedAt: string
   readonly expiresAt?: string
   readonly deletedAt?: string
+  readonly issuedBy?: string
   readonly metadata: Readonly<Record<string, string>>
 }
 export type IssuedToken = { readonly clientToken: string; readonly authentication: Authentication }

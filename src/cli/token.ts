@@ -25,19 +25,22 @@ const COLUMNS: readonly Column<Authentication>[] = [
 
 type Page = { readonly authentications: readonly Authentication[]; readonly nextPageToken: string; readonly totalCount: number }
 type ListOptions = TargetOptions &
-  Look & { readonly [filter in 'status' | 'method' | 'namespace' | 'name']?: string } & { readonly limit: number; readonly all?: boolean }
+  Look & { readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy']?: string } & {
+    readonly limit: number
+    readonly all?: boolean
+  }
 
 const PAGE = 100
 
 const list = async ({ all = false, limit: most, ...options }: ListOptions): Promise<void> => {
   const { ask } = await clientOf(options)
-  const { status, method, namespace: namespaceKey, name: q } = options
+  const { status, method, namespace: namespaceKey, name: q, issuedBy } = options
   const limit = all ? Infinity : most
   const found: Authentication[] = []
   let page: Page = { authentications: [], nextPageToken: '', totalCount: 0 }
   do {
     const size = Math.min(PAGE, limit - found.length)
-    const query = { limit: size, status, method, namespaceKey, q, pageToken: page.nextPageToken }
+    const query = { limit: size, status, method, namespaceKey, q, issuedBy, pageToken: page.nextPageToken }
     page = await ask<Page>('GET', '/auth/v1/tokens', { query })
     found.push(...page.authentications)
   } while (page.nextPageToken !== '' && found.length < limit)
@@ -88,6 +91,7 @@ export const addToken = (program: Command, load: LoadServices): void => {
     .option('--method <method>', 'METHOD_TOKEN, METHOD_OIDC …')
     .option('--namespace <key>', 'bound to this namespace')
     .option('--name <prefix>', 'static tokens whose name begins so')
+    .option('--issued-by <id>', 'made by the bearer of this token')
     .option('--limit <number>', 'how many at most', wholeNumber, 25)
     .option('--all', 'all of them')
     .action(list)

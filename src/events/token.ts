@@ -6,7 +6,7 @@ const Texts = Type.Record(Type.String(), Type.String())
 
 /** Life of one client token, whichever of the four ways issued it. Stream: token-{id}. Times are RFC 3339 UTC with milliseconds. */
 export const tokenEvents = {
-  /** `digest` is the keyed digest of the secret; `attributes` are the service's own metadata under neutral names (`token.name`), `metadata` the caller's; `profile` is the JSON text of the attributes that are personal; `identity` is what tokens of one holder have in common: a pseudonym of the provider's subject, or `<namespace>/<name>` of a service account. */
+  /** `digest` is the keyed digest of the secret; `attributes` are the service's own metadata under neutral names (`token.name`), `metadata` the caller's; `profile` is the JSON text of the attributes that are personal; `identity` is what tokens of one holder have in common: a pseudonym of the provider's subject, or `<namespace>/<name>` of a service account; `issuedBy` is the id of the token whose bearer asked for this one. */
   TokenIssued: v1(
     Type.Object({
       id: Type.String(),
@@ -22,6 +22,7 @@ export const tokenEvents = {
       subject: Type.Optional(Type.String()),
       identity: Type.Optional(Type.String()),
       login: Type.Optional(Type.String()),
+      issuedBy: Type.Optional(Type.String()),
       profile: Type.Optional(personal(Type.String(), 'subject')),
     }),
   ),

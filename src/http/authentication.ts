@@ -13,6 +13,7 @@ export const Authentication = Type.Object({
   metadata: Type.Record(Type.String(), Type.String()),
   status: Type.Enum(['ACTIVE', 'EXPIRED', 'DELETED']),
   deletedAt: Type.Optional(Type.String({ format: 'date-time' })),
+  issuedBy: Type.Optional(Type.String({ format: 'uuid' })),
 })
 
 /** `expiresAt` and `deletedAt` carry a fraction only when it is not zero. */
@@ -44,5 +45,6 @@ export const presentAuthentication = async (doc: TokenDoc, names: Names, sealer:
     metadata,
     status: statusOf(doc, now),
     ...(doc.deletedAt === undefined ? {} : { deletedAt: short(doc.deletedAt) }),
+    ...(doc.issuedBy === undefined ? {} : { issuedBy: doc.issuedBy }),
   }
 }

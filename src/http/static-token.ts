@@ -52,6 +52,7 @@ export const issueStaticToken = async (
       ...(namespaceKey === '' ? {} : { 'token.namespace': namespaceKey }),
     },
     metadata,
+    ...(context.actor.id === undefined ? {} : { issuedBy: context.actor.id }),
   }
   return { clientToken, ...(await execute(token, id, 'IssueToken', data, context)) }
 }

@@ -15,6 +15,8 @@ export type TokenFilter = {
   readonly status: Status | undefined
   /** Prefix of the static token's name, in any case. */
   readonly q: string
+  /** Ids of the tokens whose bearers asked for these. */
+  readonly issuedBy: readonly string[]
 }
 
 /** The forms under which the tokens of one holder are kept: the text itself (a static token's name, `<namespace>/<name>` of a service account), and the pseudonyms of a provider's subject. */
@@ -39,12 +41,13 @@ const ofStatus: Readonly<Record<Status, (now: string) => Where>> = {
 const ofField = (field: string, values: readonly string[]): Where => (values.length === 0 ? {} : { [field]: { equals: values } })
 
 /** The filter as conditions on the view. */
-export const whereOf = ({ method, identities, provider, namespaceKey, status, q }: TokenFilter, now: Date): Where => ({
+export const whereOf = ({ method, identities, provider, namespaceKey, status, q, issuedBy }: TokenFilter, now: Date): Where => ({
   ...(status === undefined ? present : ofStatus[status](now.toISOString())),
   ...ofField('method', method === undefined ? [] : [method]),
   ...ofField('identity', identities),
   ...ofField('provider', provider === '' ? [] : [provider]),
   ...ofField('namespace', namespaceKey === '' ? [] : [namespaceKey]),
+  ...ofField('issuedBy', issuedBy),
   ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
 })
 

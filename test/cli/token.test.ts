@@ -129,13 +129,14 @@ await t.test('list shows a page, or with --all everything', async (t) => {
   t.notMatch((await list('--no-headers')).out, /METHOD +NAME/)
   t.equal((await list('--limit', '2', '--field', 'metadata.io.service.auth.token.name')).out.split('\n')[1], 'name-1')
 
-  await list('--status', 'deleted', '--method', 'METHOD_TOKEN', '--namespace', 'shop', '--name', 'ci')
+  await list('--status', 'deleted', '--method', 'METHOD_TOKEN', '--namespace', 'shop', '--name', 'ci', '--issued-by', 'id-1')
   t.strictSame(Object.fromEntries(service.seen.at(-1)!.query), {
     limit: '25',
     status: 'DELETED',
     method: 'METHOD_TOKEN',
     namespaceKey: 'shop',
     q: 'ci',
+    issuedBy: 'id-1',
   })
   t.equal((await list('--limit', '0')).exit, 2)
   t.equal((await list('-o', 'xml')).exit, 2)

@@ -101,6 +101,7 @@ export type Authentication = {
   readonly createdAt: string
   readonly updatedAt: string
   readonly deletedAt?: string
+  readonly issuedBy?: string
   readonly metadata: Readonly<Record<string, string>>
 }
 export type Problem = {

@@ -38,7 +38,7 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       // A request taken up again counts what it did before: those records are no longer live.
       const status = context.commandId === undefined ? (['ACTIVE'] as const) : (['ACTIVE', 'DELETED'] as const)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
-      const filter = { method, identities, provider, namespaceKey: '', q: '' }
+      const filter = { method, identities, provider, namespaceKey: '', q: '', issuedBy: [] }
 
       const events = new Map<string, Stored>()
       const revoke = async ({ id }: TokenDoc): Promise<void> => {

@@ -55,18 +55,19 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       status: optional(choice({ ACTIVE: 0, EXPIRED: 1, DELETED: 2 }, 'ACTIVE')),
       q: text(),
       identity: text(),
+      issuedBy: text(),
       at: unkept,
     }),
     errors: ['invalid_page_token', 'invalid_at'],
     answer: Type.Object({ authentications: Type.Array(Authentication), nextPageToken: Type.String(), totalCount: Type.Integer() }),
-    run: async ({ query: { method: wire, namespaceKey, status, q, pageToken, identity, at, ...query } }) => {
+    run: async ({ query: { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at, ...query } }) => {
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
       const moment = atOf(at)
-      const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, at]
+      const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, issuedBy, at]
       const after = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
       const method = names.methodNamed(wire)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
-      const filter: TokenFilter = { method, identities, provider: '', namespaceKey, status, q }
+      const filter: TokenFilter = { method, identities, provider: '', namespaceKey, status, q, issuedBy: issuedBy === '' ? [] : [issuedBy] }
       // The reserved method has no records.
       const none = method === undefined && wire !== 'METHOD_NONE'
       const ask = none ? { ...filter, identities: [''] } : filter

@@ -1,0 +1,48 @@
+import t from 'tap'
+import { type Started, startService } from '../start.ts'
+import { type Authentication, bearer, everyWay, EXCHANGE, type Issued, logIn, OIDC, open } from './people.ts'
+
+const TOKENS = '/auth/v1/tokens'
+type Page = { readonly authentications: readonly Authentication[]; readonly nextPageToken: string; readonly totalCount: number }
+
+const makeToken = async ({ request }: Started, name: string, maker?: string): Promise<Issued> =>
+  (await request<Issued>('POST', '/auth/v1/method/token', { name }, maker === undefined ? {} : bearer(maker))).json
+const list = async ({ request }: Started, search: string) => (await request<Page>('GET', `${TOKENS}?${search}`)).json
+
+await t.test('a record names the credential that made it, and the list can be asked by it', async (t) => {
+  const { service, cluster } = await everyWay(t)
+  const { request } = service
+  const self = async (token: string) => (await request<Authentication>('GET', '/auth/v1/self', undefined, bearer(token))).json
+  const login = await logIn(service, OIDC)
+  const first = await makeToken(service, 'first', login.token)
+  const second = await makeToken(service, 'second', first.clientToken)
+  const exchanged = await request<Issued>('POST', EXCHANGE, { service_account_token: await cluster.token() }, open)
+
+  t.equal(first.authentication.issuedBy, login.authentication.id)
+  t.equal((await self(second.clientToken)).issuedBy, first.authentication.id)
+  t.equal((await request<Authentication>('GET', `${TOKENS}/${second.authentication.id}`)).json.issuedBy, first.authentication.id)
+  for (const { authentication } of [login, exchanged.json])
+    t.notOk('issuedBy' in authentication, 'whoever proves who they are is made by nobody')
+  t.notOk('issuedBy' in (await list(service, 'limit=1')).authentications[0]!, 'nor is the bootstrap token')
+
+  const mine = `issuedBy=${login.authentication.id}`
+  const more = await makeToken(service, 'more', login.token)
+  const { 'event-position': at } = (await request('DELETE', `${TOKENS}/unknown`)).headers
+  const page = await list(service, `limit=1&${mine}`)
+  t.equal(page.totalCount, 2)
+  t.strictSame(page.authentications, [first.authentication])
+  const { authentications } = await list(service, `limit=1&${mine}&pageToken=${page.nextPageToken}`)
+  t.strictSame(authentications, [more.authentication])
+  t.equal((await request('GET', `${TOKENS}?limit=1&pageToken=${page.nextPageToken}`)).status, 400, 'the place belongs to the filter')
+  await request('DELETE', `${TOKENS}/${more.authentication.id}`)
+  t.equal((await list(service, mine)).totalCount, 1)
+  t.equal((await list(service, `${mine}&status=DELETED`)).totalCount, 1)
+  t.equal((await list(service, `${mine}&at=${String(at)}`)).totalCount, 2)
+  t.equal((await list(service, 'issued_by=nobody')).totalCount, 0)
+})
+
+await t.test('with no credential needed, what nobody made names nobody', async (t) => {
+  const service = await startService(t, { 'authentication.required': 'false' })
+  const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'free' }, open)
+  t.notOk('issuedBy' in json.authentication)
+})
