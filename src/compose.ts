@@ -96,6 +96,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
     names,
     cookies: cookieJar({ ...settings, ...settings.session, tokenName: names.tokenCookie, stateName: names.stateCookie }),
     instance,
+    alone,
     now,
     log,
     views,

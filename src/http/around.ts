@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { refuse } from '../errors.ts'
-import { afterPosition, eventReason, idempotencyKey, ifMatch } from './headers.ts'
+import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './headers.ts'
 import type { Asked } from './requests.ts'
 import type { AfterParse, Call } from './route.ts'
 import type { Service } from './service.ts'
@@ -26,14 +26,17 @@ const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id 
 
 /** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, and the answer of a request already answered. */
 export const aroundRoutes = (service: Service): AfterParse => {
+  const reached = async (after: bigint): Promise<void> => {
+    if (service.alone && after > (await service.log.head())) beyondHead()
+    if (!(await service.seen(after, WAIT_MS))) behind(after)
+  }
   return (call, next) => {
     const { request } = call
-    const { method, writes, url, ownsIdempotency } = request.spec!
+    const { access, method, writes, url, ownsIdempotency } = request.spec!
     const { headers } = request
     if (!writes) {
-      const after = afterPosition(headers)
-      if (after === undefined) return next()
-      return service.seen(after, WAIT_MS).then((seen) => (seen ? next() : behind(after)))
+      const after = access === 'public' ? undefined : afterPosition(headers)
+      return after === undefined ? next() : reached(after).then(next)
     }
     const reason = eventReason(headers)
     const match = ifMatch(headers)

@@ -19,7 +19,7 @@ declare module 'fastify' {
 /** Reads every body here and not in the framework, whose parsers refuse some types and would copy the bytes. */
 export const takeBodies = (app: FastifyInstance): void => {
   app.decorateRequest('bytes', undefined)
-  for (const method of ['POST', 'PUT', 'DELETE']) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
 }
 
 /** Calls back with the body once it is there, or with 413 as soon as it is larger than `limit`; the rest of it is then read and thrown away. A body that never ends is the business of the server's time limit. */

@@ -64,6 +64,9 @@ export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined 
   return positionOf(text) ?? wrong('After-Position', 'must be a decimal number')
 }
 
+/** Refuses a position that the log cannot reach by waiting: 400 `invalid_header`. */
+export const beyondHead = (): never => wrong('After-Position', 'must not be later than the newest position')
+
 /** `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position; other text: 400 `invalid_at`. Whether it lies in the past is for the reader of the log to say. */
 export const atOf = (text: string | undefined): { readonly instant: string } | { readonly position: bigint } | undefined => {
   if (text === undefined || text === '') return undefined

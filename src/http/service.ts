@@ -45,6 +45,8 @@ export type Service = {
   readonly names: Names
   readonly cookies: CookieJar
   readonly instance: string
+  /** True when no other instance writes to this log, so its head as seen here is its head. */
+  readonly alone: boolean
   readonly now: () => Date
   readonly log: Log
   readonly views: Views

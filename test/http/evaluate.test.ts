@@ -1,6 +1,7 @@
 import t from 'tap'
 import { booleanBucket } from '../../src/evaluation/bucket.ts'
 import { startService } from '../start.ts'
+import { onCluster } from '../cluster/own.ts'
 import { refuses } from './api/refusals.ts'
 import { maker } from './flags.ts'
 
@@ -184,6 +185,17 @@ await t.test('single evaluations', async (t) => {
     t.match(await ask(B, { flagKey: 'simple' }, { 'After-Position': String(headers['event-position']) }), { enabled: true })
     const malformed = 'invalid header After-Position: must be a decimal number'
     await refused(t, ['POST', B, { flagKey: 'simple' }, { 'After-Position': 'x' }], 400, malformed, 'invalid_header')
+    if (onCluster) return
+    const last = { 'After-Position': '18446744073709551615' }
+    const beyond = 'invalid header After-Position: must not be later than the newest position'
+    const next = { 'After-Position': String(BigInt(String(headers['event-position'])) + 1n) }
+    for (const after of [last, next]) await refused(t, ['POST', B, { flagKey: 'simple' }, after], 400, beyond, 'invalid_header')
+    for (const after of [last, { 'After-Position': 'x' }]) {
+      for (const path of ['/livez', '/readyz', '/metrics', '/auth/v1/method', '/openapi.json']) {
+        t.equal((await request('GET', path, undefined, after)).status, 200, `${path} is for everybody and waits for nothing`)
+      }
+    }
+    t.match((await request('GET', '/metrics')).text, /^rollcall_server_errors_total 0$/m)
   })
 
   await t.test('evaluations are counted by flag and result, and no label holds an entity', async (t) => {

@@ -110,6 +110,34 @@ void t.test('browsers of allowed origins may call, with credentials only from ex
   t.same([refused.status, refused.headers.get('access-control-allow-origin')], [405, undefined])
 })
 
+void t.test('OPTIONS is never an error of ours, whatever it brings', async (t) => {
+  const own = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })
+  t.teardown(() => own.app.close())
+  const bodies = ['', '{}', '{"a":', 'x', '\0\xff']
+  const types = ['', 'application/json', 'text/plain', 'multipart/form-data; boundary=x', 'nonsense', 'application/json; charset=koi8-r']
+  const preflight = 'Origin: https://a.example\r\nAccess-Control-Request-Method: PUT\r\n'
+  let asked = 0
+  for (const path of ['/livez', '/api/v1/namespaces/a', '/nothing']) {
+    for (const [origin, status] of [[preflight, 204] as const, [preflight.replace('a.', 'b.'), 405] as const, ['', 405] as const]) {
+      for (const type of types) {
+        for (const body of bodies) {
+          const framings = [`Content-Length: ${body.length}\r\n\r\n${body}`]
+          if (body !== '') framings.push(`Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
+          for (const framed of framings) {
+            const sent = `OPTIONS ${path} HTTP/1.1\r\n${H}${origin}${type && `Content-Type: ${type}\r\n`}${framed}`
+            const answer = await exchange(own.port, sent)
+            const due = status === 405 && path === '/nothing' ? 404 : status
+            if (answer.status !== due) t.fail(`${path} ${origin} ${type} ${JSON.stringify(body)}: ${answer.status}, not ${due}`)
+            asked++
+          }
+        }
+      }
+    }
+  }
+  t.equal(asked, 3 * 3 * 6 * 9)
+  t.same(own.log, [])
+})
+
 void t.test('a browser outside the API gets the page', async (t) => {
   const own = await demo({ page: (_request, reply) => void reply.headers(pageHeaders).send('<!doctype html>') })
   t.teardown(() => own.app.close())
