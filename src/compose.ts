@@ -127,7 +127,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
       () => lease?.fresh() ?? true,
     ),
     about: aboutOf(config),
-    warn: (record, message) => log_.warn(record, message),
+    tell: (record, message) => log_.info(record, message),
   }
 
   return {

@@ -92,3 +92,11 @@ export const invalid = (field: string, description: string, reason: Reason = 'in
 
 /** True for a refusal with this reason. */
 export const isRefusal = (error: unknown, reason: Reason): error is Refusal => error instanceof Refusal && error.reason === reason
+
+/** Why something failed, for the log: what caused a refusal, or the error itself. On one line, and without what an address says of a user. */
+export const whyOf = (error: unknown): string | undefined => {
+  const cause = error instanceof Refusal ? error.cause : error
+  if (!(cause instanceof Error)) return undefined
+  const [line = ''] = (cause.message || cause.name).split('\n', 1)
+  return line.replaceAll(/\/\/[^/@\s]*@/g, '//').slice(0, 300)
+}

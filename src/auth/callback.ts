@@ -1,4 +1,4 @@
-import { invalid, type Reason, refusals, refuse } from '../errors.ts'
+import { invalid, type Reason, type Refusal, refusals, refuse } from '../errors.ts'
 
 /** Which callback answers: the word stands in its messages, whatever names are configured (api.md §5.5, §5.6). */
 export type Callback = 'OIDC' | 'codehost'
@@ -12,6 +12,14 @@ export const refuseCallback = (
   reason: Reason,
   extras?: { readonly metadata?: Readonly<Record<string, string>>; readonly cause?: unknown },
 ): never => refuse(reason, `handling ${callback} callback: ${refusals[reason].sentence}`, extras)
+
+/** A cause for the log that carries the provider's own code, where that has the form of one. */
+export const withProviderError = (cause: Error, code: unknown): Error =>
+  typeof code === 'string' && PROVIDER_CODE.test(code) ? Object.assign(cause, { providerError: code }) : cause
+
+/** The code that the provider itself gave for a refusal: in the browser's address, or at its token endpoint. */
+export const providerErrorOf = ({ metadata, cause }: Refusal): string | undefined =>
+  metadata['error'] ?? (cause as { readonly providerError?: string } | undefined)?.providerError
 
 /** Refuses a callback that gives `code`, `state`, `error` or `iss` twice. To be asked first: such a callback does not consume the login. */
 export const givenOnce = (query: URLSearchParams): void => {

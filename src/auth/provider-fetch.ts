@@ -1,14 +1,18 @@
 import type { CustomFetchOptions } from 'openid-client'
 import { Refusal, refuse } from '../errors.ts'
+import { withProviderError } from './callback.ts'
 import { trace } from './trace.ts'
 
 const TIMEOUT_MS = 5000
 const LIMIT = 1_048_576
 
-/** Refuses because the provider cannot be used now; the cause tells the operator why, without foreign text. A refusal on the way here stays the answer. */
-export const unavailable = (cause: unknown): never => {
+/** Refuses because the provider cannot be used now; the cause tells the operator why, without foreign text but the provider's own code. A refusal on the way here stays the answer. */
+export const unavailable = (cause: unknown, providerError?: unknown): never => {
   for (const step of [cause, (cause as { cause?: unknown }).cause]) if (step instanceof Refusal) throw step
-  return refuse('provider_unavailable', undefined, { headers: { 'retry-after': '5' }, cause: trace(cause) })
+  return refuse('provider_unavailable', undefined, {
+    headers: { 'retry-after': '5' },
+    cause: withProviderError(trace(cause), providerError),
+  })
 }
 
 type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>

@@ -8,7 +8,7 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client'
 import { Refusal } from '../errors.ts'
-import { type Callback, refuseCallback } from './callback.ts'
+import { type Callback, refuseCallback, withProviderError } from './callback.ts'
 import { isObject, providerFetch, unavailable } from './provider-fetch.ts'
 import { trace } from './trace.ts'
 
@@ -54,8 +54,8 @@ const attempt = async (
     seen.otherClient = error === 'invalid_client' && another
     // The well-known code host says no with a 200.
     if (typeof error === 'string' && (answer.status === 200 || (answer.status < 500 && ABOUT_THE_CODE.has(error))))
-      return refuseCallback(callback, 'code_refused')
-    if (answer.status !== 200) return unavailable(`token endpoint answered ${answer.status}`)
+      return refuseCallback(callback, 'code_refused', { cause: withProviderError(new Error('the token endpoint refused the code'), error) })
+    if (answer.status !== 200) return unavailable(`token endpoint answered ${answer.status}`, error)
     const tokens = usable(content, keys !== undefined)
     seen.tokens = true
     return Response.json(tokens)

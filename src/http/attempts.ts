@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
-import { Refusal } from '../errors.ts'
+import { providerErrorOf } from '../auth/callback.ts'
+import { Refusal, whyOf } from '../errors.ts'
 import { addressKey } from './credential.ts'
 import type { Limiter } from './limits.ts'
 import type { Service } from './service.ts'
@@ -17,24 +18,40 @@ export const attemptLimit =
     return undefined
   }
 
-type Known = { readonly provider?: string | undefined; readonly serviceAccount?: string | undefined }
+/** What is known of a login or an exchange; nothing of it is personal. */
+export type Attempt = {
+  readonly method: 'oidc' | 'codehost' | 'orchestrator'
+  readonly provider?: string | undefined
+  readonly serviceAccount?: string | undefined
+}
+type Teller = Pick<Service, 'tell'>
 
-/** Keeps a failed login or exchange in history, and tells the operator what the client is not told. */
-export const attemptFailed = (
-  { refusals, warn }: Service,
-  request: FastifyRequest,
-  { reason, cause }: Refusal,
-  { provider, serviceAccount }: Known,
-): void => {
-  const [route, requestId] = [request.spec?.url ?? '', request.id]
-  refusals.note({
-    reason,
-    route,
-    requestId,
+const what = ({ method }: Attempt) => (method === 'orchestrator' ? 'an exchange' : 'a login')
+
+/** Tells the operator of a login or an exchange that gave a token. */
+export const attemptSucceeded = ({ tell }: Teller, { id: requestId }: FastifyRequest, attempt: Attempt, tokenId: string): void => {
+  const { method, provider, serviceAccount } = attempt
+  tell({ requestId, method, provider, serviceAccount, tokenId }, `${what(attempt)} succeeded`)
+}
+
+/** Tells the operator of a login or an exchange that failed, and what the client is not told of it. */
+export const attemptRefused = ({ tell }: Teller, { id: requestId }: FastifyRequest, attempt: Attempt, refusal: Refusal): void => {
+  const { method, provider, serviceAccount } = attempt
+  const record = { requestId, method, provider, serviceAccount, reason: refusal.reason }
+  tell({ ...record, providerError: providerErrorOf(refusal), why: whyOf(refusal) }, `${what(attempt)} was refused`)
+}
+
+/** Keeps a failed login or exchange in history, and tells the operator. */
+export const attemptFailed = (service: Service, request: FastifyRequest, attempt: Attempt, refusal: Refusal): void => {
+  const { provider, serviceAccount } = attempt
+  service.refusals.note({
+    reason: refusal.reason,
+    route: request.spec?.url ?? '',
+    requestId: request.id,
     network: addressKey(request.ip),
     ...(provider !== undefined && { provider }),
     ...(serviceAccount !== undefined && { serviceAccount }),
     attempt: true,
   })
-  if (cause instanceof Error) warn({ requestId, route, provider, reason, why: cause.message }, 'a login or an exchange failed')
+  attemptRefused(service, request, attempt, refusal)
 }

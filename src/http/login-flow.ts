@@ -1,7 +1,7 @@
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { given, givenOnce, refuseCallback } from '../auth/callback.ts'
-import { freshSecrets, type Identity } from '../auth/identity.ts'
+import { given, givenOnce, providerErrorOf, refuseCallback } from '../auth/callback.ts'
+import { freshSecrets, type Identity, type LoginSecrets } from '../auth/identity.ts'
 import { mint } from '../auth/secret.ts'
 import type { Context } from '../commands/envelope.ts'
 import { login } from '../commands/login.ts'
@@ -11,7 +11,7 @@ import type { Stored } from '../events/log.ts'
 import type { TokenDoc } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
 import { type Answer, redirect } from './answer.ts'
-import { attemptFailed } from './attempts.ts'
+import { attemptFailed, attemptRefused, attemptSucceeded } from './attempts.ts'
 import { presentAuthentication } from './authentication.ts'
 import type { LoginWay } from './logins.ts'
 import { rawQuery } from './path.ts'
@@ -29,13 +29,22 @@ const wants = ({ headers: { accept = '' } }: FastifyRequest, type: string) => ac
 export const safeReturn = (path: string, base: string): string =>
   path.length <= 2048 && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(path) ? path : `${base}/`
 
+const begun = async (service: Service, request: FastifyRequest, way: LoginWay, secrets: LoginSecrets) => {
+  try {
+    return await way.begin(secrets)
+  } catch (error) {
+    if (error instanceof Refusal) attemptRefused(service, request, way, error)
+    throw error
+  }
+}
+
 /** Begins a login: the address to send the browser to, and the state cookie that binds the login to it. */
 export const beginLogin = async (service: Service, call: Request, way: LoginWay, returnTo: string): Promise<Answer> => {
   const { execute, cookies, settings, now, logins } = service
   const { request, reply } = call
   const { method, provider, callbackPath } = way
   const secrets = freshSecrets()
-  const authorizeUrl = String(await way.begin(secrets))
+  const authorizeUrl = String(await begun(service, request, way, secrets))
   const time = now()
   const ofProvider = provider === undefined ? {} : { provider }
   const data = {
@@ -87,9 +96,9 @@ const identify = async (
     const identity = await way.finish({ ...taken, query })
     return way.admits(identity.attributes) ? identity : refuse('email_not_allowed')
   } catch (error) {
-    const { reason, metadata } = error instanceof Refusal ? error : new Refusal('internal')
-    const { error: providerError } = metadata
-    const why = { login: id, reason, ...(providerError !== undefined && { providerError }) }
+    const refusal = error instanceof Refusal ? error : new Refusal('internal')
+    const providerError = providerErrorOf(refusal)
+    const why = { login: id, reason: refusal.reason, ...(providerError !== undefined && { providerError }) }
     await execute(login, id, 'RefuseLogin', why, context)
     throw error
   }
@@ -133,6 +142,7 @@ const complete = async (service: Service, call: Request, way: LoginWay): Promise
   const { doc } = (rows as readonly Row<TokenDoc>[]).find(({ key }) => key === id)!
   cookies.setToken(request, reply, secret, settings.session.tokenLifetime)
   metrics.logins(way.provider ?? '-', 'completed').value++
+  attemptSucceeded(service, request, way, id)
   // What was sealed a moment ago is at hand: the answer needs no key for it.
   const known = { open: async () => ({ text: data.profile }) }
   const body = { clientToken: '', authentication: await presentAuthentication(doc!, names, known, now()) }
@@ -148,10 +158,9 @@ export const finishLogin = async (service: Service, call: Request, way: LoginWay
   try {
     return await complete(service, call, way)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
     metrics.logins(way.provider ?? '-', 'refused').value++
-    attemptFailed(service, request, error, way)
-    if (!wants(request, 'text/html')) throw error
+    attemptFailed(service, request, way, error instanceof Refusal ? error : new Refusal('internal'))
+    if (!(error instanceof Refusal) || !wants(request, 'text/html')) throw error
     const shown = error.reason === 'provider_error' ? (error.metadata['error'] ?? error.reason) : error.reason
     const location = `${cookies.basePath(request)}/login?error=${shown}&ref=${requestId}`
     return redirect(location, { ...error.headers, ...(await position(service)) })

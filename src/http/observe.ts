@@ -1,10 +1,11 @@
+import { whyOf } from '../errors.ts'
 import type { Service } from './service.ts'
 import type { HistogramCell } from './metrics.ts'
 import type { Answered, Spec } from './route.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 
-/** Told of every answer: counts it, and logs writes and failures. Evaluations and other reads leave no line. */
+/** Told of every answer: counts it, and logs writes and failures, refused ones with their reason, failures with their cause. Evaluations and other reads leave no line. */
 export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log): Answered => {
   const errors = metrics.serverErrors()
   const usual = new WeakMap<Spec, HistogramCell>()
@@ -15,7 +16,7 @@ export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log): Answe
     if (spec && status === 200 && method === spec.method) usual.set(spec, cell)
     return cell
   }
-  return (request, { statusCode }): void => {
+  return (request, { statusCode }, refusal): void => {
     const { spec, method, began } = request
     const ms = performance.now() - began
     cellOf(spec, method, statusCode).observe(ms / 1000)
@@ -23,6 +24,7 @@ export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log): Answe
     if (statusCode < 500 && !spec?.writes) return
     const actor = request.caller?.actor
     const record = { requestId: request.id, method, route: spec?.url ?? '', status: statusCode, ms: Math.round(ms * 10) / 10 }
-    log.info({ ...record, actor: actor?.id ?? actor?.kind }, 'answered')
+    const why = statusCode >= 500 ? whyOf(refusal) : undefined
+    log.info({ ...record, actor: actor?.id ?? actor?.kind, reason: refusal?.reason, why }, 'answered')
   }
 }

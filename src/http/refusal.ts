@@ -70,5 +70,5 @@ export const refuser =
     everyAnswer(request, reply)
     reply.code(refusal.status).headers(refusalHeaders(refusal)).serializer(asIs)
     reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
-    answered(request, reply)
+    answered(request, reply, refusal)
   }

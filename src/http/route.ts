@@ -81,8 +81,8 @@ export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (er
 
 const nothing: Raw = {}
 
-/** Told of every answer as it is sent. A hook of the framework would cost each request two listeners. */
-export type Answered = (request: FastifyRequest, reply: FastifyReply) => void
+/** Told of every answer as it is sent, and of the refusal where it is one. A hook of the framework would cost each request two listeners. */
+export type Answered = (request: FastifyRequest, reply: FastifyReply, refusal?: Refusal) => void
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -78,8 +78,8 @@ export type Service = {
   readonly exchange: { readonly orchestrator: Orchestrator; readonly attempts: Limiter } | undefined
   readonly requests: Requests
   readonly readiness: () => Promise<Readiness>
-  /** Tells the operator, at WARN, one line a call. */
-  readonly warn: (record: Readonly<Record<string, unknown>>, message: string) => void
+  /** Tells the operator, at INFO, one line a call. */
+  readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void
   /** Bodies of GET /meta/info and GET /meta/config. */
   readonly about: { readonly info: object; readonly config: object }
 }

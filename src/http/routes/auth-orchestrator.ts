@@ -9,7 +9,7 @@ import { Refusal, refuse } from '../../errors.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
 import type { Answer } from '../answer.ts'
-import { attemptFailed, attemptLimit } from '../attempts.ts'
+import { attemptFailed, attemptLimit, attemptSucceeded } from '../attempts.ts'
 import { asked } from '../around.ts'
 import { Authentication, presentAuthentication } from '../authentication.ts'
 import { addressKey } from '../credential.ts'
@@ -36,7 +36,7 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
       if (!(error instanceof Refusal)) throw error
       const { namespace, name } = error.metadata
       const confirmed = namespace !== undefined && name !== undefined
-      attemptFailed(service, request, error, confirmed ? { serviceAccount: `${namespace}/${name}` } : {})
+      attemptFailed(service, request, { method: 'orchestrator', ...(confirmed && { serviceAccount: `${namespace}/${name}` }) }, error)
       throw new Refusal(error.reason, error.message, { headers: error.headers })
     }
   }
@@ -86,6 +86,7 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
         const { rows, headers } = await settled(service, stored)
         const { doc } = (rows as readonly Row<TokenDoc>[])[0]!
         metrics.exchanges('issued').value++
+        attemptSucceeded(service, request, { method: 'orchestrator', serviceAccount: who }, id)
         const authentication = await presentAuthentication(doc!, names, sealer, now())
         const answer = { etag: String(revision), headers }
         return repeated
