@@ -1,5 +1,6 @@
 import { compose, type Composed, version } from './compose.ts'
 import type { Config } from './config.ts'
+import { type Fatal, faults } from './fatal.ts'
 import { aroundRoutes } from './http/around.ts'
 import { authorizer } from './http/access.ts'
 import { wallClock } from './http/clock.ts'
@@ -18,12 +19,19 @@ const PATIENCE_MS = 10_000
 const RETRY_MS = 1_000
 
 export type Running = { readonly url: string; readonly close: () => Promise<void> }
-/** `stores` are there already, in place of those that the configuration names. */
-export type StartOptions = { readonly warnings?: readonly string[]; readonly now?: () => Date; readonly stores?: Stores }
+export type StartOptions = {
+  readonly warnings?: readonly string[]
+  readonly now?: () => Date
+  /** Are there already, in place of those that the configuration names. */
+  readonly stores?: Stores
+  /** Ends the process, once a fault has ended the service. Whoever gives it says that the process is the service's own: what nobody catches in it is a fault. */
+  readonly fatal?: () => void
+}
 
 /** Opens the stores and begins. What is begun in vain is closed again. */
-const begun = async (config: Config, log_: Log, { now = wallClock(), stores }: StartOptions): Promise<Composed> => {
-  const opened = stores ?? (await openStores(config, (job, error) => log_.error({ err: error, job }, 'a job failed')))
+const begun = async (config: Config, log_: Log, fatal: Fatal, { now = wallClock(), stores }: StartOptions): Promise<Composed> => {
+  const onError = (job: string, error: unknown) => log_.error({ err: error, job }, 'a job failed')
+  const opened = stores ?? (await openStores(config, { onError, fatal }))
   let composed: Composed | undefined
   try {
     composed = await compose(config, opened, log_, now)
@@ -36,12 +44,12 @@ const begun = async (config: Config, log_: Log, { now = wallClock(), stores }: S
 }
 
 /** Waits for servers that are not up yet, in whatever order they come; meanwhile the waiting room answers. */
-const sooner = async (config: Config, log_: Log, options: StartOptions): Promise<Composed> => {
+const sooner = async (config: Config, log_: Log, fatal: Fatal, options: StartOptions): Promise<Composed> => {
   let room: Awaited<ReturnType<typeof waitingRoom>> | undefined
   try {
     for (;;) {
       try {
-        return await begun(config, log_, options)
+        return await begun(config, log_, fatal, options)
       } catch (error) {
         log_.warn({ err: error }, 'not ready to start; trying again')
         room ??= await waitingRoom(config.server)
@@ -54,11 +62,9 @@ const sooner = async (config: Config, log_: Log, options: StartOptions): Promise
   }
 }
 
-/** Starts the service: stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first. */
-export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
-  const log_ = logger(config.log)
-  for (const warning of options.warnings ?? []) log_.warn(warning)
-  const { service, drain, close } = await (config.storage.type === 'cluster' ? sooner : begun)(config, log_, options)
+/** The service with everything it needs, listening. `close` finishes running requests first. */
+const listening = async (config: Config, log_: Log, fatal: Fatal, options: StartOptions): Promise<Running> => {
+  const { service, drain, close } = await (config.storage.type === 'cluster' ? sooner : begun)(config, log_, fatal, options)
   try {
     const app = await httpServer({
       config: serverSettings(config),
@@ -87,6 +93,23 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
     }
   } catch (error) {
     await close()
+    throw error
+  }
+}
+
+/** Starts the service: stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first, and a fault ends it as `close` does. */
+export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
+  const log_ = logger(config.log)
+  for (const warning of options.warnings ?? []) log_.warn(warning)
+  const { fatal, endWith, release } = faults(log_, options.fatal)
+  try {
+    const { url, close } = await listening(config, log_, fatal, options)
+    let closing: Promise<void> | undefined
+    const end = () => (closing ??= close().finally(release))
+    endWith(end)
+    return { url, close: end }
+  } catch (error) {
+    release()
     throw error
   }
 }

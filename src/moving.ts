@@ -33,10 +33,10 @@ export const moveStores: Services['moveStores'] = async (from, to, move) => {
       )
   const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
   const secrets = await openKeyFile(from.keys.file!)
-  const source = await openStores(from, () => {})
+  const source = await openStores(from, {})
   try {
     const isThere = to.storage.type !== 'embedded' || existsSync(eventsOf(to))
-    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, () => {}, secrets)
+    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, {}, secrets)
     try {
       return await migrate(source, target, move)
     } finally {

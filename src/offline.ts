@@ -16,7 +16,7 @@ import { type TokenDoc, tokens } from './projections/tokens.ts'
 import { openStores, type Stores } from './stores.ts'
 
 const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
-  const stores = await openStores(config, () => {})
+  const stores = await openStores(config, {})
   try {
     return await work(stores)
   } finally {

@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import { catalog } from './events/catalog.ts'
 import type { Keys } from './events/personal.ts'
 import type { Log } from './events/log.ts'
+import type { Fatal } from './fatal.ts'
 import { type Limiter, limiter } from './http/limits.ts'
 import type { Queue } from './jobs/queue.ts'
 import type { Views } from './projections/views.ts'
@@ -35,7 +36,8 @@ export type Secrets = KeyFile
 /** How long the instance that writes the views may be silent before another takes over; milliseconds. */
 const LEASE_MS = 5_000
 
-type Told = (job: string, error: unknown) => void
+/** Who is told of a job or a server that failed, and of a fault that the stores do not recover from. */
+export type Told = { readonly onError?: (job: string, error: unknown) => void; readonly fatal?: Fatal }
 
 /** Says which directory it is that cannot be used; most causes (a full disk) do not name it. */
 const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promise<T> => {
@@ -48,13 +50,14 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
 }
 
 /** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
-export const openStores = async (config: Config, onError: Told, given?: Secrets): Promise<Stores> => {
+export const openStores = async (config: Config, { onError = () => undefined, fatal }: Told, given?: Secrets): Promise<Stores> => {
   if (config.storage.type === 'cluster') return openCluster(config, onError, given)
   const { openEmbedded } = await import('./adapters/embedded/open.ts')
   const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
   const { pepper, kek } = await openKeyFile(config.keys.file!, given)
   const { data_dir } = config.storage
-  const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError }))
+  const onLost = (error: Error) => fatal?.(error, 'rollcall ends: the writer of the embedded store has ended')
+  const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError, onLost }))
   return {
     ...embedded,
     adapters: { log: 'embedded', views: 'embedded', queue: 'embedded' },
@@ -77,7 +80,11 @@ const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => 
 }
 
 /** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
-const openCluster = async ({ mongodb, eventstore, redis, keys: { file } }: Config, onError: Told, given?: Secrets): Promise<Stores> => {
+const openCluster = async (
+  { mongodb, eventstore, redis, keys: { file } }: Config,
+  onError: NonNullable<Told['onError']>,
+  given?: Secrets,
+): Promise<Stores> => {
   const { openEventStore } = await import('./adapters/eventstoredb.ts')
   const { openMongo } = await import('./adapters/mongodb.ts')
   const { openBullmq } = await import('./adapters/bullmq.ts')

@@ -101,7 +101,10 @@ const prepared = async (): Promise<readonly string[]> => {
 }
 const empty = values.flags === '0' && values.tokens === '1'
 const tokens = values.token !== undefined ? [values.token] : empty ? [bootstrap] : await prepared()
-const running = await start(config, values.idle ? { stores: idle(await openStores(config, (_, error) => console.error(error))) } : {})
+const running = await start(
+  config,
+  values.idle ? { stores: idle(await openStores(config, { onError: (_, error) => console.error(error) })) } : {},
+)
 say(running.url, tokens)
 process.on('SIGTERM', () => {
   void running

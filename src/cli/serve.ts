@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config.ts'
+import { EXIT } from './failure.ts'
 import { type FileOptions, fileOf, withConfig } from './options.ts'
 import type { LoadServices } from './services.ts'
 
@@ -12,7 +13,7 @@ export const flagsOf = ({ host, port, data }: Omit<ServeOptions, 'config'>): Rea
   ...(data === undefined ? {} : { 'storage.data_dir': data }),
 })
 
-/** `rollcall serve`: runs until SIGTERM or SIGINT, lets running requests finish and ends with 0. */
+/** `rollcall serve`: runs until SIGTERM or SIGINT, lets running requests finish and ends with 0; with 1 after a fault. */
 export const addServe = (program: Command, load: LoadServices): void => {
   withConfig(program.command('serve'))
     .summary('run the service')
@@ -23,7 +24,7 @@ export const addServe = (program: Command, load: LoadServices): void => {
     .action(async (options: ServeOptions) => {
       const { config, warnings } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
       const { start } = await load()
-      const service = await start(config, { warnings })
+      const service = await start(config, { warnings, fatal: () => process.exit(EXIT.failed) })
       await new Promise<void>((resolve) => {
         for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
       })

@@ -14,8 +14,8 @@ export type Channel = {
   readonly close: () => Promise<void>
 }
 
-/** Starts the writer on its files and answers when it is ready; throws when they do not open. */
-export const openChannel = async (paths: Paths): Promise<Channel> => {
+/** Starts the writer on its files and answers when it is ready; throws when they do not open. `onLost` is told when the writer has ended unasked. */
+export const openChannel = async (paths: Paths, onLost: (error: Error) => void): Promise<Channel> => {
   const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
   const pending = new Map<number, Pending>()
   const gates = { log: gate(BOUND), views: gate(BOUND), keys: gate(BOUND) }
@@ -57,6 +57,7 @@ export const openChannel = async (paths: Paths): Promise<Channel> => {
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', () => {
       onEnd(new Error('the writer has ended'))
+      if (!closing) onLost(lost.get('log')!)
       resolve()
     })
   })

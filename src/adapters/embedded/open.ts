@@ -25,13 +25,15 @@ export type EmbeddedOptions = {
   readonly kek: Uint8Array
   /** Told of every run of a job that failed. */
   readonly onError: (job: string, error: unknown) => void
+  /** Told when the writer has ended unasked. */
+  readonly onLost?: (error: Error) => void
 }
 
 /**
  * Opens the whole embedded store over one writer thread. Three files, by what may happen to them: events.sqlite must never be lost,
  * views.sqlite can be deleted at any time, subjects.sqlite must be able to forget. Throws when another process has the directory.
  */
-export const openEmbedded = async (directory: string, { kek, onError }: EmbeddedOptions): Promise<Embedded> => {
+export const openEmbedded = async (directory: string, { kek, onError, onLost = () => undefined }: EmbeddedOptions): Promise<Embedded> => {
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const paths = {
     events: join(directory, 'events.sqlite'),
@@ -47,7 +49,7 @@ export const openEmbedded = async (directory: string, { kek, onError }: Embedded
     unlock()
   }
   try {
-    channel = await openChannel(paths)
+    channel = await openChannel(paths, onLost)
     const events = await openDatabase(paths.events, 'read')
     const views = await openDatabase(paths.views, 'read')
     readers.push(events, views)
