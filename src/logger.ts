@@ -1,3 +1,4 @@
+import { privateFile } from './adapters/embedded/private-file.ts'
 import { type DestinationStream, destination, pino } from 'pino'
 import type { Config } from './config.ts'
 
@@ -20,9 +21,10 @@ const consoleLines = (to: DestinationStream): DestinationStream => ({
   },
 })
 
-/** The service's log, to standard output or the configured file. */
+/** The service's log, to standard output or the configured file, which is its owner's alone: it may hold the first token. */
 export const logger = ({ level: least, encoding, file }: Config['log']) => {
-  const out = destination({ dest: file ?? 1, sync: true, mkdir: true })
+  if (file !== undefined) privateFile(file)
+  const out = destination({ dest: file ?? 1, sync: true })
   const options = {
     level: least.toLowerCase(),
     redact,

@@ -2,7 +2,10 @@
 import { run } from './cli/program.ts'
 import type { LoadServices } from './cli/services.ts'
 
-/** Loaded late: the house is heavy, and most verbs do without it. */
-const app: LoadServices = () => import('./app.ts')
+/** Loaded late: the house is heavy, and most verbs do without it. Those that write to stores write for their owner only. */
+const app: LoadServices = () => {
+  process.umask(0o077)
+  return import('./app.ts')
+}
 
 process.exitCode = await run(process.argv.slice(2), app)

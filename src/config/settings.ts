@@ -18,7 +18,7 @@ export const settings = {
   log: {
     level: set(oneOf('DEBUG', 'INFO', 'WARN', 'ERROR'), 'INFO', 'Least severe kind of record that is logged.'),
     encoding: set(oneOf('json', 'console'), 'json', 'Form of a log record; either is one line.'),
-    file: set(path, none, 'File that the log is appended to; standard output when not set.'),
+    file: set(path, none, 'File that the log is appended to, for its owner only; standard output when not set.'),
   },
   server: {
     protocol: set(oneOf('http', 'https'), 'http', 'What the service speaks; https is TLS 1.2 or later.'),

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { privateFile } from './private-file.ts'
 import { type Database, isBusy, openDatabase } from './sqlite.ts'
 
 /**
@@ -18,6 +19,7 @@ export const lockDirectory = async (directory: string): Promise<() => void> => {
     const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim()
     throw new Error(`data directory ${directory} is in use by ${pid === '' ? 'another process' : `process ${pid}`}`, { cause: error })
   }
+  privateFile(pidFile)
   await writeFile(pidFile, `${process.pid}\n`)
   return () => database.close()
 }

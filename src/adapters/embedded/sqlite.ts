@@ -1,3 +1,5 @@
+import { closeToOthers, privateFile } from './private-file.ts'
+
 export type Value = string | number | bigint | Uint8Array | null
 export type Statement = {
   readonly run: (...values: readonly Value[]) => { readonly changes: number | bigint }
@@ -32,9 +34,13 @@ const settings: Readonly<Record<Mode, string>> = {
   lock: 'pragma journal_mode=memory',
 }
 
-/** Opens a database file; all but readers create it. Waits up to 5 s for a foreign process that holds it. */
+/** Opens a database file; all but readers create it, for its owner only, and SQLite gives the files beside it the same mode. Waits up to 5 s for a foreign process that holds it. */
 export const openDatabase = async (path: string, mode: Mode): Promise<Database> => {
   const { DatabaseSync } = await driver()
+  if (mode !== 'read') {
+    privateFile(path)
+    for (const beside of ['wal', 'shm', 'journal']) closeToOthers(`${path}-${beside}`)
+  }
   const database = new DatabaseSync(path, { readOnly: mode === 'read', timeout: mode === 'lock' ? 0 : 5000 })
   database.exec(settings[mode])
   return database
