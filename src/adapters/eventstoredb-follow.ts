@@ -2,9 +2,8 @@ import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/
 import type { Stored } from '../events/log.ts'
 import { type Connection, type Driver, isFailure, pause } from './eventstoredb-connection.ts'
 import { decode, type Recorded } from './eventstoredb-event.ts'
-import type { Reader } from './eventstoredb-read.ts'
+import { pageLength, type Reader } from './eventstoredb-read.ts'
 
-const PAGE = 1000
 /** Events and characters taken off a subscription ahead of their reader; one that is further behind reads pages instead. */
 const AHEAD = 5000
 const AHEAD_CHARACTERS = 16 * 1_048_576
@@ -98,7 +97,7 @@ export const follower = ({ driver, connection, reader, categories, isOwn, onErro
     return {
       take: async () => {
         while (buffer.length === 0 && !state.over) await new Promise<void>((resolve) => (wake = resolve))
-        const page = buffer.splice(0, PAGE)
+        const page = buffer.splice(0, pageLength(buffer))
         for (const { data, meta } of page) characters -= data.length + meta.length
         return page.length > 0 && !signal.aborted ? page : undefined
       },

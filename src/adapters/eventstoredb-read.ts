@@ -11,6 +11,13 @@ const PAGE_CHARACTERS = 4 * 1_048_576
 const at = (position: bigint): Position => ({ commit: position, prepare: position })
 const sizeOf = ({ data, meta }: Stored) => data.length + meta.length
 
+/** How many of these events make the next page. */
+export const pageLength = (events: readonly Stored[]): number => {
+  let characters = 0
+  const full = events.findIndex((event) => (characters += sizeOf(event)) >= PAGE_CHARACTERS)
+  return Math.min(PAGE, full === -1 ? events.length : full + 1)
+}
+
 /** A part of a stream or of the log. `last` is the position or revision of the last event looked at, also when it is not one of ours; `end` says that there was nothing more. */
 type Part = { readonly events: readonly Stored[]; readonly last: bigint | undefined; readonly end: boolean }
 

@@ -39,7 +39,8 @@ export type Meta = {
 
 /**
  * PORT. The one thing that every event store does. Everything is durable before it is acknowledged.
- * Iterators yield pages, pull them as they are consumed (back-pressure), and end the read when they are returned.
+ * Iterators yield pages of at most 1,000 events, which end with the event that brings their data and metadata to 4 Mi characters. They
+ * pull them as they are consumed (back-pressure), and end the read when they are returned.
  * Failures: Refusal `write_conflict` (the stream is not at the expected revision), Refusal `backend_unavailable`.
  */
 export type Log = {

@@ -236,6 +236,49 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
+  void t.test('a page of large events ends with the one that brings it to four mebibytes', (t) =>
+    withLog(t, async (log) => {
+      const stream = fresh()
+      const before = await log.head()
+      const large = (n: number): NewEvent => ({ ...happened(n), data: JSON.stringify({ n, text: 'x'.repeat(1_000_000) }) })
+      for (let n = 0; n < 12; n++) await log.append(stream, [large(n)], n === 0 ? 'none' : BigInt(n - 1))
+      const sizeOf = (page: readonly Stored[]) => page.reduce((sum, { data, meta }) => sum + data.length + meta.length, 0)
+      const complete = async (what: string, pages: AsyncIterable<readonly Stored[]>) => {
+        const events: Stored[] = []
+        let most = 0
+        for await (const page of pages) {
+          most = Math.max(most, sizeOf(page.slice(0, -1)))
+          events.push(...mine(page, new Set([stream])))
+          if (events.length === 12) break
+        }
+        t.ok(most < 4 * 1_048_576, `${what}: ${most} characters before the last event of a page`)
+        t.same(
+          numbers(events),
+          Array.from({ length: 12 }, (_, n) => n),
+        )
+      }
+      await complete('read', log.read(stream))
+      await complete('readAll', log.readAll(before))
+      const stop = new AbortController()
+      const arriving = log.follow(await log.head(), stop.signal)
+      await complete('follow', log.follow(before, stop.signal))
+      const reading = (async () => {
+        let pages = 0
+        for await (const page of arriving) {
+          pages++
+          t.ok(sizeOf(page.slice(0, -1)) < 4 * 1_048_576, `${page.length} events that came while they were followed`)
+          await new Promise((resolve) => setTimeout(resolve, pages === 1 ? 1500 : 0))
+          if (numbers(mine(page, new Set([stream]))).includes(23)) return pages
+        }
+        return pages
+      })()
+      await Promise.resolve()
+      for (let n = 12; n < 24; n++) await log.append(stream, [large(n)], BigInt(n - 1))
+      t.ok((await reading) > 1)
+      stop.abort()
+    }),
+  )
+
   void t.test('readAll takes what lies behind one position up to and including another', (t) =>
     withLog(t, async (log) => {
       const stream = fresh()

@@ -2,9 +2,8 @@ import { setImmediate } from 'node:timers/promises'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Log, NewEvent, Stored } from '../../events/log.ts'
 import type { Channel } from './channel.ts'
-import { type Database, rowsOf } from './sqlite.ts'
+import { type Database, pageOf, rowsOf, type Statement, type Value } from './sqlite.ts'
 
-const PAGE = 1000
 /** Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
 const COLUMNS = 'position, revision, id || char(31) || time || char(31) || type || char(31) || stream, data, meta'
 const PART = '\x1f'
@@ -35,8 +34,8 @@ const flat = (events: readonly NewEvent[]): string[] => {
 
 /** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
 export const embeddedLog = (channel: Channel, reader: Database): Log => {
-  const ofStream = rowsOf(reader, `select ${COLUMNS} from events where stream = ? and revision >= ? order by revision limit ${PAGE}`)
-  const ofAll = rowsOf(reader, `select ${COLUMNS} from events where position > ? and position <= ? order by position limit ${PAGE}`)
+  const ofStream = rowsOf(reader, `select ${COLUMNS} from events where stream = ? and revision >= ? order by revision`)
+  const ofAll = rowsOf(reader, `select ${COLUMNS} from events where position > ? and position <= ? order by position`)
   const newest = rowsOf(reader, 'select max(position) from events')
   const sleepers = new Set<() => void>()
   let open = true
@@ -44,10 +43,11 @@ export const embeddedLog = (channel: Channel, reader: Database): Log => {
   const wake = () => {
     for (const go of sleepers) go()
   }
-  const rows = (read: () => unknown[]): Stored[] => {
+  const pageFrom = (statement: Statement, ...values: readonly Value[]) => {
     if (!open) refuse('backend_unavailable')
     try {
-      return (read() as Raw[]).map(stored)
+      const { rows, more } = pageOf(statement, ...values)
+      return { page: (rows as Raw[]).map(stored), more }
     } catch (cause) {
       throw new Refusal('backend_unavailable', undefined, { cause })
     }
@@ -56,12 +56,12 @@ export const embeddedLog = (channel: Channel, reader: Database): Log => {
 
   async function* readAll(after: bigint, to = open ? BigInt(head()) : refuse('backend_unavailable')): AsyncGenerator<readonly Stored[]> {
     for (let at = after; at < to; ) {
-      const page = rows(() => ofAll.all(Number(at), Number(to)))
+      const { page, more } = pageFrom(ofAll, Number(at), Number(to))
       const last = page.at(-1)
       if (!last) return
       yield page
       at = last.position
-      if (page.length < PAGE) return
+      if (!more) return
       await setImmediate()
     }
   }
@@ -88,10 +88,11 @@ export const embeddedLog = (channel: Channel, reader: Database): Log => {
       return { revision: BigInt(revision), positions: positions.map(BigInt), ...(times && { times }) }
     },
     read: async function* (stream, from = 0n) {
-      for (let at = Number(from); ; at += PAGE) {
-        const page = rows(() => ofStream.all(stream, at))
+      for (let at = Number(from); ; ) {
+        const { page, more } = pageFrom(ofStream, stream, at)
         if (page.length > 0) yield page
-        if (page.length < PAGE) return
+        if (!more) return
+        at += page.length
         await setImmediate()
       }
     },
@@ -99,7 +100,7 @@ export const embeddedLog = (channel: Channel, reader: Database): Log => {
     follow: async function* (after, signal) {
       const going = () => open && !signal.aborted
       for (let at = after; going(); ) {
-        const page = rows(() => ofAll.all(Number(at), Number.MAX_SAFE_INTEGER))
+        const { page } = pageFrom(ofAll, Number(at), Number.MAX_SAFE_INTEGER)
         const last = page.at(-1)
         if (!last) {
           await appended(signal)

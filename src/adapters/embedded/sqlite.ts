@@ -5,6 +5,7 @@ export type Statement = {
   readonly run: (...values: readonly Value[]) => { readonly changes: number | bigint }
   readonly get: (...values: readonly Value[]) => unknown
   readonly all: (...values: readonly Value[]) => unknown[]
+  readonly iterate: (...values: readonly Value[]) => Iterable<unknown>
   readonly setReturnArrays: (on: boolean) => void
 }
 /** What is used of the `DatabaseSync` API, which Node's own driver and the packaged one share. */
@@ -51,6 +52,21 @@ export const rowsOf = (database: Database, sql: string): Statement => {
   const statement = database.prepare(sql)
   statement.setReturnArrays(true)
   return statement
+}
+
+/** True once this many rows with this many characters of text are a page: memory stays bounded, however large the texts are. */
+export const isPage = (rows: number, characters: number): boolean => rows >= 1000 || characters >= 4 * 1_048_576
+
+/** The next page of a statement whose rows are arrays, and whether there may be more behind it. Has at least one row where there is one. */
+export const pageOf = (statement: Statement, ...values: readonly Value[]): { readonly rows: unknown[]; readonly more: boolean } => {
+  const rows: unknown[] = []
+  let characters = 0
+  for (const row of statement.iterate(...values) as Iterable<readonly unknown[]>) {
+    rows.push(row)
+    for (const value of row) if (typeof value === 'string') characters += value.length
+    if (isPage(rows.length, characters)) return { rows, more: true }
+  }
+  return { rows, more: false }
 }
 
 const code = (error: unknown): number | undefined =>

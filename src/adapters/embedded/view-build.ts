@@ -1,20 +1,37 @@
 import type { Row, Scalar, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import type { FlatRows, Shape } from './protocol.ts'
-import { type Database, rowsOf, type Value } from './sqlite.ts'
+import { type Database, isPage, rowsOf, type Value } from './sqlite.ts'
 
 /** The table of a view. */
 export const shapeOf = ({ name, version, indexes }: View): Shape => ({ table: `${name}_${version}`, indexes })
 
+/** Adds a row's values to a list; gives the characters of its document. */
+const add = (values: Value[], { indexes }: Shape, { key, revision, position, changes, doc }: Row): number => {
+  const text = doc === undefined ? null : JSON.stringify(doc)
+  values.push(key, Number(revision), Number(position), Number(changes), text)
+  const fields = doc as Readonly<Record<string, Scalar | undefined>> | undefined
+  for (const index of indexes) values.push(fields?.[index] ?? null)
+  return text?.length ?? 0
+}
+
 /** Rows as the writer takes them: one list of values. */
-export const flat = ({ indexes }: Shape, rows: readonly Row[]): FlatRows => {
+export const flat = (shape: Shape, rows: readonly Row[]): FlatRows => {
   const values: Value[] = []
-  for (const { key, revision, position, changes, doc } of rows) {
-    values.push(key, Number(revision), Number(position), Number(changes), doc === undefined ? null : JSON.stringify(doc))
-    const fields = doc as Readonly<Record<string, Scalar | undefined>> | undefined
-    for (const index of indexes) values.push(fields?.[index] ?? null)
-  }
+  for (const row of rows) add(values, shape, row)
   return values
+}
+
+/** The same in pages, each made when it is asked for: the texts of all rows together may be more than memory holds. */
+function* pagesOf(shape: Shape, rows: readonly Row[]): Generator<FlatRows> {
+  let [values, count, characters]: [Value[], number, number] = [[], 0, 0]
+  for (const row of rows) {
+    characters += add(values, shape, row)
+    if (!isPage(++count, characters)) continue
+    yield values
+    ;[values, count, characters] = [[], 0, 0]
+  }
+  if (count > 0) yield values
 }
 
 /** Builds views beside the live ones, and their secondary indexes behind them. */
@@ -39,6 +56,9 @@ export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boo
     // Rows of a key that was put before wait until the table has its key, which sorts out which is later.
     const put = new Set<string>()
     const again: Row[] = []
+    const write = async (rows: readonly Row[]) => {
+      for (const page of pagesOf(shape, rows)) await channel.call('buildPut', shape, staging, page)
+    }
     let before: Promise<void> = Promise.resolve()
     let ahead: Promise<void> = Promise.resolve()
     return {
@@ -51,13 +71,13 @@ export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boo
           else fresh.push(row)
           put.add(row.key)
         }
-        ahead = channel.call('buildPut', shape, staging, flat(shape, fresh))
+        ahead = write(fresh)
         ahead.catch(() => undefined)
       },
       swap: async (checkpoint) => {
         await Promise.all([before, ahead])
         await channel.call('buildKey', staging)
-        if (again.length > 0) await channel.call('buildPut', shape, staging, flat(shape, again))
+        await write(again)
         await channel.call('buildSwap', shape, staging, Number(checkpoint))
         indexSoon(shape)
       },

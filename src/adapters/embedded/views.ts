@@ -4,11 +4,10 @@ import type { Row, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import { gate } from './gate.ts'
 import { overlay } from './overlay.ts'
-import { type Database, rowsOf, type Statement } from './sqlite.ts'
+import { type Database, pageOf, rowsOf, type Statement } from './sqlite.ts'
 import { flat, shapeOf, viewBuilder } from './view-build.ts'
 import { queryOf } from './view-query.ts'
 
-const PAGE = 1000
 /** Puts that may be on their way to the file; who comes then waits, and is refused when that lasts. */
 const BACKLOG = 1024
 const PATIENCE_MS = 5000
@@ -127,12 +126,13 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       const snapshot = await another()
       try {
         snapshot.exec('begin')
-        const sql = `select _key, _revision, _position, _changes, _doc, rowid from "${table}" where rowid > ? order by rowid limit ${PAGE}`
+        const sql = `select _key, _revision, _position, _changes, _doc, rowid from "${table}" where rowid > ? order by rowid`
         const next = rowsOf(snapshot, sql)
-        for (let at: number | undefined = 0; at !== undefined; await setImmediate()) {
-          const page = next.all(at) as [...Raw, number][]
-          if (page.length > 0) yield page.map(([...raw]) => rowOf<D>(raw.slice(0, 5) as Raw))
-          at = page.length < PAGE ? undefined : page.at(-1)![5]
+        for (let [at, left] = [0, true]; left; await setImmediate()) {
+          const { rows, more } = pageOf(next, at)
+          left = more
+          at = (rows as (readonly [...Raw, number])[]).at(-1)?.[5] ?? at
+          if (rows.length > 0) yield (rows as Raw[]).map(rowOf<D>)
         }
       } finally {
         snapshot.close()

@@ -3,3 +3,22 @@ import { viewsContract } from '../../contracts/views.ts'
 import { portOf } from './store.ts'
 
 void t.test('Views', async (t) => viewsContract(t, (t) => portOf(t, 'views')))
+
+void t.test('a scan of large rows comes in pages that hold four mebibytes and one row more at most', async (t) => {
+  const { open } = await portOf(t, 'views')
+  const views = await open()
+  t.teardown(views.close)
+  const view = { name: 'large', version: 1, indexes: [] }
+  const doc = { text: 'x'.repeat(1_000_000) }
+  const rows = Array.from({ length: 12 }, (_, n) => ({ key: `k${n}`, revision: 0n, position: BigInt(n + 1), changes: 1n, doc }))
+  const building = await views.build(view)
+  await building.put(rows)
+  await building.put(rows.map((row) => ({ ...row, revision: 1n })))
+  await building.swap(24n)
+  const pages: number[] = []
+  for await (const page of views.scan(view)) {
+    pages.push(page.length)
+    t.ok(page.every(({ revision }) => revision === 1n))
+  }
+  t.same(pages, [5, 5, 2])
+})
