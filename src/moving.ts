@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { fail } from './cli/failure.ts'
 import type { Services } from './cli/services.ts'
-import type { Config } from './config.ts'
 import { migrate, type Place } from './migrate.ts'
-import { openStores, type Stores } from './stores.ts'
+import { eventsOf, openStores, type Stores } from './stores.ts'
 
 const nothing = async function* () {}
 
@@ -19,8 +17,6 @@ const empty = (pepper: Place['pepper']): Pick<Stores, 'log' | 'keys' | 'pepper' 
     close,
   }
 }
-
-const eventsOf = ({ storage }: Config) => join(storage.data_dir, 'events.sqlite')
 
 /** Moves an embedded store to the place that another configuration names. A target without keys takes those of the source. */
 export const moveStores: Services['moveStores'] = async (from, to, move) => {

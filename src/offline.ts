@@ -1,4 +1,6 @@
+import { existsSync } from 'node:fs'
 import { digester } from './auth/secret.ts'
+import { fail } from './cli/failure.ts'
 import type { Services } from './cli/services.ts'
 import { enveloper } from './commands/envelope.ts'
 import { executor } from './commands/execute.ts'
@@ -13,9 +15,12 @@ import { namespaces } from './projections/namespaces.ts'
 import { rebuild } from './projections/rebuild.ts'
 import { runner } from './projections/runner.ts'
 import { type TokenDoc, tokens } from './projections/tokens.ts'
-import { openStores, type Stores } from './stores.ts'
+import { eventsOf, openStores, type Stores } from './stores.ts'
 
+/** Works on stores that are there: a directory without a history is not made into one. */
 const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
+  if (config.storage.type === 'embedded' && !existsSync(eventsOf(config)))
+    fail('notFound', `There is no ${eventsOf(config)}.`, 'Name the data directory of a service that has run, with --data.')
   const stores = await openStores(config, {})
   try {
     return await work(stores)

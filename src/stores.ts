@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { KeyFile } from './adapters/embedded/key-file.ts'
 import type { Config } from './config.ts'
 import { catalog } from './events/catalog.ts'
@@ -38,6 +39,9 @@ const LEASE_MS = 5_000
 
 /** Who is told of a job or a server that failed, and of a fault that the stores do not recover from. */
 export type Told = { readonly onError?: (job: string, error: unknown) => void; readonly fatal?: Fatal }
+
+/** The history of an embedded store. */
+export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
 
 /** Says which directory it is that cannot be used; most causes (a full disk) do not name it. */
 const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promise<T> => {

@@ -1,4 +1,4 @@
-import { EXIT, fail, isFailure } from './failure.ts'
+import { type About, EXIT, fail, isFailure } from './failure.ts'
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
 
@@ -35,13 +35,15 @@ const NEXT: Readonly<Record<string, string>> = {
   route_not_found: 'The service does not have this route: is its method switched off, or the address another service?',
 }
 
-type ErrorBody = { readonly message?: unknown; readonly details?: readonly { readonly value?: { readonly reason?: unknown } }[] }
+type Detail = { readonly value?: { readonly reason?: string; readonly metadata?: About } }
+type ErrorBody = { readonly message?: unknown; readonly details?: readonly Detail[] }
 
 const refused = (status: number, body: unknown): never => {
   const { message, details } = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody
-  const reason = String((Array.isArray(details) ? details[0]?.value?.reason : undefined) ?? '')
+  const detail = Array.isArray(details) ? (details as readonly Detail[])[0]?.value : undefined
+  const reason = detail?.reason ?? ''
   const said = typeof message === 'string' ? message : `HTTP status ${status}`
-  return fail(REASONS[reason] ?? EXITS[status] ?? 'failed', `The service refused: ${said}`, NEXT[reason])
+  return fail(REASONS[reason] ?? EXITS[status] ?? 'failed', `The service refused: ${said}`, NEXT[reason], detail?.metadata)
 }
 
 const base = (address: string): string => {

@@ -12,11 +12,13 @@ export const EXIT = {
 } as const
 
 /** An error told to the user as it is, with the exit code that goes with it. */
-export type Failure = Error & { readonly exit: number }
+export type Failure = Error & { readonly exit: number; readonly about: About }
+/** What a refusal of the service says of its object (`metadata` of api.md §2.1). */
+export type About = Readonly<Record<string, unknown>>
 
 /** Fails with what happened and, where there is one, the next thing to do. */
-export const fail = (exit: keyof typeof EXIT, happened: string, next?: string): never => {
-  throw Object.assign(new Error(next === undefined ? happened : `${happened}\n${next}`), { exit: EXIT[exit] })
+export const fail = (exit: keyof typeof EXIT, happened: string, next?: string, about: About = {}): never => {
+  throw Object.assign(new Error(next === undefined ? happened : `${happened}\n${next}`), { exit: EXIT[exit], about })
 }
 
 export const isFailure = (error: unknown): error is Failure => error instanceof Error && 'exit' in error && typeof error.exit === 'number'

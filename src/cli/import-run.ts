@@ -103,8 +103,7 @@ const run = async (file: string | undefined, options: ImportOptions): Promise<vo
     return
   }
   const drops = steps.filter(({ sign }) => sign === '-').length
-  // A pipe cannot be asked, and --drop has said it already.
-  if (drops > 0) await confirm(`Drop ${drops} flags and segments first?`, yes || !process.stdin.isTTY)
+  if (drops > 0) await confirm(`Drop ${drops} flags and segments first?`, yes)
   const again = `rollcall import ${file ?? '--stdin'} --skip-existing`
   const finished = await done(steps, process.stderr.isTTY && options.progress && !quiet, again)
   if (finished && !quiet) tell(`Imported: ${summary(steps)}.`)

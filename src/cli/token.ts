@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { addTokenCreate } from './token-create.ts'
 import { type Client, segment } from './client.ts'
-import { EXIT, isFailure } from './failure.ts'
+import { EXIT, type Failure, isFailure } from './failure.ts'
 import { clientOf, reasonHeaders, type TargetOptions, wholeNumber, withField, withOutput, withReason, withTarget } from './options.ts'
-import { type Column, type Look, printMany, printOne } from './output.ts'
+import { type Column, harmless, type Look, printMany, printOne } from './output.ts'
 import type { Authentication, LoadServices } from './services.ts'
 import { confirm, print, tell } from './terminal.ts'
 
@@ -50,32 +50,52 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions): Prom
 
 type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?: boolean; readonly reason?: string }
 
-const revokeOne = async ({ ask }: Client, id: string, headers: Readonly<Record<string, string>>): Promise<number> => {
-  try {
-    await ask('DELETE', `/auth/v1/tokens/${segment(id)}`, { headers })
-    print(`${id} revoked\n`)
-    return EXIT.ok
-  } catch (error) {
-    if (!isFailure(error)) throw error
-    tell(`${id} not revoked: ${error.message}`)
-    return error.exit
+type Found = { readonly id: string; readonly record: Authentication }
+
+/** Ids of tokens by what they are: there, ended before (told, and nothing to do), or not to be had (told). */
+const lookUp = async ({ ask }: Client, ids: readonly string[]) => {
+  const [found, exits]: [Found[], number[]] = [[], []]
+  for (const id of ids) {
+    try {
+      found.push({ id, record: await ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`) })
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      const { deletedAt } = error.about
+      if (typeof deletedAt === 'string') tell(`${harmless(id)} had ended already, at ${harmless(deletedAt)}: nothing was done`)
+      else exits.push(notRevoked(id, error))
+    }
   }
+  return { found, exits }
+}
+
+const notRevoked = (id: string, { message, exit }: Failure): number => {
+  tell(`${harmless(id)} not revoked: ${message}`)
+  return exit
+}
+
+const described = ({ id, record }: Found): string => {
+  const name = own(record, NAME)
+  return harmless(name === '' ? id : `"${name}" (${id})`)
 }
 
 const revoke = async (given: readonly string[], { yes = false, dryRun = false, reason, ...target }: RevokeOptions): Promise<void> => {
   const ids = [...new Set(given)]
   for (const id of ids) segment(id)
   const headers = reasonHeaders(reason)
-  if (dryRun) {
-    for (const id of ids) tell(`${id} would be revoked`)
-    return
-  }
   const client = await clientOf(target)
-  if (ids.length > 1) await confirm(`Revoke ${ids.length} tokens?`, yes)
-  const exits: number[] = []
-  for (const id of ids) exits.push(await revokeOne(client, id, headers))
-  const failed = exits.filter((exit) => exit !== EXIT.ok)
-  if (failed.length > 0) process.exitCode = ids.length === 1 ? failed[0] : EXIT.failed
+  const { found, exits } = await lookUp(client, ids)
+  if (dryRun) for (const { id } of found) tell(`${id} would be revoked`)
+  else if (found.length > 0) await confirm(found.length === 1 ? `Revoke ${described(found[0]!)}?` : `Revoke ${found.length} tokens?`, yes)
+  for (const { id } of dryRun ? [] : found) {
+    try {
+      await client.ask('DELETE', `/auth/v1/tokens/${segment(id)}`, { headers })
+      print(`${id} revoked\n`)
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      exits.push(notRevoked(id, error))
+    }
+  }
+  if (exits.length > 0) process.exitCode = ids.length === 1 ? exits[0]! : EXIT.failed
 }
 
 /** `rollcall token create|list|get|revoke`. */
@@ -104,6 +124,6 @@ export const addToken = (program: Command, load: LoadServices): void => {
   withReason(withTarget(token.command('revoke <id...>')))
     .summary('revoke tokens: they stop working at once')
     .option('--dry-run', 'say what would be done and do nothing')
-    .option('-y, --yes', 'do not ask')
+    .option('-y, --yes', 'do not ask; needed where there is no terminal')
     .action(revoke)
 }

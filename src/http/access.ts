@@ -139,6 +139,7 @@ export const authorizer = (service: Service): Authorize => {
     try {
       given = credential(request, names.tokenCookie)
     } catch (error) {
+      if (cookies.isTwice(request)) cookies.clearToken(request, reply)
       return done(error as Refusal)
     }
     if (access === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }

@@ -1,6 +1,6 @@
 import '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { BlockList, isIPv6 } from 'node:net'
+import { BlockList, isIP, isIPv6 } from 'node:net'
 import { pairs } from './credential.ts'
 
 /** Names and attributes of the two cookies (api.md §3.4). `domain` is without scheme and port. */
@@ -29,6 +29,18 @@ const truster = (trusted: CookieSettings['trustProxy']): ((peer: string | undefi
   return (peer) => peer !== undefined && proxies.check(peer, familyOf(peer))
 }
 
+const DOMAINS = 4
+
+/** The domains whose cookies a browser sends to a host, the shortest first; a browser itself refuses those that are nobody's (`com`). None for an address. */
+const domainsOf = (host: string): readonly string[] => {
+  const labels = host.includes(':') || isIP(host) !== 0 ? [] : host.split('.')
+  return labels
+    .map((_, n) => labels.slice(n).join('.'))
+    .slice(0, -1)
+    .toReversed()
+    .slice(0, DOMAINS)
+}
+
 /** The path that the outside world sees in front of ours, `''` for none: a trusted proxy's `X-Forwarded-Prefix`, then the path of the public URL. */
 export const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' | 'trustProxy'>) => {
   const own = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
@@ -47,6 +59,7 @@ export const cookieJar = (settings: CookieSettings) => {
   const shared = { httpOnly: true, secure, encode: String, ...(domain === undefined || domain === 'localhost' ? {} : { domain }) }
   const ofToken = (request: FastifyRequest) => ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
   const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
+  const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
   /** A life of less than a second would be an order to forget the cookie at once. */
   const lasting = (ms: number) => {
     const seconds = Math.max(1, Math.floor(ms / 1000))
@@ -55,15 +68,25 @@ export const cookieJar = (settings: CookieSettings) => {
   return {
     setToken: (request: FastifyRequest, reply: FastifyReply, token: string, life: number) =>
       void reply.setCookie(tokenName, token, { ...ofToken(request), ...lasting(life) }),
-    clearToken: (request: FastifyRequest, reply: FastifyReply) => void reply.clearCookie(tokenName, ofToken(request)),
+    /** Clears the token cookie. Of two, as far as a server can, every one that this host may have been given, by a sibling domain too. */
+    clearToken: (request: FastifyRequest, reply: FastifyReply): void => {
+      const own = ofToken(request)
+      if (!isTwice(request)) return void reply.clearCookie(tokenName, own)
+      const { domain: _, ...shared } = own
+      for (const domain of new Set([undefined, own.domain, ...domainsOf(request.hostname)]))
+        for (const path of new Set([own.path, '/']))
+          reply.clearCookie(tokenName, { ...shared, path, ...(domain === undefined ? {} : { domain }) })
+    },
     setState: (reply: FastifyReply, state: string, path: string, life: number) =>
       void reply.setCookie(stateName, state, { ...ofState(path), ...lasting(life) }),
     clearState: (reply: FastifyReply, path: string) => void reply.clearCookie(stateName, ofState(path)),
     /** The path in front of ours, as the browser sees it. */
     basePath,
+    /** Whether the browser sent two token cookies; no page of ours sets a second. */
+    isTwice,
     /** Whether the browser sent a token cookie, usable or not. */
-    hasToken: ({ headers: { cookie = '' }, server }: FastifyRequest): boolean =>
-      pairs(cookie, tokenName) > 1 || Boolean(server.parseCookie(cookie)[tokenName]),
+    hasToken: (request: FastifyRequest): boolean =>
+      isTwice(request) || Boolean(request.server.parseCookie(request.headers.cookie ?? '')[tokenName]),
     /** The login states that the browser brought back. More than one is somebody else's doing: no page of ours sets a second. */
     states: ({ headers: { cookie = '' }, server }: FastifyRequest): readonly string[] => {
       const state = server.parseCookie(cookie)[stateName]

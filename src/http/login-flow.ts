@@ -25,9 +25,14 @@ const digestOf = (state: string) => createHash('sha256').update(state).digest('h
 const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(digestOf(one)), Buffer.from(digestOf(other)))
 const wants = ({ headers: { accept = '' } }: FastifyRequest, type: string) => accept.toLowerCase().includes(type)
 
+/** A segment that is empty (the last one may be), or that a browser takes for a step to another one. */
+const stepping = /\/(?:\/|(?:\.|%2e){1,2}(?:\/|$))/i
+
 /** A path on this origin as the browser sees it; anything else is the base path (api.md §5.5). */
-export const safeReturn = (path: string, base: string): string =>
-  path.length <= 2048 && /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(path) ? path : `${base}/`
+export const safeReturn = (path: string, base: string): string => {
+  const isPath = path.length <= 2048 && /^\/[\x21-\x5b\x5d-\x7e]*$/.test(path)
+  return isPath && !stepping.test(path.split(/[?#]/, 1)[0]!) ? path : `${base}/`
+}
 
 const begun = async (service: Service, request: FastifyRequest, way: LoginWay, secrets: LoginSecrets) => {
   try {

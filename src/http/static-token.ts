@@ -9,10 +9,16 @@ import { optional, text, texts, timestamp } from './fields.ts'
 import { type Input, input } from './input.ts'
 import type { Names } from './names.ts'
 
+/** Something that an eye can see, and nothing that shows it another text than the one that is there. */
+const legible = {
+  test: (name: string) => /[^\p{Z}\p{Cc}\p{Cf}\p{DI}]/u.test(name) && !/\p{Bidi_Control}/u.test(name),
+  message: 'must be text that can be seen, without marks that turn its direction',
+}
+
 /** What a client may ask of a static token; the rules of api.md §5.4 A7. */
 export const staticTokenInput = (names: Names) =>
   input({
-    name: text({ required: true, trim: true, max: 255, control: false }),
+    name: text({ required: true, trim: true, max: 255, control: false, pattern: legible }),
     description: text({ max: 1024 }),
     expiresAt: optional(timestamp()),
     namespaceKey: text({ trim: true }),

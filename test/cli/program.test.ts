@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
@@ -182,6 +182,20 @@ await t.test('a token is made on the data where the service is down and only the
   t.strictSame(asked, [`create rescue in ${folder}`])
   const cluster = 'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
   t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '--config', write('cluster.yml', cluster)], load), 2)
+})
+
+await t.test('a command that works on data names a store that is there, and makes none', async (t) => {
+  const there = join(folder, 'nowhere')
+  for (const args of [
+    ['token', 'create', 'rescue'],
+    ['projections', 'status'],
+    ['projections', 'rebuild', '--all', '--yes'],
+  ]) {
+    const { exit, out, err } = await rollcall([...args, '--data', there])
+    t.match([exit, out], [4, ''], args.join(' '))
+    t.match(err, /There is no \S+nowhere\/events\.sqlite\.\n.*--data/)
+    t.notOk(existsSync(there), 'nothing was made')
+  }
 })
 
 await t.test('progress without a terminal is a line every ten seconds, with rate and time left', async (t) => {

@@ -2,6 +2,7 @@ import { mkdtempSync, mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { startService } from '../start.ts'
 import { record, refusal, rollcall, standIn } from './service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
@@ -161,27 +162,48 @@ await t.test('get prints one record, or one field of it', async (t) => {
   for (const id of ['', '.', '..']) t.equal((await get(id)).exit, 2, `"${id}"`)
 })
 
-await t.test('revoke asks before several, goes on after a failure, and says why', async (t) => {
-  const service = await standIn(({ path }) => (path.endsWith('bad') ? refusal(403, 7, 'token_scoped', 'permission denied') : {}))
+await t.test('revoke asks first, also for one, goes on after a failure, and says why', async (t) => {
+  const service = await standIn(({ path, method }) => {
+    const id = path.slice(path.lastIndexOf('/') + 1)
+    if (id === 'bad') return refusal(403, 7, 'token_scoped', 'permission denied')
+    return method === 'GET' ? { body: record(id, 'evil\u001b[31m') } : {}
+  })
   t.teardown(service.close)
   const revoke = (...args: readonly string[]) => rollcall(['token', 'revoke', '--address', service.address, ...args])
-  const one = await revoke('a', '--reason', 'left the company')
+  const writes = () => service.seen.filter(({ method }) => method !== 'GET')
+  const one = await revoke('a', '--reason', 'left the company', '--yes')
   t.match([one.exit, one.out], [0, 'a revoked\n'])
-  t.match(service.seen[0], { method: 'DELETE', path: '/auth/v1/tokens/a', headers: { 'event-reason': 'left the company' } })
+  t.match(writes(), [{ method: 'DELETE', path: '/auth/v1/tokens/a', headers: { 'event-reason': 'left the company' } }])
 
-  const asked = service.seen.length
-  const unsure = await revoke('a', 'b')
-  t.equal(unsure.exit, 2)
-  t.match(unsure.err, /--yes/)
+  for (const ids of [['a'], ['a', 'b']]) {
+    const unsure = await revoke(...ids)
+    t.equal(unsure.exit, 2)
+    t.match(unsure.err, /--yes/)
+    t.notOk(unsure.err.includes('\u001b'), 'a name does not steer the terminal')
+  }
   const dry = await revoke('a', 'b', '--dry-run')
   t.match([dry.exit, dry.err], [0, /a would be revoked\nb would be revoked/])
   t.equal((await revoke('a', '--reason', 'line\nbreak')).exit, 2)
   t.equal((await revoke('a', '..', '--yes')).exit, 2, 'one that cannot be stops all')
-  t.equal(service.seen.length, asked, 'nothing was sent')
+  t.equal(writes().length, 1, 'nothing more was written')
 
   const mixed = await revoke('a', 'bad', 'b', 'a', '--yes')
   t.equal(mixed.exit, 1)
   t.equal(mixed.out, 'a revoked\nb revoked\n')
   t.match(mixed.err, /bad not revoked: .*permission denied/)
-  t.equal((await revoke('bad')).exit, 5)
+  t.equal((await revoke('bad', '--yes')).exit, 5)
+})
+
+await t.test('revoke tells what was there', async (t) => {
+  const service = await startService(t)
+  const create = async () =>
+    (await service.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', { name: 'ci' })).json.authentication.id
+  const id = await create()
+  const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
+  const revoke = (...ids: readonly string[]) => rollcall(['token', 'revoke', ...ids, '--yes'], env)
+  t.match(await revoke('nope'), { exit: 4, out: '', err: /nope not revoked: .*authentication "nope": resource not found/ })
+  t.match(await revoke(id), { exit: 0, out: `${id} revoked\n`, err: '' })
+  t.match(await revoke(id), { exit: 0, out: '', err: new RegExp(`^${id} had ended already, at 20\\S+Z: nothing was done\\n$`) })
+  const other = await create()
+  t.match(await revoke('nope', other, id), { exit: 1, out: `${other} revoked\n`, err: /nope not revoked[^]*had ended already/ })
 })

@@ -89,12 +89,35 @@ await t.test('a credential is found in one place only', async (t) => {
     }
     t.equal(answer.headers['www-authenticate'], challenge[reason as keyof typeof challenge], name)
     if (status === 400) t.match(refusalOf(answer), { code: 3, message: 'credential given twice' }, name)
-    t.notOk(answer.headers['set-cookie'], name)
+    if (name !== 'two cookies') t.notOk(answer.headers['set-cookie'], name)
   }
   const stale = await service.request('GET', '/auth/v1/self', undefined, cookie('stale'))
   t.match(cookiesOf(stale)['service_client_token'], { value: '', attributes: /^Max-Age=0; Path=\/; .*HttpOnly; SameSite=Strict$/ })
   for (const query of ['token', 'access_token', 'client_token'])
     t.equal((await service.request('GET', `/auth/v1/self?${query}=${token}`, undefined, open)).status, 401, 'never in the query')
+})
+
+await t.test('of two session cookies both are cleared, wherever they were set', async (t) => {
+  const service = await startService(t, {
+    'server.public_url': 'https://flags.team.example.com/base',
+    'authentication.session.domain': 'team.example.com',
+  })
+  const cleared = async (host: string) => {
+    const cookie = `service_client_token=${service.token}; service_client_token=planted`
+    const answer = await service.request('GET', '/auth/v1/self', undefined, { ...open, cookie, host })
+    t.match(refusalOf(answer), { status: 400, reason: 'duplicate_credential' })
+    const set = answer.headers['set-cookie'] ?? []
+    for (const line of set) t.match(line, /^service_client_token=; Max-Age=0; .*HttpOnly; Secure; SameSite=Strict$/)
+    return set.map((line) => `${/Domain=([^;]+)/.exec(line)?.[1] ?? ''} ${/Path=([^;]+)/.exec(line)?.[1]}`).toSorted()
+  }
+  const domains = ['', 'example.com', 'flags.team.example.com', 'team.example.com']
+  t.strictSame(
+    await cleared('flags.team.example.com:8080'),
+    domains.flatMap((domain) => [`${domain} /`, `${domain} /base`]),
+  )
+  for (const host of ['127.0.0.1:8080', '[::1]', 'localhost'])
+    t.strictSame(await cleared(host), [' /', ' /base', 'team.example.com /', 'team.example.com /base'], host)
+  t.ok((await cleared(`${'a.'.repeat(100)}example.com`)).length <= 12)
 })
 
 await t.test('writes that carry the cookie prove that they come from our own pages', async (t) => {
@@ -225,6 +248,23 @@ await t.test('a login leads back to a path of ours and nowhere else', async (t) 
     ['/a b', '/base/'],
     ['/é', '/base/'],
     ['/a\\b', '/base/'],
+    ...[
+      '/..//evil',
+      '/.//evil',
+      '/a/../b',
+      '/a/..',
+      '/a/./b',
+      '/.',
+      '/a//b',
+      '/a//',
+      '/%2e%2e/x',
+      '/.%2E//evil',
+      '/%2e/x',
+      '/..?x',
+      '/..#x',
+    ].map((path) => [path, '/base/'] as const),
+    ['/a/?x=//..//', '/a/?x=//..//'],
+    ['/..a/.b/c../%2fd', '/..a/.b/c../%2fd'],
     [`/${'x'.repeat(2047)}`, `/${'x'.repeat(2047)}`],
     [`/${'x'.repeat(2048)}`, '/base/'],
   ]

@@ -233,6 +233,9 @@ await t.test('A7: every field of a static token has its rule', async (t) => {
     [{ name: ' \t' }, 'invalid field name: must not be empty'],
     [{ name: 'x'.repeat(256) }, 'invalid field name: must be at most 255 characters'],
     [{ name: 'a\u0007b' }, 'invalid field name: must not contain control characters'],
+    ...['\u200b', '\u200d\u2060', '\u3164', '\u00ad \u200c', '\u202egnp.exe', 'a\u2066b', 'a\u200fb', '\u061ca'].map(
+      (name) => [{ name }, 'invalid field name: must be text that can be seen, without marks that turn its direction'] as const,
+    ),
     [{ name: 'n', description: 'x'.repeat(1025) }, 'invalid field description: must be at most 1024 characters'],
     [{ name: 'n', expiresAt: '2001-01-01T00:00:00Z' }, 'invalid field expiresAt: must be in the future'],
     [{ name: 'n', expires_at: 'soon' }, 'invalid field expiresAt: must be an RFC 3339 timestamp'],

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { type Moment, rowAt } from '../../audit/travel.ts'
 import { token } from '../../commands/token.ts'
-import { refuse } from '../../errors.ts'
+import { Refusal, refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
 import { unkept } from '../asking.ts'
@@ -99,7 +99,10 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       const then = moment && (await past(moment))
       const row = await (then ? then.token(id) : rowAt(log, tokens, id))
       const time = then ? new Date(await then.clock()) : now()
-      if (!row?.doc || row.doc.deletedAt !== undefined) return refuse('not_found', `authentication "${id}": resource not found`)
+      const missing = `authentication "${id}": resource not found`
+      if (!row?.doc) return refuse('not_found', missing)
+      const { deletedAt } = row.doc
+      if (deletedAt !== undefined) throw new Refusal('not_found', missing, { metadata: { deletedAt } })
       return { body: await shown(row.doc, time), etag: String(row.changes) }
     },
   })
