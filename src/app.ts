@@ -4,6 +4,7 @@ import { type Fatal, faults } from './fatal.ts'
 import { aroundRoutes } from './http/around.ts'
 import { authorizer } from './http/access.ts'
 import { wallClock } from './http/clock.ts'
+import { forwardedUntrusted } from './http/forwarded.ts'
 import { observer } from './http/observe.ts'
 import { mountRoutes } from './http/routes.ts'
 import { httpServer, shutDown } from './http/server.ts'
@@ -17,10 +18,14 @@ export { createTokenOffline, projectionStatus, rebuildProjections } from './offl
 
 const PATIENCE_MS = 10_000
 const RETRY_MS = 1_000
+const FORWARDED =
+  'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and everybody behind it counts as one client'
 
 export type Running = { readonly url: string; readonly close: () => Promise<void> }
 export type StartOptions = {
   readonly warnings?: readonly string[]
+  /** Doors that stand open on purpose. */
+  readonly meant?: readonly string[]
   readonly now?: () => Date
   /** Are there already, in place of those that the configuration names. */
   readonly stores?: Stores
@@ -66,13 +71,18 @@ const sooner = async (config: Config, log_: Log, fatal: Fatal, options: StartOpt
 const listening = async (config: Config, log_: Log, fatal: Fatal, options: StartOptions): Promise<Running> => {
   const { service, drain, close } = await (config.storage.type === 'cluster' ? sooner : begun)(config, log_, fatal, options)
   try {
+    const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
     const app = await httpServer({
       config: serverSettings(config),
       logger: log_,
       authorize: authorizer(service),
       afterParse: aroundRoutes(service),
       routes: [(app) => mountRoutes(app, service)],
-      answered: observer(service, log_),
+      answered: observer(
+        service,
+        log_,
+        forwardedUntrusted(config.server.trust_proxy, () => log_[level](FORWARDED)),
+      ),
       version,
       tokenCookie: service.names.tokenCookie,
     })
@@ -101,6 +111,7 @@ const listening = async (config: Config, log_: Log, fatal: Fatal, options: Start
 export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
   const log_ = logger(config.log)
   for (const warning of options.warnings ?? []) log_.warn(warning)
+  for (const note of options.meant ?? []) log_.info(note)
   const { fatal, endWith, release } = faults(log_, options.fatal)
   try {
     const { url, close } = await listening(config, log_, fatal, options)

@@ -1,3 +1,4 @@
+import { toldOfDoors } from './config/doors.ts'
 import { type Environment, type Given, readEnvironment, variableOf } from './config/environment.ts'
 import { readConfigFile } from './config/file.ts'
 import { didYouMean } from './config/nearest.ts'
@@ -8,8 +9,13 @@ import { type Config, settings } from './config/settings.ts'
 
 export type { Config, Provider } from './config/settings.ts'
 
-/** `sources` tells of every key where its value came from: `default`, a line of the file, a variable or a flag. */
-export type Loaded = { readonly config: Config; readonly warnings: readonly string[]; readonly sources: ReadonlyMap<string, string> }
+/** `meant` are the doors that stand open on purpose. `sources` tells of every key where its value came from: `default`, a line of the file, a variable or a flag. */
+export type Loaded = {
+  readonly config: Config
+  readonly warnings: readonly string[]
+  readonly meant: readonly string[]
+  readonly sources: ReadonlyMap<string, string>
+}
 
 /** `flags` are texts of the command line by key; they beat the environment, which beats the file. */
 export type LoadOptions = { readonly file?: string; readonly env: Environment; readonly flags?: Readonly<Record<string, string>> }
@@ -106,5 +112,6 @@ export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
   for (const [key, description] of findings(config)) if (!faulty.has(key)) fault(key, String(description))
   if (reading.problems.length > 0) throw configError(reading.problems)
   const sources = new Map(all.map(([key]) => [key, reading.given.get(key)?.place ?? 'default']))
-  return { config, warnings: [...environment.warnings, ...cautions(config)], sources }
+  const { warnings, meant } = toldOfDoors(config)
+  return { config, warnings: [...environment.warnings, ...cautions(config), ...warnings], meant, sources }
 }

@@ -237,8 +237,12 @@ await t.test('the configuration of the pod is valid, and each of its variables i
   t.match(config, {
     storage: { type: 'cluster' },
     keys: { file: undefined },
-    authentication: { methods: { orchestrator: { enabled: true } } },
+    authentication: { open_on_purpose: [], methods: { orchestrator: { enabled: true } } },
+    server: { trust_proxy: false },
   })
+  const { allowed, audiences } = config.authentication.methods.orchestrator
+  t.ok(audiences.length > 0 && allowed.length > 0)
+  for (const { namespace, service_accounts } of allowed) t.notOk([namespace, ...service_accounts].includes('*'), 'nobody is everybody')
   for (const name of ['eventstore', 'mongodb', 'redis'] as const) t.equal(config[name].url, URLS[name])
   t.equal(container.env.find(({ name }) => name === 'ROLLCALL_CONFIG')?.value, '/etc/rollcall/rollcall.yml')
 })

@@ -22,9 +22,9 @@ export const addServe = (program: Command, load: LoadServices): void => {
     .option('--port <number>', 'port to listen on')
     .option('--data <dir>', 'directory of the embedded store')
     .action(async (options: ServeOptions) => {
-      const { config, warnings } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
+      const { config, warnings, meant } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
       const { start } = await load()
-      const service = await start(config, { warnings, fatal: () => process.exit(EXIT.failed) })
+      const service = await start(config, { warnings, meant, fatal: () => process.exit(EXIT.failed) })
       await new Promise<void>((resolve) => {
         for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
       })

@@ -58,7 +58,7 @@ export type Moved = {
 export type Services = {
   readonly start: (
     config: Config,
-    options: { readonly warnings: readonly string[]; readonly fatal: () => void },
+    options: { readonly warnings: readonly string[]; readonly meant: readonly string[]; readonly fatal: () => void },
   ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
   readonly createTokenOffline: (config: Config, request: TokenRequest) => Promise<IssuedToken>
   readonly projectionStatus: (config: Config) => Promise<readonly ProjectionStatus[]>

@@ -22,6 +22,11 @@ export const authentication = {
     evaluation: set(bool, false, 'Leave /evaluate/v1 and /internal/v1/evaluation open.'),
     ofrep: set(bool, false, 'Leave /ofrep open.'),
   },
+  open_on_purpose: set(
+    list(text),
+    [],
+    'Doors that are meant to stand open, so that a start does not warn of them: required, exclude.management, exclude.evaluation, exclude.ofrep, oidc.<provider>, codehost, orchestrator, forwarded.',
+  ),
   session: {
     domain: set(host, none, 'Domain of the cookies; a scheme and a port are cut off.'),
     secure: set(

@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { isSafe } from './addresses.ts'
+import { unknownDoors } from './doors.ts'
 import type { Config } from './settings.ts'
 
 /** A key and what is wrong with it, or nothing. */
@@ -105,7 +106,13 @@ const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): 
 
 /** What is wrong with settings that are fine each by itself. */
 export const findings = (config: Config): readonly Finding[] =>
-  [...methods(config), ...metadata(config), ...names(config), ...server(config)].filter(([, description]) => description)
+  [
+    ['authentication.open_on_purpose', unknownDoors(config)] as const,
+    ...methods(config),
+    ...metadata(config),
+    ...names(config),
+    ...server(config),
+  ].filter(([, description]) => description)
 
 /** What is probably not meant, though the service can run with it. */
 export const cautions = ({ authentication: { methods }, storage, eventstore, mongodb, redis }: Config): readonly string[] => {

@@ -18,7 +18,7 @@ const plainPrefix = /^(?:\/[A-Za-z0-9._~-]+)*$/
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
 
 /** Whether a peer is a proxy whose forwarded headers count: all, none, or these addresses and CIDRs. */
-const truster = (trusted: CookieSettings['trustProxy']): ((peer: string | undefined) => boolean) => {
+export const truster = (trusted: CookieSettings['trustProxy']): ((peer: string | undefined) => boolean) => {
   if (typeof trusted === 'boolean') return () => trusted
   const proxies = new BlockList()
   for (const entry of trusted) {

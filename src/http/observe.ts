@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { whyOf } from '../errors.ts'
 import type { Service } from './service.ts'
 import type { HistogramCell } from './metrics.ts'
@@ -5,8 +6,8 @@ import type { Answered, Spec } from './route.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 
-/** Told of every answer: counts it, and logs writes and failures, refused ones with their reason, failures with their cause. Evaluations and other reads leave no line. */
-export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log): Answered => {
+/** Told of every answer: counts it, and logs writes and failures, refused ones with their reason, failures with their cause. Evaluations and other reads leave no line. `also` is told of every answer too. */
+export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log, also: (request: FastifyRequest) => void): Answered => {
   const errors = metrics.serverErrors()
   const usual = new WeakMap<Spec, HistogramCell>()
   const cellOf = (spec: Spec | undefined, method: string, status: number): HistogramCell => {
@@ -20,6 +21,7 @@ export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log): Answe
     const { spec, method, began } = request
     const ms = performance.now() - began
     cellOf(spec, method, statusCode).observe(ms / 1000)
+    also(request)
     if (statusCode >= 500) errors.value++
     if (statusCode < 500 && !spec?.writes) return
     const actor = request.caller?.actor

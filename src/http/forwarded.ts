@@ -1,0 +1,18 @@
+import type { FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import { type CookieSettings, truster } from './cookies.ts'
+
+/** Tells once, in the life of the process, that a peer which is not trusted sends forwarded headers: they have no effect, and all clients behind it count as one. Each connection is looked at once. */
+export const forwardedUntrusted = (trustProxy: CookieSettings['trustProxy'], tell: () => void): ((request: FastifyRequest) => void) => {
+  const trusts = truster(trustProxy)
+  const known = new WeakSet<Socket>()
+  let told = false
+  return ({ raw: { headers, socket } }) => {
+    if (told || (headers['x-forwarded-for'] ?? headers.forwarded) === undefined || known.has(socket)) return
+    known.add(socket)
+    const { remoteAddress: peer } = socket
+    if (peer === undefined || trusts(peer)) return
+    told = true
+    tell()
+  }
+}

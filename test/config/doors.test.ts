@@ -1,0 +1,61 @@
+import t from 'tap'
+import { loadConfig } from '../../src/config.ts'
+import { isConfigError } from '../../src/config/problem.ts'
+
+const A = 'authentication'
+const M = `${A}.methods`
+type Flags = Readonly<Record<string, string>>
+const told = (flags: Flags) => loadConfig({ env: {}, flags })
+const provider = JSON.stringify({ issuer_url: 'https://id.example.com', client_id: 'a', client_secret: 'b' })
+const https = { 'server.public_url': 'https://x.example.com' }
+const oidc = { ...https, [`${M}.oidc.enabled`]: 'true', [`${M}.oidc.providers`]: `{"google": ${provider}, "acme-2": ${provider}}` }
+const codehost = { ...https, [`${M}.codehost.enabled`]: 'true', [`${M}.codehost.client_id`]: 'a', [`${M}.codehost.client_secret`]: 'b' }
+const orchestrator = { [`${M}.orchestrator.enabled`]: 'true', [`${M}.orchestrator.ca_path`]: import.meta.filename }
+const organizations = { [`${M}.codehost.scopes`]: 'read:org', [`${M}.codehost.allowed_organizations`]: 'acme' }
+
+/** Settings that leave doors open, and the words of these. */
+const open: readonly (readonly [Flags, readonly string[]])[] = [
+  [{}, []],
+  [oidc, ['oidc.google', 'oidc.acme-2']],
+  [{ ...oidc, [`${M}.oidc.email_matches`]: '.*@example\\.com' }, []],
+  [{ ...oidc, [`${M}.oidc.enabled`]: 'false' }, []],
+  [codehost, ['codehost']],
+  [{ ...codehost, ...organizations }, []],
+  [orchestrator, ['orchestrator']],
+  [{ ...orchestrator, [`${M}.orchestrator.allowed`]: '[{"namespace":"a","service_accounts":["b"]}]' }, []],
+  [{ [`${A}.required`]: 'false', [`${A}.exclude.ofrep`]: 'true' }, ['required']],
+  [{ [`${A}.exclude.management`]: 'true' }, ['exclude.management']],
+  [{ [`${A}.exclude.evaluation`]: 'true', [`${A}.exclude.ofrep`]: 'true' }, ['exclude.evaluation', 'exclude.ofrep']],
+]
+
+await t.test('each door that stands open is told once, as a warning or, where it is meant, as a note', async (t) => {
+  for (const [flags, words] of open) {
+    const { warnings, meant } = told(flags)
+    t.equal(warnings.length, words.length, words.join())
+    t.same(meant, [])
+    for (const [n, word] of words.entries()) {
+      t.ok(warnings[n]!.endsWith(`; if that is meant, name ${word} in authentication.open_on_purpose`), word)
+      const onPurpose = told({ ...flags, [`${A}.open_on_purpose`]: word })
+      t.same([onPurpose.warnings.length, onPurpose.meant.length], [words.length - 1, 1])
+      t.match(onPurpose.meant[0], `(${word})`)
+    }
+    const all = told({ ...flags, [`${A}.open_on_purpose`]: [...words, 'forwarded'].join() })
+    t.same([all.warnings.length, all.meant.length], [0, words.length])
+  }
+})
+
+await t.test('a word that is no door is refused, with the one that may be meant', async (t) => {
+  for (const [words, wanted] of [
+    ['requird', /open_on_purpose: "requird" is not a door of this configuration \(did you mean required\?\)/],
+    ['oidc.gogle,*', /"oidc\.gogle" is not a door .*\(did you mean oidc\.google\?\), "\*" is not a door of this configuration/],
+    ['exclude', /"exclude" is not a door/],
+  ] as const) {
+    try {
+      told({ ...oidc, [`${A}.open_on_purpose`]: words })
+      t.fail(words)
+    } catch (error) {
+      if (!isConfigError(error)) throw error
+      t.match(error.message, wanted)
+    }
+  }
+})
