@@ -15,12 +15,19 @@ const context = { actor: { kind: 'system' } } as const
 export const seedFlags = async (config: Config, count: number): Promise<void> => {
   const stores = await openStores(config, { onError: (_, error) => console.error(error) })
   const now = () => new Date()
-  const execute = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now))
-  const writer = claims(execute, stores.log, randomUUID, now)
+  const { execute, stateOf } = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now))
+  const writer = claims(execute, stateOf, randomUUID, now)
   const keys = ['beta', 'staff', 'region']
   try {
     for await (const _ of stores.log.read(`flag-default+flag-${count - 1}`)) return
-    await firstStart({ config, execute, applied: async () => undefined, digest: digester(stores.pepper), now })
+    await firstStart({
+      config,
+      execute,
+      applied: async () => undefined,
+      digest: digester(stores.pepper),
+      now,
+      catalog: { namespace: () => undefined },
+    })
     let incarnation = ''
     for (const key of keys) {
       const named = { namespace: 'default', key, name: key, description: '' }

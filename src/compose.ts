@@ -63,7 +63,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
   const { log, views, queue, keys, pepper, alone, writes, restarts } = stores
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys)
-  const execute = executor(log, enveloper(seal, instance, now))
+  const { execute, stateOf } = executor(log, enveloper(seal, instance, now))
   const index = tokenIndex(TOKENS_HELD)
   const held = catalog(compileFlag)
   const follower = runner({
@@ -116,7 +116,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
     logins: await loginsOf(config, names, stores, now),
     exchange: orchestrator && { orchestrator, attempts: stores.limiter('exchanges', EXCHANGES_A_MINUTE) },
     requests: requests({ views, now, instance, metrics, alone }),
-    claims: claims(execute, log, randomUUID, now),
+    claims: claims(execute, stateOf, randomUUID, now),
     methods: {
       ...config.authentication.methods,
       oidc: { ...config.authentication.methods.oidc, providers: Object.keys(config.authentication.methods.oidc.providers) },

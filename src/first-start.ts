@@ -13,6 +13,8 @@ export type FirstStart = {
   readonly applied: (events: readonly Stored[]) => Promise<unknown>
   readonly digest: (secret: string) => string
   readonly now: () => Date
+  /** Knows all that was in the log when the service started. */
+  readonly catalog: { readonly namespace: (key: string) => unknown }
 }
 
 /** One bootstrap token a log, whoever starts first: its stream is the reservation (api.md §6.3). */
@@ -29,13 +31,14 @@ const unlessThere = async (work: () => Promise<void>): Promise<boolean> => {
 }
 
 /** Makes what every log begins with: the namespace `default` and the bootstrap token. Gives the token's value when it was generated here and now, to be shown once. */
-export const firstStart = async ({ config, execute, applied, digest, now }: FirstStart): Promise<string | undefined> => {
+export const firstStart = async ({ config, execute, applied, digest, now, catalog }: FirstStart): Promise<string | undefined> => {
   const context = { actor: { kind: 'system' } } as const
-  await unlessThere(async () => {
+  const makeDefault = async () => {
     const incarnation = idFrom('rollcall', 'default')
     const data = { key: 'default', incarnation, name: 'Default', description: 'Default namespace', protected: true }
     await applied((await execute(namespace, 'default', 'CreateNamespace', data, context)).stored)
-  })
+  }
+  if (!catalog.namespace('default')) await unlessThere(makeDefault)
 
   const { enabled, bootstrap } = config.authentication.methods.token
   if (!enabled) return undefined

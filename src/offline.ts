@@ -43,7 +43,7 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
       if (asked.namespaceKey !== '' && !(await views.get(namespaces, asked.namespaceKey))?.doc) {
         refuse('not_found', `namespace "${asked.namespaceKey}" not found`)
       }
-      const execute = executor(log, enveloper(seal, 'command-line', now))
+      const { execute } = executor(log, enveloper(seal, 'command-line', now))
       const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
       const { clientToken, stored } = await issueStaticToken({ execute, digest: digester(pepper), now }, asked, context)
       await follower.applied(stored)

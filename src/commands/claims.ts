@@ -1,14 +1,14 @@
 import { isRefusal, Refusal, refuse } from '../errors.ts'
 import type { FlagEvent } from '../events/flag.ts'
-import type { Log, Stored } from '../events/log.ts'
-import { stateOf } from './decider.ts'
+import type { Stored } from '../events/log.ts'
 import type { Context } from './envelope.ts'
-import type { Execute, Outcome } from './execute.ts'
+import type { Execute, Outcome, StateOf } from './execute.ts'
 import { type FlagCommands, flag, holds } from './flag.ts'
 import { noRolloutParent, segmentsOf } from './flag-rollouts.ts'
 import { noRuleParent } from './flag-rules.ts'
 import { type Flag, lives, type OfFlag, usesOf } from './flag-state.ts'
 import { type Claim, CLAIM_LIFE_MS, namespace } from './namespace.ts'
+import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { type SegmentCommands, segment } from './segment.ts'
 
 type FlagOutcome = Outcome<Flag, FlagEvent>
@@ -30,7 +30,7 @@ const aside = ({ commandId: _commandId, ifMatch: _ifMatch, needsEffect: _needsEf
  * The commands whose rule reaches over two aggregates, safe in any race and after any crash (docs/decisions/0003). Each gives the
  * outcome of its main command; `stored` are the events of every stream it wrote, in the order written.
  */
-export const claims = (execute: Execute, log: Pick<Log, 'read'>, newId: () => string, now: () => Date) => {
+export const claims = (execute: Execute, stateOf: StateOf, newId: () => string, now: () => Date) => {
   /** A claim that cannot be released now is not held by its flag: it goes stale by itself. */
   const release = async (of: OfFlag, given: readonly Held[], context: Context): Promise<Stored[]> => {
     const stored: Stored[] = []
@@ -92,7 +92,7 @@ export const claims = (execute: Execute, log: Pick<Log, 'read'>, newId: () => st
     const { namespace, key, incarnation } = ask
     const of = { namespace, key, incarnation }
     for (let round = 1; ; round++) {
-      const state = await stateOf(log, flag, idOf(of))
+      const state = await stateOf(flag, idOf(of))
       const part = [...state.rules, ...state.rollouts].find(({ id }) => id === ask.id)
       const held = part && 'segments' in part ? part.segments.map((use) => use.segment) : []
       const asks = lives(state, of) && (part !== undefined || name.startsWith('Add'))
@@ -109,7 +109,7 @@ export const claims = (execute: Execute, log: Pick<Log, 'read'>, newId: () => st
   }
 
   /** The claims that no flag holds or ever will: their writers were given up. Empty as soon as one claim stands, for then all of it stays. */
-  const stale = async (of: Omit<OfFlag, 'key'>, given: ReadonlyMap<string, Claim>, context: Context) => {
+  const stale = async (of: Omit<OfFlag, 'key'>, given: PersistentMap<Claim>, context: Context) => {
     const [found, stored]: [Set<string>, Stored[]] = [new Set(), []]
     const before = new Date(now().getTime() - CLAIM_LIFE_MS).toISOString()
     if ([...given.values()].some(({ claimedAt }) => claimedAt >= before)) return { found, stored }
@@ -152,22 +152,22 @@ export const claims = (execute: Execute, log: Pick<Log, 'read'>, newId: () => st
 
     /** Needs no claim: a segment that is deleted with its namespace is missed by nobody. */
     createSegment: async (ask: Omit<SegmentCommands['CreateSegment'], 'incarnation' | 'generation'>, context: Context) => {
-      const { incarnation = noNamespace(ask.namespace), generation } = await stateOf(log, namespace, ask.namespace)
+      const { incarnation = noNamespace(ask.namespace), generation } = await stateOf(namespace, ask.namespace)
       const command = { ...ask, incarnation, generation }
       return execute(segment, idOf(command), 'CreateSegment', command, context)
     },
 
     deleteSegment: async (ask: Omit<SegmentCommands['DeleteSegment'], 'stale'>, context: Context) => {
-      const { incarnation, claims: given } = await stateOf(log, segment, idOf(ask))
-      const { found, stored } = await stale(ask, incarnation === ask.incarnation ? given : new Map(), context)
+      const { incarnation, claims: given } = await stateOf(segment, idOf(ask))
+      const { found, stored } = await stale(ask, incarnation === ask.incarnation ? given : emptyMap<Claim>(), context)
       const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },
 
     deleteNamespace: async (ask: { readonly key: string; readonly force: boolean }, context: Context) => {
-      const { incarnation, claims: given } = await stateOf(log, namespace, ask.key)
+      const { incarnation, claims: given } = await stateOf(namespace, ask.key)
       const of = { namespace: ask.key, incarnation: incarnation ?? '' }
-      const { found, stored } = await stale(of, ask.force ? new Map() : given, context)
+      const { found, stored } = await stale(of, ask.force ? emptyMap<Claim>() : given, context)
       const outcome = await execute(namespace, ask.key, 'DeleteNamespace', { ...ask, stale: found }, context)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },

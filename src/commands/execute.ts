@@ -1,13 +1,16 @@
 import { isRefusal, Refusal, refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Log, Stored } from '../events/log.ts'
-import { type Decider, evolve } from './decider.ts'
+import type { Decider } from './decider.ts'
 import { type Context, type enveloper, eventId } from './envelope.ts'
+import { type Fold, step, streamFolds, unwritten } from './folds.ts'
+import { turns } from './turns.ts'
 
-const ATTEMPTS = 6
-/** Streams whose state is kept between commands, and how long a stream must be to be worth it. */
-const FOLDS = 1_000
-const LONG = 16n
+/** Tries of a command against the other processes on its stream, and how many commands of one stream wait in this one. */
+const ATTEMPTS = 12
+const WAITING = 1_000
+
+type Payloads = Readonly<Record<string, object>>
 
 /** `revision` is the resource's revision as clients see it, after the command. `stored` are the events of this command, none when it was already so. */
 export type Outcome<S, E> = {
@@ -20,88 +23,105 @@ export type Outcome<S, E> = {
   readonly repeated: boolean
 }
 
-type Fold<S> = { readonly state: S; readonly changes: bigint; readonly at: bigint | 'none' }
+/** Five to fifty milliseconds, so that processes that met do not meet again. */
+const jitter = () => new Promise<void>((wake) => setTimeout(wake, 5 + Math.random() * 45))
 
-/** The states of long streams met lately. Behind the log they cost a conflict, never a wrong decision: the append says at which revision it was decided. */
-const recentFolds = () => {
-  const folds = new Map<string, Fold<unknown>>()
-  return {
-    get: <S>(stream: string) => folds.get(stream) as Fold<S> | undefined,
-    keep: (stream: string, fold: Fold<unknown>): void => {
-      if (fold.at === 'none' || fold.at < LONG) return
-      folds.delete(stream)
-      if (folds.size >= FOLDS) folds.delete(folds.keys().next().value!)
-      folds.set(stream, fold)
-    },
-  }
+const lost = (error: unknown): undefined => {
+  if (!isRefusal(error, 'write_conflict')) throw error
 }
 
-/** The only way to write: read the stream, fold it, decide, append at the revision read. A lost race decides again; after six it is refused with `write_conflict`. */
-export const executor = (log: Log, envelope: ReturnType<typeof enveloper>) => {
-  const recent = recentFolds()
-  return async <S, C extends Readonly<Record<string, object>>, E extends AnyEvent, K extends keyof C & string>(
+/** What a named command did when it was sent before, or else the fold of its stream now. */
+const earlier = async <S, C extends Payloads, E extends AnyEvent>(
+  log: Pick<Log, 'read'>,
+  decider: Decider<S, C, E>,
+  stream: string,
+  commandId: string,
+): Promise<Outcome<S, E> | Fold<S>> => {
+  let fold = unwritten(decider)
+  let before = fold.state
+  const events: E[] = []
+  const stored: Stored[] = []
+  read: for await (const page of log.read(stream)) {
+    for (const one of page) {
+      const own = one.id === eventId(commandId, stream, stored.length)
+      if (!own && stored.length > 0) break read
+      const event = decider.read(one.type, one.data)
+      if (own) {
+        if (stored.length === 0) before = fold.state
+        events.push(event)
+        stored.push(one)
+      }
+      fold = step(decider, fold, event, one.revision)
+    }
+  }
+  return stored.length > 0 ? { before, state: fold.state, revision: fold.changes, events, stored, repeated: true } : fold
+}
+
+/**
+ * The only way to write: read the stream, fold it, decide, append at the revision read. Commands of one stream wait for each other here;
+ * a race lost to another process decides again, and after twelve it is refused with `write_conflict`.
+ */
+export const executor = (log: Log, envelope: ReturnType<typeof enveloper>, pause: () => Promise<unknown> = jitter) => {
+  const folds = streamFolds(log)
+  const inTurn = turns(WAITING)
+
+  const execute = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C & string>(
     decider: Decider<S, C, E>,
     id: string,
     name: K,
     command: C[K],
     context: Context,
   ): Promise<Outcome<S, E>> => {
-    const stream = `${decider.category}-${id}`
-    const step = (fold: Fold<S>, event: E, at: bigint): Fold<S> => ({
-      state: evolve(decider, fold.state, event),
-      changes: decider.quiet?.has(event.type) ? fold.changes : fold.changes + 1n,
-      at,
-    })
+    const stream = streamOf(decider, id)
+    const { commandId } = context
 
-    for (let attempt = 1; ; attempt++) {
-      const known = context.commandId === undefined ? recent.get<S>(stream) : undefined
-      let fold: Fold<S> = known ?? { state: decider.initial, changes: 0n, at: 'none' }
-      let before = fold.state
-      const events: E[] = []
-      const done: Stored[] = []
-      read: for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n)) {
-        for (const stored of page) {
-          const own = context.commandId !== undefined && stored.id === eventId(context.commandId, stream, done.length)
-          if (!own && done.length > 0) break read
-          const event = decider.read(stored.type, stored.data)
-          if (own) {
-            if (done.length === 0) before = fold.state
-            events.push(event)
-            done.push(stored)
-          }
-          fold = step(fold, event, stored.revision)
-        }
-      }
-      if (done.length > 0) return { before, state: fold.state, revision: fold.changes, events, stored: done, repeated: true }
-      recent.keep(stream, fold)
-
+    /** Undefined when another process was faster. */
+    const attempt = async (): Promise<Outcome<S, E> | undefined> => {
+      const fold = await (commandId === undefined ? folds.newest(decider, stream) : earlier(log, decider, stream, commandId))
+      if ('repeated' in fold) return fold
       const decided = decide(decider, fold, name, command, context)
-      if (decided.length === 0)
-        return { before: fold.state, state: fold.state, revision: fold.changes, events, stored: [], repeated: false }
+      const outcome = { before: fold.state, events: decided, repeated: false }
+      if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
       const written = await envelope(stream, decided, decider.shapes, name, context)
-      try {
-        const { revision, positions, times } = await log.append(stream, written, fold.at)
-        const first = revision - BigInt(written.length - 1)
-        const stored = written.map((event, n) => ({
-          ...event,
-          time: times?.[n] ?? event.time,
-          stream,
-          revision: first + BigInt(n),
-          position: positions[n]!,
-        }))
-        const after = decided.reduce((folded, event, n) => step(folded, event, first + BigInt(n)), fold)
-        // Under a command's id another instance may have appended the same command first, with data of its own.
-        if (context.commandId === undefined) recent.keep(stream, after)
-        return { before: fold.state, state: after.state, revision: after.changes, events: decided, stored, repeated: false }
-      } catch (error) {
-        if (!isRefusal(error, 'write_conflict') || attempt === ATTEMPTS) throw error
-      }
+      const appended = await log.append(stream, written, fold.at).catch(lost)
+      if (appended === undefined) return undefined
+      const { revision, positions, times } = appended
+      const first = revision - BigInt(written.length - 1)
+      const stored = written.map((event, n) => ({
+        ...event,
+        time: times?.[n] ?? event.time,
+        stream,
+        revision: first + BigInt(n),
+        position: positions[n]!,
+      }))
+      const after = decided.reduce((folded, event, n) => step(decider, folded, event, first + BigInt(n)), fold)
+      // Under a command's id another instance may have appended the same command first, with data of its own.
+      if (commandId === undefined) folds.keep(stream, after)
+      return { ...outcome, state: after.state, revision: after.changes, stored }
     }
+
+    return inTurn(stream, async () => {
+      for (let tries = 1; tries <= ATTEMPTS; tries++) {
+        if (tries > 1) await pause()
+        const outcome = await attempt()
+        if (outcome) return outcome
+      }
+      return refuse('write_conflict')
+    })
+  }
+
+  return {
+    execute,
+    /** The state of one stream as the log has it now, without reading again what is known of it. */
+    stateOf: async <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, id: string): Promise<S> =>
+      (await folds.newest(decider, streamOf(decider, id))).state,
   }
 }
 
+const streamOf = ({ category }: { readonly category: string }, id: string): string => `${category}-${id}`
+
 /** Existence, then If-Match, then the rules of state: steps 12 to 14 of api.md §1.3. */
-const decide = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent, K extends keyof C>(
+const decide = <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
   decider: Decider<S, C, E>,
   { state, changes }: Fold<S>,
   name: K,
@@ -130,4 +150,6 @@ const decide = <S, C extends Readonly<Record<string, object>>, E extends AnyEven
 export const revisionMoved = (have: bigint, given: string): never =>
   refuse('revision_moved', `revision moved: have "${have}", given "${given}"`, have > 0n ? { headers: { etag: `"${have}"` } } : {})
 
-export type Execute = ReturnType<typeof executor>
+type Executor = ReturnType<typeof executor>
+export type Execute = Executor['execute']
+export type StateOf = Executor['stateOf']

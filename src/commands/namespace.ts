@@ -3,6 +3,7 @@ import { changed, changes } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
 import type { Decider } from './decider.ts'
+import { emptyMap, type PersistentMap } from './persistent-map.ts'
 
 /** A claim whose flag was never seen is ignored once it is older than this: its writer is long gone (docs/decisions/0003). */
 export const CLAIM_LIFE_MS = 60_000
@@ -30,12 +31,12 @@ export type Namespace = {
   readonly name: string
   readonly description: string
   readonly protected: boolean
-  readonly claims: ReadonlyMap<string, Claim>
+  readonly claims: PersistentMap<Claim>
 }
 
 type Texts = Pick<Namespace, 'name' | 'description'>
 
-const absent: Namespace = { incarnation: undefined, generation: 0, name: '', description: '', protected: false, claims: new Map() }
+const absent: Namespace = { incarnation: undefined, generation: 0, name: '', description: '', protected: false, claims: emptyMap() }
 const missing = (key: string) => refuse('not_found', `namespace "${key}" not found`)
 
 export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = {
@@ -76,14 +77,10 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
   },
 
   evolve: {
-    NamespaceCreated: ({ generation }, { key: _key, ...data }) => ({ ...data, generation: generation + 1, claims: new Map() }),
+    NamespaceCreated: ({ generation }, { key: _key, ...data }) => ({ ...data, generation: generation + 1, claims: emptyMap() }),
     NamespaceUpdated: (state, { name, description }) => changed(state, { name, description }),
     NamespaceDeleted: ({ generation }) => ({ ...absent, generation }),
-    FlagRegistered: (state, { flag, claim, claimedAt }) => ({ ...state, claims: new Map(state.claims).set(claim, { flag, claimedAt }) }),
-    FlagUnregistered: (state, { claim }) => {
-      const claims = new Map(state.claims)
-      claims.delete(claim)
-      return { ...state, claims }
-    },
+    FlagRegistered: (state, { flag, claim, claimedAt }) => ({ ...state, claims: state.claims.set(claim, { flag, claimedAt }) }),
+    FlagUnregistered: (state, { claim }) => ({ ...state, claims: state.claims.delete(claim) }),
   },
 }

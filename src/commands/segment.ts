@@ -4,6 +4,7 @@ import { type DataOf, reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
 import type { Decider } from './decider.ts'
 import type { Claim } from './namespace.ts'
+import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { bounded } from './size.ts'
 
 /** What every command on a segment names: the segment, and the life of the namespace that is meant. */
@@ -28,7 +29,7 @@ export type Segment = {
   readonly description: string
   readonly matchType: MatchType
   readonly constraints: readonly Constraint[]
-  readonly claims: ReadonlyMap<string, Claim>
+  readonly claims: PersistentMap<Claim>
 }
 
 const absent = ({ generation }: Pick<Segment, 'generation'>): Segment => ({
@@ -38,7 +39,7 @@ const absent = ({ generation }: Pick<Segment, 'generation'>): Segment => ({
   description: '',
   matchType: 'all',
   constraints: [],
-  claims: new Map(),
+  claims: emptyMap(),
 })
 const lives = ({ incarnation }: Segment, command: OfSegment) => incarnation === command.incarnation
 const naming = ({ namespace, key, incarnation }: OfSegment) => ({ namespace, key, incarnation })
@@ -110,12 +111,8 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
       constraints: replaced(state.constraints, constraint.id, (part) => changed(part, constraint)),
     }),
     ConstraintRemoved: (state, { constraint }) => ({ ...state, constraints: without(state.constraints, constraint) }),
-    SegmentAttached: (state, { flag, claim, claimedAt }) => ({ ...state, claims: new Map(state.claims).set(claim, { flag, claimedAt }) }),
-    SegmentDetached: (state, { claim }) => {
-      const claims = new Map(state.claims)
-      claims.delete(claim)
-      return { ...state, claims }
-    },
+    SegmentAttached: (state, { flag, claim, claimedAt }) => ({ ...state, claims: state.claims.set(claim, { flag, claimedAt }) }),
+    SegmentDetached: (state, { claim }) => ({ ...state, claims: state.claims.delete(claim) }),
   },
 }
 

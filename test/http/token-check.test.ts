@@ -16,7 +16,7 @@ const setup = async (expiresAt?: string) => {
   let time = Date.parse('2026-01-01T00:00:00.000Z')
   const now = () => new Date(time)
   const log = memoryLog()
-  const execute = executor(log, enveloper(clear, 'test', now))
+  const { execute } = executor(log, enveloper(clear, 'test', now))
   const index = tokenIndex(10)
   let row: Row<TokenDoc> | undefined
   const views = { list: async () => ({ rows: row ? [row] : [], total: 1 }) } as unknown as Views

@@ -32,7 +32,7 @@ const world = () => {
     if (fault === 'after') throw new Refusal('backend_unavailable')
     return appended
   }
-  const execute = executor({ ...log, append }, enveloper(sealer, 'test', now))
+  const { execute } = executor({ ...log, append }, enveloper(sealer, 'test', now))
   const history = refusalHistory(execute, now, (error) => errors.push(error))
   const written = async () => {
     const told: Told[] = []

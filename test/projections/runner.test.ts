@@ -82,7 +82,7 @@ const start = async (log: Log, store = memoryViews(), writes = () => true) => {
 }
 
 const service = (log: Log) => {
-  const execute = executor(
+  const { execute } = executor(
     log,
     enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')),
   )

@@ -43,9 +43,10 @@ export const openEmbedded = async (directory: string, { kek, onError, onLost = (
   const unlock = await lockDirectory(directory)
   const readers: Database[] = []
   let channel: Channel | undefined
+  /** The writer goes last: only then can it bring everything into the files themselves. */
   const release = async () => {
-    await channel?.close()
     for (const reader of readers) reader.close()
+    await channel?.close()
     unlock()
   }
   try {

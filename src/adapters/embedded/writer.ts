@@ -78,8 +78,20 @@ const retry = () => {
   if (stuck.length > 0) setTimeout(retry, RETRY_MS).unref()
 }
 
+/** Brings what was committed out of the write-ahead log into the file, so that the file alone is a whole copy. */
+const settle = (database: Database) => {
+  try {
+    database.exec('pragma wal_checkpoint(truncate)')
+  } catch {
+    // What finds no room stays beside the file, as safe as before, until the next start.
+  }
+}
+
 const close = (request: Request) => {
-  for (const database of Object.values(databases)) database.close()
+  for (const [side, database] of Object.entries(databases)) {
+    if (!lost.has(side as Side)) settle(database)
+    database.close()
+  }
   answer([request], { values: [undefined] })
   port.close()
 }
