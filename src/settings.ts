@@ -14,7 +14,7 @@ export const serverSettings = ({ server, cors }: Config): HttpSettings => ({
 })
 
 /** What the routes must know of the configuration. */
-export const serviceSettings = ({ authentication, server, storage, rate_limit, metrics }: Config): Settings => {
+export const serviceSettings = ({ authentication, server, cors, storage, rate_limit, metrics }: Config): Settings => {
   const { session } = authentication
   return {
     required: authentication.required,
@@ -29,6 +29,7 @@ export const serviceSettings = ({ authentication, server, storage, rate_limit, m
       trustedOrigins: session.csrf.trusted_origins,
     },
     publicUrl: server.public_url,
+    corsOrigins: cors.enabled ? cors.allowed_origins : [],
     trustProxy: server.trust_proxy,
     metricsEnabled: metrics.enabled,
   }

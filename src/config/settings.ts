@@ -51,7 +51,11 @@ export const settings = {
   },
   cors: {
     enabled: set(bool, false, 'Answer browsers of other origins.'),
-    allowed_origins: set(list(originOrAll), [], 'Origins that are answered; * is every origin, without credentials.'),
+    allowed_origins: set(
+      list(originOrAll),
+      [],
+      'Origins that are answered; * is every origin, without credentials. On routes that are open, pages of these may write too, but not by *.',
+    ),
     allowed_headers: set(
       list(header),
       {

@@ -5,7 +5,7 @@ import { tokens } from '../projections/tokens.ts'
 import type { TokenEntry } from '../projections/token-index.ts'
 import { times } from './gate.ts'
 import type { Cell } from './metrics.ts'
-import { addressKey, type Credential, credential, sameOrigin } from './credential.ts'
+import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
 import type { Access, Authorize, Caller } from './route.ts'
 import type { Service } from './service.ts'
 
@@ -64,6 +64,7 @@ export const reaches = ({ namespace }: Caller, target: string): void => {
 export const authorizer = (service: Service): Authorize => {
   const { check, failures, metrics, refusals, settings, names, cookies } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
+  const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
   const callers = new WeakMap<TokenEntry, { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }>()
   const anonymous = metrics.authDecisions('allowed', '', 'none')
 
@@ -110,6 +111,13 @@ export const authorizer = (service: Service): Authorize => {
     return undefined
   }
 
+  /** Lets somebody in who has shown no usable credential, because the route is open. */
+  const letIn = (request: FastifyRequest): Refusal | undefined => {
+    if (unsafe.has(request.method) && isForeign(request)) return noted(request, new Refusal('cross_site'))
+    anonymous.value++
+    return undefined
+  }
+
   const verdicts = new WeakMap<TokenEntry, boolean>()
   /** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased personal data admits nobody. */
   const emailRule = async (entry: TokenEntry): Promise<TokenEntry> => {
@@ -145,9 +153,7 @@ export const authorizer = (service: Service): Authorize => {
     if (access === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
     const open = rules[access].open(service)
     if (given.kind === 'none') {
-      if (!open) return done(noted(request, new Refusal('credential_missing')))
-      anonymous.value++
-      return done()
+      return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
     }
     if (!open && !service.fresh()) return done(new Refusal('auth_stale', undefined, { headers: { 'retry-after': '1' } }))
     const finish = (entry: TokenEntry | undefined) => {
@@ -160,7 +166,7 @@ export const authorizer = (service: Service): Authorize => {
         if (given.kind === 'cookie') cookies.clearToken(request, reply)
         done(noted(request, new Refusal('email_not_allowed'), entry.id))
       } else if (kept) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
-      else if (open) done()
+      else if (open) done(letIn(request))
       else done(unusable(request, reply, given.kind === 'cookie'))
     }
     if (given.token === undefined) return finish(undefined)

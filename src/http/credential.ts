@@ -52,6 +52,17 @@ export const sameOrigin =
     return origin === originOf(publicUrl ?? `${request.protocol}://${request.host}`) || trustedOrigins.includes(origin)
   }
 
+/** Whether the browser says that a page sent this which may not write without a credential (api.md §3.5): one that is neither ours nor of a trusted or an allowed origin. `*` allows what writes nothing. What no browser sent says neither. */
+export const foreignPage = (ours: (request: FastifyRequest) => boolean, allowedOrigins: readonly string[]) => {
+  const everybody = allowedOrigins.includes('*')
+  return (request: FastifyRequest): boolean => {
+    const { origin, 'sec-fetch-site': site } = request.headers
+    if ((origin === undefined && site === undefined) || ours(request)) return false
+    if (origin === undefined) return site === 'cross-site' || site === 'same-site'
+    return !allowedOrigins.includes(origin) && !(everybody && !request.spec?.writes)
+  }
+}
+
 const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
 /** The key that rate limits count an address by: IPv4 (mapped ones too) as it is, IPv6 by its first 64 bits. */

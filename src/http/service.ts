@@ -32,6 +32,8 @@ export type Settings = {
     readonly trustedOrigins: readonly string[]
   }
   readonly publicUrl: string | undefined
+  /** Origins that CORS answers, `*` for all; none when it is off. */
+  readonly corsOrigins: readonly string[]
   readonly trustProxy: boolean | readonly string[]
   readonly metricsEnabled: boolean
 }
