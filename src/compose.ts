@@ -31,6 +31,7 @@ import { runner } from './projections/runner.ts'
 import { tokenIndex } from './projections/token-index.ts'
 import { type TokenDoc, tokens } from './projections/tokens.ts'
 import type { Row } from './projections/views.ts'
+import { quotas } from './quotas.ts'
 import { readinessOf } from './readiness.ts'
 import { serviceSettings } from './settings.ts'
 import type { Stores } from './stores.ts'
@@ -63,9 +64,9 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
   const { log, views, queue, keys, pepper, alone, writes, restarts } = stores
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys)
-  const { execute, stateOf } = executor(log, enveloper(seal, instance, now))
   const index = tokenIndex(TOKENS_HELD)
   const held = catalog(compileFlag)
+  const { execute, stateOf } = executor(log, enveloper(seal, instance, now), { admit: quotas(config.quotas, held, index) })
   const follower = runner({
     log,
     views,

@@ -15,6 +15,7 @@ export const refusals = {
   not_empty: { status: 400, code: 3, sentence: 'namespace cannot be deleted; flags must be deleted first' },
   type_change: { status: 400, code: 3, sentence: 'cannot change type of rollout' },
   wrong_flag_type: { status: 400, code: 3, sentence: 'flag type invalid' },
+  quota_exceeded: { status: 400, code: 9, sentence: 'quota exceeded' },
   read_only: { status: 400, code: 9, sentence: 'modification is not allowed in read-only mode' },
   credential_missing: { status: 401, code: 16, sentence: 'request was not authenticated' },
   credential_invalid: { status: 401, code: 16, sentence: 'request was not authenticated' },

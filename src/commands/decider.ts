@@ -13,6 +13,8 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   readonly exists: (state: S, command: C[keyof C]) => boolean
   /** Events that leave the resource as a client sees it unchanged, so its revision does not move. */
   readonly quiet?: ReadonlySet<E['type']>
+  /** Bytes of what a command can add to, as a quota counts them; changes to the rest are never too large. */
+  readonly weight?: (state: S) => number
   /** "Already so" gives no event; "may not" refuses. Total over the commands. */
   readonly decide: { readonly [K in keyof C]: (state: S, command: C[K]) => readonly E[] }
   /** Total over the events. */

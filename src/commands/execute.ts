@@ -1,7 +1,7 @@
 import { isRefusal, Refusal, refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
-import type { Log, Stored } from '../events/log.ts'
-import type { Decider } from './decider.ts'
+import type { Actor, Log, Stored } from '../events/log.ts'
+import { type Decider, evolve } from './decider.ts'
 import { type Context, type enveloper, eventId } from './envelope.ts'
 import { type Fold, step, streamFolds, unwritten } from './folds.ts'
 import { turns } from './turns.ts'
@@ -57,11 +57,16 @@ const earlier = async <S, C extends Payloads, E extends AnyEvent>(
   return stored.length > 0 ? { before, state: fold.state, revision: fold.changes, events, stored, repeated: true } : fold
 }
 
+/** Refuses what the decided events would add beyond a quota, asked right before they are appended. `growth` is by how many bytes the state's weight grows. */
+export type Admit = (asked: { readonly events: readonly AnyEvent[]; readonly growth: () => number; readonly actor: Actor }) => void
+
+type Options = { readonly pause?: () => Promise<unknown>; readonly admit?: Admit }
+
 /**
  * The only way to write: read the stream, fold it, decide, append at the revision read. Commands of one stream wait for each other here;
  * a race lost to another process decides again, and after twelve it is refused with `write_conflict`.
  */
-export const executor = (log: Log, envelope: ReturnType<typeof enveloper>, pause: () => Promise<unknown> = jitter) => {
+export const executor = (log: Log, envelope: ReturnType<typeof enveloper>, { pause = jitter, admit = () => undefined }: Options = {}) => {
   const folds = streamFolds(log)
   const inTurn = turns(WAITING)
 
@@ -82,6 +87,9 @@ export const executor = (log: Log, envelope: ReturnType<typeof enveloper>, pause
       const decided = decide(decider, fold, name, command, context)
       const outcome = { before: fold.state, events: decided, repeated: false }
       if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
+      const { weight } = decider
+      const grown = () => decided.reduce((state, event) => evolve(decider, state, event), fold.state)
+      admit({ events: decided, growth: () => (weight ? weight(grown()) - weight(fold.state) : 0), actor: context.actor })
       const written = await envelope(stream, decided, decider.shapes, name, context)
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined

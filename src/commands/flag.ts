@@ -7,7 +7,7 @@ import { decideRollouts, evolveRollouts, type RolloutCommands } from './flag-rol
 import { decideRules, evolveRules, type RuleCommands } from './flag-rules.ts'
 import { absent, type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, standing, usesOf } from './flag-state.ts'
 import { decideVariants, evolveVariants, type VariantCommands } from './flag-variants.ts'
-import { bounded } from './size.ts'
+import { bounded, bytesOf } from './size.ts'
 
 type OwnCommands = {
   CreateFlag: DataOf<FlagEvent, 'FlagCreated'>
@@ -70,6 +70,13 @@ const inLife = (table: Decide<FlagCommands>): Decide<FlagCommands> => {
   return Object.fromEntries(wrapped) as Decide<FlagCommands>
 }
 
+/** All but what is named, switched, shared out and put in order. */
+const weight = ({ description, metadata, variants, rules, rollouts }: Flag): number => {
+  const ruled = rules.map((rule) => ({ ...rule, rank: 0, distributions: rule.distributions.map((part) => ({ ...part, rollout: 0 })) }))
+  const rolledOut = rollouts.map((rollout) => ({ ...rollout, rank: 0, percentage: 0, value: true }))
+  return bytesOf({ description, metadata, variants, ruled, rolledOut })
+}
+
 const whole: Decider<Flag, FlagCommands, FlagEvent> = {
   category: 'flag',
   shapes: flagEvents,
@@ -77,6 +84,7 @@ const whole: Decider<Flag, FlagCommands, FlagEvent> = {
   initial: absent({ generation: 0, voided: new Set() }),
   exists: lives,
   quiet: new Set(['ClaimVoided']),
+  weight,
   // A claim is held in whatever life: giving it up looks at the flag as it stands.
   decide: { ...inLife(decide), VoidClaim: decide.VoidClaim },
   evolve: { ...evolveOwn, ...evolveVariants, ...evolveRules, ...evolveRollouts },

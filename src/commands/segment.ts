@@ -5,7 +5,7 @@ import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } fro
 import type { Decider } from './decider.ts'
 import type { Claim } from './namespace.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
-import { bounded } from './size.ts'
+import { bounded, bytesOf } from './size.ts'
 
 /** What every command on a segment names: the segment, and the life of the namespace that is meant. */
 export type OfSegment = { readonly namespace: string; readonly key: string; readonly incarnation: string }
@@ -52,6 +52,7 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
   initial: absent({ generation: 0 }),
   exists: lives,
   quiet: new Set(['SegmentAttached', 'SegmentDetached']),
+  weight: ({ description, constraints }) => bytesOf({ description, constraints }),
 
   decide: {
     CreateSegment: (state, data) => {

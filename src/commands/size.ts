@@ -5,7 +5,8 @@ import { type Decider, evolve } from './decider.ts'
 /** Bytes that a flag or a segment may have with all its parts, as JSON in UTF-8. Whatever its shape, its document then fits MongoDB (docs/decisions/0005). */
 export const MOST_BYTES = 7 * 1_048_576
 
-const bytesOf = (parts: object): number => {
+/** Bytes of something as JSON in UTF-8; of something small, its characters. */
+export const bytesOf = (parts: object): number => {
   const text = JSON.stringify(parts)
   // UTF-8 needs three bytes at most for a unit of UTF-16: what is small that way need not be counted.
   return text.length * 3 <= MOST_BYTES ? text.length : Buffer.byteLength(text)

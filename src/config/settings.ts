@@ -74,6 +74,21 @@ export const settings = {
     data_dir: set(path, './data', 'Directory of the embedded event log, its views and its keys.'),
     read_only: set(bool, false, 'Refuse every write under /api/v1.'),
   },
+  quotas: {
+    flags_per_namespace: set(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Flags that a namespace may have.'),
+    segments_per_namespace: set(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Segments that a namespace may have.'),
+    bytes_per_namespace: set(
+      integer(1, Number.MAX_SAFE_INTEGER),
+      268_435_456,
+      'Bytes that the flags and segments of a namespace may have together, as JSON in UTF-8; memory holds them all.',
+    ),
+    namespaces: set(integer(1, Number.MAX_SAFE_INTEGER), 10_000, 'Namespaces that there may be.'),
+    tokens_per_credential: set(
+      integer(1, Number.MAX_SAFE_INTEGER),
+      100_000,
+      'Static tokens that one credential may have made and that are not deleted; callers without a credential are one.',
+    ),
+  },
   keys: {
     file: set(
       path,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type FlagDoc, flags } from './flags.ts'
 import { type NamespaceDoc, namespaces } from './namespaces.ts'
 import { type SegmentDoc, segments } from './segments.ts'
+import { tallies, type Tally } from './tally.ts'
 import type { Row } from './views.ts'
 
 /** A row that has a document. */
@@ -42,7 +43,9 @@ const byPlace = (a: { readonly doc: Listed }, b: { readonly doc: Listed }) => (a
  */
 export const catalog = <C>(compile: Compile<C>) => {
   const shelves = new Map<string, Shelf<C>>()
+  const tally = tallies()
   let names: readonly Live<NamespaceDoc>[] | undefined
+  let namespaceCount = 0
 
   const shelfOf = (key: string): Shelf<C> => {
     const shelf = shelves.get(key)
@@ -66,11 +69,12 @@ export const catalog = <C>(compile: Compile<C>) => {
   }
 
   /** Keeps the row unless a later one is held; true when it was kept. */
-  const kept = <D extends object>(shelf: Shelf<C>, view: string, rows: Map<string, Row<D>>, row: Row): boolean => {
+  const kept = <D extends InNamespace>(shelf: Shelf<C>, view: 'flags' | 'segments', rows: Map<string, Row<D>>, row: Row): boolean => {
     const key = row.key.slice(row.key.indexOf('+') + 1)
     const present = rows.get(key)
     if (present && present.revision >= row.revision) return false
     rows.set(key, row as Row<D>)
+    tally.step(view, row.key, present?.doc, (row as Row<D>).doc)
     shelf.sum = BigInt.asUintN(64, shelf.sum - weight(view, present) + weight(view, row))
     return true
   }
@@ -80,6 +84,7 @@ export const catalog = <C>(compile: Compile<C>) => {
       const shelf = shelfOf(row.key)
       if (shelf.namespace && shelf.namespace.revision >= row.revision) return
       const before = shelf.namespace?.doc?.incarnation
+      namespaceCount += (row.doc === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
       shelf.namespace = row as Row<NamespaceDoc>
       names = undefined
       if (shelf.namespace.doc?.incarnation !== before) forget(shelf)
@@ -87,14 +92,14 @@ export const catalog = <C>(compile: Compile<C>) => {
     [flags.name]: (row) => {
       const [namespace = '', key = ''] = row.key.split('+')
       const shelf = shelfOf(namespace)
-      if (!kept(shelf, flags.name, shelf.flags, row)) return
+      if (!kept(shelf, 'flags', shelf.flags, row)) return
       shelf.compiled.delete(key)
       delete shelf.listed.flags
     },
     [segments.name]: (row) => {
       const [namespace = '', key = ''] = row.key.split('+')
       const shelf = shelfOf(namespace)
-      if (!kept(shelf, segments.name, shelf.segments, row)) return
+      if (!kept(shelf, 'segments', shelf.segments, row)) return
       for (const flag of shelf.askedBy.get(key) ?? []) shelf.compiled.delete(flag)
       shelf.askedBy.delete(key)
       delete shelf.listed.segments
@@ -135,6 +140,10 @@ export const catalog = <C>(compile: Compile<C>) => {
       const shelf = shelves.get(namespace)
       return shelf ? (shelf.listed.segments ??= list(shelf, shelf.segments)) : []
     },
+
+    /** What there is of flags and segments in a namespace, counted beforehand. */
+    tally: (namespace: string): Tally => tally.of(shelves.get(namespace)?.namespace?.doc?.incarnation),
+    namespaceCount: (): number => namespaceCount,
 
     /** Every key there ever was, living or not. */
     known: {

@@ -1,3 +1,4 @@
+import { tokenMakers } from './token-makers.ts'
 import type { TokenDoc } from './tokens.ts'
 import type { Row } from './views.ts'
 
@@ -20,6 +21,9 @@ export const tokenIndex = (capacity: number) => {
   let kinds = new Uint8Array(room)
   let scopes = new Uint32Array(room)
   let ids = new Uint8Array(room * 16)
+  /** Of a static token, the number of its maker. */
+  let madeBy = new Uint32Array(room)
+  const makers = tokenMakers()
   const namespaces: (string | undefined)[] = [undefined]
   const namespaceNumbers = new Map<string, number>()
   let forgotten = 0
@@ -27,7 +31,7 @@ export const tokenIndex = (capacity: number) => {
 
   const grow = () => {
     room *= 2
-    const [oldExpires, oldKinds, oldScopes, oldIds] = [expires, kinds, scopes, ids]
+    const [oldExpires, oldKinds, oldScopes, oldIds, oldMadeBy] = [expires, kinds, scopes, ids, madeBy]
     expires = new Float64Array(room)
     expires.set(oldExpires)
     kinds = new Uint8Array(room)
@@ -36,6 +40,8 @@ export const tokenIndex = (capacity: number) => {
     scopes.set(oldScopes)
     ids = new Uint8Array(room * 16)
     ids.set(oldIds)
+    madeBy = new Uint32Array(room)
+    madeBy.set(oldMadeBy)
   }
   const numberOf = (namespace: string | undefined): number => {
     if (namespace === undefined) return 0
@@ -49,6 +55,7 @@ export const tokenIndex = (capacity: number) => {
     if (slot === undefined) return false
     slots.delete(key)
     free.push(slot)
+    if (methods[kinds[slot]!] === 'token') makers.remove(madeBy[slot]!)
     expires[slot] = Number.NaN
     return true
   }
@@ -74,6 +81,7 @@ export const tokenIndex = (capacity: number) => {
         slots.set(key, slot)
         kinds[slot] = methods.indexOf(doc.method)
         scopes[slot] = numberOf(doc.namespace)
+        if (doc.method === 'token') madeBy[slot] = makers.add(doc.issuedBy)
         ids.set(Buffer.from(doc.id.replaceAll('-', ''), 'hex'), slot * 16)
       }
       expires[slot] = doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt)
@@ -92,6 +100,8 @@ export const tokenIndex = (capacity: number) => {
       const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
       return { id, method: methods[kinds[slot]!]!, namespace: namespaces[scopes[slot]!] }
     },
+    /** How many static tokens that are not deleted this credential has made, as far as this instance holds them. */
+    madeBy: makers.count,
     /** True while every live token is in the index, so that a token not found here does not exist. */
     complete: (): boolean => forgotten === 0,
     size: (): number => slots.size,

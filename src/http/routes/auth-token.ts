@@ -21,7 +21,7 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
     tag: 'Authentication',
     summary: 'Create a static token; its client token is shown only here.',
     writes: true,
-    errors: ['not_found', 'token_scoped'],
+    errors: ['not_found', 'token_scoped', 'quota_exceeded'],
     body: staticTokenInput(names),
     answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
     run: async (call) => {

@@ -44,7 +44,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     tag,
     summary: 'Create a constraint.',
     writes: true,
-    errors: ['not_found', 'revision_moved'],
+    errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body,
     answer: Constraint,
     run: (call) => {
@@ -64,7 +64,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     tag,
     summary: 'Replace a constraint.',
     writes: true,
-    errors: ['not_found', 'revision_moved'],
+    errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body,
     answer: Constraint,
     run: (call) => {

@@ -34,7 +34,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     tag,
     summary: 'Give a share of the entities that a rule matches a variant.',
     writes: true,
-    errors: ['not_found', 'revision_moved'],
+    errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body,
     answer: Distribution,
     run: (call) => {

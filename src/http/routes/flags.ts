@@ -56,7 +56,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     tag,
     summary: 'Create a flag.',
     writes: true,
-    errors: ['not_found', 'not_unique', 'revision_moved'],
+    errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body: input({ key, name, description, enabled: truth(), type: flagTypes.field('variant'), metadata: optional(metadata) }),
     answer: Flag,
     run: (call) => {
@@ -96,7 +96,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     tag,
     summary: 'Replace a flag; its metadata is kept where none is given.',
     writes: true,
-    errors: ['not_found', 'revision_moved'],
+    errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: input({ name, description, enabled: truth(), defaultVariantId: text(), metadata: optional(metadata) }),
     answer: Flag,
     run: (call) =>

@@ -70,7 +70,7 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     tag,
     summary: 'Create a namespace.',
     writes: true,
-    errors: ['not_unique', 'revision_moved'],
+    errors: ['not_unique', 'quota_exceeded', 'revision_moved'],
     body: input({ key, name, description }),
     answer: Namespace,
     run: (call) => {

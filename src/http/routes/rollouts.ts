@@ -66,7 +66,7 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     tag,
     summary: 'Create a rollout, a share of the entities or those of segments.',
     writes: true,
-    errors: ['not_found', 'rank_taken', 'revision_moved'],
+    errors: ['not_found', 'rank_taken', 'quota_exceeded', 'revision_moved'],
     body: input({ rank, ...asked }),
     answer: Rollout,
     run: (call) => {
@@ -125,7 +125,7 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     tag,
     summary: 'Replace a rollout; its type and rank stay.',
     writes: true,
-    errors: ['not_found', 'type_change', 'revision_moved'],
+    errors: ['not_found', 'type_change', 'quota_exceeded', 'revision_moved'],
     body: changing,
     answer: Rollout,
     run: (call) => {

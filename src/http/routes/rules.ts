@@ -40,7 +40,7 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     tag,
     summary: 'Create a rule.',
     writes: true,
-    errors: ['not_found', 'rank_taken', 'revision_moved'],
+    errors: ['not_found', 'rank_taken', 'quota_exceeded', 'revision_moved'],
     body: input({ ...segmentFields, rank }),
     answer: Rule,
     run: (call) => {
@@ -95,7 +95,7 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     tag,
     summary: 'Replace the segments of a rule; its rank and distributions stay.',
     writes: true,
-    errors: ['not_found', 'revision_moved'],
+    errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: input(segmentFields),
     answer: Rule,
     run: (call) => {

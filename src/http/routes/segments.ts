@@ -54,7 +54,7 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     tag,
     summary: 'Create a segment.',
     writes: true,
-    errors: ['not_found', 'not_unique', 'revision_moved'],
+    errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body: input({ key, ...members }),
     answer: Segment,
     run: (call) => {
@@ -93,7 +93,7 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     tag,
     summary: 'Replace a segment; its constraints stay.',
     writes: true,
-    errors: ['not_found', 'revision_moved'],
+    errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: input(members),
     answer: Segment,
     run: (call) =>

@@ -27,7 +27,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     tag,
     summary: 'Create a variant.',
     writes: true,
-    errors: ['not_found', 'not_unique', 'revision_moved'],
+    errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body,
     answer: Variant,
     run: (call) => {
@@ -47,7 +47,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     tag,
     summary: 'Replace a variant.',
     writes: true,
-    errors: ['not_found', 'not_unique', 'revision_moved'],
+    errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body,
     answer: Variant,
     run: (call) => {

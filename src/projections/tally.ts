@@ -1,0 +1,35 @@
+/** What one life of a namespace holds: its flags, its segments, and the bytes of both as JSON in UTF-8. */
+export type Tally = { readonly flags: number; readonly segments: number; readonly bytes: number }
+
+type Kind = 'flags' | 'segments'
+type Doc = { readonly incarnation: string }
+
+const nothing: Tally = { flags: 0, segments: 0, bytes: 0 }
+
+/** Counts documents by the life of their namespace as they come, change and go, so that nobody need count them when asked. */
+export const tallies = () => {
+  const lives = new Map<string, Tally>()
+  const sizes = new Map<string, number>()
+
+  const add = (kind: Kind, incarnation: string, count: 1 | -1, bytes: number) => {
+    const before = lives.get(incarnation) ?? nothing
+    const after = { ...before, [kind]: before[kind] + count, bytes: before.bytes + bytes }
+    if (after.flags + after.segments > 0) lives.set(incarnation, after)
+    else lives.delete(incarnation)
+  }
+
+  return {
+    of: (incarnation: string | undefined): Tally => lives.get(incarnation ?? '') ?? nothing,
+    /** Takes the step of one document, by its key among those of its kind, from what it was to what it is. */
+    step: (kind: Kind, key: string, from: Doc | undefined, to: Doc | undefined): void => {
+      if (from === to) return
+      const name = `${kind} ${key}`
+      if (from) add(kind, from.incarnation, -1, -sizes.get(name)!)
+      sizes.delete(name)
+      if (!to) return
+      const bytes = Buffer.byteLength(JSON.stringify(to))
+      sizes.set(name, bytes)
+      add(kind, to.incarnation, 1, bytes)
+    },
+  }
+}
