@@ -14,6 +14,7 @@ export const refusals = {
   protected: { status: 400, code: 3, sentence: 'namespace is protected' },
   not_empty: { status: 400, code: 3, sentence: 'namespace cannot be deleted; flags must be deleted first' },
   type_change: { status: 400, code: 3, sentence: 'cannot change type of rollout' },
+  answer_too_large: { status: 400, code: 3, sentence: 'answer is too large' },
   wrong_flag_type: { status: 400, code: 3, sentence: 'flag type invalid' },
   quota_exceeded: { status: 400, code: 9, sentence: 'quota exceeded' },
   read_only: { status: 400, code: 9, sentence: 'modification is not allowed in read-only mode' },

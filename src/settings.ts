@@ -30,6 +30,7 @@ export const serviceSettings = ({ authentication, server, cors, storage, rate_li
     },
     publicUrl: server.public_url,
     corsOrigins: cors.enabled ? cors.allowed_origins : [],
+    mostBytes: server.max_response_bytes,
     trustProxy: server.trust_proxy,
     metricsEnabled: metrics.enabled,
   }

@@ -22,7 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** The one thing that adapters know of the house: the ports. */
 const ports = ['events/log.ts', 'events/personal.ts', 'projections/views.ts', 'jobs/queue.ts']
 /** Files that any folder may import. */
-const everywhere = ['errors.ts']
+const everywhere = ['errors.ts', 'slices.ts']
 /** Files that a folder may import beside its row. */
 const exceptions: Readonly<Record<string, readonly string[]>> = {
   // What the routes are given is typed by the jobs that take it: types only.

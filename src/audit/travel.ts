@@ -8,6 +8,7 @@ import { type Projection, project } from '../projections/projection.ts'
 import { type SegmentDoc, segments } from '../projections/segments.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, Views } from '../projections/views.ts'
+import { pacer } from '../slices.ts'
 
 /** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
 export type Moment = { readonly instant: string } | { readonly position: bigint }
@@ -86,8 +87,13 @@ export const traveller =
   <C>({ log, views, catalog, compile, now }: TravelOptions<C>) =>
   async (moment: Moment) => {
     await come(log, now, moment)
+    const pause = pacer()
+    const read = async <D extends object, E extends AnyEvent>(projection: Projection<D, E>, id: string): Promise<Row<D> | undefined> => {
+      await pause()
+      return rowAt(log, projection, id, moment)
+    }
     const reading = <D extends object, E extends AnyEvent>(projection: Projection<D, E>) =>
-      once((...names) => rowAt(log, projection, names.join('+'), moment))
+      once((...names) => read(projection, names.join('+')))
     const namespaceRow = reading(namespaces)
     const flagRow = reading(flags)
     const segmentRow = reading(segments)
@@ -131,17 +137,15 @@ export const traveller =
       segments: (namespace: string) => list(catalog.known.segments(namespace), (key) => segment(namespace, key)),
       /** The flag in the form it is evaluated in. */
       compiled: (namespace: string, key: string) => compiled(namespace, key),
-      token: async (id: string): Promise<Live<TokenDoc> | undefined> => living(await rowAt(log, tokens, id, moment)),
-      /** Every token there was, deleted ones too, in order of creation, then id. */
-      tokens: async (): Promise<readonly TokenDoc[]> => {
-        const docs: TokenDoc[] = []
+      token: async (id: string): Promise<Live<TokenDoc> | undefined> => living(await read(tokens, id)),
+      /** Every token there was, deleted ones too, in no order. */
+      tokens: async function* (): AsyncGenerator<TokenDoc> {
         for await (const rows of views.scan(tokens)) {
           for (const { key } of rows) {
-            const doc = (await rowAt(log, tokens, key, moment))?.doc
-            if (doc) docs.push(doc)
+            const doc = (await read(tokens, key))?.doc
+            if (doc) yield doc
           }
         }
-        return docs.sort((a, b) => (a.createdAt === b.createdAt ? (a.id < b.id ? -1 : 1) : a.createdAt < b.createdAt ? -1 : 1))
       },
       /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
       clock: async (): Promise<string> => (await clockAt(log, moment)) ?? new Date(0).toISOString(),

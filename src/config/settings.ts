@@ -34,6 +34,11 @@ export const settings = {
       'Proxies whose X-Forwarded-For, -Proto, -Host and -Prefix headers count: all, none, or these addresses.',
     ),
     body_limit: set(integer(1, 2 ** 31 - 1), 4_194_304, 'Largest request body in bytes; under /auth/v1 it is 65536 at most.'),
+    max_response_bytes: set(
+      integer(65_536, 2 ** 30),
+      33_554_432,
+      'Largest answer of a batch or bulk in bytes; a page of a list ends before it is larger.',
+    ),
     headers_timeout: set(duration, 5000, 'Time a client has to send the headers of a request.'),
     request_timeout: set(duration, 10_000, 'Time a client has to send a whole request.'),
   },

@@ -1,13 +1,13 @@
 import { booleanBucket, variantBucket } from './bucket.ts'
 import type { BooleanFlag, VariantFlag } from './compile.ts'
 import type { Context } from './context.ts'
-import { matching } from './segment.ts'
+import { matching, subjectOf } from './segment.ts'
 import { type Trace, traceRule, traceSegment, traceThreshold } from './trace.ts'
 
 export type Reason = 'unknown' | 'disabled' | 'match' | 'default'
 
 /** No answer can be given; the text is the one for clients. */
-export type Failure = { readonly error: 'unknown constraint type' }
+export type Failure = { readonly error: 'unknown constraint type' | 'evaluation takes too much work' }
 
 /** `usedEntity`: a threshold was reached, hit or not, so the answer hangs on the entity's id. */
 export type BooleanAnswer = {
@@ -28,9 +28,11 @@ export type VariantAnswer = {
 
 const none: readonly string[] = []
 const failure: Failure = { error: 'unknown constraint type' }
+const spent: Failure = { error: 'evaluation takes too much work' }
 
 /** What a boolean flag says to an entity (api.md §8.3). The steps tried are added to `trace`, if one is given. */
 export const evaluateBoolean = (flag: BooleanFlag, entityId: string, context: Context, trace?: Trace): BooleanAnswer | Failure => {
+  const subject = subjectOf(entityId, context)
   let bucket: number | undefined
   for (const rollout of flag.rollouts) {
     if (rollout.type === 'threshold') {
@@ -40,8 +42,9 @@ export const evaluateBoolean = (flag: BooleanFlag, entityId: string, context: Co
       if (hit) return { enabled: rollout.value, reason: 'match', segmentKeys: none, usedEntity: true }
     } else {
       if (rollout.condition.faulty) return failure
-      const segmentKeys = matching(rollout.condition, entityId, context)
-      if (trace) trace.push(traceSegment(rollout, segmentKeys !== undefined, entityId, context))
+      const segmentKeys = matching(rollout.condition, subject)
+      if (trace) trace.push(traceSegment(rollout, segmentKeys !== undefined, subject))
+      if (subject.left < 0) return spent
       if (segmentKeys) return { enabled: rollout.value, reason: 'match', segmentKeys, usedEntity: bucket !== undefined }
     }
   }
@@ -59,20 +62,16 @@ export const evaluateVariant = (flag: VariantFlag, entityId: string, context: Co
     variantAttachment: defaultVariant ? defaultVariant.attachment : '',
   }
   if (!flag.enabled) return { ...start, reason: 'disabled' }
+  const subject = subjectOf(entityId, context)
   for (const rule of flag.rules) {
     if (rule.condition.faulty) return failure
-    const segmentKeys = matching(rule.condition, entityId, context)
-    if (!segmentKeys) {
-      if (trace) trace.push(traceRule(rule, false, entityId, context))
-      continue
-    }
-    if (rule.shares.length === 0) {
-      if (trace) trace.push(traceRule(rule, true, entityId, context))
-      return { ...start, match: true, reason: 'match', segmentKeys }
-    }
-    const bucket = variantBucket(flag.key, entityId)
-    const variant = rule.shares.find(({ below }) => bucket < below)?.variant
-    if (trace) trace.push(traceRule(rule, true, entityId, context, bucket, variant))
+    const segmentKeys = matching(rule.condition, subject)
+    const bucket = segmentKeys && rule.shares.length > 0 ? variantBucket(flag.key, entityId) : undefined
+    const variant = bucket === undefined ? undefined : rule.shares.find(({ below }) => bucket < below)?.variant
+    if (trace) trace.push(traceRule(rule, segmentKeys !== undefined, subject, bucket, variant))
+    if (subject.left < 0) return spent
+    if (!segmentKeys) continue
+    if (bucket === undefined) return { ...start, match: true, reason: 'match', segmentKeys }
     if (!variant) return { ...start, segmentKeys }
     return { match: true, reason: 'match', segmentKeys, variantKey: variant.key, variantAttachment: variant.attachment }
   }

@@ -46,25 +46,45 @@ export const compileCondition = (
   return { segments, keys, needed, faulty: segments.some(({ faulty }) => faulty) }
 }
 
-/** Whether a constraint holds for an entity. */
-export const holds = ({ property, holds: test }: Constraint, entityId: string, context: Context): boolean =>
-  test(property === undefined ? entityId : textOf(context, property))
+/** Work of one evaluation, in characters looked at: some tens of milliseconds, whatever the constraints and the texts. */
+const MOST_WORK = 4_194_304
+/** What a constraint costs beside the characters of the value. */
+const CONSTRAINT_WORK = 64
 
-const matches = ({ all, constraints }: Segment, entityId: string, context: Context): boolean => {
-  for (const constraint of constraints) if (holds(constraint, entityId, context) !== all) return !all
+/** Who is asked about in one evaluation, and the work that is left for it. When it is below 0 no answer counts any more. */
+export type Subject = { readonly entityId: string; readonly context: Context; left: number }
+
+export const subjectOf = (entityId: string, context: Context): Subject => ({ entityId, context, left: MOST_WORK })
+
+/** Whether a constraint holds for an entity; never, once the work is spent. */
+export const holds = ({ property, holds: test }: Constraint, subject: Subject): boolean => {
+  const value = property === undefined ? subject.entityId : textOf(subject.context, property)
+  subject.left -= value.length + CONSTRAINT_WORK
+  return subject.left >= 0 && test(value)
+}
+
+const matches = ({ all, constraints }: Segment, subject: Subject): boolean => {
+  for (const constraint of constraints) {
+    if (holds(constraint, subject) !== all) return !all
+    if (subject.left < 0) return false
+  }
   return all
 }
 
 /** Keys of the matching segments, in the condition's order; undefined when the condition does not hold. */
-export const matching = ({ segments, keys, needed }: Condition, entityId: string, context: Context): readonly string[] | undefined => {
-  if (segments.length === 1) return matches(segments[0]!, entityId, context) ? keys : undefined
-  const found = segmentsMatching(segments, entityId, context)
+export const matching = ({ segments, keys, needed }: Condition, subject: Subject): readonly string[] | undefined => {
+  if (segments.length === 1) return matches(segments[0]!, subject) ? keys : undefined
+  const found = segmentsMatching(segments, subject)
   return found.length < needed ? undefined : found
 }
 
 /** Keys of those segments that match. */
-export const segmentsMatching = (segments: readonly Segment[], entityId: string, context: Context): readonly string[] => {
+export const segmentsMatching = (segments: readonly Segment[], subject: Subject): readonly string[] => {
   const found: string[] = []
-  for (const segment of segments) if (matches(segment, entityId, context)) found.push(segment.key)
+  for (const segment of segments) {
+    subject.left--
+    if (matches(segment, subject)) found.push(segment.key)
+    if (subject.left < 0) break
+  }
   return found
 }

@@ -28,19 +28,21 @@ const SHORT = 32
  */
 export const finder = (part: string): ((text: string) => boolean) => {
   if (part.length <= SHORT) return (text) => text.includes(part)
+  const units = Uint16Array.from({ length: part.length }, (_, n) => part.charCodeAt(n))
   // fallback[n]: length of the longest proper prefix of part that ends part[0..n].
   const fallback = new Uint32Array(part.length)
-  const advance = (matched: number, unit: number): number => {
-    let length = matched
-    while (length > 0 && part.charCodeAt(length) !== unit) length = fallback[length - 1] as number
-    return part.charCodeAt(length) === unit ? length + 1 : 0
+  for (let n = 1, length = 0; n < part.length; n++) {
+    while (length > 0 && units[length] !== units[n]) length = fallback[length - 1] as number
+    if (units[length] === units[n]) length++
+    fallback[n] = length
   }
-  for (let n = 1, length = 0; n < part.length; n++) fallback[n] = length = advance(length, part.charCodeAt(n))
 
+  // Written out here too: a function for the step takes four times as long.
   return (text) => {
     for (let n = 0, length = 0; n < text.length; n++) {
-      length = advance(length, text.charCodeAt(n))
-      if (length === part.length) return true
+      const unit = text.charCodeAt(n)
+      while (length > 0 && units[length] !== unit) length = fallback[length - 1] as number
+      if (units[length] === unit && ++length === part.length) return true
     }
     return false
   }

@@ -1,7 +1,6 @@
 import type { Rule, Segmented, Threshold } from './compile.ts'
-import type { Context } from './context.ts'
 import type { VariantInput } from './flag.ts'
-import { type Condition, holds, segmentsMatching } from './segment.ts'
+import { type Condition, holds, type Segment, segmentsMatching, type Subject } from './segment.ts'
 
 /** One step of an evaluation, as api.md §8.6 tells it; `type` is the rollout's. */
 export type TraceStep = {
@@ -27,19 +26,20 @@ export const traceThreshold = ({ id, rank, type, percentage }: Threshold, matche
 }
 
 /** The step of a segment rollout, hit or not. */
-export const traceSegment = (
-  { id, rank, type, condition }: Segmented,
-  matched: boolean,
-  entityId: string,
-  context: Context,
-): TraceStep => ({ kind: 'rollout', id, rank, matched, ...asked(condition, entityId, context), type })
+export const traceSegment = ({ id, rank, type, condition }: Segmented, matched: boolean, subject: Subject): TraceStep => ({
+  kind: 'rollout',
+  id,
+  rank,
+  matched,
+  ...asked(condition, subject),
+  type,
+})
 
 /** The step of a rule. Bucket and variant are given if one was computed and one was chosen. */
 export const traceRule = (
   { id, rank, condition, shares }: Rule,
   matched: boolean,
-  entityId: string,
-  context: Context,
+  subject: Subject,
   bucket?: number,
   variant?: VariantInput,
 ): TraceStep => ({
@@ -47,16 +47,25 @@ export const traceRule = (
   id,
   rank,
   matched,
-  ...asked(condition, entityId, context),
+  ...asked(condition, subject),
   ...(bucket === undefined ? {} : { bucket }),
   ...(matched ? { cumulative: shares.map(({ below }) => below) } : {}),
   ...(variant ? { variantKey: variant.key } : {}),
 })
 
+const failing = (segments: readonly Segment[], subject: Subject): readonly string[] => {
+  const ids: string[] = []
+  for (const { constraints } of segments) {
+    for (const constraint of constraints) {
+      if (!holds(constraint, subject)) ids.push(constraint.id)
+      if (subject.left < 0) return ids
+    }
+  }
+  return ids
+}
+
 /** Asks every constraint anew, also those that evaluation could leave out: only an explained evaluation pays for it. */
-const asked = ({ segments }: Condition, entityId: string, context: Context) => ({
-  segmentKeys: segmentsMatching(segments, entityId, context),
-  failedConstraintIds: segments.flatMap(({ constraints }) =>
-    constraints.filter((constraint) => !holds(constraint, entityId, context)).map(({ id }) => id),
-  ),
+const asked = ({ segments }: Condition, subject: Subject) => ({
+  segmentKeys: segmentsMatching(segments, subject),
+  failedConstraintIds: failing(segments, subject),
 })

@@ -1,4 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Readable } from 'node:stream'
+import { pacer } from '../slices.ts'
 import { sendGzip, takesGzip } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
@@ -9,6 +11,9 @@ export type Answer = {
   readonly body: unknown
   /** The JSON text of the answer, in place of `body`, where the route has it already. */
   readonly json?: string
+  /** The same text in bytes, made as the client takes them; `length` is their number where it is known. */
+  readonly chunks?: Iterable<Buffer>
+  readonly length?: number
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Members of the body that are shown once and kept nowhere. */
@@ -31,6 +36,22 @@ export const redirect = (location: string, headers: Readonly<Record<string, stri
 })
 
 const SMALL = 1024
+
+async function* paced(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  const pause = pacer()
+  for (const chunk of chunks) {
+    yield chunk
+    await pause()
+  }
+}
+
+/** Sends the chunks one by one, never more than the client takes. */
+const sendChunks = (request: FastifyRequest, reply: FastifyReply, chunks: Iterable<Buffer>, length?: number): void => {
+  const stream = Readable.from(paced(chunks))
+  if (takesGzip(request)) return sendGzip(reply, stream)
+  if (length !== undefined) reply.header('content-length', length)
+  reply.send(stream)
+}
 
 /** The JSON text of an answer: indented by two spaces when the query asks for it. */
 export const jsonText = (body: unknown, request: FastifyRequest): string => {
@@ -66,7 +87,7 @@ const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): vo
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
-  const { status = 200, body: kept, json, secret, etag, headers } = answer
+  const { status = 200, body: kept, json, chunks, length, secret, etag, headers } = answer
   const { spec } = request
   if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') return sendNow(request, reply, json)
   everyAnswer(request, reply)
@@ -82,11 +103,12 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
   }
   reply.code(status)
   if (status >= 400) reply.header('cache-control', 'no-store')
-  if (body === undefined && json === undefined) {
+  if (body === undefined && json === undefined && !chunks) {
     reply.send()
     return
   }
   if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+  if (chunks) return sendChunks(request, reply, chunks, length)
   reply.serializer(asIs)
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
   const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
+import { invalid } from '../errors.ts'
 import type { Moment } from '../audit/travel.ts'
 import type { Compiled } from '../evaluation/compile.ts'
 import { type Context, contextOf } from '../evaluation/context.ts'
@@ -10,20 +11,37 @@ import { type Field, flag, text } from './fields.ts'
 import { atOf } from './headers.ts'
 import { input, member, query } from './input.ts'
 import type { Service } from './service.ts'
-import { objectOf, type Raw } from './value.ts'
+import { fitsBytes, objectOf, type Raw } from './value.ts'
+
+/** Bytes in UTF-8 that the entity's id, and each value of its context, may have. */
+export const MOST_VALUE_BYTES = 65_536
 
 /** Text that is not kept: anything goes. */
 export const unkept = text({ stored: false })
+/** Id of the entity asked about. */
+export const entityId = text({ stored: false, maxBytes: MOST_VALUE_BYTES })
+
+/** The text members of a JSON object; refuses a value that is too long. */
+export const contextGiven = (raw: Raw, name: string): Context => {
+  const context = contextOf(raw)
+  for (const key in context) {
+    if (!fitsBytes(context[key]!, MOST_VALUE_BYTES)) invalid(`${name}.${key}`, `must be at most ${MOST_VALUE_BYTES} bytes`)
+  }
+  return context
+}
 
 /** What is known of the entity: any JSON object, its values as text (api.md §10); absent is `{}`. */
 export const context: Field<Context> = {
   schema: Type.Record(Type.String(), Type.String()),
   optional: true,
-  read: (value, name) => (value === undefined || value === null ? {} : contextOf(objectOf(value, name))),
+  read: (value, name) => (value === undefined || value === null ? {} : contextGiven(objectOf(value, name), name)),
 }
 
+/** Most evaluations in one request. */
+export const MOST_REQUESTS = 1000
+
 /** Body of one evaluation (api.md §8.1). */
-export const asking = input({ requestId: unkept, namespaceKey: unkept, flagKey: unkept, entityId: unkept, context })
+export const asking = input({ requestId: unkept, namespaceKey: unkept, flagKey: unkept, entityId, context })
 
 /** The instant or position asked about; absent is the present. */
 const at: Field<Moment | undefined> = { schema: Type.String(), optional: true, read: (value, name) => atOf(unkept.read(value, name)) }
@@ -62,7 +80,7 @@ export const withFlags = <T>(
   { catalog, past }: Service,
   moment: Moment | undefined,
   wanted: () => Iterable<readonly [namespace: string, key: string]>,
-  answer: (flags: Flags) => T,
+  answer: (flags: Flags) => T | Promise<T>,
 ): T | Promise<T> => {
   if (!moment) return answer(catalog)
   return past(moment).then(async ({ compiled }) => {

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
-import { Refusal, refuse } from '../errors.ts'
+import { invalid, Refusal, refuse } from '../errors.ts'
 import { objectOf, type Raw } from './value.ts'
 
 /** Largest body under `/auth/v1`, in bytes (api.md §1.1). */
 export const AUTH_BODY_LIMIT = 65_536
 const DEEPEST = 64
+const MOST_MEMBERS = 50_000
 
 /** The body of a request as it was sent; undefined when there is none. */
 export type Bytes = Buffer | undefined
@@ -47,7 +48,7 @@ export const takeBody = ({ raw }: FastifyRequest, limit: number, done: (bytes: B
   raw.on('data', onData).on('end', onEnd)
 }
 
-/** The JSON object in the body, `{}` when it is empty. Refuses with 415 (charset, encoding) and 400 `malformed_body`. */
+/** The JSON object in the body, `{}` when it is empty. Refuses with 415 (charset, encoding) and 400: what cannot be read, is nested too deep or has too many members. */
 export const jsonBody = (request: FastifyRequest): Raw => {
   const { headers, bytes } = request
   const { 'content-type': type, 'content-encoding': encoding } = headers
@@ -56,7 +57,9 @@ export const jsonBody = (request: FastifyRequest): Raw => {
   if (!bytes || bytes.length === 0) return {}
   if (!isUtf8(bytes)) refuse('malformed_body', 'request body is not valid UTF-8')
   const text = bytes.toString('utf8')
-  if (deeperThan(DEEPEST, text)) refuse('malformed_body', `request body is not valid: nested deeper than ${DEEPEST}`)
+  const excess = excessOf(text)
+  if (excess === 'depth') refuse('malformed_body', `request body is not valid: nested deeper than ${DEEPEST}`)
+  if (excess === 'members') invalid('body', `must have at most ${MOST_MEMBERS} members`)
   return objectOf(parsed(text), 'it')
 }
 
@@ -73,30 +76,44 @@ const foreignCharset = (type: string): boolean =>
     ([, quoted, bare]) => !['utf-8', 'us-ascii'].includes((quoted ?? bare ?? '').toLowerCase()),
   )
 
-/** Whether a JSON text nests objects and lists deeper than this. Texts with few openers are decided without looking at each character. */
-export const deeperThan = (limit: number, text: string): boolean => {
-  if (text.length <= limit * 2) return false
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const [COMMA, BRACE, BRACKET, BRACE_END, BRACKET_END] = [0x2c, 0x7b, 0x5b, 0x7d, 0x5d]
+
+const openersOf = (text: string, most: number): number => {
   let openers = 0
   for (const opener of ['{', '[']) {
-    for (let at = text.indexOf(opener); at >= 0 && openers <= limit; at = text.indexOf(opener, at + 1)) openers++
+    for (let at = text.indexOf(opener); at >= 0 && openers <= most; at = text.indexOf(opener, at + 1)) openers++
   }
-  if (openers <= limit) return false
-  let depth = 0
+  return openers
+}
+
+/** What is too much of a JSON text, in one walk that skips strings: its nesting, or its members and items together. Small texts with few openers are decided without the walk. */
+export const excessOf = (text: string, deepest = DEEPEST, most = MOST_MEMBERS): 'depth' | 'members' | undefined => {
+  if (text.length <= most * 2 && (text.length <= deepest * 2 || openersOf(text, deepest) <= deepest)) return undefined
+  let [depth, members, empty] = [0, 0, false]
   for (let at = 0; at < text.length; at++) {
-    const character = text[at]
-    if (character === '"') at = closingQuote(text, at)
-    else if (character === '{' || character === '[') depth++
-    else if (character === '}' || character === ']') depth--
-    if (depth > limit) return true
+    const unit = text.charCodeAt(at)
+    if (unit <= 0x20) continue
+    const closes = unit === BRACE_END || unit === BRACKET_END
+    // The first thing in an object or a list is a member of it, each comma tells of another.
+    if ((empty && !closes) || unit === COMMA) members++
+    if (members > most) return 'members'
+    empty = unit === BRACE || unit === BRACKET
+    if (empty) depth++
+    else if (closes) depth--
+    else if (unit === QUOTE) at = closingQuote(text, at)
+    if (depth > deepest) return 'depth'
   }
-  return false
+  return undefined
 }
 
 /** Where the JSON string that opens here ends; the length of a text that ends before it. */
 export const closingQuote = (text: string, opening: number): number => {
   for (let at = opening + 1; at < text.length; at++) {
-    if (text[at] === '\\') at++
-    else if (text[at] === '"') return at
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    else if (unit === QUOTE) return at
   }
   return text.length
 }

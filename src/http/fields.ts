@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import { invalid } from '../errors.ts'
 import type { Input } from './input.ts'
-import { instantOf, define, fits, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
+import { instantOf, define, fits, fitsBytes, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
 
 /** One member of a request: its JSON Schema for the documentation and its reader (api.md §1.1). An absent value is undefined or null; `query` reads the text of a query parameter where that differs from a body's. */
 export type Field<T> = {
@@ -15,8 +15,9 @@ const absent = (value: unknown): value is undefined | null => value === undefine
 
 type TextRules = {
   readonly required?: boolean
-  /** Unicode code points. */
+  /** Unicode code points, and bytes of UTF-8. */
   readonly max?: number
+  readonly maxBytes?: number
   readonly trim?: boolean
   readonly pattern?: { readonly test: (text: string) => boolean; readonly message: string }
   /** False: control characters are refused. */
@@ -26,7 +27,7 @@ type TextRules = {
 }
 
 /** Text; absent is `""`. Lengths count Unicode code points. */
-export const text = ({ required = false, max, trim = false, pattern, control, stored }: TextRules = {}): Field<string> => ({
+export const text = ({ required = false, max, maxBytes, trim = false, pattern, control, stored }: TextRules = {}): Field<string> => ({
   schema: Type.String({ ...(required ? { minLength: 1 } : {}), ...(max === undefined ? {} : { maxLength: max }) }),
   optional: !required,
   read: (value, name) => {
@@ -35,6 +36,7 @@ export const text = ({ required = false, max, trim = false, pattern, control, st
     if (text === '') return required ? invalid(name, 'must not be empty') : ''
     if (stored !== false) storable(text, name, control === undefined)
     if (max !== undefined && !fits(text, max)) invalid(name, `must be at most ${max} characters`)
+    if (maxBytes !== undefined && !fitsBytes(text, maxBytes)) invalid(name, `must be at most ${maxBytes} bytes`)
     if (pattern && !pattern.test(text)) invalid(name, pattern.message)
     return text
   },

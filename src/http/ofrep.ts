@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { invalid, Refusal, refuse } from '../errors.ts'
+import { type FieldViolation, invalid, Refusal, refuse } from '../errors.ts'
 import type { Compiled } from '../evaluation/compile.ts'
 import type { Context } from '../evaluation/context.ts'
 import type { Reason } from '../evaluation/evaluate.ts'
@@ -12,11 +12,13 @@ const reasons: Readonly<Record<Reason, string>> = {
   default: 'DEFAULT',
 }
 
+const missingKey: FieldViolation = { field: 'context.targetingKey', description: 'must not be empty' }
+
 /** Codes of the refusals that OpenFeature has a word for; all others are GENERAL. */
 const codeOf = ({ reason, violation }: Refusal): string => {
   if (reason === 'not_found') return 'FLAG_NOT_FOUND'
-  if (violation?.field === 'context.targetingKey') return 'TARGETING_KEY_MISSING'
-  if (violation?.field === 'context') return 'INVALID_CONTEXT'
+  if (violation === missingKey) return 'TARGETING_KEY_MISSING'
+  if (violation && /^context(?:\.|$)/.test(violation.field)) return 'INVALID_CONTEXT'
   return reason === 'malformed_body' ? 'PARSE_ERROR' : 'GENERAL'
 }
 
@@ -26,7 +28,8 @@ export const flagNotFound = (key: string): never => refuse('not_found', `flag wa
 /** Refusal of a context that is no object. */
 export const badContext = (): never => invalid('context', 'must be an object')
 
-const noTargetingKey = (): never => invalid('context.targetingKey', 'must not be empty')
+const noTargetingKey = (): never =>
+  refuse('invalid_argument', `invalid field ${missingKey.field}: ${missingKey.description}`, { violation: missingKey })
 
 /** What stands in place of a value when a flag cannot be evaluated. */
 export const failureOf = (refusal: Refusal, key: string | undefined) => ({

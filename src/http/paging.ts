@@ -1,5 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../errors.ts'
+import type { Answer } from './answer.ts'
+import { gather, listed } from './pieces.ts'
+import type { Service } from './service.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
 
@@ -29,7 +32,6 @@ export type PageTokens = ReturnType<typeof pageTokens>
 const invalidPageToken = (token: string) => new Refusal('invalid_page_token', `pageToken is not valid: "${token}"`)
 
 export type PageQuery = { readonly limit: number; readonly offset: number; readonly pageToken: string }
-export type Page<T> = { readonly items: readonly T[]; readonly nextPageToken: string; readonly totalCount: number }
 
 /** How a list goes on while its items come and go: what to remember of the first `end` items, and how many stand before what follows them. */
 export type Order<T> = {
@@ -68,16 +70,22 @@ export const byRank: Order<{ readonly id: string; readonly rank: number }> = {
 
 const PAGE_MAX = 1000
 
-/** One page of a list held whole in memory: behind the items that the token speaks of, or from the offset (api.md §7.7). */
-export const pageOf = <T>(
-  tokens: PageTokens,
+/** What a list shows: the names under which its items stand, each of them with all, and the form of an item. */
+export type Shown<T> = { readonly names: readonly string[]; readonly show: (item: T) => object }
+
+/** Answers one page of a list held whole in memory: behind the items that the token speaks of, or from the offset, as long as there is room for the next (api.md §7.7). */
+export const pageOf = async <T>(
+  { pageTokens, settings }: Pick<Service, 'pageTokens' | 'settings'>,
   scope: readonly unknown[],
   all: readonly T[],
   { limit, offset, pageToken }: PageQuery,
   order: Order<T>,
-): Page<T> => {
-  const start = pageToken === '' ? Math.min(offset, all.length) : order.behind(all, tokens.read(scope, pageToken))
-  const end = start + (limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX))
-  const nextPageToken = end < all.length ? tokens.write(scope, order.cursor(all, end)) : ''
-  return { items: all.slice(start, end), nextPageToken, totalCount: all.length }
+  { names, show }: Shown<T>,
+): Promise<Answer> => {
+  const start = pageToken === '' ? Math.min(offset, all.length) : order.behind(all, pageTokens.read(scope, pageToken))
+  const items = all.slice(start, start + (limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX)))
+  const gathered = await gather(items, settings.mostBytes / names.length, (item) => JSON.stringify(show(item)))
+  const end = start + gathered.pieces.length
+  const nextPageToken = end < all.length ? pageTokens.write(scope, order.cursor(all, end)) : ''
+  return listed(names, gathered, { nextPageToken, totalCount: all.length })
 }

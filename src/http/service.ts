@@ -34,6 +34,8 @@ export type Settings = {
   readonly publicUrl: string | undefined
   /** Origins that CORS answers, `*` for all; none when it is off. */
   readonly corsOrigins: readonly string[]
+  /** Bytes that an answer of many parts may have. */
+  readonly mostBytes: number
   readonly trustProxy: boolean | readonly string[]
   readonly metricsEnabled: boolean
 }

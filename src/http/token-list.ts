@@ -59,12 +59,25 @@ const fits = (value: string | undefined, match: Match): boolean => {
 }
 
 /** The same conditions on one record, for lists that no view holds. */
-export const meets = (doc: TokenDoc, where: Where): boolean =>
+const meets = (doc: TokenDoc, where: Where): boolean =>
   Object.entries(where).every(([field, match]) => fits((doc as Readonly<Record<string, unknown>>)[field] as string | undefined, match))
 
 /** Place of a record in a list, as a page token carries it. */
 export const placeOf = ({ createdAt, id }: TokenDoc): NonNullable<Query['after']> => ({ value: createdAt, key: id })
 
 /** Whether a record stands behind a place. */
-export const isBehind = ({ createdAt, id }: TokenDoc, after: Query['after']): boolean =>
+const isBehind = ({ createdAt, id }: TokenDoc, after: Query['after']): boolean =>
   after === undefined || createdAt > after.value || (createdAt === after.value && id > after.key)
+
+/** The first records behind a place, at most `limit`, and how many meet the conditions wherever they stand, of records that come in any order. No more of them are held than twice the limit. */
+export const firstOf = async (docs: AsyncIterable<TokenDoc>, where: Where, after: Query['after'], limit: number) => {
+  let [first, total]: [TokenDoc[], number] = [[], 0]
+  const cut = () => first.sort((one, other) => (isBehind(one, placeOf(other)) ? 1 : -1)).slice(0, limit)
+  for await (const doc of docs) {
+    if (!meets(doc, where)) continue
+    total++
+    if (isBehind(doc, after)) first.push(doc)
+    if (first.length >= 2 * limit) first = cut()
+  }
+  return { docs: cut(), total }
+}

@@ -19,6 +19,9 @@ export const lengthOf = (text: string): number => Array.from(text).length
 /** Whether a text has at most `max` code points. */
 export const fits = (text: string, max: number): boolean => text.length <= max || lengthOf(text) <= max
 
+/** Whether a text has at most `max` bytes in UTF-8: a unit of UTF-16 needs three at most. */
+export const fitsBytes = (text: string, max: number): boolean => text.length * 3 <= max || Buffer.byteLength(text) <= max
+
 /** Sets a member of any name, `__proto__` too. */
 export const define = (object: Record<string, string>, key: string, value: string): void => {
   if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })

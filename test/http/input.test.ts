@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import { Refusal } from '../../src/errors.ts'
-import { deeperThan } from '../../src/http/body.ts'
+import { excessOf } from '../../src/http/body.ts'
 import { choice, flag, float, integer, list, optional, text, texts, timestamp } from '../../src/http/fields.ts'
 import { input, member, query } from '../../src/http/input.ts'
 import { said } from './said.ts'
@@ -88,13 +88,25 @@ void t.test('reading any JSON value gives a value or a refusal with status 400',
   t.end()
 })
 
-void t.test('depth is counted outside of texts only', (t) => {
+void t.test('depth and members are counted outside of texts only', (t) => {
   const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`
-  t.notOk(deeperThan(64, nested(64)))
-  t.ok(deeperThan(64, nested(65)))
-  t.ok(deeperThan(64, '{"a":'.repeat(65)))
-  t.notOk(deeperThan(64, JSON.stringify('['.repeat(200))))
-  t.notOk(deeperThan(64, JSON.stringify(`"\\${'{'.repeat(200)}`)))
-  t.notOk(deeperThan(64, `[${'[],'.repeat(500)}[]]`))
+  t.equal(excessOf(nested(64)), undefined)
+  t.equal(excessOf(nested(65)), 'depth')
+  t.equal(excessOf('{"a":'.repeat(65)), 'depth')
+  t.equal(excessOf(JSON.stringify('['.repeat(200))), undefined)
+  t.equal(excessOf(JSON.stringify(`"\\${'{'.repeat(200)}`)), undefined)
+  t.equal(excessOf(`[${'[],'.repeat(500)}[]]`), undefined)
+
+  const membersOf = (value: unknown): number =>
+    typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, member) => sum + 1 + membersOf(member), 0) : 0
+  const counts = (value: unknown): boolean => {
+    const members = membersOf(value)
+    return [JSON.stringify(value), JSON.stringify(value, null, 2)].every(
+      (text) =>
+        text.length <= members * 2 ||
+        (excessOf(text, 1000, members) === undefined && (members === 0 || excessOf(text, 1000, members - 1) === 'members')),
+    )
+  }
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 8 }), counts), { numRuns: 500 })
   t.end()
 })

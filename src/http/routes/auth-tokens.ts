@@ -10,9 +10,10 @@ import { Authentication, presentAuthentication } from '../authentication.ts'
 import { choice, integer, optional, text } from '../fields.ts'
 import { atOf } from '../headers.ts'
 import { query } from '../input.ts'
+import { gather, listed } from '../pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { identitiesOf, isBehind, meets, placeOf, type TokenFilter, whereOf } from '../token-list.ts'
+import { firstOf, identitiesOf, placeOf, type TokenFilter, whereOf } from '../token-list.ts'
 import { contextOf, settled } from '../write.ts'
 
 const PAGE = 25
@@ -23,7 +24,7 @@ type Listing = { readonly docs: readonly TokenDoc[]; readonly total: number; rea
 
 /** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
 export const authTokensRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, log, views, now, pageTokens, past, logins } = service
+  const { names, execute, sealer, log, views, now, pageTokens, past, logins, settings } = service
   const shown = (doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
 
   const listNow = async (filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
@@ -37,8 +38,7 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     const then = await past(moment)
     const time = new Date(await then.clock())
     const where = whereOf(filter, time)
-    const docs = (await then.tokens()).filter((doc) => meets(doc, where))
-    return { docs: docs.filter((doc) => isBehind(doc, after)).slice(0, limit), total: docs.length, time }
+    return { ...(await firstOf(then.tokens(), where, after, limit)), time }
   }
 
   route(app, {
@@ -72,15 +72,11 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       const none = method === undefined && wire !== 'METHOD_NONE'
       const ask = none ? { ...filter, identities: [''] } : filter
       const { docs, total, time } = moment ? await listThen(moment, ask, after, limit + 1) : await listNow(ask, after, limit + 1)
-      const page = docs.slice(0, limit)
-      const last = page.at(-1)
-      return {
-        body: {
-          authentications: await Promise.all(page.map((doc) => shown(doc, time))),
-          nextPageToken: docs.length > limit && last ? pageTokens.write(scope, placeOf(last)) : '',
-          totalCount: total,
-        },
-      }
+      const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(doc, time)))
+      const gathered = await gather(records, settings.mostBytes, (record) => JSON.stringify(record))
+      const count = gathered.pieces.length
+      const nextPageToken = docs.length > count ? pageTokens.write(scope, placeOf(docs[count - 1]!)) : ''
+      return listed(['authentications'], gathered, { nextPageToken, totalCount: total })
     },
   })
 

@@ -1,19 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { outOfReach, reaches } from '../access.ts'
-import { type Answer, written } from '../answer.ts'
-import { asking, atQuery, effective, namespaceIn, requestIdJson, requestsIn, unkept, withFlags } from '../asking.ts'
+import type { Answer } from '../answer.ts'
+import { asking, atQuery, effective, MOST_REQUESTS, namespaceIn, requestIdJson, requestsIn, unkept, withFlags } from '../asking.ts'
 import { since, textClock } from '../clock.ts'
 import type { Evaluator, Flags } from '../evaluator.ts'
 import { list, object } from '../fields.ts'
 import { input } from '../input.ts'
+import { allOf } from '../pieces.ts'
 import { type Call, route } from '../route.ts'
 import type { Service } from '../service.ts'
 import { BooleanSaid, VariantSaid } from './evaluate.ts'
 
-const MOST = 1000
-
-const batch = input({ requestId: unkept, requests: list(object(asking), { max: MOST }) })
+const batch = input({ requestId: unkept, requests: list(object(asking), { max: MOST_REQUESTS }) })
 type Batch = Call<ReturnType<typeof batch.read>, ReturnType<typeof atQuery.read>>
 type One = Batch['body']['requests'][number]
 
@@ -38,11 +37,11 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     return `{"type":"${typeNames[flag.type]}","${flag.type}Response":${said}}`
   }
 
-  const answer = ({ body, request }: Batch, flags: Flags): Answer => {
+  const answer = ({ body, request }: Batch, flags: Flags): Answer | Promise<Answer> => {
     const start = performance.now()
-    const responses = body.requests.map((one) => entry(flags, one)).join(',')
-    const id = requestIdJson(body.requestId, request)
-    return written(`{"requestId":${id},"responses":[${responses}],"requestDurationMillis":${since(start)}}`)
+    const around = () =>
+      [`{"requestId":${requestIdJson(body.requestId, request)},"responses":[`, `],"requestDurationMillis":${since(start)}}`] as const
+    return allOf(body.requests, service.settings.mostBytes, (one) => entry(flags, one), around)
   }
 
   route(app, {
@@ -50,7 +49,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     url: '/evaluate/v1/batch',
     access: 'evaluation',
     tag: 'Evaluation',
-    summary: `Ask up to ${MOST} flags, each by its own type.`,
+    summary: `Ask up to ${MOST_REQUESTS} flags, each by its own type.`,
     hot: true,
     body: batch,
     query: atQuery,
@@ -60,7 +59,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
       if (requests.length === 0) throw outOfReach()
       for (const one of requests) reaches(caller, effective(namespaceIn(one)))
     },
-    errors: ['invalid_at', 'view_behind'],
+    errors: ['answer_too_large', 'invalid_at', 'view_behind'],
     answer: Type.Object({
       requestId: Text,
       responses: Type.Array(

@@ -4,21 +4,45 @@ import { Type } from 'typebox'
 import { invalid } from '../../errors.ts'
 import { reaches } from '../access.ts'
 import { ok } from '../answer.ts'
-import { asking, atQuery, context, effective, namespaceIn, requestsIn, unkept, withFlags } from '../asking.ts'
+import {
+  asking,
+  atQuery,
+  context,
+  effective,
+  entityId,
+  MOST_REQUESTS,
+  MOST_VALUE_BYTES,
+  namespaceIn,
+  requestsIn,
+  unkept,
+  withFlags,
+} from '../asking.ts'
 import { since, textClock } from '../clock.ts'
 import type { Evaluator, Flags } from '../evaluator.ts'
 import { flag, list, object, text } from '../fields.ts'
 import { input } from '../input.ts'
 import { N } from '../management.ts'
+import { allOf } from '../pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 import { reasonNames } from '../told.ts'
 import type { Raw } from '../value.ts'
 
 const required = text({ required: true, stored: false })
-const single = input({ requestId: unkept, namespaceKey: unkept, flagKey: required, entityId: required, context })
-const nested = input({ requestId: unkept, namespaceKey: unkept, flagKey: required, entityId: unkept, context })
-const batch = input({ requestId: unkept, namespaceKey: unkept, requests: list(object(nested)), excludeNotFound: flag() })
+const single = input({
+  requestId: unkept,
+  namespaceKey: unkept,
+  flagKey: required,
+  entityId: text({ required: true, stored: false, maxBytes: MOST_VALUE_BYTES }),
+  context,
+})
+const nested = input({ requestId: unkept, namespaceKey: unkept, flagKey: required, entityId, context })
+const batch = input({
+  requestId: unkept,
+  namespaceKey: unkept,
+  requests: list(object(nested), { max: MOST_REQUESTS }),
+  excludeNotFound: flag(),
+})
 type One = ReturnType<typeof asking.read>
 
 const Text = Type.String()
@@ -99,7 +123,8 @@ export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, eva
       ...shared,
       ...reach,
       url: `${root}/batch-evaluate`,
-      summary: 'Ask many variant flags of one namespace, in the older form.',
+      summary: `Ask up to ${MOST_REQUESTS} variant flags of one namespace, in the older form.`,
+      errors: [...shared.errors, 'answer_too_large'],
       body: batch,
       answer: Type.Object({ requestId: Text, responses: Type.Array(Said), requestDurationMillis: Type.Number() }),
       run: ({ body, query, params }) => {
@@ -112,8 +137,10 @@ export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, eva
           const found = body.excludeNotFound
             ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
             : body.requests
-          const responses = found.map((one) => ({ requestId: one.requestId, ...said(flags, namespace, one), requestDurationMillis: 0 }))
-          return ok({ requestId: body.requestId || randomUUID(), responses, requestDurationMillis: since(start) })
+          const text = (one: One) => JSON.stringify({ requestId: one.requestId, ...said(flags, namespace, one), requestDurationMillis: 0 })
+          const id = JSON.stringify(body.requestId || randomUUID())
+          const around = () => [`{"requestId":${id},"responses":[`, `],"requestDurationMillis":${since(start)}}`] as const
+          return allOf(found, service.settings.mostBytes, text, around)
         })
       },
     })

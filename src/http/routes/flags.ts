@@ -30,7 +30,7 @@ const tag = 'Flags'
 
 /** Flags (api.md §7). Their variants, rules and rollouts have routes of their own. */
 export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims, catalog, pageTokens } = service
+  const { execute, claims, catalog } = service
   const { shows, ends } = flagWriter(service)
 
   managed(app, {
@@ -45,8 +45,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
       const { query } = call
       const namespace = namespaceOf(call)
       const all = await (await viewOf(service, query.at)).flags(namespace)
-      const { items, ...page } = pageOf(pageTokens, ['flags', namespace, query.at], all, query, byPlace)
-      return ok({ flags: items.map(({ doc }) => flagJson(doc)), ...page })
+      return pageOf(service, ['flags', namespace, query.at], all, query, byPlace, { names: ['flags'], show: ({ doc }) => flagJson(doc) })
     },
   })
 

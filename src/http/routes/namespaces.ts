@@ -44,7 +44,7 @@ const tag = 'Namespaces'
 
 /** Namespaces (api.md §7.1). A namespaced token reads and updates its own, and no more. */
 export const namespacesRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims, catalog, pageTokens } = service
+  const { execute, claims, catalog } = service
   const { shows, ends } = namespaceWriter(service)
 
   route(app, {
@@ -58,8 +58,8 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     answer: Type.Object({ namespaces: Type.Array(Namespace), ...pageFields }),
     run: async ({ query }) => {
       const all = await (await viewOf(service, query.at)).namespaces()
-      const { items, ...page } = pageOf(pageTokens, ['namespaces', query.at], all, query, byPlace)
-      return ok({ namespaces: items.map(({ doc }) => namespaceJson(doc)), ...page })
+      const shown = { names: ['namespaces'], show: ({ doc }: (typeof all)[number]) => namespaceJson(doc) }
+      return pageOf(service, ['namespaces', query.at], all, query, byPlace, shown)
     },
   })
 

@@ -1,14 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
-import { type Context, contextOf } from '../../evaluation/context.ts'
+import type { Context } from '../../evaluation/context.ts'
 import { invalid } from '../../errors.ts'
+import { contextGiven } from '../asking.ts'
 import { namespaceHeader } from '../access.ts'
-import { ok, written } from '../answer.ts'
+import { type Answer, ok, written } from '../answer.ts'
 import type { Evaluator } from '../evaluator.ts'
 import type { Field } from '../fields.ts'
+import { tagged } from '../headers.ts'
 import { input } from '../input.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../ofrep.ts'
+import { allOf } from '../pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 import type { Raw } from '../value.ts'
@@ -17,9 +20,9 @@ import type { Raw } from '../value.ts'
 const context: Field<Context> = {
   schema: Type.Object({}, { additionalProperties: true }),
   optional: true,
-  read: (value) => {
+  read: (value, name) => {
     if (value === undefined || value === null) return {}
-    return typeof value === 'object' && !Array.isArray(value) ? contextOf(value as Raw) : badContext()
+    return typeof value === 'object' && !Array.isArray(value) ? contextGiven(value as Raw, name) : badContext()
   },
 }
 const body = input({ context })
@@ -99,13 +102,15 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     summary: 'Ask all flags, or those named in context.flags.',
     body,
     answer: Type.Object({ flags: Type.Array(Type.Union([Evaluated, Failed])) }),
-    errors: ['view_behind'],
-    run: ({ body: { context }, request }) => {
+    errors: ['answer_too_large', 'view_behind'],
+    run: ({ body: { context }, request }): Answer | Promise<Answer> => {
       const namespace = namespaceHeader(request, service)
       const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
-      const flags = wanted(namespace, named).map((key) => entryOf(key, () => one(namespace, key, context)))
       const etag = tagOf(namespace, context)
-      return { body: { flags }, ...(etag !== undefined && { etag }) }
+      const held = request.headers['if-none-match']
+      if (etag !== undefined && held !== undefined && tagged(held, etag)) return { body: undefined, etag }
+      const text = (key: string) => JSON.stringify(entryOf(key, () => one(namespace, key, context)))
+      return allOf(wanted(namespace, named), service.settings.mostBytes, text, () => ['{"flags":[', ']}'], etag)
     },
   })
 }

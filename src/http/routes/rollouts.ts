@@ -5,6 +5,7 @@ import type { RolloutPart } from '../../commands/flag-rollouts.ts'
 import { invalid, refuse } from '../../errors.ts'
 import { ok } from '../answer.ts'
 import { flag as truth, float, object, optional } from '../fields.ts'
+import type { RolloutDoc } from '../../projections/flags.ts'
 import { Rollout, rolloutJson } from '../flag-json.ts'
 import { input } from '../input.ts'
 import { description, flagWriter, N, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../management.ts'
@@ -37,7 +38,7 @@ const ONE = `${LIST}/:id`
 
 /** Rollouts of boolean flags (api.md §7); only under a namespace. */
 export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims, pageTokens } = service
+  const { execute, claims } = service
   const { shows, ends } = flagWriter(service)
 
   route(app, {
@@ -53,9 +54,8 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
       const { query, params } = call
       const [namespace, key] = [namespaceOf(call), params['flagKey']!]
       const row = await (await viewOf(service, query.at)).flag(namespace, key)
-      const { items, ...page } = pageOf(pageTokens, ['rollouts', namespace, key, query.at], row?.doc.rollouts ?? [], query, byRank)
-      const rollouts = row ? items.map((rollout) => rolloutJson(row.doc, rollout)) : []
-      return ok({ rules: rollouts, rollouts, ...page })
+      const shown = { names: ['rules', 'rollouts'], show: (rollout: RolloutDoc) => rolloutJson(row!.doc, rollout) }
+      return pageOf(service, ['rollouts', namespace, key, query.at], row?.doc.rollouts ?? [], query, byRank, shown)
     },
   })
 

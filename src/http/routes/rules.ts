@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { flag } from '../../commands/flag.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../answer.ts'
+import type { RuleDoc } from '../../projections/flags.ts'
 import { Rule, ruleJson } from '../flag-json.ts'
 import { input } from '../input.ts'
 import { flagWriter, managed, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../management.ts'
@@ -14,7 +15,7 @@ const tag = 'Rules'
 
 /** Rules of variant flags (api.md §7); their distributions have routes of their own. */
 export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims, pageTokens } = service
+  const { execute, claims } = service
   const { shows, ends } = flagWriter(service)
 
   managed(app, {
@@ -29,8 +30,8 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
       const { query, params } = call
       const [namespace, key] = [namespaceOf(call), params['flagKey']!]
       const row = await (await viewOf(service, query.at)).flag(namespace, key)
-      const { items, ...page } = pageOf(pageTokens, ['rules', namespace, key, query.at], row?.doc.rules ?? [], query, byRank)
-      return ok({ rules: row ? items.map((rule) => ruleJson(row.doc, rule)) : [], ...page })
+      const shown = { names: ['rules'], show: (rule: RuleDoc) => ruleJson(row!.doc, rule) }
+      return pageOf(service, ['rules', namespace, key, query.at], row?.doc.rules ?? [], query, byRank, shown)
     },
   })
 

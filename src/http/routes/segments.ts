@@ -28,7 +28,7 @@ const members = { name, description, matchType: matchTypes.field('all') }
 
 /** Segments (api.md §7). Their constraints have routes of their own. */
 export const segmentsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims, catalog, pageTokens } = service
+  const { execute, claims, catalog } = service
   const { shows, ends } = segmentWriter(service)
 
   managed(app, {
@@ -43,8 +43,8 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
       const { query } = call
       const namespace = namespaceOf(call)
       const all = await (await viewOf(service, query.at)).segments(namespace)
-      const { items, ...page } = pageOf(pageTokens, ['segments', namespace, query.at], all, query, byPlace)
-      return ok({ segments: items.map(({ doc }) => segmentJson(doc)), ...page })
+      const shown = { names: ['segments'], show: ({ doc }: (typeof all)[number]) => segmentJson(doc) }
+      return pageOf(service, ['segments', namespace, query.at], all, query, byPlace, shown)
     },
   })
 

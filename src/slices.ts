@@ -1,0 +1,35 @@
+import { setImmediate } from 'node:timers/promises'
+
+/** So long work may go on before everybody else has a turn. */
+const SLICE_MS = 10
+
+let turn: Promise<unknown> = Promise.resolve()
+
+/** Lets everybody else go first. Of all that wait here one goes on at a time, so many of them hold nobody up longer than one. */
+const aside = async (): Promise<void> => {
+  const mine = turn.then(() => setImmediate())
+  turn = mine
+  await mine
+}
+
+/** For work in many steps: asked between two of them, gives what to wait for where the steps have taken long enough. */
+export const pacer = (): (() => Promise<void> | undefined) => {
+  let end = performance.now() + SLICE_MS
+  return () => {
+    if (performance.now() < end) return undefined
+    return aside().then(() => {
+      end = performance.now() + SLICE_MS
+    })
+  }
+}
+
+/** Does the work for one item after the other until it says false, stepping aside where that takes long; what is short is done at once, without a promise. */
+export const inSlices = <T>(items: readonly T[], work: (item: T) => boolean, from = 0): Promise<void> | undefined => {
+  const pause = pacer()
+  for (let n = from; n < items.length; n++) {
+    if (!work(items[n]!)) return undefined
+    const paused = pause()
+    if (paused) return paused.then(() => inSlices(items, work, n + 1))
+  }
+  return undefined
+}
