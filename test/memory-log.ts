@@ -73,3 +73,22 @@ export const memoryLog = ({ pause = async () => {}, pageSize = 3 }: Options = {}
     close: async () => {},
   }
 }
+
+/** The log over a leader whose stream reads do not show yet what followers deliver already: events that are hidden. */
+export const lagging = (log: Log) => {
+  let hidden: (event: Stored) => boolean = () => false
+  let reads = 0
+  const read: Log['read'] = async function* (stream, from) {
+    reads++
+    for await (const page of log.read(stream, from)) {
+      const shown = page.filter((event) => !hidden(event))
+      if (shown.length > 0) yield shown
+      if (shown.length < page.length) return
+    }
+  }
+  return {
+    log: { ...log, read },
+    hide: (which: (event: Stored) => boolean): void => void (hidden = which),
+    reads: (): number => reads,
+  }
+}

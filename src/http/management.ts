@@ -10,6 +10,7 @@ import type { Stored } from '../events/log.ts'
 import type { Live } from '../projections/catalog.ts'
 import { flags } from '../projections/flags.ts'
 import { namespaces } from '../projections/namespaces.ts'
+import { newest } from '../projections/newest.ts'
 import type { Projection } from '../projections/projection.ts'
 import { segments } from '../projections/segments.ts'
 import { type Answer, ok } from './answer.ts'
@@ -92,7 +93,7 @@ const left = async <D extends object, E extends AnyEvent>(
 ): Promise<Live<D>> => {
   const own = stored.findLast(({ stream }) => stream === `${projection.category}-${id}`)
   if (held && (own === undefined || own.revision === held.revision)) return held
-  const row = await rowAt(log, projection, id, own)
+  const row = own ? await newest(log, projection, [own], undefined) : await rowAt(log, projection, id)
   return row?.doc === undefined ? refuse('write_conflict') : { ...row, doc: row.doc }
 }
 

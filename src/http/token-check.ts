@@ -45,11 +45,12 @@ export const tokenCheck = ({ index, digest, plausible, log, views, now, caughtUp
     return rows[0]?.doc?.id
   }
 
-  /** The token as the log has it, if it is valid now. */
-  const fromLog = async (id: string, digested: string) => {
+  /** The token as the log has it, if it is valid now. The index may have been told of its end before the stream shows it. */
+  const fromLog = async (id: string, key: string, digested: string) => {
     const state = await stateOf(log, token, id)
-    if (state.status !== 'live' || state.digest !== digested) return undefined
-    const expiresAt = state.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(state.expiresAt)
+    if (state.status !== 'live' || state.digest !== digested || index.ended(key)) return undefined
+    const inLog = state.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(state.expiresAt)
+    const expiresAt = Math.min(inLog, index.expiry(key) ?? inLog)
     return now().getTime() < expiresAt ? { entry: { id, method: state.method!, namespace: state.namespace }, expiresAt } : undefined
   }
 
@@ -68,7 +69,7 @@ export const tokenCheck = ({ index, digest, plausible, log, views, now, caughtUp
       const digested = digest(secret)
       const key = index.keyOf(digested)
       const id = await idOf(secret, key, digested)
-      const found = id === undefined ? undefined : await fromLog(id, digested)
+      const found = id === undefined ? undefined : await fromLog(id, key, digested)
       return found && keep(secret, { key, ...found })
     },
   }

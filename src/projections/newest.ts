@@ -1,5 +1,7 @@
+import { refuse } from '../errors.ts'
+import type { AnyEvent } from '../events/define.ts'
 import type { Log, Stored } from '../events/log.ts'
-import { type AnyProjection, project } from './projection.ts'
+import { type AnyProjection, project, type Projection } from './projection.ts'
 import type { Row } from './views.ts'
 
 /** The key of a stream's document. */
@@ -16,23 +18,41 @@ export const byStream = (events: readonly Stored[]): ReadonlyMap<string, readonl
   return streams
 }
 
-/** The row of a stream's document after these events of it (in order, without a gap): from the row at hand where there is one, and from the log where events before them are missing. */
-export const newest = async (
+/** How often a stream is read that shows less than is known of it, and the first pause between; each is twice the one before. */
+const READS = 10
+const PAUSE_MS = 1
+
+/**
+ * The row of a stream's document after these events of it, in order: from the row at hand where there is one, and from the log where
+ * events before them are missing. A read may show less than a follower delivered: it is asked again until what is missing is there, and
+ * refused with `backend_unavailable` where it does not come, never answered with a row that lacks these events.
+ */
+export const newest = async <D extends object, E extends AnyEvent>(
   log: Pick<Log, 'read'>,
-  projection: AnyProjection,
+  projection: Projection<D, E>,
   events: readonly Stored[],
-  present: Row | undefined,
-): Promise<Row> => {
-  const { stream, revision: first } = events[0]!
-  const from = (present?.revision ?? -1n) + 1n
+  present: Row<D> | undefined,
+): Promise<Row<D>> => {
   let row = present
-  if (from < first) {
-    for await (const page of log.read(stream, from)) for (const event of page) row = project(projection, row, event)
-  } else {
-    for (const event of events) if (event.revision >= from) row = project(projection, row, event)
+  const next = () => (row?.revision ?? -1n) + 1n
+  const readUpTo = async ({ stream, revision }: Stored) => {
+    for await (const page of log.read(stream, next())) {
+      for (const event of page) {
+        if (event.revision === revision) return
+        row = project(projection, row, event)
+      }
+    }
   }
-  if (!row) throw new Error(`${stream} has no event up to revision ${first}`)
-  return row
+  for (const event of events) {
+    for (let reads = 0; next() < event.revision; reads++) {
+      if (reads === READS)
+        refuse('backend_unavailable', undefined, { cause: new Error(`${event.stream} does not show revision ${next()}`) })
+      if (reads > 0) await new Promise((wake) => setTimeout(wake, PAUSE_MS * 2 ** (reads - 1)))
+      await readUpTo(event)
+    }
+    if (event.revision === next()) row = project(projection, row, event)
+  }
+  return row!
 }
 
 /** The latest revision met of each stream, until the whole log is known up to there anyway. */

@@ -8,6 +8,9 @@ export type TokenEntry = { readonly id: string; readonly method: TokenDoc['metho
 const methods = ['token', 'oidc', 'codehost', 'orchestrator'] as const satisfies readonly TokenDoc['method'][]
 const keyOf = (digest: string): string => Buffer.from(digest.slice(digest.indexOf('.') + 1), 'base64url').toString('latin1')
 
+/** Tokens that ended last, of which a read may not show it yet. */
+const ENDED = 10_000
+
 /**
  * The live tokens of this instance in columns of typed arrays: about a hundred bytes each, and nothing for the collector to walk.
  * Bounded: past `capacity` the longest kept is forgotten, and the caller looks it up in the view and the log.
@@ -26,6 +29,7 @@ export const tokenIndex = (capacity: number) => {
   const makers = tokenMakers()
   const namespaces: (string | undefined)[] = [undefined]
   const namespaceNumbers = new Map<string, number>()
+  const ended = new Set<string>()
   let forgotten = 0
   const deleted = methods.map(() => 0)
 
@@ -60,6 +64,11 @@ export const tokenIndex = (capacity: number) => {
     return true
   }
 
+  const end = (key: string): void => {
+    if (ended.size >= ENDED) ended.delete(ended.values().next().value!)
+    ended.add(key)
+  }
+
   return {
     /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. `first`: each token is told once, at start. */
     remember: ({ doc }: Row<TokenDoc>, first = false): void => {
@@ -68,6 +77,7 @@ export const tokenIndex = (capacity: number) => {
       if (doc.deletedAt !== undefined) {
         // An end told again, while the log is caught up with, finds nothing to remove.
         if (remove(key) || first) deleted[methods.indexOf(doc.method)]!++
+        if (!first) end(key)
         return
       }
       let slot = slots.get(key)
@@ -93,6 +103,8 @@ export const tokenIndex = (capacity: number) => {
       const slot = slots.get(key)
       return slot === undefined ? undefined : expires[slot]
     },
+    /** True for a token that was revoked or cleaned up lately, as far as this instance was told. */
+    ended: (key: string): boolean => ended.has(key),
     entry: (key: string): TokenEntry | undefined => {
       const slot = slots.get(key)
       if (slot === undefined) return undefined

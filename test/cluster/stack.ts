@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import { ownMongo, ownRedis, type Server, STAND_IN_BULK } from '../adapters/servers.ts'
+import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
 import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 export type Stack = {
@@ -15,16 +16,22 @@ export type Stack = {
   readonly settings: Readonly<Record<string, string>>
 }
 
-/** The servers of a deployment of several instances: the stand-in of EventStoreDB, FerretDB and Redis; or, in one line, why they cannot be had here. */
+/** The servers of a deployment of several instances: the stand-in of EventStoreDB, FerretDB and Redis; or, in one line, why they cannot be had here. `ahead`: the event store has a follower, which delivers so many milliseconds before the leader shows. */
 export const startStack = async (
   t: Test,
+  ahead?: number,
 ): Promise<{ readonly stack: Stack; readonly skip: false } | { readonly stack?: undefined; readonly skip: string }> => {
   const [mongo, redis] = [await ownMongo(t), await ownRedis(t)]
   if (!mongo.server) return { skip: mongo.skip }
   if (!redis.server) return { skip: redis.skip }
-  let events: StandIn = await startEventStore()
-  const { url, law, port } = events
+  const cluster: Cluster = { leader: 0, ports: new Set(), ...(ahead !== undefined && { ahead }) }
+  let events: StandIn = await startEventStore({ cluster })
+  const { law, port } = events
   t.teardown(() => events.kill())
+  if (ahead !== undefined) {
+    const follower = await startEventStore({ law, cluster })
+    t.teardown(() => follower.kill())
+  }
   let held: (() => void)[] = []
   const eventstore: Stack['eventstore'] = {
     kill: () => events.kill(),
@@ -36,12 +43,12 @@ export const startStack = async (
       held = []
     },
     restart: async () => {
-      events = await startEventStore({ law, port })
+      events = await startEventStore({ law, port, cluster })
     },
   }
   const settings = {
     'storage.type': 'cluster',
-    'eventstore.url': url,
+    'eventstore.url': `esdb://${[...cluster.ports].map((node) => `127.0.0.1:${node}`).join(',')}?tls=false`,
     'mongodb.url': mongo.server.url,
     'mongodb.database': `t${process.pid}`,
     'mongodb.bulk_size': String(STAND_IN_BULK),

@@ -7,7 +7,7 @@ import { tokenCheck } from '../../src/http/token-check.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import { project } from '../../src/projections/projection.ts'
-import { memoryLog } from '../memory-log.ts'
+import { lagging, memoryLog } from '../memory-log.ts'
 
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'system' } } as const
@@ -16,12 +16,13 @@ const setup = async (expiresAt?: string) => {
   let time = Date.parse('2026-01-01T00:00:00.000Z')
   const now = () => new Date(time)
   const log = memoryLog()
+  const leader = lagging(log)
   const { execute } = executor(log, enveloper(clear, 'test', now))
   const index = tokenIndex(10)
   let row: Row<TokenDoc> | undefined
   const views = { list: async () => ({ rows: row ? [row] : [], total: 1 }) } as unknown as Views
   const digest = (secret: string) => `k.${Buffer.from(secret.padEnd(32, '.')).toString('base64url')}`
-  const check = (caughtUp = async () => true) => tokenCheck({ index, digest, plausible: () => true, log, views, now, caughtUp })
+  const check = (caughtUp = async () => true) => tokenCheck({ index, digest, plausible: () => true, log: leader.log, views, now, caughtUp })
   const issue = {
     id: '5d1c3a70-8f2e-4b6d-9a10-000000000001',
     digest: digest('s'),
@@ -37,7 +38,7 @@ const setup = async (expiresAt?: string) => {
     check,
     index,
     row,
-    log,
+    hide: leader.hide,
     execute,
     id: issue.id,
     pass: (ms: number) => void (time += ms),
@@ -100,4 +101,27 @@ await t.test('a token is searched for in the view while the index is behind, or 
   }
   t.notOk(index.complete())
   t.match(await check().find('s'), { namespace: 'a' })
+})
+
+await t.test('a token that was delivered as over is over, though its stream does not show it yet', async (t) => {
+  const { index, row, execute, id, check, pass, hide } = await setup()
+  index.remember(row)
+  const { find, known } = check()
+  t.ok(await find('s'))
+  hide(({ revision }) => revision > 0n)
+  const to = '2026-01-01T00:00:01.000Z'
+  const shorter = await execute(token, id, 'ExpireTokenEarlier', { id, expiresAt: to, now: to }, context)
+  const changed = project(tokens, row, shorter.stored[0]!)
+  index.remember(changed)
+  t.ok(await find('s'))
+  pass(1000)
+  t.equal(known('s'), undefined)
+  t.equal(await find('s'), undefined, 'it has expired')
+  pass(-1000)
+  const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
+  const finding = find('s')
+  index.remember(project(tokens, changed, stored[0]!))
+  t.equal(await finding, undefined, 'it was revoked while it was looked up')
+  t.equal(await find('s'), undefined)
+  t.equal(await check(async () => false).find('s'), undefined, 'also where the view still has it')
 })

@@ -9,7 +9,7 @@ import { anyProjection } from '../../src/projections/projection.ts'
 import { runner } from '../../src/projections/runner.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
-import { memoryLog } from '../memory-log.ts'
+import { lagging, memoryLog } from '../memory-log.ts'
 
 const projection = anyProjection(tokens)
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
@@ -98,6 +98,14 @@ const statuses = (rows: ReadonlyMap<string, Row>) =>
   [...rows.values()]
     .map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
+
+const eventually = async (holds: () => boolean | Promise<boolean>) => {
+  for (let n = 0; n < 400; n++) {
+    if (await holds()) return true
+    await new Promise((wake) => setTimeout(wake, 5))
+  }
+  return false
+}
 
 await t.test('what an instance appends it knows at once, in memory and in the views', async (t) => {
   const log = memoryLog()
@@ -191,6 +199,44 @@ await t.test('what another instance has written is not written again, and what i
   await other.close()
 })
 
+await t.test('what is delivered before reads show it is in memory and in the views, and nothing older is', async (t) => {
+  const log = memoryLog()
+  const { issue, revoke } = service(log)
+  const leader = lagging(log)
+  const ours = await start(leader.log)
+  await issue('a')
+  t.ok(await ours.seen(await log.head(), 1000))
+  leader.hide(({ type }) => type === 'TokenRevoked')
+  await revoke('a')
+  const head = await log.head()
+  t.ok(await ours.seen(head, 1000))
+  t.strictSame(statuses(ours.memory), [['a', '1', true]])
+  t.ok(await eventually(() => ours.viewPosition() === head))
+  t.strictSame(statuses(ours.store.rows), [['a', '1', true]])
+  t.strictSame(ours.errors, [])
+  await ours.close()
+})
+
+await t.test('where the events before a delivered one are not shown, nothing is remembered of it before they are', async (t) => {
+  const log = memoryLog()
+  const { issue, revoke } = service(log)
+  const leader = lagging(log)
+  const ours = await start(leader.log)
+  await issue('a')
+  t.ok(await ours.seen(await log.head(), 1000))
+  leader.hide(({ stream }) => stream === 'token-a')
+  const own = await revoke('a')
+  t.notOk(await ours.seen(await log.head(), 100))
+  t.strictSame(statuses(ours.memory), [['a', '0', false]])
+  await t.rejects(ours.applied(own), new Refusal('backend_unavailable'), 'nor does a command answer with less than it did')
+  t.ok(await eventually(() => ours.errors.length > 0), 'it says so, and goes on asking')
+  leader.hide(() => false)
+  t.ok(await ours.seen(await log.head(), 5000))
+  t.strictSame(statuses(ours.memory), [['a', '1', true]])
+  t.strictSame(ours.older, [])
+  await ours.close()
+})
+
 await t.test('any history: memory, live views, views of a restart and views built anew are the same', async () => {
   const steps = fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), own: fc.boolean(), late: fc.boolean() }), { maxLength: 30 })
   await fc.assert(
@@ -238,13 +284,6 @@ const narrow = (...keys: readonly string[]) => {
     await store.views.put(view, rows)
   }
   return { ...store, views: { ...store.views, put }, large }
-}
-const eventually = async (holds: () => boolean | Promise<boolean>) => {
-  for (let n = 0; n < 400; n++) {
-    if (await holds()) return true
-    await new Promise((wake) => setTimeout(wake, 5))
-  }
-  return false
 }
 
 await t.test(

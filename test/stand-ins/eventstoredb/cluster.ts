@@ -1,13 +1,36 @@
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import gossip from '@eventstore/db-client/generated/gossip_pb.js'
 import type grpc from '@grpc/grpc-js'
+import { beginning, type Law } from './law.ts'
 import { type Failure, failure, uuid } from './wire.ts'
 
 const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState
 const METHODS = ['read', 'append', 'batchappend', 'delete', 'tombstone']
 
-/** The ports of the nodes of a cluster, all on one law, and which of them leads. */
-export type Cluster = { leader: number; readonly ports: Set<number> }
+/**
+ * The ports of the nodes of a cluster, all on one law, and which of them leads. `ahead`: so many milliseconds after its followers
+ * delivered an event the leader shows it to reads and to its own subscribers, and acknowledges it.
+ */
+export type Cluster = { leader: number; readonly ports: Set<number>; readonly ahead?: number }
+
+/** What a leader shows whose followers are ahead of it. */
+export const behind = (law: Law, ahead: number): Law => {
+  let kept = beginning(law, 0)
+  const now = () => {
+    const until = BigInt(Date.now() - ahead) * 10_000n
+    let count = kept.all.length
+    while (count < law.all.length && law.all[count]!.created <= until) count++
+    if (count > kept.all.length) kept = beginning(law, count)
+    return kept
+  }
+  return {
+    ...law,
+    get all() {
+      return now().all
+    },
+    shown: (name) => now().shown(name),
+  }
+}
 
 /** What a node says that is asked for what only the leader may do. */
 export const elsewhere = (metadata: grpc.Metadata, node: number, cluster: Cluster): Failure | undefined => {

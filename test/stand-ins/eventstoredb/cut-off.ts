@@ -1,30 +1,24 @@
 import { EventEmitter } from 'node:events'
-import type { Expected, Law, Proposed } from './law.ts'
+import { beginning, type Expected, type Law, type Proposed } from './law.ts'
 
 /**
  * A leader that the others no longer reach, until it learns that it was deposed: it reads the log as it was, takes appends that it can never
  * replicate, and checks later ones against those. It acknowledges nothing, and its tail vanishes.
  */
 export const cutOff = (law: Law) => {
-  const all = [...law.all]
-  const end = all.at(-1)?.position ?? -1n
+  const kept = beginning(law, law.all.length)
   const tails = new Map<string, string[]>()
-  const shown: Law['shown'] = (name) => {
-    const now = law.shown(name)
-    const events = now.events.filter(({ position }) => position <= end)
-    return { ...now, events, missing: events.length === 0 }
-  }
   return {
-    law: { ...law, all, shown, appended: new EventEmitter() } satisfies Law,
+    law: { ...law, ...kept, appended: new EventEmitter() } satisfies Law,
     /** What it answers to an append: a wrong version, or nothing before its time is out. */
     append: (name: string, expected: Expected, proposed: readonly Proposed[]) => {
       const tail = tails.get(name) ?? []
-      const kept = shown(name).events.length
+      const known = kept.shown(name).events.length
       const first = typeof expected === 'bigint' ? Number(expected) + 1 : 0
       const ids = proposed.map(({ id }) => id)
-      const again = ids.every((id, n) => tail[first - kept + n] === id)
-      const current = BigInt(kept + tail.length - 1)
-      if (first !== kept + tail.length && !again) return { wrong: expected, current: current < 0n ? undefined : current }
+      const again = ids.every((id, n) => tail[first - known + n] === id)
+      const current = BigInt(known + tail.length - 1)
+      if (first !== known + tail.length && !again) return { wrong: expected, current: current < 0n ? undefined : current }
       if (!again) tails.set(name, [...tail, ...ids])
       return 'never'
     },

@@ -140,3 +140,15 @@ export const law = () => {
 }
 
 export type Law = ReturnType<typeof law>
+
+/** What reads show of the first events of a log. */
+export const beginning = (law: Law, count: number): Pick<Law, 'all' | 'shown'> => {
+  const all = law.all.slice(0, count)
+  const end = all.at(-1)?.position ?? -1n
+  const shown: Law['shown'] = (name) => {
+    const now = law.shown(name)
+    const events = now.events.filter(({ position }) => position <= end)
+    return { ...now, events, missing: events.length === 0 }
+  }
+  return { all, shown }
+}

@@ -85,7 +85,7 @@ const allSource = (law: Law, options: Options, subscribed: boolean): Source | Fa
   const asked = options.getAll()!
   const back = isBackwards(options)
   const { all } = law
-  const at = (index: number) => all[index]
+  const at = (index: number) => law.all[index]
   if (asked.hasStart()) return { at, first: back ? -1 : 0 }
   if (asked.hasEnd()) return { at, first: back ? all.length - 1 : all.length }
   const [commit, prepare] = [BigInt(asked.getPosition()!.getCommitPosition()), BigInt(asked.getPosition()!.getPreparePosition())]

@@ -4,7 +4,7 @@ import streams from '@eventstore/db-client/generated/streams_pb.js'
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
 import grpc from '@grpc/grpc-js'
-import { type Cluster, elsewhere, members, supportedMethods } from './cluster.ts'
+import { behind, type Cluster, elsewhere, members, supportedMethods } from './cluster.ts'
 import { cutOff } from './cut-off.ts'
 import { type Law, law, type Proposed } from './law.ts'
 import { type Followers, type ReadCall, read } from './read.ts'
@@ -49,6 +49,7 @@ export type StandIn = Awaited<ReturnType<typeof startEventStore>>
 export const startEventStore = async ({ law: given, port = 0, cluster: named, faults = {}, secured }: Options = {}) => {
   const store = given ?? law()
   const cluster = named ?? { leader: 0, ports: new Set() }
+  const led = cluster.ahead === undefined ? store : behind(store, cluster.ahead)
   const followers: Followers = { silent: false, drops: new Set() }
   const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0, elsewhere: 0 }
   const committing = new Set<string>()
@@ -89,7 +90,11 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     if (unheard) return wrongVersion(unheard.wrong, unheard.current)
     committing.add(commit)
     const answer = store.append(stream, expected, events as readonly Proposed[])
-    await new Promise((resolve) => setImmediate(resolve))
+    if (cluster.ahead === undefined) await new Promise((resolve) => setImmediate(resolve))
+    else {
+      await new Promise((resolve) => setTimeout(resolve, cluster.ahead! + 1))
+      store.appended.emit('event')
+    }
     committing.delete(commit)
     await faults.after?.(stream)
     if ('deleted' in answer) throw streamDeleted(stream)
@@ -124,7 +129,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     const away = turnedAway(call.metadata, kind)
     if (away) return away
     await faults.before?.(kind, options.hasStream() ? nameOf(options.getStream()!.getStreamIdentifier()) : '$all')
-    return read(call, alone?.law ?? store, followers)
+    return read(call, alone?.law ?? (cluster.leader === bound ? led : store), followers)
   }
 
   server.addService(streamsService.StreamsService, {
