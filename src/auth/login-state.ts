@@ -8,6 +8,9 @@ export type LoginState = {
   readonly method: 'oidc' | 'codehost'
   readonly provider?: string
   readonly returnTo: string
+  /** RFC 3339 UTC with milliseconds. */
+  readonly startedAt: string
+  readonly expiresAt: string
 }
 
 /** Seals login states with AES-256-GCM under a key derived from the pepper, so any instance can finish what another began. */
@@ -27,7 +30,9 @@ export const loginStates = (pepper: Uint8Array) => {
       const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, 12))
       decipher.setAuthTag(body.subarray(-16))
       try {
-        return JSON.parse(Buffer.concat([decipher.update(body.subarray(12, -16)), decipher.final()]).toString()) as LoginState
+        const state = JSON.parse(Buffer.concat([decipher.update(body.subarray(12, -16)), decipher.final()]).toString()) as LoginState
+        // An earlier version sealed states without their times.
+        return 'expiresAt' in state ? state : undefined
       } catch {
         return undefined
       }

@@ -6,6 +6,7 @@ export type RefusalCommands = {
   RecordRefusals: {
     readonly refusals: readonly DataOf<RefusalEvent, 'AuthenticationRefused'>[]
     readonly summary?: DataOf<RefusalEvent, 'RefusalsSummarised'> | undefined
+    readonly begun?: DataOf<RefusalEvent, 'LoginsBegun'> | undefined
   }
 }
 
@@ -17,16 +18,18 @@ export const refusal: Decider<{ readonly recorded: boolean }, RefusalCommands, R
   initial: { recorded: false },
   exists: ({ recorded }) => recorded,
   decide: {
-    RecordRefusals: ({ recorded }, { refusals, summary }) =>
+    RecordRefusals: ({ recorded }, { refusals, summary, begun }) =>
       recorded
         ? []
         : [
             ...refusals.map((data) => ({ type: 'AuthenticationRefused', data }) as const),
             ...(summary ? [{ type: 'RefusalsSummarised', data: summary } as const] : []),
+            ...(begun ? [{ type: 'LoginsBegun', data: begun } as const] : []),
           ],
   },
   evolve: {
     AuthenticationRefused: () => ({ recorded: true }),
     RefusalsSummarised: () => ({ recorded: true }),
+    LoginsBegun: () => ({ recorded: true }),
   },
 }

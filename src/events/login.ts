@@ -3,8 +3,9 @@ import { type EventOf, v1 } from './define.ts'
 
 const Method = Type.Union([Type.Literal('oidc'), Type.Literal('codehost')])
 
-/** One login from authorize to its outcome. Stream: login-{digest of state}; what would let somebody finish it (state, nonce, verifier) is never kept. */
+/** One login from authorize to its outcome, told from its callback on: one that is only begun leaves no stream. Stream: login-{digest of state}; what would let somebody finish it (state, nonce, verifier) is never kept. */
 export const loginEvents = {
+  /** The browser was sent to the provider at `startedAt`; written when it comes back. */
   LoginStarted: v1(
     Type.Object({
       login: Type.String(),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { type EventOf, personal, v1 } from './define.ts'
 
-/** Who was turned away. One stream a batch: refusal-{day}+{id}; bounded, so that hostile traffic cannot fill the log. */
+/** Who was turned away, and how many began to log in. One stream a batch: refusal-{day}+{id}; bounded, so that hostile traffic cannot fill the log. */
 export const refusalEvents = {
   /** A refusal told singly: the identity is known (tokenId, or an account that its cluster confirmed), or a login or exchange failed. `more` = like it since the last one told. */
   AuthenticationRefused: v1(
@@ -28,6 +28,15 @@ export const refusalEvents = {
       byRoute: Type.Record(Type.String(), Type.Integer()),
       subject: Type.String(),
       networks: personal(Type.String(), 'subject'),
+    }),
+  ),
+  /** Logins that were begun in a span of time, counted by method and provider (`oidc/google`). Those that came back have a stream of their own; the rest was abandoned. */
+  LoginsBegun: v1(
+    Type.Object({
+      from: Type.String(),
+      to: Type.String(),
+      total: Type.Integer(),
+      byWay: Type.Record(Type.String(), Type.Integer()),
     }),
   ),
 }

@@ -43,28 +43,25 @@ const begun = async (service: Service, request: FastifyRequest, way: LoginWay, s
   }
 }
 
-/** Begins a login: the address to send the browser to, and the state cookie that binds the login to it. */
+/** Begins a login: the address to send the browser to, and the state cookie that binds the login to it and is all that there is of it until the browser comes back. */
 export const beginLogin = async (service: Service, call: Request, way: LoginWay, returnTo: string): Promise<Answer> => {
-  const { execute, cookies, settings, now, logins } = service
+  const { cookies, settings, now, logins, refusals } = service
   const { request, reply } = call
   const { method, provider, callbackPath } = way
   const secrets = freshSecrets()
   const authorizeUrl = String(await begun(service, request, way, secrets))
   const time = now()
-  const ofProvider = provider === undefined ? {} : { provider }
-  const data = {
-    login: digestOf(secrets.state),
+  const state = logins.states.seal({
+    ...secrets,
     method,
-    ...ofProvider,
+    ...(provider !== undefined && { provider }),
+    returnTo: safeReturn(returnTo, cookies.basePath(request)),
     startedAt: time.toISOString(),
     expiresAt: new Date(time.getTime() + settings.session.stateLifetime).toISOString(),
-  }
-  const context = { ...contextOf(call, service), correlationId: data.login }
-  const { stored } = await execute(login, data.login, 'StartLogin', data, context)
-  const state = logins.states.seal({ ...secrets, method, ...ofProvider, returnTo: safeReturn(returnTo, cookies.basePath(request)) })
+  })
   cookies.setState(reply, state, callbackPath, settings.session.stateLifetime)
-  const { headers } = await settled(service, stored)
-  return { body: { authorizeUrl }, headers }
+  refusals.begun(provider === undefined ? method : `${method}/${provider}`)
+  return { body: { authorizeUrl } }
 }
 
 /** The rules about the login itself; from here on it is used up. `context` is that of the events to come. */
@@ -78,10 +75,11 @@ const takeLogin = async (service: Service, call: Request, way: LoginWay, paramet
   if (!own || !equal(opened.state, state)) return refuseCallback(callback, 'state_mismatch')
   const id = digestOf(state)
   const context: Context = { ...contextOf(call, service), correlationId: id }
-  const data = { login: id, method, provider, now: service.now().toISOString() }
+  const { startedAt, expiresAt } = opened
+  const started = { login: id, method, ...(provider !== undefined && { provider }), startedAt, expiresAt }
   try {
-    const { stored } = await service.execute(login, id, 'ReturnToLogin', data, context)
-    return { ...opened, id, stored, context: { ...context, causationId: stored[0]!.id } }
+    const { stored } = await service.execute(login, id, 'ReturnToLogin', { ...started, now: service.now().toISOString() }, context)
+    return { ...opened, id, stored, context: { ...context, causationId: stored.at(-1)!.id } }
   } catch (error) {
     if (error instanceof Refusal && error.status === 401) return refuseCallback(callback, error.reason)
     throw error

@@ -48,10 +48,14 @@ const tally = (bound: number) => {
 /** What was refused since a time. */
 const span = (since: Date) => ({ since, total: 0, byReason: tally(ROUTES), byRoute: tally(ROUTES), byNetwork: tally(NETWORKS) })
 
-/** Keeps the history of refusals: those of a known identity one a minute, failed logins and exchanges five a minute and network, all others as counts; never in the way of a request. */
+/** Logins that were begun since a time. */
+const begunSpan = (since: Date) => ({ since, total: 0, byWay: tally(ROUTES) })
+
+/** Keeps the history of refusals and of logins that were begun: those of a known identity one a minute, failed logins and exchanges five a minute and network, all else as counts; never in the way of a request. */
 export const refusalHistory = (execute: Execute, now: () => Date, onError: (error: unknown) => void) => {
   let told: Told[] = []
   let current = span(now())
+  let logins = begunSpan(now())
   let minute = 0
   const seen = new Map<string, number>()
   const more = tally(NETWORKS)
@@ -82,6 +86,12 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
     told.push({ reason, refusedAt: time.toISOString(), route, requestId, more: more.take(key), ...who, subject: subjectOf(time), network })
   }
 
+  const begun = (way: string): void => {
+    if (logins.total === 0) logins.since = now()
+    logins.total++
+    logins.byWay.add(way)
+  }
+
   const summary = (time: Date) => {
     const { since, total, byReason, byRoute, byNetwork } = current
     const top = [...byNetwork.counts].sort(([, a], [, b]) => b - a).slice(0, 10)
@@ -99,12 +109,18 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
   /** What is due to be written now, taken out of what was noted. */
   const take = (final: boolean): Batch | undefined => {
     const time = now()
-    const due = current.total > 0 && (final || time.getTime() - current.since.getTime() >= SUMMARY_MS)
-    if (told.length === 0 && !due) return undefined
+    const isDue = ({ since, total }: { readonly since: Date; readonly total: number }) =>
+      total > 0 && (final || time.getTime() - since.getTime() >= SUMMARY_MS)
+    const due = isDue(current)
+    const loginsDue = isDue(logins)
+    if (told.length === 0 && !due && !loginsDue) return undefined
     const id = `${time.toISOString().slice(0, 10)}+${randomUUID()}`
-    const batch = { id, refusals: told, ...(due && { summary: summary(time) }) }
+    const { since, total, byWay } = logins
+    const counted = { from: since.toISOString(), to: time.toISOString(), total, byWay: Object.fromEntries(byWay.counts) }
+    const batch = { id, refusals: told, ...(due && { summary: summary(time) }), ...(loginsDue && { begun: counted }) }
     told = []
     if (due) current = span(time)
+    if (loginsDue) logins = begunSpan(time)
     return batch
   }
 
@@ -132,6 +148,8 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
   return {
     /** Takes note of a refusal. Synchronous, bounded, never throws. */
     note,
+    /** Takes note of a login that was begun, by its method and provider. Synchronous, bounded, never throws. */
+    begun,
     /** Writes what was noted, the counts too. */
     flush: (): Promise<void> => inTurn(true),
     close: async (): Promise<void> => {

@@ -27,8 +27,9 @@ await t.test('a login is told from its start to its token, each event with its c
     events.map(({ meta }) => meta.causationId),
     [undefined, undefined, returned.id, issued.id],
   )
-  t.equal(started.meta.requestId, answer.headers['x-request-id'])
-  t.strictSame(new Set(events.slice(1).map(({ meta }) => meta.requestId)).size, 1)
+  t.notOk(answer.headers['event-position'], 'authorize writes nothing')
+  t.strictSame(new Set(events.map(({ meta }) => meta.requestId)).size, 1)
+  t.ok(String(started.data['startedAt']) <= String(returned.data['returnedAt']), 'when it began is told')
   t.match(started.data, { method: 'oidc', provider: 'main' })
   t.match(issued.data, {
     id,
@@ -45,6 +46,17 @@ await t.test('a login is told from its start to its token, each event with its c
   }
   const { position } = (await eventsOf(service.directory)).at(-1)!
   t.equal(back.headers['event-position'], String(position), 'the position of its last event')
+})
+
+await t.test('logins that are only begun write one count, however many they are', async (t) => {
+  const { service } = await everyWay(t, { 'rate_limit.enabled': 'false' })
+  const before = await eventsOf(service.directory)
+  for (let n = 0; n < 200; n++) await begin(service, n % 4 === 0 ? CODEHOST : OIDC)
+  t.equal((await eventsOf(service.directory)).length, before.length)
+  await service.close()
+  const after = (await eventsOf(service.directory)).slice(before.length)
+  t.match(after, [{ type: 'LoginsBegun', data: { total: 200, byWay: { codehost: 50, 'oidc/main': 150 } } }])
+  t.equal(after.length, 1)
 })
 
 await t.test('a login that fails is told with its reason and issues nothing', async (t) => {

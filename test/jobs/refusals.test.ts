@@ -37,13 +37,15 @@ const world = () => {
   const written = async () => {
     const told: Told[] = []
     const summaries: Summary[] = []
+    const begun: DataOf<RefusalEvent, 'LoginsBegun'>[] = []
     for await (const page of log.readAll(0n))
       for (const { type, data } of page) {
         const event = read(type, data)
         if (event.type === 'AuthenticationRefused') told.push(event.data)
+        else if (event.type === 'LoginsBegun') begun.push(event.data)
         else summaries.push(event.data)
       }
-    return { told, summaries }
+    return { told, summaries, begun }
   }
   return { history, faults, errors, written, pass: (ms: number) => (time += ms), now }
 }
@@ -155,4 +157,26 @@ await t.test('whatever the log does, every refusal is counted exactly once', asy
     { numRuns: 300 },
   )
   t.pass('300 histories')
+})
+
+await t.test('logins that were begun are counted by way, one event a span, whatever fails meanwhile', async (t) => {
+  const { history, written, faults, pass } = world()
+  await history.flush()
+  t.same((await written()).begun, [], 'nothing when nothing happened')
+  for (let n = 0; n < 10_000; n++) history.begun(n % 4 === 0 ? 'codehost' : 'oidc/main')
+  pass(60_000)
+  faults.push('after')
+  await history.flush()
+  history.begun('codehost')
+  await history.flush()
+  t.same((await written()).begun, [
+    {
+      from: '2026-01-01T00:00:00.000Z',
+      to: '2026-01-01T00:01:00.000Z',
+      total: 10_000,
+      byWay: { codehost: 2500, 'oidc/main': 7500 },
+    },
+    { from: '2026-01-01T00:01:00.000Z', to: '2026-01-01T00:01:00.000Z', total: 1, byWay: { codehost: 1 } },
+  ])
+  await history.close()
 })
