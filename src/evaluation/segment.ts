@@ -47,9 +47,9 @@ export const compileCondition = (
 }
 
 /** Work of one evaluation, in characters looked at: some tens of milliseconds, whatever the constraints and the texts. */
-const MOST_WORK = 4_194_304
+const MOST_WORK = 2_097_152
 /** What a constraint costs beside the characters of the value. */
-const CONSTRAINT_WORK = 64
+const CONSTRAINT_WORK = 32
 
 /** Who is asked about in one evaluation, and the work that is left for it. When it is below 0 no answer counts any more. */
 export type Subject = { readonly entityId: string; readonly context: Context; left: number }

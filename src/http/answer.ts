@@ -85,6 +85,12 @@ const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): vo
   reply.raw.writeHead(200, headers).end(json)
 }
 
+/** Whether the client has what the tag names. */
+export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
+  const given = headers['if-none-match']
+  return given !== undefined && tagged(given, etag)
+}
+
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
   const { status = 200, body: kept, json, chunks, length, secret, etag, headers } = answer
@@ -95,8 +101,7 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
   if (headers) for (const name in headers) reply.header(name, headers[name])
   if (etag !== undefined) {
     reply.header('etag', `"${etag}"`)
-    const held = request.headers['if-none-match']
-    if (held !== undefined && !spec?.writes && tagged(held, etag)) {
+    if (!spec?.writes && held(request, etag)) {
       reply.code(304).send()
       return
     }

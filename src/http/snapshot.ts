@@ -1,9 +1,10 @@
 import type { ConstraintType } from '../evaluation/flag.ts'
 import type { Catalog } from '../projections/catalog.ts'
-import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc } from '../projections/flags.ts'
+import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../projections/flags.ts'
 import type { ConstraintDoc, SegmentDoc } from '../projections/segments.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from './enums.ts'
 import { shortFloat32 } from './float32.ts'
+import { joined } from './pieces.ts'
 
 /** What the evaluating client can read (api.md §9): older ones know no constraints on the entity's id, or no default variant. */
 export type Form = { readonly tag: string; readonly entityId: boolean; readonly defaultVariant: boolean }
@@ -18,53 +19,93 @@ const constraintTypes: Readonly<Record<ConstraintType, string>> = {
 }
 const unknownType = 'UNKNOWN_CONSTRAINT_COMPARISON_TYPE'
 
-/** The snapshot of a namespace for clients that evaluate by themselves: all flags in list order, each rule once. */
-export const snapshotOf = ({ flags, segment }: Pick<Catalog<unknown>, 'flags' | 'segment'>, namespace: string, form: Form) => {
+type Held = Pick<Catalog<unknown>, 'flags' | 'segments'>
+
+/** An object's JSON text without its closing brace, for more members to follow. */
+const opened = (object: object): string => JSON.stringify(object).slice(0, -1)
+
+/**
+ * The JSON text of the snapshot of a namespace, for clients that evaluate by themselves: all flags in list order, each rule once. It comes
+ * in pieces that are small however large a flag is, and shows the state of the moment at which the first one is asked for.
+ */
+export function* snapshotText(held: Held, namespace: string, form: Form): Generator<string> {
+  const flags = held.flags(namespace)
+  const docs = new Map(held.segments(namespace).map(({ doc }) => [doc.key, doc]))
+
   const constraintOf = ({ id, type, property, operator, value }: ConstraintDoc) => {
     const known = type !== 'entityId' || form.entityId
     return { id, type: known ? constraintTypes[type] : unknownType, property, operator, value }
   }
   const segmentOf = ({ key, name, description, matchType, createdAt, updatedAt, constraints }: SegmentDoc) => {
     const shown = { key, name, description, matchType: matchTypes[matchType], createdAt, updatedAt }
-    return { ...shown, constraints: constraints.map(constraintOf) }
+    return JSON.stringify({ ...shown, constraints: constraints.map(constraintOf) })
   }
-  const made = new Map<string, ReturnType<typeof segmentOf> | undefined>()
-  const segmentsOf = (keys: readonly string[]) =>
-    keys.flatMap((key) => {
-      const doc = made.has(key) ? undefined : segment(namespace, key)?.doc
-      if (!made.has(key)) made.set(key, doc && segmentOf(doc))
-      return made.get(key) ?? []
-    })
-
-  const distributionOf = ({ variants }: FlagDoc, ruleId: string, { id, variantId, rollout }: DistributionDoc) => {
-    const variant = variants.find((one) => one.id === variantId)
-    if (!variant) return []
-    return [{ id, ruleId, variantId, variantKey: variant.key, variantAttachment: variant.attachment, rollout: shortFloat32(rollout) }]
+  const texts = new Map<string, string>()
+  const segmentText = (key: string): string | undefined => {
+    const doc = docs.get(key)
+    const text = texts.get(key) ?? (doc && segmentOf(doc))
+    if (text !== undefined) texts.set(key, text)
+    return text
   }
-  const ruleOf = (flag: FlagDoc, { id, segments, rank, operator, distributions }: RuleDoc) => ({
-    id,
-    segments: segmentsOf(segments),
-    rank,
-    segmentOperator: segmentOperators.wire[operator],
-    distributions: distributions.flatMap((part) => distributionOf(flag, id, part)),
-  })
-  const rolloutOf = (rollout: RolloutDoc) => {
-    const { type, rank, value } = rollout
-    const shown = { type: rolloutTypes.wire[type], rank }
-    if (rollout.type === 'threshold') return { ...shown, threshold: { percentage: shortFloat32(rollout.percentage), value } }
-    const segmentOperator = segmentOperators.wire[rollout.operator]
-    return { ...shown, segment: { value, segmentOperator, segments: segmentsOf(rollout.segments) } }
-  }
-  const flagOf = (flag: FlagDoc) => {
-    const { key, name, description, enabled, type, createdAt, updatedAt, rules, rollouts, variants, defaultVariantId } = flag
-    const chosen = form.defaultVariant ? variants.find(({ id }) => id === defaultVariantId) : undefined
-    const shown = { key, name, description, enabled, type: flagTypes.wire[type], createdAt, updatedAt }
-    return {
-      ...shown,
-      rules: rules.map((rule) => ruleOf(flag, rule)),
-      rollouts: rollouts.map(rolloutOf),
-      ...(chosen && { defaultVariant: { id: chosen.id, key: chosen.key, attachment: chosen.attachment } }),
+  function* segmentsOf(keys: readonly string[]): Generator<string> {
+    for (const key of keys) {
+      const text = segmentText(key)
+      if (text !== undefined) yield text
     }
   }
-  return { namespace: { key: namespace }, flags: flags(namespace).map(({ doc }) => flagOf(doc)) }
+
+  function* distributionsOf(
+    variants: ReadonlyMap<string, VariantDoc>,
+    ruleId: string,
+    parts: readonly DistributionDoc[],
+  ): Generator<string> {
+    for (const { id, variantId, rollout } of parts) {
+      const variant = variants.get(variantId)
+      if (!variant) continue
+      const { key: variantKey, attachment: variantAttachment } = variant
+      yield JSON.stringify({ id, ruleId, variantId, variantKey, variantAttachment, rollout: shortFloat32(rollout) })
+    }
+  }
+  function* ruleOf(variants: ReadonlyMap<string, VariantDoc>, { id, segments, rank, operator, distributions }: RuleDoc): Generator<string> {
+    yield `${opened({ id })},"segments":[`
+    yield* joined(segmentsOf(segments))
+    yield `],${opened({ rank, segmentOperator: segmentOperators.wire[operator] }).slice(1)},"distributions":[`
+    yield* joined(distributionsOf(variants, id, distributions))
+    yield ']}'
+  }
+  function* rolloutOf(rollout: RolloutDoc): Generator<string> {
+    const { type, rank, value } = rollout
+    const shown = { type: rolloutTypes.wire[type], rank }
+    if (rollout.type === 'threshold') {
+      yield JSON.stringify({ ...shown, threshold: { percentage: shortFloat32(rollout.percentage), value } })
+      return
+    }
+    yield `${opened(shown)},"segment":${opened({ value, segmentOperator: segmentOperators.wire[rollout.operator] })},"segments":[`
+    yield* joined(segmentsOf(rollout.segments))
+    yield ']}}'
+  }
+  function* flagOf(flag: FlagDoc): Generator<string> {
+    const { key, name, description, enabled, type, createdAt, updatedAt, defaultVariantId } = flag
+    const variants = new Map(flag.variants.map((variant) => [variant.id, variant]))
+    const chosen = form.defaultVariant && defaultVariantId !== undefined ? variants.get(defaultVariantId) : undefined
+    yield `${opened({ key, name, description, enabled, type: flagTypes.wire[type], createdAt, updatedAt })},"rules":[`
+    yield* listOf(flag.rules, (rule) => ruleOf(variants, rule))
+    yield '],"rollouts":['
+    yield* listOf(flag.rollouts, rolloutOf)
+    yield ']'
+    if (chosen) yield `,"defaultVariant":${JSON.stringify({ id: chosen.id, key: chosen.key, attachment: chosen.attachment })}`
+    yield '}'
+  }
+
+  yield `${opened({ namespace: { key: namespace } })},"flags":[`
+  yield* listOf(flags, ({ doc }) => flagOf(doc))
+  yield ']}'
+}
+
+/** The texts of items with a comma between them, each of which comes in pieces itself. */
+function* listOf<T>(items: readonly T[], textOf: (item: T) => Iterable<string>): Generator<string> {
+  for (const [n, item] of items.entries()) {
+    if (n > 0) yield ','
+    yield* textOf(item)
+  }
 }

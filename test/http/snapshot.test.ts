@@ -1,4 +1,5 @@
 import t from 'tap'
+import { keptChunks } from '../../src/http/kept-chunks.ts'
 import { startService } from '../start.ts'
 import { maker } from './flags.ts'
 
@@ -167,5 +168,49 @@ await t.test('snapshots', async (t) => {
     t.equal(head.status, 200)
     t.equal(head.text, '')
     t.equal(head.headers['etag'], await tagOf())
+  })
+})
+
+await t.test('a snapshot of any size is the same text, in one piece or in many', async (t) => {
+  const service = await startService(t)
+  const make = maker(service)
+  await make.segment('wide', [{ property: 'p', operator: 'eq', value: 'ü'.repeat(30_000) }])
+  for (let n = 0; n < 12; n++) {
+    await make.variantFlag(`flag-${n}`)
+    const id = await make.variant(`flag-${n}`, 'v', JSON.stringify('é'.repeat(20_000)))
+    await make.rule(`flag-${n}`, { segmentKey: 'wide' }, { [id]: 50 })
+    await make.bySegment(`flag-${n}`, { segmentKey: 'wide' })
+  }
+  const get = (headers: Record<string, string> = {}, method = 'GET') =>
+    service.request<Snapshot>(method, `${S}default`, undefined, { ...newest, ...headers })
+  const whole = await get()
+  t.equal(whole.status, 200)
+  t.equal(whole.headers['content-length'], String(Buffer.byteLength(whole.text)))
+  t.equal(whole.json.flags.length, 12)
+  t.match(whole.json.flags[11], {
+    key: 'flag-11',
+    rules: [{ segments: [{ key: 'wide', constraints: [{ value: 'ü'.repeat(30_000) }] }], distributions: [{ variantKey: 'v' }] }],
+    rollouts: [{ segment: { value: true, segments: [{ key: 'wide' }] } }],
+  })
+  t.equal((await get({ 'accept-encoding': 'gzip' })).text, whole.text)
+  t.same(
+    (await Promise.all(Array.from({ length: 5 }, () => get()))).map(({ text }) => text === whole.text),
+    Array.from({ length: 5 }, () => true),
+  )
+  t.equal((await get({ 'if-none-match': String(whole.headers['etag']) })).status, 304)
+  const head = await get({}, 'HEAD')
+  t.same([head.status, head.text, head.headers['etag']], [200, '', whole.headers['etag']])
+
+  await t.test('and what is too large to be kept is made for each client', async (t) => {
+    const kept = keptChunks(100)
+    const make = () => [Buffer.alloc(60), Buffer.alloc(30)]
+    const first = kept('a', '1', make)
+    t.equal(kept('a', '1', make), first, 'made once for all who ask')
+    t.equal((await first)?.length, 2)
+    t.equal(await kept('b', '1', () => [Buffer.alloc(60), Buffer.alloc(60)]), undefined)
+    t.equal(kept('a', '1', make), first)
+    t.equal((await kept('c', '1', make))?.length, 2)
+    t.not(kept('a', '1', make), first, 'the one asked for longest ago went')
+    t.not(kept('a', '2', make), await first, 'another state is another text')
   })
 })

@@ -5,10 +5,9 @@ import type { Context } from '../../evaluation/context.ts'
 import { invalid } from '../../errors.ts'
 import { contextGiven } from '../asking.ts'
 import { namespaceHeader } from '../access.ts'
-import { type Answer, ok, written } from '../answer.ts'
+import { type Answer, held, ok, written } from '../answer.ts'
 import type { Evaluator } from '../evaluator.ts'
 import type { Field } from '../fields.ts'
-import { tagged } from '../headers.ts'
 import { input } from '../input.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../ofrep.ts'
 import { allOf } from '../pieces.ts'
@@ -66,7 +65,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
   const tagOf = (namespace: string, context: Context): string | undefined => {
     const version = catalog.version(namespace)
     if (version === undefined) return undefined
-    const asked = JSON.stringify(Object.entries(context).sort(([a], [b]) => (a < b ? -1 : 1)))
+    const asked = JSON.stringify(context, Object.keys(context).sort())
     return createHash('sha256').update(`bulk|${namespace}|${version}|${asked}`).digest('base64url').slice(0, 22)
   }
 
@@ -107,8 +106,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
       const namespace = namespaceHeader(request, service)
       const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
       const etag = tagOf(namespace, context)
-      const held = request.headers['if-none-match']
-      if (etag !== undefined && held !== undefined && tagged(held, etag)) return { body: undefined, etag }
+      if (etag !== undefined && held(request, etag)) return { body: undefined, etag }
       const text = (key: string) => JSON.stringify(entryOf(key, () => one(namespace, key, context)))
       return allOf(wanted(namespace, named), service.settings.mostBytes, text, () => ['{"flags":[', ']}'], etag)
     },

@@ -2,10 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import type { IncomingHttpHeaders } from 'node:http'
 import { lt, valid } from 'semver'
 import { Type } from 'typebox'
-import { written } from '../answer.ts'
+import { held, written } from '../answer.ts'
+import { keptChunks } from '../kept-chunks.ts'
+import { chunksOf } from '../pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { type Form, snapshotOf } from '../snapshot.ts'
+import { type Form, snapshotText } from '../snapshot.ts'
 
 const UNSTATED = '1.37.1'
 const forms = [
@@ -29,19 +31,12 @@ const Snapshot = Type.Object({
   flags: Type.Array(Type.Object({ key: Text }, { additionalProperties: true })),
 })
 
-/** GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once for a state of the namespace. */
-export const snapshotRoutes = (app: FastifyInstance, { catalog, names }: Service): void => {
-  const texts = new Map<string, { readonly etag: string; readonly json: string }>()
+/** Bytes of the snapshots kept in memory. */
+const MOST_KEPT = 67_108_864
 
-  const textOf = (key: string, version: bigint, form: Form) => {
-    const etag = `${version.toString(36)}${form.tag}`
-    const place = `${form.tag}${key}`
-    const held = texts.get(place)
-    if (held?.etag === etag) return held
-    const made = { etag, json: JSON.stringify(snapshotOf(catalog, key, form)) }
-    texts.set(place, made)
-    return made
-  }
+/** GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once for a state of the namespace, or, where it is too large to be kept, for each client as it takes it. */
+export const snapshotRoutes = (app: FastifyInstance, { catalog, names }: Service): void => {
+  const kept = keptChunks(MOST_KEPT)
 
   route(app, {
     method: 'GET',
@@ -51,12 +46,22 @@ export const snapshotRoutes = (app: FastifyInstance, { catalog, names }: Service
     summary: 'All flags of a namespace, for clients that evaluate by themselves.',
     errors: ['view_behind'],
     answer: Snapshot,
-    run: ({ params, request }) => {
+    run: async ({ params, request }) => {
       const key = params['key']!
       const version = catalog.version(key)
       if (version === undefined) return written(JSON.stringify({ namespace: { key }, flags: [] }))
-      const { json, etag } = textOf(key, version, formFor(request.headers, names.acceptVersionHeader))
-      return written(json, etag)
+      const form = formFor(request.headers, names.acceptVersionHeader)
+      const etag = `${version.toString(36)}${form.tag}`
+      if (held(request, etag)) return { body: undefined, etag }
+      const make = () => chunksOf(snapshotText(catalog, key, form))
+      const chunks = await kept(`${form.tag}${key}`, etag, make)
+      if (chunks?.length === 1) return written(chunks[0]!.toString(), etag)
+      return {
+        body: undefined,
+        etag,
+        chunks: chunks ?? make(),
+        ...(chunks && { length: chunks.reduce((sum, { length }) => sum + length, 0) }),
+      }
     },
   })
 }
