@@ -24,6 +24,7 @@ import { cleanup } from './jobs/cleanup.ts'
 import { refusalHistory } from './jobs/refusals.ts'
 import type { Log } from './logger.ts'
 import { measured } from './measured.ts'
+import { orderedTime } from './ordered-time.ts'
 import { projections } from './projections/all.ts'
 import { catalog } from './projections/catalog.ts'
 import { freshness } from './projections/freshness.ts'
@@ -61,12 +62,16 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
   const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
   const metrics = metricsOf(metricsPage(names.metricPrefix))
   const stores = measured(opened, metrics)
-  const { log, views, queue, keys, pepper, alone, writes, restarts } = stores
+  const { views, queue, keys, pepper, alone, writes, restarts } = stores
+  const time = orderedTime(now, log_)
+  const log = time.through(stores.log)
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys)
   const index = tokenIndex(TOKENS_HELD)
   const held = catalog(compileFlag)
-  const { execute, stateOf } = executor(log, enveloper(seal, instance, now), { admit: quotas(config.quotas, held, index) })
+  const { execute, stateOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
+    admit: quotas(config.quotas, held, index),
+  })
   const follower = runner({
     log,
     views,
@@ -76,8 +81,10 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
     writes,
     onError: onError('the read models fell behind'),
   })
-  addGauges(metrics, { log, projections, position: follower.position, census: () => index.census(now().getTime()) })
+  const census = () => index.census(time.present().getTime())
+  addGauges(metrics, { log, projections, position: follower.position, census, aheadMs: time.aheadMs })
   const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
+  const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, {
     queue,
@@ -98,7 +105,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
     cookies: cookieJar({ ...settings, ...settings.session, tokenName: names.tokenCookie, stateName: names.stateCookie }),
     instance,
     alone,
-    now,
+    now: time.present,
     log,
     views,
     sealer: seal,
@@ -106,14 +113,14 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
     applied: follower.applied,
     seen: follower.seen,
     fresh: () => lease?.fresh() ?? true,
-    check: tokenCheck({ index, digest, plausible, log, views, now, caughtUp: async () => lease?.caughtUp(CATCH_UP_MS) ?? true }),
+    check: tokenCheck({ index, digest, plausible, log, views, now: time.present, caughtUp }),
     digest,
     pageTokens: pageTokens(pepper.key),
     refusals,
     failures: stores.limiter('failures', FAILURES_A_MINUTE),
     metrics,
     catalog: held,
-    past: traveller({ log, views, catalog: held, compile: compileFlag, now }),
+    past: traveller({ log, views, catalog: held, compile: compileFlag, clock: { now, newest: time.newest } }),
     logins: await loginsOf(config, names, stores, now),
     exchange: orchestrator && { orchestrator, attempts: stores.limiter('exchanges', EXCHANGES_A_MINUTE) },
     requests: requests({ views, now, instance, metrics, alone }),
@@ -134,6 +141,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
   return {
     service,
     begin: async () => {
+      await time.begin(log)
       await follower.start(({ done, position, head }) => {
         if (done % 100_000 === 0) log_.info({ events: done, position: String(position), head: String(head) }, 'building read models')
       })
@@ -145,7 +153,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
         if (!enabled) continue
         const onDeleted = (of: string) => void metrics.cleaned(of).value++
         const of = { method, interval: times.interval, gracePeriod: times.grace_period, onDeleted }
-        const job = cleanup({ ...of, execute, applied: follower.applied, views, now })
+        const job = cleanup({ ...of, execute, applied: follower.applied, views, now: time.present })
         intervals.set(job.name, job.every)
         await queue.schedule(job)
       }

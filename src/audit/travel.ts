@@ -36,11 +36,24 @@ export const rowAt = async <D extends object, E extends AnyEvent>(
   return row
 }
 
-/** Refuses, with 400 `invalid_at`, a moment that has not come: later than now, or beyond the last position of the log. */
-const come = async (log: Reads, now: () => Date, moment: Moment): Promise<void> => {
-  if ('instant' in moment) {
-    if (moment.instant > now().toISOString()) invalid('at', 'must not be later than now', 'invalid_at')
-  } else if (moment.position > (await log.head())) invalid('at', 'must not be beyond the last position', 'invalid_at')
+/** What the clock shows, and the time of the newest event, which is later when the clock was ahead once. */
+export type Clock = { readonly now: () => Date; readonly newest: () => Date }
+
+/** A clock that asks and one that answers differ a little. */
+const CLOCKS_DIFFER_MS = 5_000
+
+/**
+ * The moment, as one that has come; 400 `invalid_at` when it is later than the clock and the newest event, or beyond the last position.
+ * While that event is ahead of the clock, what happens now carries its time: who names the present then means all there is.
+ */
+const come = async (log: Reads, { now, newest }: Clock, moment: Moment): Promise<Moment> => {
+  if ('position' in moment) {
+    if (moment.position > (await log.head())) invalid('at', 'must not be beyond the last position', 'invalid_at')
+    return moment
+  }
+  const [instant, present, last] = [Date.parse(moment.instant), now().getTime(), newest().getTime()]
+  if (instant > Math.max(present, last)) invalid('at', 'must not be later than now', 'invalid_at')
+  return last > present && instant >= present - CLOCKS_DIFFER_MS ? { position: await log.head() } : moment
 }
 
 /** Each thing read once, however often it is asked for. */
@@ -75,7 +88,7 @@ export type TravelOptions<C> = {
   /** Knows every key there ever was. */
   readonly catalog: Pick<Catalog<C>, 'known'>
   readonly compile: Compile<C>
-  readonly now: () => Date
+  readonly clock: Clock
 }
 
 /**
@@ -84,9 +97,9 @@ export type TravelOptions<C> = {
  * of tokens a scan of the view for the ids of all tokens there ever were and a read of each one's stream.
  */
 export const traveller =
-  <C>({ log, views, catalog, compile, now }: TravelOptions<C>) =>
-  async (moment: Moment) => {
-    await come(log, now, moment)
+  <C>({ log, views, catalog, compile, clock }: TravelOptions<C>) =>
+  async (asked: Moment) => {
+    const moment = await come(log, clock, asked)
     const pause = pacer()
     const read = async <D extends object, E extends AnyEvent>(projection: Projection<D, E>, id: string): Promise<Row<D> | undefined> => {
       await pause()
@@ -148,7 +161,7 @@ export const traveller =
         }
       },
       /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
-      clock: async (): Promise<string> => (await clockAt(log, moment)) ?? new Date(0).toISOString(),
+      clock: async (): Promise<string> => (await clockAt(log, asked)) ?? new Date(0).toISOString(),
     }
   }
 

@@ -36,10 +36,14 @@ export const eventId = (commandId: string | undefined, stream: string, n: number
   commandId === undefined ? randomUUID() : idFrom(commandId, `${stream}|${n}`)
 
 /** Puts decided events into the form they are kept in: personal fields sealed, canonical JSON, ids, writer's time and envelope. */
-export const enveloper = (sealer: Sealer, instance: string, now: () => Date) => {
+export const enveloper = (sealer: Sealer, instance: string, now: () => Date, ordered: () => Date = () => new Date(0)) => {
   let last = 0
-  /** Never runs backwards within an instance, whatever the wall clock does. */
-  const time = () => new Date((last = Math.max(last, now().getTime()))).toISOString()
+  /** Never runs backwards within an instance, nor before what is `ordered` already; where that is not what the clock shows, it says so. */
+  const time = () => {
+    const own = now()
+    last = Math.max(last, own.getTime(), ordered().getTime())
+    return { at: new Date(last).toISOString(), ...(own.getTime() < last && { writtenAt: own.toISOString() }) }
+  }
 
   const sealed = async (event: AnyEvent, fields: ReadonlyMap<string, string>): Promise<object> => {
     const data: Record<string, unknown> = { ...event.data }
@@ -57,21 +61,14 @@ export const enveloper = (sealer: Sealer, instance: string, now: () => Date) => 
     const { actor, requestId, correlationId = requestId, causationId, route, reason, subject } = context
     const seal = async (text: string | undefined) => (text === undefined || subject === undefined ? undefined : sealer.seal(subject, text))
     const [ip, userAgent] = [await seal(context.ip), await seal(context.userAgent)]
-    const written: NewEvent[] = []
-    for (const [n, event] of events.entries()) {
-      const { version, schema } = shapes[event.type]!
-      const who = { actor, requestId, correlationId, causationId, route, reason, subject, ip, userAgent }
+    const datas: string[] = []
+    for (const event of events) datas.push(canonical(await sealed(event, personalFields(shapes[event.type]!.schema))))
+    const { at, writtenAt } = time()
+    const who = { actor, requestId, correlationId, causationId, route, reason, subject, ip, userAgent, writtenAt }
+    return events.map(({ type }, n) => {
+      const { version } = shapes[type]!
       const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, ...who }
-      const data = canonical(await sealed(event, personalFields(schema)))
-      written.push({
-        id: eventId(context.commandId, stream, n),
-        type: wireName(event.type, version),
-        time: '',
-        data,
-        meta: canonical(meta),
-      })
-    }
-    const at = time()
-    return written.map((event) => ({ ...event, time: at }))
+      return { id: eventId(context.commandId, stream, n), type: wireName(type, version), time: at, data: datas[n]!, meta: canonical(meta) }
+    })
   }
 }

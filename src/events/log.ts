@@ -35,6 +35,8 @@ export type Meta = {
   readonly subject?: string
   readonly ip?: string
   readonly userAgent?: string
+  /** What the writer's clock showed, where the event's time is later: no event is earlier than the one in front. */
+  readonly writtenAt?: string
 }
 
 /**

@@ -13,10 +13,12 @@ export type Gauged = {
   /** Position up to which this instance knows every event. */
   readonly position: () => bigint
   readonly census: () => ReturnType<TokenIndex['census']>
+  /** Milliseconds by which the newest event is ahead of the clock. */
+  readonly aheadMs: () => number
 }
 
 /** The gauges of api.md §11.1, read when the page is asked for. A log out of reach leaves the lag out, never the page. */
-export const addGauges = (metrics: Metrics, { log, projections, position, census }: Gauged): void => {
+export const addGauges = (metrics: Metrics, { log, projections, position, census, aheadMs }: Gauged): void => {
   const ofEach = (value: number) => projections.map(({ name }) => ({ labels: [name], value }))
 
   const lag = async (): Promise<number> => {
@@ -34,6 +36,9 @@ export const addGauges = (metrics: Metrics, { log, projections, position, census
   metrics.gauge('tokens', 'Authentication records, by method and status.', ['method', 'status'], () =>
     census().flatMap(({ method, ...counts }) => STATUSES.map((status) => ({ labels: [method, status], value: counts[status] }))),
   )
+  metrics.gauge('clock_ahead_seconds', 'By how much the newest event is ahead of the clock here; 0 when it is not.', [], () => [
+    { labels: [], value: aheadMs() / 1000 },
+  ])
   metrics.gauge('projection_position', 'Position in the log up to which a read model is known here.', ['name'], () =>
     ofEach(Number(position())),
   )

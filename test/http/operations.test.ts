@@ -21,6 +21,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   exchanges_total: ['result'],
   tokens: ['method', 'status'],
   cleanup_deleted_total: ['method'],
+  clock_ahead_seconds: [],
   projection_position: ['name'],
   projection_lag_events: ['name'],
   idempotent_replays_total: [],
