@@ -148,12 +148,14 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
       const token = await firstStart({ ...service, config, digest })
       if (token !== undefined)
         log_.child({}, { level: 'info' }).info({ client_token: token }, 'bootstrap token created; it is shown only this once')
+      const onJump = () =>
+        log_.warn('the clock has jumped by more than an hour: expired tokens are ended by the next cleanup, if it stays so')
       for (const method of methods) {
         const { enabled, cleanup: times } = config.authentication.methods[method]
         if (!enabled) continue
         const onDeleted = (of: string) => void metrics.cleaned(of).value++
         const of = { method, interval: times.interval, gracePeriod: times.grace_period, onDeleted }
-        const job = cleanup({ ...of, execute, applied: follower.applied, views, now: time.present })
+        const job = cleanup({ ...of, execute, applied: follower.applied, views, now: time.present, steady: time.steady(), onJump })
         intervals.set(job.name, job.every)
         await queue.schedule(job)
       }

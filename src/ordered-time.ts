@@ -15,7 +15,11 @@ const states = {
  * The time of the newest event that this instance knows, beside the clock of its machine. A clock that was ahead once and is right again
  * is behind the events made meanwhile: nothing that they say has happened may become undone.
  */
-export const orderedTime = (now: () => Date, told: Pick<Told, 'info' | 'warn' | 'error'>) => {
+export const orderedTime = (
+  now: () => Date,
+  told: Pick<Told, 'info' | 'warn' | 'error'>,
+  elapsed: () => number = () => performance.now(),
+) => {
   let newest = new Date(0)
   let text = ''
   let state: keyof typeof states = 'right'
@@ -50,6 +54,15 @@ export const orderedTime = (now: () => Date, told: Pick<Told, 'info' | 'warn' | 
       const ahead = aheadMs()
       look(ahead)
       return ahead
+    },
+    /** Tells each time it is asked whether the clock went as time did since it was asked last, give or take an hour; one that jumped and stays so is believed the next time. */
+    steady: (): (() => boolean) => {
+      let origin = now().getTime() - elapsed()
+      return () => {
+        const before = origin
+        origin = now().getTime() - elapsed()
+        return Math.abs(origin - before) <= BELIEVED_MS
+      }
     },
     /** The same log, of whose events the times are noted as they go by. */
     through: (log: Log): Log => ({

@@ -16,14 +16,29 @@ export type CleanupOptions = {
   readonly applied: (events: readonly Stored[]) => Promise<unknown>
   readonly views: Views
   readonly now: () => Date
+  /** False when the clock has jumped since the last run. */
+  readonly steady: () => boolean
+  readonly onJump: () => void
   readonly onDeleted: (method: string) => void
 }
 
-/** Ends the records of one method whose expiry lies further back than the grace period, by appending TokenExpired to each (api.md §6.2). */
-export const cleanup = ({ method, interval, gracePeriod, execute, applied, views, now, onDeleted }: CleanupOptions): Job => ({
+/** Ends the records of one method whose expiry lies further back than the grace period, by appending TokenExpired to each (api.md §6.2). What is ended stays so: a run after the clock jumped ends nothing. */
+export const cleanup = ({
+  method,
+  interval,
+  gracePeriod,
+  execute,
+  applied,
+  views,
+  now,
+  steady,
+  onJump,
+  onDeleted,
+}: CleanupOptions): Job => ({
   name: `cleanup-${method}`,
   every: interval,
   run: async (signal, tell) => {
+    if (!steady()) return onJump()
     const before = new Date(now().getTime() - gracePeriod).toISOString()
     let after: { value: string; key: string } | undefined
     let [done, all] = [0, 0]

@@ -11,7 +11,7 @@ const expired = (count: number): readonly Row[] =>
   })
 
 /** Runs a cleanup over so many expired records; ends it by its signal after so many commands. */
-const run = async (count: number, until = Number.POSITIVE_INFINITY) => {
+const run = async (count: number, until = Number.POSITIVE_INFINITY, steady = true) => {
   const [told, ended, stop]: [Progress[], string[], AbortController] = [[], [], new AbortController()]
   const rows = expired(count)
   const list = async (_: unknown, { after, limit }: Query) => {
@@ -31,6 +31,8 @@ const run = async (count: number, until = Number.POSITIVE_INFINITY) => {
     applied: async () => undefined,
     views: { list } as unknown as Views,
     now: () => new Date('2026-01-02T00:00:00.000Z'),
+    steady: () => steady,
+    onJump: () => told.push({ done: -1 }),
     onDeleted: () => undefined,
   })
   await run(stop.signal, (progress) => told.push(progress))
@@ -57,4 +59,8 @@ await t.test('cut short, it tells no more than it did', async (t) => {
     ],
     ended: 510,
   })
+})
+
+await t.test('a run after the clock jumped ends nothing, and says so', async (t) => {
+  t.same(await run(10, Number.POSITIVE_INFINITY, false), { told: [{ done: -1 }], ended: 0 })
 })
