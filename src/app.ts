@@ -1,17 +1,22 @@
+import type { AddressInfo } from 'node:net'
 import { compose, type Composed, version } from './compose.ts'
 import type { Config } from './config.ts'
+import { placeOf } from './config/addresses.ts'
 import { type Fatal, faults } from './fatal.ts'
 import { aroundRoutes } from './http/around.ts'
 import { authorizer } from './http/access.ts'
 import { wallClock } from './http/clock.ts'
 import { forwardedUntrusted } from './http/forwarded.ts'
 import { observer } from './http/observe.ts'
+import { bind, openPort, type Port, unbind } from './http/port.ts'
 import { mountRoutes } from './http/routes.ts'
-import { httpServer, shutDown } from './http/server.ts'
+import { metricsRoutes } from './http/routes/metrics.ts'
+import { type HttpSettings, httpServer, shutDown } from './http/server.ts'
+import type { Service } from './http/service.ts'
 import { type Log, logger } from './logger.ts'
 import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
-import { waitingRoom } from './waiting-room.ts'
+import { endHeard, waitingRoom } from './waiting-room.ts'
 
 export { moveStores } from './moving.ts'
 export { createTokenOffline, projectionStatus, rebuildProjections } from './offline.ts'
@@ -21,6 +26,7 @@ const RETRY_MS = 1_000
 const FORWARDED =
   'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and everybody behind it counts as one client'
 
+type Room = ReturnType<typeof waitingRoom>
 export type Running = { readonly url: string; readonly close: () => Promise<void> }
 export type StartOptions = {
   readonly warnings?: readonly string[]
@@ -48,66 +54,94 @@ const begun = async (config: Config, log_: Log, fatal: Fatal, { now = wallClock(
   }
 }
 
-/** Waits for servers that are not up yet, in whatever order they come; meanwhile the waiting room answers. */
-const sooner = async (config: Config, log_: Log, fatal: Fatal, options: StartOptions): Promise<Composed> => {
-  let room: Awaited<ReturnType<typeof waitingRoom>> | undefined
+/** Waits for servers that are not up yet, in whatever order they come. */
+const sooner = async (config: Config, log_: Log, fatal: Fatal, room: Room, options: StartOptions): Promise<Composed> => {
+  let ending: ReturnType<typeof endHeard> | undefined
   try {
     for (;;) {
       try {
         return await begun(config, log_, fatal, options)
       } catch (error) {
         log_.warn({ err: error }, 'not ready to start; trying again')
-        room ??= await waitingRoom(config.server)
         room.missing(error)
-        if (await room.leave(RETRY_MS)) throw error
+        ending ??= endHeard()
+        if (await ending.within(RETRY_MS)) throw error
       }
     }
   } finally {
-    await room?.close()
+    ending?.close()
   }
+}
+
+/** The ports, that of the service first, bound before anything is made: a start in vain leaves nothing behind. */
+const bound = async ({ server, metrics }: Config, settings: HttpSettings): Promise<readonly [Port, ...(readonly Port[])]> => {
+  const port = openPort(settings)
+  const { host, http_port, https_port } = server
+  await bind(port, { host, port: settings.tls ? https_port : http_port, choose: { port: '--port N', host: '--host ADDRESS' } })
+  const place = metrics.enabled && metrics.address !== undefined && placeOf(metrics.address)
+  if (!place) return [port]
+  const { tls: _, ...plain } = settings
+  const second = openPort(plain)
+  try {
+    await bind(second, { ...place, choose: { port: 'metrics.address', host: 'metrics.address' } })
+    return [port, second]
+  } catch (error) {
+    await unbind(port)
+    throw error
+  }
+}
+
+/** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
+const serving = async (config: Config, log_: Log, service: Service, settings: HttpSettings, [port, second]: readonly Port[]) => {
+  const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
+  const forwarded = forwardedUntrusted(config.server.trust_proxy, () => log_[level](FORWARDED))
+  const shared = { logger: log_, authorize: authorizer(service), answered: observer(service, log_, forwarded) }
+  const app = await httpServer({
+    ...shared,
+    config: settings,
+    afterParse: aroundRoutes(service),
+    routes: [(app) => mountRoutes(app, service)],
+    documents: { version, tokenCookie: service.names.tokenCookie },
+    port: port!,
+  })
+  const { cors: _, ...plain } = settings
+  return second
+    ? [app, await httpServer({ ...shared, config: plain, routes: [(app) => metricsRoutes(app, service)], port: second })]
+    : [app]
 }
 
 /** The service with everything it needs, listening. `close` finishes running requests first. */
 const listening = async (config: Config, log_: Log, fatal: Fatal, options: StartOptions): Promise<Running> => {
-  const { service, drain, close } = await (config.storage.type === 'cluster' ? sooner : begun)(config, log_, fatal, options)
+  const settings = serverSettings(config)
+  const ports = await bound(config, settings)
+  let composed: Composed | undefined
   try {
-    const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
-    const app = await httpServer({
-      config: serverSettings(config),
-      logger: log_,
-      authorize: authorizer(service),
-      afterParse: aroundRoutes(service),
-      routes: [(app) => mountRoutes(app, service)],
-      answered: observer(
-        service,
-        log_,
-        forwardedUntrusted(config.server.trust_proxy, () => log_[level](FORWARDED)),
-      ),
-      version,
-      tokenCookie: service.names.tokenCookie,
-    })
-    const { protocol, host, http_port, https_port } = config.server
-    await app.listen({ host, port: protocol === 'https' ? https_port : http_port })
-    const address = app.server.address()
-    const port = typeof address === 'object' && address ? address.port : http_port
+    const room = waitingRoom(ports)
+    composed =
+      config.storage.type === 'cluster' ? await sooner(config, log_, fatal, room, options) : await begun(config, log_, fatal, options)
+    const { service, drain, close } = composed
+    const apps = await serving(config, log_, service, settings, ports)
+    const { protocol, host } = config.server
+    const { port } = ports[0].server.address() as AddressInfo
     const url = `${protocol}://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
     log_.info({ url, instance: service.instance, storage: config.storage.type }, 'rollcall is listening')
     return {
       url,
       close: async () => {
         drain()
-        await shutDown(app, PATIENCE_MS)
+        await Promise.all(apps.map((app) => shutDown(app, PATIENCE_MS)))
         await close()
         log_.info('rollcall has stopped')
       },
     }
   } catch (error) {
-    await close()
+    await composed?.close()
+    for (const { server } of ports) server.close().closeAllConnections()
     throw error
   }
 }
 
-/** Starts the service: stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first, and a fault ends it as `close` does. */
+/** Starts the service: ports, stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first, and a fault ends it as `close` does. */
 export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
   const log_ = logger(config.log)
   for (const warning of options.warnings ?? []) log_.warn(warning)

@@ -60,7 +60,7 @@ export type Composed = {
 export const compose = async (config: Config, opened: Stores, log_: Log, now: () => Date): Promise<Composed> => {
   const onError = (what: string) => (error: unknown) => log_.error({ err: error }, what)
   const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
-  const metrics = metricsOf(metricsPage(names.metricPrefix))
+  const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
   const stores = measured(opened, metrics)
   const { views, queue, keys, pepper, alone, writes, restarts } = stores
   const time = orderedTime(now, log_)

@@ -32,6 +32,6 @@ export const serviceSettings = ({ authentication, server, cors, storage, rate_li
     corsOrigins: cors.enabled ? cors.allowed_origins : [],
     mostBytes: server.max_response_bytes,
     trustProxy: server.trust_proxy,
-    metricsEnabled: metrics.enabled,
+    metricsHere: metrics.enabled && metrics.address === undefined,
   }
 }

@@ -12,13 +12,13 @@ const aside = async (): Promise<void> => {
   await mine
 }
 
-/** For work in many steps: asked between two of them, gives what to wait for where the steps have taken long enough. */
-export const pacer = (): (() => Promise<void> | undefined) => {
-  let end = performance.now() + SLICE_MS
+/** For work in many steps: asked between two of them, gives what to wait for where the steps have taken long enough; milliseconds. */
+export const pacer = (slice = SLICE_MS): (() => Promise<void> | undefined) => {
+  let end = performance.now() + slice
   return () => {
     if (performance.now() < end) return undefined
     return aside().then(() => {
-      end = performance.now() + SLICE_MS
+      end = performance.now() + slice
     })
   }
 }

@@ -1,27 +1,25 @@
-import { createServer, type RequestListener } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
-import { readFileSync } from 'node:fs'
-import type { Config } from './config.ts'
+import type { RequestListener } from 'node:http'
 import { Refusal, refuse } from './errors.ts'
 import { requestId } from './http/gate.ts'
 import { cleanTarget, named } from './http/path.ts'
+import type { Port } from './http/port.ts'
 import { errorBody, refusalHeaders } from './http/refusal.ts'
 import { healthQuery, unnamed } from './http/routes/health.ts'
 
 /** What a path answers; refusals are thrown. Takes the raw query. */
 type Answer = (query: string) => readonly [status: number, body: object]
+type Answers = Readonly<Record<string, Answer>>
 
-/** Answers while the stores are not up as the service itself would: alive, not ready, and 503 to everything else. `missing` takes why; `leave` waits, and is true when the process is asked to end. */
-export const waitingRoom = async ({ protocol, host, http_port, https_port, cert_file, cert_key }: Config['server']) => {
-  let why = 'starting'
-  const answers: Readonly<Record<string, Answer>> = {
-    '/livez': () => [200, { status: 'ok' }],
-    '/readyz': (query) => [503, { status: 'not_ready', ...(named(query, 'verbose') && { checks: [{ name: why, status: 'failed' }] }) }],
-    '/health': (query) => {
-      unnamed(healthQuery.read(query))
-      return [503, { status: 'NOT_SERVING' }]
-    },
-  }
+const healthOf = (why: () => string): Answers => ({
+  '/livez': () => [200, { status: 'ok' }],
+  '/readyz': (query) => [503, { status: 'not_ready', ...(named(query, 'verbose') && { checks: [{ name: why(), status: 'failed' }] }) }],
+  '/health': (query) => {
+    unnamed(healthQuery.read(query))
+    return [503, { status: 'NOT_SERVING' }]
+  },
+})
+
+const answering = (answers: Answers): RequestListener => {
   const told = (target: string, id: string): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
     const [path = '/', query = ''] = target.split('?')
     try {
@@ -32,29 +30,33 @@ export const waitingRoom = async ({ protocol, host, http_port, https_port, cert_
       return [error.status, refusalHeaders(error), errorBody(error, id)]
     }
   }
-  const answer: RequestListener = (request, response) => {
+  return (request, response) => {
     const id = requestId(request)
     const [status, headers, body] = told(cleanTarget(request), id)
     response.writeHead(status, { ...headers, 'x-request-id': id, 'x-content-type-options': 'nosniff', connection: 'close' })
     response.end(JSON.stringify(body))
   }
-  const secure = protocol === 'https'
-  const server = secure
-    ? createSecureServer({ cert: readFileSync(cert_file!), key: readFileSync(cert_key!) }, answer)
-    : createServer(answer)
-  await new Promise<void>((listening, failed) => {
-    server.once('error', failed)
-    server.listen(secure ? https_port : http_port, host, listening)
-  })
-  const ended = new AbortController()
-  const end = () => ended.abort()
-  process.on('SIGTERM', end).on('SIGINT', end)
+}
 
+/** Answers at the ports until the service takes over, as the service itself would: at the first alive and not ready, and 503 to everything else. `missing` takes why. */
+export const waitingRoom = ([first, ...others]: readonly [Port, ...(readonly Port[])]) => {
+  let why = 'starting'
+  first.server.on('request', answering(healthOf(() => why)))
+  for (const { server } of others) server.on('request', answering({}))
   return {
     missing: (error: unknown): void => {
       why = error instanceof Error ? error.message.split('\n', 1)[0]! : 'unknown'
     },
-    leave: async (ms: number): Promise<boolean> => {
+  }
+}
+
+/** Hears when the process is asked to end. `within` waits, and is true when it was. */
+export const endHeard = () => {
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  process.on('SIGTERM', end).on('SIGINT', end)
+  return {
+    within: async (ms: number): Promise<boolean> => {
       await new Promise<void>((next) => {
         const timer = setTimeout(next, ms)
         ended.signal.addEventListener('abort', () => {
@@ -64,12 +66,6 @@ export const waitingRoom = async ({ protocol, host, http_port, https_port, cert_
       })
       return ended.signal.aborted
     },
-    close: async (): Promise<void> => {
-      process.off('SIGTERM', end).off('SIGINT', end)
-      await new Promise<void>((closed) => {
-        server.close(() => closed())
-        server.closeAllConnections()
-      })
-    },
+    close: (): void => void process.off('SIGTERM', end).off('SIGINT', end),
   }
 }

@@ -181,6 +181,26 @@ await t.test('the manifests are those of one deployment, and point at each other
   })
 })
 
+await t.test('metrics have a port of their own, which the Service does not lead to and strangers do not reach', async (t) => {
+  const { metrics } = parse(manifest('ConfigMap').data['rollcall.yml']!) as { metrics: { address: string } }
+  const port = Number(metrics.address.split(':')[1])
+  t.match(manifest('Deployment'), {
+    spec: {
+      template: {
+        metadata: { annotations: { 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(port), 'prometheus.io/path': '/metrics' } },
+        spec: { containers: [{ ports: [{ name: 'http' }, { name: 'metrics', containerPort: port }] }] },
+      },
+    },
+  })
+  t.same((manifest('Service').spec as { ports: readonly object[] }).ports.length, 1)
+  type Rule = { readonly from: readonly object[]; readonly ports: readonly { readonly port: number }[] }
+  const rules = (manifest('NetworkPolicy').spec as { ingress: readonly Rule[] }).ingress.filter(({ ports }) =>
+    ports.some((one) => one.port === port),
+  )
+  t.match(rules, [{ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }] }])
+  t.equal(rules.length, 1)
+})
+
 type Container = {
   readonly image: string
   readonly env: readonly { readonly name: string; readonly value: string }[]

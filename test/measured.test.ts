@@ -12,11 +12,11 @@ const page = [{ stream: 'a-1' }] as unknown as readonly Stored[]
 
 /** Stores over the functions given, measured, and what the page of metrics says of one operation. */
 const measuring = (ports: { readonly log?: Partial<Log>; readonly views?: Partial<Views>; readonly queue?: Partial<Queue> }) => {
-  const metrics = metricsOf(metricsPage('m_'))
+  const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   const adapters = { log: 'l', views: 'v', queue: 'q' }
   const stores = measured({ log: {}, views: {}, queue: {}, adapters, ...ports } as unknown as Stores, metrics)
   const found = async (name: string, operation: string) => {
-    const text = await metrics.page()
+    const text = Buffer.concat(await metrics.write()).toString()
     const lines = text.matchAll(new RegExp(`^m_store_${name}\\{(port="[^}]*operation="${operation}"[^}]*)\\} (\\S+)$`, 'gm'))
     return [...lines].map(([, labels, value]) => [labels, Number(value)] as const)
   }

@@ -123,7 +123,7 @@ const metricsOn = (page: string): ReadonlyMap<string, { readonly kind: string; r
 }
 
 await t.test('the table of metrics has every metric of the service, with its kind and labels, and the alerts name no other', async (t) => {
-  const service = await startService(t)
+  const service = await startService(t, { 'metrics.flag_labels': 'true' })
   await service.request('GET', '/auth/v1/tokens', undefined, { authorization: 'Bearer no' })
   await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
   await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })

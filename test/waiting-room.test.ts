@@ -1,13 +1,15 @@
 import t from 'tap'
-import { loadConfig } from '../src/config.ts'
+import type { AddressInfo } from 'node:net'
+import { bind, openPort, unbind } from '../src/http/port.ts'
 import { waitingRoom } from '../src/waiting-room.ts'
-import { freePort } from './adapters/servers.ts'
+import { settings } from './http/demo.ts'
 import { startService } from './start.ts'
 
-const port = await freePort()
-const flags = { 'server.host': '127.0.0.1', 'server.http_port': String(port) }
-const room = await waitingRoom(loadConfig({ env: {}, flags }).config.server)
-t.teardown(room.close)
+const [one, other] = [openPort(settings), openPort(settings)]
+const room = waitingRoom([one, other])
+for (const port of [one, other]) await bind(port, { host: '127.0.0.1', port: 0, choose: { port: '', host: '' } })
+t.teardown(() => Promise.all([unbind(one), unbind(other)]))
+const { port } = one.server.address() as AddressInfo
 
 type Asked = { readonly status: number; readonly headers: Headers; readonly json: Record<string, unknown> }
 const ask = async (path: string, headers: Readonly<Record<string, string>> = {}, at = `http://127.0.0.1:${port}`): Promise<Asked> => {

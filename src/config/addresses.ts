@@ -48,6 +48,16 @@ export const connection = (...schemes: readonly string[]): Kind<string> =>
     show: (value) => (/[@?]/.test(value) ? undefined : value),
   })
 
+/** An address of this machine and a port, as `host:port` or `[IPv6]:port`. */
+export const placeOf = (value: string): { readonly host: string; readonly port: number } | undefined => {
+  const [, six, name, port = ''] = /^(?:\[([^\]]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(value) ?? []
+  const host = six ?? name
+  return host === undefined || Number(port) > 65_535 || (six !== undefined && isIP(six) !== 6) ? undefined : { host, port: Number(port) }
+}
+export const listener = textual('host:port', {
+  check: (value) => (placeOf(value) ? undefined : 'must be an address and a port such as 127.0.0.1:9090'),
+})
+
 const isNetwork = (value: unknown): value is string => {
   const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(String(value)) ?? []
   const version = isIP(address)

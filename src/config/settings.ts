@@ -1,4 +1,4 @@
-import { connection, originOrAll, proxies, url } from './addresses.ts'
+import { connection, listener, originOrAll, proxies, url } from './addresses.ts'
 import { authentication } from './authentication.ts'
 import { list } from './collections.ts'
 import { bool, duration, header, identifier, integer, matching, oneOf, path, text } from './kinds.ts'
@@ -73,7 +73,19 @@ export const settings = {
     ),
   },
   rate_limit: { enabled: set(bool, true, 'Limit failed credentials, logins and exchanges of one client address.') },
-  metrics: { enabled: set(bool, true, 'Serve GET /metrics.') },
+  metrics: {
+    enabled: set(bool, true, 'Serve GET /metrics.'),
+    address: set(
+      listener,
+      none,
+      'Address and port (`127.0.0.1:9090`, `[::]:9090`) of a listener of its own for GET /metrics, plain HTTP; that of the service then answers 404.',
+    ),
+    flag_labels: set(
+      bool,
+      false,
+      'Name namespaces, flags, segments and variants in the metrics of evaluations; whoever reads the page reads the names.',
+    ),
+  },
   storage: {
     type: set(oneOf('embedded', 'cluster'), 'embedded', 'One SQLite file and no servers, or EventStoreDB, MongoDB and Redis.'),
     data_dir: set(path, './data', 'Directory of the embedded event log, its views and its keys.'),

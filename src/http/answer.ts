@@ -14,6 +14,8 @@ export type Answer = {
   /** The same text in bytes, made as the client takes them; `length` is their number where it is known. */
   readonly chunks?: Iterable<Buffer>
   readonly length?: number
+  /** Milliseconds within which the client must have taken the chunks; then the answer is cut. */
+  readonly within?: number
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Members of the body that are shown once and kept nowhere. */
@@ -46,9 +48,9 @@ async function* paced(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** Sends the chunks one by one, never more than the client takes. */
-const sendChunks = (request: FastifyRequest, reply: FastifyReply, chunks: Iterable<Buffer>, length?: number): void => {
-  const stream = Readable.from(paced(chunks))
-  if (takesGzip(request)) return sendGzip(reply, stream)
+const sendChunks = (request: FastifyRequest, reply: FastifyReply, chunks: Iterable<Buffer>, { length, within }: Answer): void => {
+  const stream = Readable.from(paced(chunks), within === undefined ? {} : { signal: AbortSignal.timeout(within) })
+  if (takesGzip(request) && !reply.hasHeader('content-encoding')) return sendGzip(reply, stream)
   if (length !== undefined) reply.header('content-length', length)
   reply.send(stream)
 }
@@ -93,7 +95,7 @@ export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
-  const { status = 200, body: kept, json, chunks, length, secret, etag, headers } = answer
+  const { status = 200, body: kept, json, chunks, secret, etag, headers } = answer
   const { spec } = request
   if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') return sendNow(request, reply, json)
   everyAnswer(request, reply)
@@ -113,7 +115,7 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
     return
   }
   if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
-  if (chunks) return sendChunks(request, reply, chunks, length)
+  if (chunks) return sendChunks(request, reply, chunks, answer)
   reply.serializer(asIs)
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
   const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)

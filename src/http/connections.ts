@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -7,23 +6,13 @@ import { errorBody, refusalHeaders } from './refusal.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
+    /** The open connections, so that a stop can tell the quiet ones from those that are being answered. */
     sockets: ReadonlySet<Socket>
   }
 }
 
 /** The answer that a connection is busy with, if any. Node has no public name for it. */
 export const answering = (socket: Socket): unknown => Reflect.get(socket, '_httpMessage') ?? undefined
-
-/** Keeps the open connections, so that a stop can tell the quiet ones from those that are being answered. */
-export const trackSockets = (app: FastifyInstance): void => {
-  const sockets = new Set<Socket>()
-  app.decorate('sockets', sockets)
-  const track = (socket: Socket): void => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  }
-  app.server.on('setSecureContext' in app.server ? 'secureConnection' : 'connection', track)
-}
 
 type ClientError = Error & { readonly code?: string }
 

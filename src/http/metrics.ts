@@ -1,3 +1,5 @@
+import { bytesOf } from './metrics-page.ts'
+
 /** One number of a metric, held by whoever counts: adding to it costs an addition. */
 export type Cell = { value: number }
 export type HistogramCell = { readonly observe: (value: number) => void }
@@ -13,50 +15,51 @@ const head = (name: string, type: string, help: string) => `# HELP ${name} ${hel
 /** Label sets of one metric; past this bound further ones are counted together under `other`, so that no client makes the page grow. */
 const BOUND = 10_000
 
+/** Labels that are left out of the page, and have no cells. */
+export type Hidden = ReadonlySet<string>
+const nothing: Hidden = new Set()
+
 /** Prometheus metrics (text format 0.0.4) whose cells are plain numbers: an evaluation pays additions, the page is written when it is asked for. */
 export const metricsPage = (prefix: string) => {
-  const written: (() => string | Promise<string>)[] = []
+  const written: (() => Iterable<string> | Promise<Iterable<string>>)[] = []
+  const lines = function* (type: string, name: string, help: string, labelNames: readonly string[], samples: Iterable<Sample>) {
+    yield head(prefix + name, type, help)
+    for (const { labels, value } of samples) yield line(prefix + name, labelNames, labels, value)
+  }
   const readLater =
     (type: 'gauge' | 'counter') =>
     (name: string, help: string, labelNames: readonly string[], read: () => readonly Sample[] | Promise<readonly Sample[]>): void => {
-      written.push(async () => {
-        let text = head(prefix + name, type, help)
-        for (const { labels, value } of await read()) text += line(prefix + name, labelNames, labels, value)
-        return text
-      })
+      written.push(async () => lines(type, name, help, labelNames, await read()))
     }
-  const cells = <C>(labelNames: readonly string[], make: (labels: readonly string[]) => C) => {
+  const cells = <C>(all: readonly string[], hidden: Hidden, make: (labels: readonly string[]) => C) => {
     const known = new Map<string, C>()
-    return {
-      known,
-      get: (...labels: readonly string[]): C => {
-        const key = labels.join('\0')
-        const present = known.get(key)
-        if (present !== undefined) return present
-        const shown = known.size < BOUND ? labels : labelNames.map(() => 'other')
-        const shownKey = shown.join('\0')
-        const cell = known.get(shownKey) ?? make(shown)
-        known.set(shownKey, cell)
-        return cell
-      },
+    const labelNames = all.filter((name) => !hidden.has(name))
+    const get = (...given: readonly string[]): C => {
+      const labels = given.filter((_, n) => !hidden.has(all[n]!))
+      const key = labels.join('\0')
+      const present = known.get(key)
+      if (present !== undefined) return present
+      const shown = known.size < BOUND ? labels : labelNames.map(() => 'other')
+      const shownKey = shown.join('\0')
+      const cell = known.get(shownKey) ?? make(shown)
+      known.set(shownKey, cell)
+      return cell
     }
+    if (labelNames.length === 0) get()
+    return { known, labelNames, get }
   }
 
   return {
     /** A counter. `get` gives the cell of a label set; keep it where counting is hot. */
-    counter: (name: string, help: string, labelNames: readonly string[] = []) => {
-      const all = cells<Cell & Sample>(labelNames, (labels) => ({ labels, value: 0 }))
-      if (labelNames.length === 0) all.get()
-      written.push(() => {
-        let text = head(prefix + name, 'counter', help)
-        for (const { labels, value } of all.known.values()) text += line(prefix + name, labelNames, labels, value)
-        return text
-      })
+    counter: (name: string, help: string, labels: readonly string[] = [], hidden = nothing) => {
+      const all = cells<Cell & Sample>(labels, hidden, (labels) => ({ labels, value: 0 }))
+      written.push(() => lines('counter', name, help, all.labelNames, all.known.values()))
       return all.get as (...labels: readonly string[]) => Cell
     },
     /** A histogram with cumulative buckets. */
-    histogram: (name: string, help: string, labelNames: readonly string[], buckets: readonly number[]) => {
-      const all = cells(labelNames, (labels) => {
+    histogram: (name: string, help: string, labels: readonly string[], buckets: readonly number[], hidden = nothing) => {
+      const labelNames = labels.filter((label) => !hidden.has(label))
+      const all = cells(labels, hidden, (labels) => {
         const counts = new Float64Array(buckets.length + 1)
         let sum = 0
         return {
@@ -83,14 +86,18 @@ export const metricsPage = (prefix: string) => {
           },
         }
       })
-      written.push(() => head(prefix + name, 'histogram', help) + [...all.known.values()].map((cell) => cell.text()).join(''))
+      written.push(function* () {
+        yield head(prefix + name, 'histogram', help)
+        for (const cell of all.known.values()) yield cell.text()
+      })
       return all.get as (...labels: readonly string[]) => HistogramCell
     },
     /** A gauge, read when the page is asked for. */
     gauge: readLater('gauge'),
     /** A counter that somebody else keeps, read when the page is asked for. */
     count: readLater('counter'),
-    page: async (): Promise<string> => (await Promise.all(written.map(async (write) => write()))).join(''),
+    /** The page as it is now. */
+    write: async (): Promise<readonly Buffer[]> => bytesOf(await Promise.all(written.map(async (text) => text()))),
   }
 }
 
@@ -99,37 +106,46 @@ type Page = ReturnType<typeof metricsPage>
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const MILLISECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 100]
 
-/** The metrics of api.md §11.1, and those of the stores. */
-export const metricsOf = (page: Page) => ({
-  page: page.page,
-  gauge: page.gauge,
-  count: page.count,
-  evaluations: page.counter('evaluations_requests_total', 'Evaluations asked for.', ['namespace', 'flag']),
-  evaluationErrors: page.counter('evaluations_errors_total', 'Evaluations refused.', ['namespace', 'flag']),
-  evaluationResults: page.counter('evaluations_results_total', 'Evaluations by their result.', [
-    'namespace',
-    'flag',
-    'type',
-    'match',
-    'reason',
-    'segment',
-    'value',
-  ]),
-  evaluationLatency: page.histogram('evaluations_latency_milliseconds', 'Time to evaluate a flag.', ['namespace', 'flag'], MILLISECONDS),
-  serverErrors: page.counter('server_errors_total', 'Answers with status 500 and above.'),
-  requestDuration: page.histogram('http_request_duration_seconds', 'Time to answer a request.', ['route', 'method', 'status'], SECONDS),
-  authDecisions: page.counter('auth_decisions_total', 'Credentials checked, by result.', ['result', 'reason', 'method']),
-  logins: page.counter('logins_total', 'Logins, by result.', ['provider', 'result']),
-  exchanges: page.counter('exchanges_total', 'Service-account exchanges, by result.', ['result']),
-  cleaned: page.counter('cleanup_deleted_total', 'Expired records ended by cleanup.', ['method']),
-  replays: page.counter('idempotent_replays_total', 'Answers given again for an idempotency key.'),
-  storeCalls: page.counter('store_calls_total', 'Calls of a store, by how they ended.', ['port', 'adapter', 'operation', 'outcome']),
-  storeCallDuration: page.histogram(
-    'store_call_duration_seconds',
-    'Time that a store took for a call.',
-    ['port', 'adapter', 'operation'],
-    SECONDS,
-  ),
-})
+/** Labels whose values are names that users gave. */
+const GIVEN: Hidden = new Set(['namespace', 'flag', 'segment', 'value'])
+
+/** The metrics of api.md §11.1, and those of the stores; with labels that name flags and what belongs to them only where `flagLabels` says so. */
+export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boolean }) => {
+  const hidden = flagLabels ? nothing : GIVEN
+  return {
+    write: page.write,
+    gauge: page.gauge,
+    count: page.count,
+    evaluations: page.counter('evaluations_requests_total', 'Evaluations asked for.', ['namespace', 'flag'], hidden),
+    evaluationErrors: page.counter('evaluations_errors_total', 'Evaluations refused.', ['namespace', 'flag'], hidden),
+    evaluationResults: page.counter(
+      'evaluations_results_total',
+      'Evaluations by their result.',
+      ['namespace', 'flag', 'type', 'match', 'reason', 'segment', 'value'],
+      hidden,
+    ),
+    evaluationLatency: page.histogram(
+      'evaluations_latency_milliseconds',
+      'Time to evaluate a flag.',
+      ['namespace', 'flag'],
+      MILLISECONDS,
+      hidden,
+    ),
+    serverErrors: page.counter('server_errors_total', 'Answers with status 500 and above.'),
+    requestDuration: page.histogram('http_request_duration_seconds', 'Time to answer a request.', ['route', 'method', 'status'], SECONDS),
+    authDecisions: page.counter('auth_decisions_total', 'Credentials checked, by result.', ['result', 'reason', 'method']),
+    logins: page.counter('logins_total', 'Logins, by result.', ['provider', 'result']),
+    exchanges: page.counter('exchanges_total', 'Service-account exchanges, by result.', ['result']),
+    cleaned: page.counter('cleanup_deleted_total', 'Expired records ended by cleanup.', ['method']),
+    replays: page.counter('idempotent_replays_total', 'Answers given again for an idempotency key.'),
+    storeCalls: page.counter('store_calls_total', 'Calls of a store, by how they ended.', ['port', 'adapter', 'operation', 'outcome']),
+    storeCallDuration: page.histogram(
+      'store_call_duration_seconds',
+      'Time that a store took for a call.',
+      ['port', 'adapter', 'operation'],
+      SECONDS,
+    ),
+  }
+}
 
 export type Metrics = ReturnType<typeof metricsOf>

@@ -16,6 +16,7 @@ import { evaluateRoutes } from './routes/evaluate.ts'
 import { flagsRoutes } from './routes/flags.ts'
 import { healthRoutes } from './routes/health.ts'
 import { metaRoutes } from './routes/meta.ts'
+import { metricsRoutes } from './routes/metrics.ts'
 import { namespacesRoutes } from './routes/namespaces.ts'
 import { ofrepRoutes } from './routes/ofrep.ts'
 import { rolloutsRoutes } from './routes/rollouts.ts'
@@ -28,6 +29,7 @@ import type { Service } from './service.ts'
 /** Every route there is. Those of a method that is switched off are not mounted. */
 export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   healthRoutes(app, service)
+  if (service.settings.metricsHere) metricsRoutes(app, service)
   metaRoutes(app, service)
   authMethodRoutes(app, service)
   authSelfRoutes(app, service)

@@ -1,24 +1,23 @@
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { everyAnswer } from './answer.ts'
+import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
-import { answering, brokenRequest, trackSockets } from './connections.ts'
+import { answering, brokenRequest } from './connections.ts'
 import { collectVerbs, framing, opening, requestId, unknown, verbsOf } from './gate.ts'
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
+import { HEADER_LIMIT, openPort, type Port, unbind, type WireSettings } from './port.ts'
 import { type Logger, refuser } from './refusal.ts'
 import type { AfterParse, Answered, Authorize, Spec } from './route.ts'
 
 /** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
-export type HttpSettings = {
+export type HttpSettings = WireSettings & {
   readonly bodyLimit: number
-  readonly headersTimeout: number
-  readonly requestTimeout: number
   /** Addresses whose forwarded headers count; true: everybody's. */
   readonly trustProxy: boolean | readonly string[]
-  readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer }
   readonly cors?: CorsSettings
 }
 
@@ -32,24 +31,27 @@ export type ServerParts = {
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => void
   /** Told of every answer as it is sent. */
   readonly answered?: Answered
-  readonly version: string
-  /** Name of the cookie that carries a client token. */
-  readonly tokenCookie: string
+  /** What the OpenAPI document is made of beside the routes; without it there is none. `tokenCookie` is the name of the cookie that carries a client token. */
+  readonly documents?: { readonly version: string; readonly tokenCookie: string }
+  /** Listens already, and is taken over from whoever answered there. */
+  readonly port?: Port
 }
 
 const untold: Answered = () => undefined
-const HEADER_LIMIT = 65_536
 const api = /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|health|metrics|openapi\.json|docs)(?:[/?]|$)/
 
-/** The HTTP server with the routes mounted, not yet listening. Refuses to be made when a route does not state its access. */
+/** The HTTP server with the routes mounted. Refuses to be made when a route does not state its access. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, afterParse, routes, page, answered = untold, version, tokenCookie } = parts
-  const { bodyLimit, headersTimeout, requestTimeout, trustProxy, tls, cors } = config
+  const { config, logger, authorize, afterParse, routes, page, answered = untold, documents } = parts
+  const { bodyLimit, trustProxy, cors } = config
+  const { server, sockets } = parts.port ?? openPort(config)
+  let answer: RequestListener = () => undefined
   const refuse = refuser(logger, answered)
-  const wire = { headersTimeout, requestTimeout, maxHeaderSize: HEADER_LIMIT, connectionsCheckingInterval: 1000, requireHostHeader: false }
   const app = Fastify({
-    ...(tls ? { https: { ...wire, ...tls, minVersion: 'TLSv1.2' as const } } : { http: wire }),
-    requestTimeout,
+    serverFactory: (handler) => {
+      answer = handler
+      return server
+    },
     trustProxy: typeof trustProxy === 'boolean' ? trustProxy : [...trustProxy],
     requestIdHeader: false,
     genReqId: requestId,
@@ -60,7 +62,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     frameworkErrors: refuse,
   }) as unknown as FastifyInstance
 
-  trackSockets(app)
+  app.decorate('sockets', sockets)
   const verbs = collectVerbs(app)
   const specs: Spec[] = []
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -106,8 +108,9 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   })
   await app.register(cookie, { hook: false })
   for (const mount of routes) mount(app)
-  documentRoutes(app, specs, version, tokenCookie)
+  if (documents) documentRoutes(app, specs, documents.version, documents.tokenCookie)
   await app.ready()
+  server.removeAllListeners('request').on('request', answer)
   return app
 }
 
@@ -123,6 +126,7 @@ export const shutDown = async (app: FastifyInstance, patience: number): Promise<
   const sweep = setInterval(cutQuiet, 50)
   try {
     await app.close()
+    await unbind(app)
   } finally {
     clearInterval(sweep)
     clearTimeout(cut)

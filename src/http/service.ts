@@ -37,7 +37,8 @@ export type Settings = {
   /** Bytes that an answer of many parts may have. */
   readonly mostBytes: number
   readonly trustProxy: boolean | readonly string[]
-  readonly metricsEnabled: boolean
+  /** Whether GET /metrics is answered at the address of the service. */
+  readonly metricsHere: boolean
 }
 
 export type Check = { readonly name: string; readonly status: 'ok' | 'degraded' | 'failed' }

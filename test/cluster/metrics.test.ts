@@ -8,7 +8,7 @@ const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 
 /** The value of a metric, by its name with its labels; NaN when it is not on the page. */
 const read = async (service: Started, metric: string): Promise<number> => {
-  const { text } = await service.request('GET', '/metrics')
+  const text = await service.metrics()
   const line = text.split('\n').find((one) => one.startsWith(`rollcall_${metric} `))
   return Number(line?.split(' ')[1] ?? Number.NaN)
 }

@@ -127,8 +127,7 @@ export const demo = async (changes: Partial<ServerParts> = {}) => {
     authorize,
     afterParse,
     routes: [demoRoutes],
-    version: '1.2.3',
-    tokenCookie: 'demo_client_token',
+    documents: { version: '1.2.3', tokenCookie: 'demo_client_token' },
     ...changes,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

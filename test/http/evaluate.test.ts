@@ -11,7 +11,7 @@ const B = '/evaluate/v1/boolean'
 const V = '/evaluate/v1/variant'
 
 await t.test('single evaluations', async (t) => {
-  const service = await startService(t)
+  const service = await startService(t, { 'metrics.flag_labels': 'true' })
   const { request } = service
   const refused = refuses(service)
   const make = maker(service)
@@ -195,7 +195,7 @@ await t.test('single evaluations', async (t) => {
         t.equal((await request('GET', path, undefined, after)).status, 200, `${path} is for everybody and waits for nothing`)
       }
     }
-    t.match((await request('GET', '/metrics')).text, /^rollcall_server_errors_total 0$/m)
+    t.match(await service.metrics(), /^rollcall_server_errors_total 0$/m)
   })
 
   await t.test('evaluations are counted by flag and result, and no label holds an entity', async (t) => {
@@ -203,7 +203,7 @@ await t.test('single evaluations', async (t) => {
     for (const entityId of ['secret-a', 'secret-b']) await ask(B, { flagKey: 'counted', entityId })
     await request('POST', V, { flagKey: 'counted' })
     await request('POST', B, { flagKey: 'secret-c' })
-    const { text } = await request('GET', '/metrics')
+    const text = await service.metrics()
     const of = 'namespace="default",flag="counted"'
     t.match(text, `rollcall_evaluations_requests_total{${of}} 2\n`)
     t.match(text, `rollcall_evaluations_errors_total{${of}} 1\n`)

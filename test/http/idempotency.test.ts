@@ -15,7 +15,7 @@ const instances = async (t: Parameters<typeof portOf>[0]) => {
     return { body: { n: effects.length } }
   }
   const instance = (name: string, alone: boolean) =>
-    requests({ views, now: () => new Date(time), instance: name, metrics: metricsOf(metricsPage('')), alone })
+    requests({ views, now: () => new Date(time), instance: name, metrics: metricsOf(metricsPage(''), { flagLabels: false }), alone })
   return { instance, work, effects, later: (ms: number) => void (time += ms) }
 }
 const refused = (reason: Reason) => new Refusal(reason)

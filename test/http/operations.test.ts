@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
 import { startService } from '../start.ts'
+import { maker } from './flags.ts'
+import { freePort } from '../adapters/servers.ts'
 import { type Issued, open } from './people.ts'
 
 /** The metrics of api.md §11.1 and those of the stores, with their labels. */
@@ -40,7 +42,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
 
 await t.test('every metric is there under its prefix, with its labels', async (t) => {
   for (const [word, prefix] of Object.entries({ service: 'rollcall_', acme: 'acme_' })) {
-    const service = await startService(t, { 'identifiers.service': word })
+    const service = await startService(t, { 'identifiers.service': word, 'metrics.flag_labels': 'true' })
     await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
     await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'an-entity' })
     await service.request('POST', '/evaluate/v1/variant', { flagKey: 'f', entityId: 'an-entity' })
@@ -61,6 +63,52 @@ await t.test('every metric is there under its prefix, with its labels', async (t
   }
 })
 
+await t.test('names that users gave stand in the metrics where it is said so, and nowhere else', async (t) => {
+  const service = await startService(t)
+  const make = maker(service)
+  await service.request('POST', '/api/v1/namespaces', { key: 'given-space', name: 'Given' })
+  await make.segment('given-segment')
+  await make.variantFlag('given-flag')
+  const variant = await make.variant('given-flag', 'given-variant')
+  await make.rule('given-flag', { segmentKeys: ['given-segment'] }, { [variant]: 100 })
+  for (const entityId of ['a', 'b']) {
+    const { json } = await service.request('POST', '/evaluate/v1/variant', { flagKey: 'given-flag', entityId })
+    t.match(json, { match: true, variantKey: 'given-variant' })
+  }
+  await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'given-flag', entityId: 'a' })
+  await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'none', entityId: 'a' })
+  const text = await service.metrics()
+  t.notMatch(text, /given-/)
+  t.match(text, /^rollcall_evaluations_requests_total 2$/m)
+  t.match(text, /^rollcall_evaluations_errors_total 2$/m)
+  t.match(text, /^rollcall_evaluations_results_total\{type="variant",match="true",reason="MATCH_EVALUATION_REASON"\} 2$/m)
+  t.match(text, /^rollcall_evaluations_latency_milliseconds_count 2$/m)
+})
+
+await t.test('a page of metrics is made once a second, whoever asks', async (t) => {
+  const service = await startService(t)
+  const made = async () => {
+    const page = await service.metrics()
+    return Number(/^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="runs",outcome="ok"\} (\d+)$/m.exec(page)?.[1])
+  }
+  const [before, began] = [await made(), performance.now()]
+  const pages: string[] = []
+  for (let n = 0; n < 10; n++) {
+    const asked = await Promise.all(
+      ['', 'gzip'].map((given) => service.request('GET', '/metrics', undefined, { ...open, 'accept-encoding': given })),
+    )
+    for (const { status, text, headers } of asked) {
+      t.match([status, headers['vary'], headers['content-type']], [200, 'accept-encoding', 'text/plain; version=0.0.4'])
+      pages.push(text)
+    }
+  }
+  const seconds = (performance.now() - began) / 1000
+  t.ok(new Set(pages).size <= seconds + 2, 'the same page, in gzip too')
+  t.ok((await made()) - before <= seconds + 3, '20 asked')
+  const head = await service.request('HEAD', '/metrics', undefined, open)
+  t.match([head.status, head.text], [200, ''])
+})
+
 await t.test('tokens are counted by method and status, after a restart too', async (t) => {
   let time = Date.now()
   const service = await startService(t, {}, { now: () => new Date(time) })
@@ -68,11 +116,12 @@ await t.test('tokens are counted by method and status, after a restart too', asy
   const create = async (body: object) => (await service.request<Issued>('POST', '/auth/v1/method/token', body)).json.authentication.id
   const [, gone] = [await create({ name: 'a', expiresAt }), await create({ name: 'b' })]
   await service.request('DELETE', `/auth/v1/tokens/${gone}`)
-  const counted = async (status: string) => {
-    const { text } = await service.request('GET', '/metrics')
-    return Number(new RegExp(`^rollcall_tokens\\{method="token",status="${status}"\\} (\\d+)$`, 'm').exec(text)?.[1])
+  const all = async () => {
+    const text = await service.metrics()
+    const counted = (status: string) =>
+      Number(new RegExp(`^rollcall_tokens\\{method="token",status="${status}"\\} (\\d+)$`, 'm').exec(text)?.[1])
+    return ['ACTIVE', 'EXPIRED', 'DELETED'].map(counted)
   }
-  const all = async () => Promise.all(['ACTIVE', 'EXPIRED', 'DELETED'].map(counted))
   t.strictSame(await all(), [2, 0, 1])
   time += 60_000
   t.strictSame(await all(), [1, 1, 1], 'expired at the instant')
@@ -85,10 +134,10 @@ await t.test('tokens are counted by method and status, after a restart too', asy
 
 await t.test('the page tells of the last run of each job, of the lease on the read models and of the proof of the head', async (t) => {
   const service = await startService(t, { 'authentication.methods.token.cleanup.interval': '90m' })
-  const text = async () => (await service.request('GET', '/metrics')).text
+  const text = service.metrics
   const ended = /^rollcall_job_last_outcome\{job="cleanup-token",outcome="ok"\} 1$/m
-  for (let n = 0; n < 500 && !ended.test(await text()); n++) await new Promise((wake) => setTimeout(wake, 10))
-  const page = await text()
+  let page = await text()
+  for (let n = 0; n < 20 && !ended.test(page); n++) page = await text()
   t.match(page, ended)
   t.match(page, /^rollcall_job_last_outcome\{job="cleanup-token",outcome="failed"\} 0$/m)
   t.match(page, /^rollcall_job_interval_seconds\{job="cleanup-token"\} 5400$/m)
@@ -106,7 +155,7 @@ await t.test('an authenticated evaluation calls no store', async (t) => {
   await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
   /** Calls that something else than the page, the proof of the head and the jobs makes. */
   const calls = async () => {
-    const { text } = await service.request('GET', '/metrics')
+    const text = await service.metrics()
     return [...text.matchAll(/^rollcall_store_calls_total\{(?=[^}]*operation="(?:append|read|get|list|record|swapRecord)").* \d+$/gm)].map(
       String,
     )
@@ -168,6 +217,26 @@ await t.test('health, and a name that it does not know', async (t) => {
     t.strictSame((await request('GET', `/health${query}`, undefined, open)).json, { status: 'SERVING' })
   t.match(await request('GET', '/health?service=other', undefined, open), { status: 404, json: { code: 5 } })
   t.equal((await request('GET', '/metrics', undefined, open)).status, 404)
+})
+
+await t.test('metrics have a listener of their own where one is configured, which has nothing else', async (t) => {
+  const port = await freePort()
+  const service = await startService(t, { 'metrics.address': `127.0.0.1:${port}`, 'cors.enabled': 'true', 'cors.allowed_origins': '*' })
+  t.equal((await service.request('GET', '/metrics')).status, 404)
+  t.notMatch((await service.request('GET', '/openapi.json')).text, '"/metrics"')
+  const ask = async (path: string, method = 'GET') => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method })
+    const text = await answer.text()
+    return { status: answer.status, allow: answer.headers.get('allow'), text }
+  }
+  t.match(await ask('/metrics'), { status: 200, text: /^rollcall_tokens\{/m })
+  t.match(await ask('/metrics', 'HEAD'), { status: 200, text: '' })
+  t.match(await ask('/metrics', 'POST'), { status: 405, allow: 'GET, HEAD', text: /method_not_allowed/ })
+  t.match(await ask('/metrics', 'OPTIONS'), { status: 405 })
+  for (const path of ['/', '/livez', '/readyz', '/openapi.json', '/docs', '/auth/v1/self', '/metrics/x'])
+    t.match(await ask(path), { status: 404, text: /route_not_found/ }, path)
+  await service.close()
+  await t.rejects(ask('/metrics'))
 })
 
 await t.test('https is spoken with the certificate given, and nothing older than TLS 1.2', async (t) => {

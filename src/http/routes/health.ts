@@ -17,7 +17,7 @@ export const unnamed = ({ service }: { readonly service: string }): void => {
   if (service !== '') refuse('not_found', 'unknown service')
 }
 
-/** Health, readiness and metrics (api.md §11). */
+/** Health and readiness (api.md §11). */
 export const healthRoutes = (app: FastifyInstance, service: Service): void => {
   const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
 
@@ -46,14 +46,5 @@ export const healthRoutes = (app: FastifyInstance, service: Service): void => {
       const { ready } = await service.readiness()
       return { status: ready ? 200 : 503, body: { status: ready ? 'SERVING' : 'NOT_SERVING' } }
     },
-  })
-
-  if (!service.settings.metricsEnabled) return
-  route(app, {
-    ...shared,
-    url: '/metrics',
-    summary: 'Prometheus metrics.',
-    answer: Type.String(),
-    run: async () => ({ body: await service.metrics.page(), headers: { 'content-type': 'text/plain; version=0.0.4' } }),
   })
 }

@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { takesGzip } from '../gzip.ts'
+import { sharedPage } from '../metrics-page.ts'
+import { route } from '../route.ts'
+import type { Service } from '../service.ts'
+
+/** Whoever scrapes has given up by then; a reader that takes nothing holds no page for longer. */
+const PATIENCE_MS = 10_000
+
+/** GET /metrics (api.md §11.1). */
+export const metricsRoutes = (app: FastifyInstance, { metrics }: Pick<Service, 'metrics'>): void => {
+  const page = sharedPage(metrics.write)
+  route(app, {
+    method: 'GET',
+    url: '/metrics',
+    access: 'public',
+    tag: 'Operations',
+    summary: 'Prometheus metrics.',
+    answer: Type.String(),
+    run: async ({ request }) => {
+      const { plain, gzipped } = await page()
+      const zipped = takesGzip(request)
+      const chunks = zipped ? await gzipped() : plain
+      const headers = {
+        'content-type': 'text/plain; version=0.0.4',
+        vary: 'accept-encoding',
+        ...(zipped && { 'content-encoding': 'gzip' }),
+      }
+      const length = chunks.reduce((sum, { length }) => sum + length, 0)
+      return { body: undefined, chunks, length, within: PATIENCE_MS, headers }
+    },
+  })
+}
