@@ -46,3 +46,34 @@ await t.test('with no credential needed, what nobody made names nobody', async (
   const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'free' }, open)
   t.notOk('issuedBy' in json.authentication)
 })
+
+await t.test('with includeIssued the end of a holder is the end of what the holder made, and of what that made in turn', async (t) => {
+  const { service } = await everyWay(t)
+  const { request } = service
+  const status = async (token: string) => (await request('GET', '/auth/v1/self', undefined, bearer(token))).status
+  const revoke = (body: object, headers = {}) => request<{ revoked: number }>('POST', `${TOKENS}/revoke`, body, headers)
+  const alice = { method: 'METHOD_OIDC', identity: 'alice' }
+  const { token } = await logIn(service, OIDC)
+
+  const deleted = await makeToken(service, 'deleted', token)
+  const expired = await makeToken(service, 'expired', deleted.clientToken)
+  const last = await makeToken(service, 'last', expired.clientToken)
+  const many = await Promise.all(Array.from({ length: 120 }, (_, n) => makeToken(service, `n${n}`, token)))
+  const below = await makeToken(service, 'below', many[0]!.clientToken)
+  const other = await makeToken(service, 'other')
+  await request('DELETE', `${TOKENS}/${deleted.authentication.id}`)
+  await request('PUT', '/auth/v1/self/expire', {}, bearer(expired.clientToken))
+
+  t.strictSame((await revoke(alice)).json, { revoked: 1 }, 'without it, the login alone')
+  for (const { clientToken } of [last, below, ...many.slice(0, 3)]) t.equal(await status(clientToken), 200)
+
+  const asked = { ...alice, includeIssued: true }
+  const key = { 'idempotency-key': 'who-left' }
+  t.strictSame((await revoke(asked, key)).json, { revoked: 122 }, 'also behind what ended before')
+  for (const { clientToken } of [last, below, ...many]) t.equal(await status(clientToken), 401)
+  t.equal(await status(other.clientToken), 200, 'nobody else is touched')
+  t.equal((await list(service, `issuedBy=${deleted.authentication.id}&status=EXPIRED`)).totalCount, 1, 'what had expired is left as it was')
+  t.strictSame((await revoke(asked, key)).json, { revoked: 122 })
+  t.strictSame((await revoke(asked)).json, { revoked: 0 })
+  t.equal((await revoke({ ...alice, includeIssued: 'yes' })).status, 400)
+})

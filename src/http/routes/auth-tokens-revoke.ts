@@ -1,23 +1,63 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import type { Context } from '../../commands/envelope.ts'
 import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
-import { choice, text } from '../fields.ts'
+import { choice, flag, text } from '../fields.ts'
 import { input } from '../input.ts'
 import { methods } from '../names.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { identitiesOf, placeOf, type TokenFilter, whereOf } from '../token-list.ts'
+import { identitiesOf, placeOf, type Status, type TokenFilter, whereOf } from '../token-list.ts'
 import { contextOf, settled } from '../write.ts'
 
 const BATCH = 100
 
-/** POST /auth/v1/tokens/revoke: ends every live token of one holder. Works for a provider that is configured no more: tokens are found by what they were issued with. */
+type Which = Omit<TokenFilter, 'status'>
+const everybody: Which = { method: undefined, identities: [], provider: '', namespaceKey: '', q: '', issuedBy: [] }
+
+/** Ends records by filter, each once. `events` are those that ended them, by id. */
+const ending = ({ execute, views, now, applied }: Service, context: Context, alsoMakers: boolean) => {
+  // A request taken up again counts what it did before: those records are no longer live.
+  const ended = new Set<Status>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
+  // Who made a token may have ended long before. A record's status only ever moves on in this order, so none is missed.
+  const statuses: readonly Status[] = alsoMakers ? ['ACTIVE', 'EXPIRED', 'DELETED'] : [...ended]
+  const events = new Map<string, Stored>()
+  const met = new Set<string>()
+
+  const end = async (id: string): Promise<void> => {
+    const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
+    await applied(stored)
+    for (const event of stored) events.set(event.id, event)
+  }
+  /** Ends the live ones of these records; gives the ids of all that were not met before. */
+  const endAll = async (which: Which): Promise<readonly string[]> => {
+    const all: string[] = []
+    for (const status of statuses) {
+      for (let after: Query['after'], more = true; more; ) {
+        const where = whereOf({ ...which, status }, now())
+        const { rows } = await views.list<TokenDoc>(tokens, { where, order: 'createdAt', limit: BATCH, ...(after && { after }) })
+        const docs = rows.flatMap(({ doc }) => doc ?? [])
+        const fresh = docs.flatMap(({ id }) => (met.has(id) ? [] : [id]))
+        for (const id of fresh) met.add(id)
+        all.push(...fresh)
+        if (ended.has(status)) await Promise.all(fresh.map(end))
+        const last = docs.at(-1)
+        more = docs.length === BATCH
+        if (last) after = placeOf(last)
+      }
+    }
+    return all
+  }
+  return { endAll, events }
+}
+
+/** POST /auth/v1/tokens/revoke: ends every live token of one holder, and on request all that these made, and theirs in turn. Works for a provider that is configured no more: tokens are found by what they were issued with. */
 export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, views, now, logins } = service
+  const { names, logins } = service
   const ways = Object.fromEntries(methods.map((method) => [names.method(method), names.methodNumbers[names.method(method)]!]))
 
   route(app, {
@@ -25,39 +65,25 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
     url: '/auth/v1/tokens/revoke',
     access: 'unscoped',
     tag: 'Authentication',
-    summary: 'Delete every live record of one holder: by token name, subject at the provider, or namespace/name of a service account.',
+    summary:
+      'Delete every live record of one holder: by token name, subject at the provider, or namespace/name of a service account; with includeIssued also what these made, and theirs in turn.',
     writes: true,
-    body: input({ method: choice(ways), identity: text({ required: true }), provider: text() }),
+    body: input({ method: choice(ways), identity: text({ required: true }), provider: text(), includeIssued: flag() }),
     answer: Type.Object({ revoked: Type.Integer() }),
     run: async (call) => {
-      const { identity, provider } = call.body
+      const { identity, provider, includeIssued } = call.body
       const method = names.methodNamed(call.body.method)
       if (provider !== '' && method !== 'oidc') invalid('provider', `only ${names.method('oidc')} has providers`)
       // What is changed here is many records, so no revision of one is asked for.
       const { ifMatch: _ifMatch, ...context } = contextOf(call, service)
-      // A request taken up again counts what it did before: those records are no longer live.
-      const status = context.commandId === undefined ? (['ACTIVE'] as const) : (['ACTIVE', 'DELETED'] as const)
+      const { endAll, events } = ending(service, context, includeIssued)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
-      const filter = { method, identities, provider, namespaceKey: '', q: '', issuedBy: [] }
-
-      const events = new Map<string, Stored>()
-      const revoke = async ({ id }: TokenDoc): Promise<void> => {
-        const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
-        await service.applied(stored)
-        for (const event of stored) events.set(event.id, event)
+      const holders = await endAll({ ...everybody, method, identities, provider })
+      for (let makers = includeIssued ? holders : []; makers.length > 0; ) {
+        const made: string[] = []
+        for (let n = 0; n < makers.length; n += BATCH) made.push(...(await endAll({ ...everybody, issuedBy: makers.slice(n, n + BATCH) })))
+        makers = made
       }
-      const revokeAll = async (which: TokenFilter): Promise<void> => {
-        for (let after: Query['after'], more = true; more; ) {
-          const where = whereOf(which, now())
-          const { rows } = await views.list<TokenDoc>(tokens, { where, order: 'createdAt', limit: BATCH, ...(after && { after }) })
-          const docs = rows.flatMap(({ doc }) => doc ?? [])
-          await Promise.all(docs.map(revoke))
-          const last = docs.at(-1)
-          more = docs.length === BATCH
-          if (last) after = placeOf(last)
-        }
-      }
-      for (const each of status) await revokeAll({ ...filter, status: each })
       const inOrder = [...events.values()].sort((a, b) => Number(a.position - b.position))
       const { headers } = await settled(service, inOrder.slice(-1))
       return { body: { revoked: events.size }, headers }
