@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { privateFile } from './adapters/embedded/private-file.ts'
 import { type DestinationStream, destination, pino } from 'pino'
 import type { Config } from './config.ts'
@@ -21,10 +22,31 @@ const consoleLines = (to: DestinationStream): DestinationStream => ({
   },
 })
 
+/** So many bytes wait for a place that takes nothing (a full disk); what comes then is lost. */
+const WAITING_BYTES = 4 * 1_048_576
+
+/** Where lines go. A place that takes nothing is told on standard error, once until it takes something again, and is nobody else's fault. */
+const linesTo = (dest: string | number) => {
+  const out = destination({ dest, sync: true, maxLength: WAITING_BYTES })
+  let told = false
+  out.on('write', () => {
+    told = false
+  })
+  return out.on('error', (error: Error) => {
+    if (told) return
+    told = true
+    try {
+      writeSync(process.stderr.fd, `error: the log cannot be written: ${error.message}\n`)
+    } catch {
+      // Nobody is left who could be told.
+    }
+  })
+}
+
 /** The service's log, to standard output or the configured file, which is its owner's alone: it may hold the first token. */
 export const logger = ({ level: least, encoding, file }: Config['log']) => {
   if (file !== undefined) privateFile(file)
-  const out = destination({ dest: file ?? 1, sync: true })
+  const out = linesTo(file ?? process.stdout.fd)
   const options = {
     level: least.toLowerCase(),
     redact,

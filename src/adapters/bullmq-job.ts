@@ -111,7 +111,9 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
 
   let watching: Promise<void> | undefined
   const tick = () => {
-    watching ??= watch().finally(() => (watching = undefined))
+    watching ??= watch()
+      .catch((error: unknown) => onError(name, error))
+      .finally(() => (watching = undefined))
   }
   tick()
   const timer = setInterval(tick, LOOK_MS).unref()

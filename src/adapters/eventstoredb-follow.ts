@@ -83,15 +83,22 @@ export const follower = ({ driver, connection, reader, categories, isOwn, onErro
     })
     subscription.on('error', stop)
     subscription.on('close', () => stop())
-    subscription.on('data', ({ event }: AllStreamResolvedEvent) => {
-      heard = performance.now()
-      if (state.over || !event || event.position.commit <= last || !isOwn(event)) return
+    const keep = (event: Recorded) => {
       const stored = decode(event)
       last = stored.position
       buffer.push(stored)
       characters += stored.data.length + stored.meta.length
       if (buffer.length >= AHEAD || characters >= AHEAD_CHARACTERS) stop()
       wake()
+    }
+    subscription.on('data', ({ event }: AllStreamResolvedEvent) => {
+      heard = performance.now()
+      if (state.over || !event || event.position.commit <= last || !isOwn(event)) return
+      try {
+        keep(event)
+      } catch (error) {
+        stop(error)
+      }
     })
 
     return {

@@ -34,7 +34,9 @@ export const openRedisLimits = (url: string, { onError, key: secret, prefix = 'r
   const flushes: (() => Promise<void>)[] = []
   let flushing: Promise<unknown> | undefined
   const timer = setInterval(() => {
-    flushing ??= Promise.all(flushes.map((flush) => flush())).finally(() => (flushing = undefined))
+    flushing ??= Promise.all(flushes.map((flush) => flush()))
+      .catch(onError)
+      .finally(() => (flushing = undefined))
   }, flushMs).unref()
 
   const limiter = (name: string, limit: number, now: () => number = Date.now): SharedLimiter => {

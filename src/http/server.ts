@@ -82,6 +82,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     return undefined
   }
 
+  app.server.on('error', (error) => logger.error({ err: error }, 'a connection could not be taken'))
   // An expectation other than 100-continue is not worth a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.setErrorHandler(refuse)

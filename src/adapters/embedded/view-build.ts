@@ -42,10 +42,11 @@ export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boo
 
   /** What a query is fast by follows in the background, one index at a time, so that no append waits for all of them. */
   const indexSoon = ({ table, indexes }: Shape) => {
+    const make = async (index: string) => {
+      if (isOpen() && !indexed.get(`${table}_by_${index}`)) await channel.call('buildIndex', table, index)
+    }
     indexing = indexing.then(async () => {
-      for (const index of indexes) {
-        if (isOpen() && !indexed.get(`${table}_by_${index}`)) await channel.call('buildIndex', table, index).catch(() => undefined)
-      }
+      for (const index of indexes) await make(index).catch(() => undefined)
     })
   }
 
