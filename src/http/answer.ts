@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
 import { pacer } from '../slices.ts'
-import { sendGzip, takesGzip } from './gzip.ts'
+import { type Kept, sendGzip, takesGzip, zippedFast } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
 
@@ -16,6 +16,8 @@ export type Answer = {
   readonly length?: number
   /** Milliseconds within which the client must have taken the chunks; then the answer is cut. */
   readonly within?: number
+  /** The bytes of the answer, in place of `body`, where the route keeps them. */
+  readonly kept?: Kept
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Members of the body that are shown once and kept nowhere. */
@@ -95,11 +97,11 @@ export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
 
 /** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
-  const { status = 200, body: kept, json, chunks, secret, etag, headers } = answer
+  const { status = 200, body: shown, json, chunks, kept, secret, etag, headers } = answer
   const { spec } = request
   if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') return sendNow(request, reply, json)
   everyAnswer(request, reply)
-  const body = secret ? { ...secret, ...(kept as object) } : kept
+  const body = secret ? { ...secret, ...(shown as object) } : shown
   if (headers) for (const name in headers) reply.header(name, headers[name])
   if (etag !== undefined) {
     reply.header('etag', `"${etag}"`)
@@ -110,7 +112,7 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
   }
   reply.code(status)
   if (status >= 400) reply.header('cache-control', 'no-store')
-  if (body === undefined && json === undefined && !chunks) {
+  if (body === undefined && json === undefined && !chunks && !kept) {
     reply.send()
     return
   }
@@ -118,7 +120,7 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
   if (chunks) return sendChunks(request, reply, chunks, answer)
   reply.serializer(asIs)
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
-  const text = json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request)
-  if (takesGzip(request) && !(spec?.hot && text.length < SMALL)) sendGzip(reply, text)
+  const text = kept?.plain ?? (json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request))
+  if (takesGzip(request) && !(spec?.hot && text.length < SMALL)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
   else reply.send(text)
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Readable } from 'node:stream'
+import { pipeline, type Readable } from 'node:stream'
+import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
 
 const offer = /(?:^|,)\s*(?:(?:x-)?gzip|\*)\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
@@ -13,11 +14,26 @@ export const takesGzip = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean
   return named !== null && Number(named[1] ?? 1) > 0
 }
 
-/** Sends a body in gzip. */
-export const sendGzip = (reply: FastifyReply, body: string | Buffer | Readable): void => {
+const zip = promisify(gzip)
+
+/** A text that is asked for again and again: its bytes, and those of its gzip once somebody takes it. */
+export type Kept = { readonly plain: Buffer; readonly zipped: () => Promise<Buffer> }
+
+export const kept = (text: string): Kept => {
+  const plain = Buffer.from(text)
+  let zipped: Promise<Buffer> | undefined
+  return { plain, zipped: () => (zipped ??= zip(plain)) }
+}
+
+/** The gzip of an answer. */
+export const zippedFast = (body: string | Buffer): Promise<Buffer> => zip(body, level)
+
+/** Sends a body in gzip: one that is packed, or one to pack on the way. */
+export const sendGzip = (reply: FastifyReply, body: Promise<Buffer> | Readable): void => {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? 'accept-encoding' : `${String(others)}, accept-encoding`)
   reply.header('content-encoding', 'gzip')
-  if (typeof body === 'string' || Buffer.isBuffer(body)) gzip(body, level, (error, bytes) => void reply.send(error ?? bytes))
-  else reply.send(body.pipe(createGzip(level)))
+  if (body instanceof Promise) body.then((bytes) => reply.send(bytes)).catch((error: unknown) => reply.send(error))
+  // The framework takes what becomes of the last stream; `pipe` alone would leave an error of the first to nobody.
+  else reply.send(pipeline(body, createGzip(level), () => undefined))
 }

@@ -2,7 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { type Reason, refusals } from '../errors.ts'
 import { docsPage, pageHeaders } from './docs-page.ts'
+import { type Kept, kept } from './gzip.ts'
 import type { Input } from './input.ts'
+import { named, rawQuery } from './path.ts'
 import { route, type Spec } from './route.ts'
 
 /** An OpenAPI 3.1 document, as far as this service makes use of it. */
@@ -111,10 +113,10 @@ export const openApi = (specs: readonly Spec[], version: string, tokenCookie: st
 
 /** GET `/openapi.json` and `/docs`, over the routes mounted when they are first asked. */
 export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], version: string, tokenCookie: string): void => {
-  let made: { readonly document: OpenApi; readonly page: string } | undefined
+  let made: { readonly document: Kept; readonly pretty: Kept; readonly page: Kept } | undefined
   const make = () => {
     const document = openApi(specs, version, tokenCookie)
-    return { document, page: docsPage(document) }
+    return { document: kept(JSON.stringify(document)), pretty: kept(JSON.stringify(document, null, 2)), page: kept(docsPage(document)) }
   }
   const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
   route(app, {
@@ -122,7 +124,10 @@ export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], ver
     url: '/openapi.json',
     summary: 'This service in OpenAPI 3.1',
     answer: Type.Object({}, { additionalProperties: true }),
-    run: () => ({ body: (made ??= make()).document }),
+    run: ({ request }) => {
+      made ??= make()
+      return { body: undefined, kept: named(rawQuery(request), 'pretty') ? made.pretty : made.document }
+    },
   })
   route(app, {
     ...shared,
@@ -130,6 +135,6 @@ export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], ver
     summary: 'The documentation page',
     answer: Type.String(),
     hidden: true,
-    run: () => ({ body: (made ??= make()).page, headers: pageHeaders }),
+    run: () => ({ body: undefined, kept: (made ??= make()).page, headers: pageHeaders }),
   })
 }
