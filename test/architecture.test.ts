@@ -122,6 +122,15 @@ await t.test('names say what a thing is', async (t) => {
   t.pass('all names read')
 })
 
+await t.test('the address of a caller is taken once: everybody else takes it from the request as it was kept', async (t) => {
+  for (const name of files) {
+    if (name === 'http/gate.ts') continue
+    if (/\brequest\.ips?\b|\{[^}]*\bips?\b[^}]*\}(: FastifyRequest| = request\b)/.test(readFileSync(resolve(src, name), 'utf8')))
+      t.fail(`${name} takes the address of the connection`)
+  }
+  t.pass('all files read')
+})
+
 await t.test('a source file is at most 200 lines', async (t) => {
   for (const name of files) {
     const lines = readFileSync(resolve(src, name), 'utf8').split('\n').length - 1

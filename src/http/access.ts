@@ -84,12 +84,18 @@ export const authorizer = (service: Service): Authorize => {
   const noted = (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
     metrics.authDecisions('refused', refusal.reason, '').value++
     const route = request.spec?.url ?? ''
-    refusals.note({ reason: refusal.reason, route, requestId: request.id, network: addressKey(request.ip), ...(tokenId && { tokenId }) })
+    refusals.note({
+      reason: refusal.reason,
+      route,
+      requestId: request.id,
+      network: addressKey(request.address),
+      ...(tokenId && { tokenId }),
+    })
     return refusal
   }
 
   const unusable = (request: FastifyRequest, reply: FastifyReply, viaCookie: boolean): Refusal => {
-    const client = addressKey(request.ip)
+    const client = addressKey(request.address)
     if (settings.rateLimited && failures.exhausted(client)) {
       return noted(request, new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(failures.retryAfter()) } }))
     }
@@ -156,22 +162,23 @@ export const authorizer = (service: Service): Authorize => {
       return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
     }
     if (!open && !service.fresh()) return done(new Refusal('auth_stale', undefined, { headers: { 'retry-after': '1' } }))
-    const finish = (entry: TokenEntry | undefined) => {
-      if (entry?.method === 'oidc' && service.logins.restricted && verdicts.get(entry) !== true) emailRule(entry).then(settle, done)
-      else settle(entry)
+    const { kind, token } = given
+    const judged = (entry: TokenEntry | undefined): Refusal | undefined => {
+      if (entry && verdicts.get(entry) !== false) return admit(request, entry, kind)
+      if (open) return letIn(request)
+      if (!entry) return unusable(request, reply, kind === 'cookie')
+      if (kind === 'cookie') cookies.clearToken(request, reply)
+      return noted(request, new Refusal('email_not_allowed'), entry.id)
     }
-    const settle = (entry: TokenEntry | undefined) => {
-      const kept = entry && verdicts.get(entry) !== false
-      if (entry && !kept && !open) {
-        if (given.kind === 'cookie') cookies.clearToken(request, reply)
-        done(noted(request, new Refusal('email_not_allowed'), entry.id))
-      } else if (kept) done(admit(request, entry, given.kind === 'cookie' ? 'cookie' : 'bearer'))
-      else if (open) done(letIn(request))
-      else done(unusable(request, reply, given.kind === 'cookie'))
+    const ruled = (entry: TokenEntry | undefined) => entry?.method === 'oidc' && service.logins.restricted && verdicts.get(entry) !== true
+    const known = token === undefined ? undefined : check.known(token)
+    if (token === undefined || (known && !ruled(known))) return done(judged(known))
+    const found = async () => {
+      const entry = known ?? (await check.find(token))
+      return judged(entry && ruled(entry) ? await emailRule(entry) : entry)
     }
-    if (given.token === undefined) return finish(undefined)
-    const known = check.known(given.token)
-    if (known) return finish(known)
-    check.find(given.token).then(finish, done)
+    found()
+      .then(done, done)
+      .catch((error: unknown) => reply.send(error))
   }
 }

@@ -9,7 +9,7 @@ import type { Service } from './service.ts'
 export const attemptLimit =
   ({ settings, refusals }: Service, attempts: Limiter) =>
   (request: FastifyRequest): Refusal | undefined => {
-    const network = addressKey(request.ip)
+    const network = addressKey(request.address)
     if (settings.rateLimited && attempts.exhausted(network)) {
       refusals.note({ reason: 'rate_limited', route: request.spec?.url ?? '', requestId: request.id, network })
       return new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(attempts.retryAfter()) } })
@@ -48,7 +48,7 @@ export const attemptFailed = (service: Service, request: FastifyRequest, attempt
     reason: refusal.reason,
     route: request.spec?.url ?? '',
     requestId: request.id,
-    network: addressKey(request.ip),
+    network: addressKey(request.address),
     ...(provider !== undefined && { provider }),
     ...(serviceAccount !== undefined && { serviceAccount }),
     attempt: true,

@@ -11,6 +11,9 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
 }
 
+/** So many headers a request may have: what the parser does not keep, nobody has checked. */
+export const HEADERS = 1000
+
 /** How often a header was sent: Node shows only the first of some. */
 export const times = (rawHeaders: readonly string[], name: string): number => {
   let count = 0
@@ -54,8 +57,14 @@ export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
 export const framing = (request: FastifyRequest): Refusal | undefined => {
   const { raw } = request
   request.began = performance.now()
+  // A connection that was reset has no address any more, whatever the types say.
+  request.address = request.ip ?? 'unknown'
   if (raw.path === 'malformed') return new Refusal('malformed_path')
   if (times(raw.rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
+  if (raw.rawHeaders.length > HEADERS * 2) return new Refusal('headers_too_large', `request has more than ${HEADERS} headers`)
+  const encoding = raw.headers['transfer-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
+    return new Refusal('invalid_header', 'invalid header Transfer-Encoding: must be chunked', { headers: { connection: 'close' } })
   if (raw.headers.host === undefined && raw.httpVersion !== '1.0') return new Refusal('invalid_header', 'invalid header Host: missing')
   if (raw.path === 'hollow') request.params = emptied(request.params as Record<string, string>)
   return undefined

@@ -91,6 +91,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
+    /** Where the request came from, as far as forwarded headers are trusted; `unknown` when the connection was reset before it was looked at. */
+    address: string
     /** Reading of `performance.now()` when the request came. */
     began: number
     /** What the route of this request states about itself; undefined where there is no route. */

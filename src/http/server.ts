@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { takeBodies } from './body.ts'
 import { allowOrigins, type CorsSettings } from './cors.ts'
 import { answering, brokenRequest } from './connections.ts'
-import { collectVerbs, framing, opening, requestId, unknown, verbsOf } from './gate.ts'
+import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './gate.ts'
 import { documentRoutes } from './openapi.ts'
 import { cleanTarget } from './path.ts'
 import { HEADER_LIMIT, openPort, type Port, unbind, type WireSettings } from './port.ts'
@@ -85,10 +85,12 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.server.on('error', (error) => logger.error({ err: error }, 'a connection could not be taken'))
   // An expectation other than 100-continue is not worth a bare 417.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+  app.server.maxHeadersCount = HEADERS
   app.setErrorHandler(refuse)
   takeBodies(app)
   app.decorateRequest('spec', undefined)
   app.decorateRequest('began', 0)
+  app.decorateRequest('address', '')
   app.decorate('bodyLimit', bodyLimit)
   app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')

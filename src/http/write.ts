@@ -12,7 +12,7 @@ export const contextOf = ({ request, caller, requestId, route }: Call<unknown, u
     requestId,
     route,
     subject: caller.actor.id === undefined ? `network-${service.now().toISOString().slice(0, 10)}` : `token-${caller.actor.id}`,
-    ip: request.ip,
+    ip: request.address,
     ...(userAgent === undefined ? {} : { userAgent: userAgent.slice(0, 512) }),
     ...request.cross,
   }

@@ -1,6 +1,10 @@
 import { A, type Attack, body, bound, cookie, flags, get, H, post } from './requests.ts'
 
 /** Attacks by path, verb, header and credential. */
+const credential = 'Authorization: Bearer other\r\n'
+const coded = (coding: string) =>
+  `POST ${flags} HTTP/1.1\r\n${A}Transfer-Encoding: ${coding}\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
+
 export const pathAttacks: readonly Attack[] = [
   ['X1 another namespace by path', post('/api/v1/namespaces/b/flags/f/rollouts', '{}', bound), 403, 'token_scoped'],
   [
@@ -96,6 +100,28 @@ export const pathAttacks: readonly Attack[] = [
   ['X18 no Host', get('/livez', ''), 400, 'invalid_header'],
   ['X18 two Hosts', get('/livez', `${H}Host: y\r\n`), 400, 'invalid_header'],
   ['X18 headers beyond 64 KiB', get('/livez', `${H}X: ${'y'.repeat(66_000)}\r\n`), 431, 'headers_too_large'],
+  ['X18 as many headers as there may be', get('/auth/v1/tokens', `${A}${'a:b\r\n'.repeat(998)}`), 200, 'authentications'],
+  ['X18 one header too many', get('/auth/v1/tokens', `${A}${'a:b\r\n'.repeat(999)}`), 431, 'headers_too_large'],
+  [
+    'X18 a second credential as the last header',
+    get('/auth/v1/tokens', `${A}${'a:b\r\n'.repeat(997)}${credential}`),
+    400,
+    'duplicate_credential',
+  ],
+  [
+    'X18 a second credential behind 2,100 headers',
+    get('/auth/v1/tokens', `${A}${'a:b\r\n'.repeat(2100)}${credential}`),
+    431,
+    'headers_too_large',
+  ],
+  ['X18 too many headers and no route', get('/nowhere', `${A}${'a:b\r\n'.repeat(2100)}`), 431, 'headers_too_large'],
+  ['X18 chunks in any case', coded('Chunked'), 200, '"key":"k"'],
+  ['X18 gzip, then chunks', coded('gzip, chunked'), 400, 'invalid_header'],
+  ['X18 chunks in chunks', coded('chunked, chunked'), 400, 'invalid_argument'],
+  ['X18 chunks told twice', coded('chunked\r\nTransfer-Encoding: chunked'), 400, 'invalid_argument'],
+  ['X18 gzip, then chunks, and no route', coded('gzip, chunked').replace(flags, '/nowhere'), 400, 'invalid_header'],
+  ['X18 no chunks at the end', coded('gzip'), 400, 'invalid_header'],
+  ['X18 identity', coded('identity'), 400, 'invalid_header'],
   [
     'X18 a long list of tags is fine',
     get('/api/v1/namespaces/a', `${A}If-None-Match: ${'"1",'.repeat(15_000)}"8"\r\n`),

@@ -50,6 +50,37 @@ void t.test('gzip is used where it is allowed and a hot answer stays small', asy
   t.equal(whole.text.length, 5000)
 })
 
+void t.test('the document and its page are made once, plain and in gzip, whoever asks', async (t) => {
+  const parts = ['/openapi.json', '/openapi.json?pretty', '/docs']
+  const stringify = JSON.stringify.bind(JSON)
+  let made = 0
+  JSON.stringify = ((value: unknown, ...more: []) => {
+    if (typeof value === 'object' && value !== null && 'openapi' in value) made++
+    return stringify(value, ...more)
+  }) as typeof stringify
+  t.teardown(() => Object.assign(JSON, { stringify }))
+  const texts = async (encoding: string) => {
+    const answers = await Promise.all(parts.map((path) => fetch(`${served.url}${path}`, { headers: { 'accept-encoding': encoding } })))
+    for (const { headers } of answers) t.equal(headers.get('content-encoding'), encoding === 'gzip' ? 'gzip' : null)
+    return Promise.all(answers.map((answer) => answer.text()))
+  }
+  const first = await texts('identity')
+  t.same(JSON.parse(first[0]!), JSON.parse(first[1]!))
+  t.match(first[1], /^\{\n {2}"openapi"/)
+  for (const encoding of ['gzip', 'identity', 'gzip']) t.strictSame(await texts(encoding), first)
+  t.ok(made <= 2, `made ${made} times`)
+})
+
+void t.test('a request in a coding that is not read is answered and its connection closed', async (t) => {
+  const socket = connect(served.port, '127.0.0.1')
+  let text = ''
+  socket.setEncoding('utf8').on('data', (data: string) => (text += data))
+  socket.write(`POST ${flags} HTTP/1.1\r\n${A}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n${get('/livez', H)}`)
+  await new Promise((closed) => socket.once('close', closed))
+  t.match(text, /^HTTP\/1\.1 400 [^]*connection: close\r\n[^]*invalid header Transfer-Encoding: must be chunked/i)
+  t.equal(text.split('HTTP/1.1 ').length, 2, 'what follows on the connection is not answered')
+})
+
 void t.test('405 names all verbs of the path', async (t) => {
   const allow = async (path: string, verb: string) => (await ask(`${verb} ${path} HTTP/1.1\r\n${A}\r\n`)).headers.get('allow')
   t.equal(await allow('/auth/v1/tokens', 'PATCH'), 'GET, HEAD')

@@ -30,7 +30,7 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
 
   const verified = async (presented: string, request: FastifyRequest) => {
     try {
-      return await orchestrator.verify(presented, addressKey(request.ip))
+      return await orchestrator.verify(presented, addressKey(request.address))
     } catch (error) {
       metrics.exchanges('refused').value++
       if (!(error instanceof Refusal)) throw error

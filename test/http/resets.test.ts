@@ -1,0 +1,200 @@
+import { generate } from 'selfsigned'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:https'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectSecurely } from 'node:tls'
+import t, { type Test } from 'tap'
+import { demo } from './demo.ts'
+import { eventsOf } from './events-of.ts'
+import { CODEHOST, everyWay, EXCHANGE, OIDC, type Settings } from './people.ts'
+
+type Way = (port: number, bytes: string, after: number) => Promise<void>
+
+/** Ends a connection with a reset, as SO_LINGER 0 does. */
+const reset = async (socket: Socket, after: number): Promise<void> => {
+  if (after > 0) await new Promise((wake) => setTimeout(wake, after))
+  const closed = new Promise((done) => socket.once('close', done))
+  socket.resetAndDestroy()
+  await closed
+}
+
+/** Sends bytes and resets the connection, after so many milliseconds; 0: before anybody can have read them. */
+const plainly: Way = (port, bytes, after) =>
+  new Promise((done) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(bytes)
+      void reset(socket, after).then(done)
+    })
+    socket.on('error', () => undefined)
+  })
+
+const securely: Way = (port, bytes, after) =>
+  new Promise((done) => {
+    const socket = connect(port, '127.0.0.1')
+    const secure = connectSecurely({ socket, rejectUnauthorized: false }, () => {
+      secure.write(bytes, () => void reset(socket, after).then(done))
+    })
+    for (const each of [socket, secure]) each.on('error', () => undefined)
+  })
+
+const N = '/api/v1/namespaces'
+const ask = JSON.stringify({ namespaceKey: 'default', flagKey: 'f', entityId: 'e', context: {} })
+/** One request for each group of routes: what comes before the head's other lines, and the body. */
+const requests: readonly (readonly [line: string, body?: string])[] = [
+  ['GET /livez'],
+  ['GET /openapi.json'],
+  ['GET /metrics'],
+  ['GET /auth/v1/self'],
+  ['PUT /auth/v1/self/session', '{}'],
+  ['GET /auth/v1/tokens'],
+  ['POST /auth/v1/method/token', '{"name":"reset"}'],
+  [`GET ${N}/default/flags`],
+  [`POST ${N}/default/flags`, '{"key":"f","name":"f","type":"BOOLEAN_FLAG_TYPE"}'],
+  [`GET ${N}`],
+  ['POST /api/v1/evaluate', ask],
+  ['POST /evaluate/v1/boolean', ask],
+  ['GET /internal/v1/evaluation/snapshot/namespace/default'],
+  ['POST /ofrep/v1/evaluate/flags/f', '{"context":{"targetingKey":"e"}}'],
+  [`GET ${OIDC}/authorize`],
+  [`GET ${OIDC}/callback?code=c&state=s`],
+  [`GET ${CODEHOST}/callback?code=c&state=s`],
+  [`POST ${EXCHANGE}`, '{"serviceAccountToken":"a.b.c"}'],
+  ['GET /nowhere'],
+  ['PATCH /auth/v1/self'],
+]
+
+/** The requests with every credential: of each its bytes, and whether all their places are tried. */
+const attacks = (valid: string, bound: string, more: string) => {
+  const credentials: Readonly<Record<string, string>> = {
+    none: '',
+    'bad bearer': 'Authorization: Bearer nope\r\n',
+    bearer: `Authorization: Bearer ${valid}\r\n`,
+    'bearer out of reach': `Authorization: Bearer ${bound}\r\n`,
+    'bad cookie': 'Cookie: service_client_token=nope\r\n',
+    cookie: `Cookie: service_client_token=${valid}\r\n`,
+  }
+  return requests.flatMap(([line, body = '']) =>
+    Object.entries(credentials).map(([name, credential]) => {
+      const length = body === '' ? '' : `Content-Length: ${body.length}\r\n`
+      const head = `${line} HTTP/1.1\r\nHost: x\r\n${more}${credential}${length}\r\n`
+      return { bytes: head + body, head: head.length, dense: name === 'bad bearer' && line === 'GET /auth/v1/self' }
+    }),
+  )
+}
+
+/** Where connections are cut: everywhere, or here and there, at both ends of the head, and at the end. */
+const cuts = (length: number, head: number, step: number): readonly number[] => {
+  const places = Array.from({ length: Math.ceil(length / step) }, (_, n) => n * step)
+  return [...new Set([...places, head - 1, head, length - 1, length])].filter((place) => place >= 0)
+}
+
+const decisions = /^rollcall_auth_decisions_total\{result="refused",reason="(\w+)",method="\w*"\} (\d+)$/gm
+
+/** Cuts connections at every stage of every request, then compares what the service says of itself. */
+const attack = async (t: Test, settings: Settings, way: Way, step: number, more = '') => {
+  const { service } = await everyWay(t, settings)
+  const { port } = new URL(service.url)
+  const get = (path: string, method = 'GET', body = '') =>
+    new Promise<string>((answered, failed) => {
+      const headers = { authorization: `Bearer ${service.token}`, ...(body !== '' && { 'content-length': String(body.length) }) }
+      const take = (text: string, status: number | undefined) => (status === 200 ? answered(text) : failed(new Error(`${path}: ${status}`)))
+      if (way === plainly) {
+        void service.request(method, path, body === '' ? undefined : body).then(({ text, status }) => take(text, status), failed)
+        return
+      }
+      const asked = request(`${service.url}${path}`, { method, headers, rejectUnauthorized: false, agent: false }, (response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+        response.on('end', () => take(text, response.statusCode))
+      })
+      asked.on('error', failed).end(body)
+    })
+  await get(N, 'POST', '{"key":"other","name":"other"}')
+  const { clientToken } = JSON.parse(await get('/auth/v1/method/token', 'POST', '{"name":"bound","namespaceKey":"other"}')) as {
+    clientToken: string
+  }
+
+  const work = attacks(service.token, clientToken, more).flatMap(({ bytes, head, dense }) => [
+    ...cuts(bytes.length, head, dense ? 1 : step).map((place) => [bytes.slice(0, place), 0] as const),
+    [bytes, 1] as const,
+    [bytes, 3] as const,
+  ])
+  let sent = 0
+  const lane = async () => {
+    for (let next = work[sent++]; next; next = work[sent++]) await way(Number(port), next[0], next[1])
+  }
+  await Promise.all(Array.from({ length: 16 }, lane))
+
+  t.match(await get('/livez'), /"ok"/, 'it is alive')
+  const counted = async () => new Map([...(await get('/metrics')).matchAll(decisions)].map(([, reason, count]) => [reason!, Number(count)]))
+  let counts = await counted()
+  for (let before = ''; before !== JSON.stringify([...counts]); counts = await counted()) {
+    before = JSON.stringify([...counts])
+    await new Promise((wake) => setTimeout(wake, 1200))
+  }
+  await service.close()
+
+  const logged = await service.logged()
+  t.notMatch(logged, /"level":"ERROR"|"status":5\d\d/, 'nothing failed')
+  const told = new Map<string, number>()
+  for (const { data } of await eventsOf(service.directory, ({ type }) => type === 'RefusalsSummarised')) {
+    const byReason = Object.entries(data['byReason'] as Readonly<Record<string, number>>)
+    for (const [reason, count] of byReason) told.set(reason, (told.get(reason) ?? 0) + count)
+    t.equal(
+      data['total'],
+      byReason.reduce((sum, [, count]) => sum + count, 0),
+    )
+  }
+  for (const [reason, count] of counts) t.equal(told.get(reason), count, `the history has all ${count} of ${reason}`)
+  t.ok(counts.size > 0)
+  t.comment(`${work.length} connections cut; refused: ${JSON.stringify(Object.fromEntries(counts))}`)
+}
+
+await t.test('a connection that is reset at any stage of a request', { timeout: 120_000 }, async (t) => {
+  await t.test('with every credential', (t) => attack(t, {}, plainly, 16))
+  await t.test('behind a trusted proxy', (t) =>
+    attack(
+      t,
+      { 'server.trust_proxy': '127.0.0.1' },
+      plainly,
+      96,
+      'X-Forwarded-For: 192.0.2.7\r\nX-Forwarded-Proto: https\r\nAccept-Encoding: gzip\r\n',
+    ),
+  )
+  await t.test('where no credential is required', (t) => attack(t, { 'authentication.required': 'false' }, plainly, 96))
+  await t.test('for browsers of other origins', (t) =>
+    attack(t, { 'cors.enabled': 'true', 'cors.allowed_origins': 'https://a.example' }, plainly, 96, 'Origin: https://a.example\r\n'),
+  )
+  await t.test('over TLS', async (t) => {
+    const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+    t.teardown(() => rm(directory, { recursive: true }))
+    const pair = await generate([{ name: 'commonName', value: 'localhost' }])
+    const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
+    await Promise.all([writeFile(cert, pair.cert), writeFile(key, pair.private)])
+    const settings = { 'server.protocol': 'https', 'server.https_port': '0', 'server.cert_file': cert, 'server.cert_key': key }
+    await attack(t, settings, securely, 96)
+  })
+})
+
+for (const [name, trustProxy] of [
+  ['without', false],
+  ['with', ['127.0.0.1']],
+] as const) {
+  await t.test(`an address that is not there any more is "unknown", ${name} a trusted proxy`, async (t) => {
+    const seen = new Set<string>()
+    const { app, port, log } = await demo({
+      config: { bodyLimit: 1000, headersTimeout: 5000, requestTimeout: 10_000, trustProxy },
+      authorize: (request, _reply, done) => {
+        seen.add(request.address)
+        done()
+      },
+    })
+    t.teardown(() => app.close())
+    for (let n = 0; n < 20; n++) await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 0)
+    await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 20)
+    t.strictSame([...seen].toSorted(), [trustProxy ? '192.0.2.7' : '127.0.0.1', 'unknown'])
+    t.strictSame(log, [])
+  })
+}
