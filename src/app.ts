@@ -42,7 +42,12 @@ export type StartOptions = {
 /** Opens the stores and begins. What is begun in vain is closed again. */
 const begun = async (config: Config, log_: Log, fatal: Fatal, { now = wallClock(), stores }: StartOptions): Promise<Composed> => {
   const onError = (job: string, error: unknown) => log_.error({ err: error, job }, 'a job failed')
-  const opened = stores ?? (await openStores(config, { onError, fatal }))
+  const { data_dir: directory } = config.storage
+  const onFull = (full: boolean) =>
+    full
+      ? log_.error({ directory }, `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`)
+      : log_.info({ directory }, 'the disk has room again')
+  const opened = stores ?? (await openStores(config, { onError, onFull, fatal }))
   let composed: Composed | undefined
   try {
     composed = await compose(config, opened, log_, now)

@@ -25,6 +25,7 @@ import { refusalHistory } from './jobs/refusals.ts'
 import type { Log } from './logger.ts'
 import { measured } from './measured.ts'
 import { orderedTime } from './ordered-time.ts'
+import { portFaults } from './port-faults.ts'
 import { projections } from './projections/all.ts'
 import { catalog } from './projections/catalog.ts'
 import { freshness } from './projections/freshness.ts'
@@ -58,10 +59,13 @@ export type Composed = {
 
 /** Puts the service together over its stores. */
 export const compose = async (config: Config, opened: Stores, log_: Log, now: () => Date): Promise<Composed> => {
-  const onError = (what: string) => (error: unknown) => log_.error({ err: error }, what)
+  const faults = portFaults(log_)
+  const onError = (what: string) => (error: unknown) => {
+    if (!faults.knows(error)) log_.error({ err: error }, what)
+  }
   const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
   const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
-  const stores = measured(opened, metrics)
+  const stores = measured(opened, metrics, faults)
   const { views, queue, keys, pepper, alone, writes, restarts } = stores
   const time = orderedTime(now, log_)
   const log = time.through(stores.log)
@@ -98,7 +102,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
   const settings = serviceSettings(config)
   const refusals = refusalHistory(execute, now, onError('refusals were not written'))
   let draining = false
-  const orchestrator = await exchangeOf(config, now)
+  const orchestrator = await exchangeOf(config, faults, now)
   const service: Service = {
     settings,
     names,
@@ -121,7 +125,7 @@ export const compose = async (config: Config, opened: Stores, log_: Log, now: ()
     metrics,
     catalog: held,
     past: traveller({ log, views, catalog: held, compile: compileFlag, clock: { now, newest: time.newest } }),
-    logins: await loginsOf(config, names, stores, now),
+    logins: await loginsOf(config, names, stores, faults, now),
     exchange: orchestrator && { orchestrator, attempts: stores.limiter('exchanges', EXCHANGES_A_MINUTE) },
     requests: requests({ views, now, instance, metrics, alone }),
     claims: claims(execute, stateOf, randomUUID, now),

@@ -1,39 +1,37 @@
-import { Refusal } from './errors.ts'
 import type { Metrics } from './http/metrics.ts'
+import { fails, type PortFaults } from './port-faults.ts'
 import type { Stores } from './stores.ts'
 
 const outcomes = ['ok', 'refused', 'failed'] as const
 type Outcome = (typeof outcomes)[number]
 
-/** Told of a call when it is over: how it ended, and how many milliseconds the store took for it. */
-type Told = (outcome: Outcome, ms: number) => void
+/** Told of a call when it is over: how it ended, how many milliseconds the store took for it, and the error where there was one. */
+type Told = (outcome: Outcome, ms: number, error: unknown) => void
 type Call = (...args: readonly unknown[]) => Promise<unknown> | AsyncIterable<unknown>
-
-/** A store that refuses (a lost race, an event too large) works; one that is out of reach, or ends in any other error, does not. */
-const outcomeOf = (error: unknown): Outcome => (error instanceof Refusal && error.reason !== 'backend_unavailable' ? 'refused' : 'failed')
 
 const timed = async (answer: Promise<unknown>, told: Told): Promise<unknown> => {
   const began = performance.now()
-  let outcome: Outcome = 'ok'
+  let [outcome, failure]: [Outcome, unknown] = ['ok', undefined]
   try {
     return await answer
   } catch (error) {
-    outcome = outcomeOf(error)
+    ;[outcome, failure] = [fails(error) ? 'failed' : 'refused', error]
     throw error
   } finally {
-    told(outcome, performance.now() - began)
+    told(outcome, performance.now() - began, failure)
   }
 }
 
 /** The same pages. The time between two of them is the reader's own and does not count. */
 const paged = async function* (pages: AsyncIterable<unknown>, told: Told): AsyncGenerator {
   const iterator = pages[Symbol.asyncIterator]()
-  let [outcome, took]: [Outcome, number] = ['ok', 0]
-  const next = () => timed(iterator.next(), (how, ms) => ([outcome, took] = [how, took + ms])) as Promise<IteratorResult<unknown>>
+  let [outcome, took, failure]: [Outcome, number, unknown] = ['ok', 0, undefined]
+  const next = () =>
+    timed(iterator.next(), (how, ms, error) => ([outcome, took, failure] = [how, took + ms, error])) as Promise<IteratorResult<unknown>>
   try {
     for (let page = await next(); !page.done; page = await next()) yield page.value
   } finally {
-    told(outcome, took)
+    told(outcome, took, failure)
     await iterator.return?.()
   }
 }
@@ -54,18 +52,23 @@ const wrapped = <P extends object>(port: P, tellerOf: (operation: string) => Tol
     ]),
   ) as P
 
-/** The same stores, their three ports counted and timed by operation: an iterator is one call from its first page to its last. Runs of jobs here count as `run`. */
-export const measured = (stores: Stores, { storeCalls, storeCallDuration }: Metrics): Stores => {
+/** The same stores, their three ports counted and timed by operation, and those and the keys told of when they fail: an iterator is one call from its first page to its last. Runs of jobs here count as `run`. */
+export const measured = (stores: Stores, { storeCalls, storeCallDuration }: Metrics, faults: PortFaults): Stores => {
   const tellers = (port: keyof Stores['adapters']) => {
     const adapter = stores.adapters[port]
+    const fault = faults.of(adapter)
     return (operation: string): Told => {
       const [ok, refused, failed] = outcomes.map((outcome) => storeCalls(port, adapter, operation, outcome))
       const cells = { ok: ok!, refused: refused!, failed: failed! }
       // Who follows waits for what has not happened yet: how long says nothing of the store.
       const duration = operation === 'follow' ? undefined : storeCallDuration(port, adapter, operation)
-      return (outcome, ms) => {
+      return (outcome, ms, error) => {
         cells[outcome].value++
         duration?.observe(ms / 1000)
+        // A job that fails says nothing of the queue.
+        if (operation === 'run') return
+        if (outcome === 'failed') fault.failed(port, operation, error)
+        else fault.worked(port, operation)
       }
     }
   }
@@ -73,6 +76,7 @@ export const measured = (stores: Stores, { storeCalls, storeCallDuration }: Metr
   const ran = tellers('queue')('run')
   return {
     ...stores,
+    keys: faults.around('keys', stores.adapters.views, stores.keys),
     log: wrapped(stores.log, tellers('log')),
     views: wrapped(stores.views, tellers('views')),
     queue: {

@@ -5,9 +5,9 @@ import type { Stores } from './stores.ts'
 /** Who asks whether this instance is ready gives up soon: what has not answered by then does not. */
 const PATIENCE_MS = 1000
 
-/** What an instance needs to take requests. A queue or views that are away do not keep it from answering. */
+/** What an instance needs to take requests. A queue or views that are away, and a full disk, do not keep it from answering. */
 export const readinessOf = (
-  { log, views, queue, alone, sharing }: Stores,
+  { log, views, queue, alone, sharing, full }: Stores,
   draining: () => boolean,
   fresh: () => boolean,
 ): Service['readiness'] => {
@@ -27,6 +27,7 @@ export const readinessOf = (
     const checks = [
       { name: 'log', status: status(store, 'failed') },
       { name: 'views', status: status(readable, alone ? 'failed' : 'degraded') },
+      { name: 'storage', status: status(!full(), 'degraded') },
       { name: 'queue', status: status(jobs && sharing(), 'degraded') },
       { name: 'freshness', status: status(fresh(), 'failed') },
       { name: 'listener', status: status(!draining(), 'failed') },

@@ -26,6 +26,8 @@ export type Stores = {
   readonly limiter: (name: string, limit: number) => Limiter
   /** False while limits and jobs go on without the server they share. */
   readonly sharing: () => boolean
+  /** True while the disk of these stores has no room; servers tell nobody of theirs. */
+  readonly full: () => boolean
   /** How often the log's client has made its connection and its subscription anew; it counts on. */
   readonly restarts: Readonly<Record<string, number>>
   readonly close: () => Promise<void>
@@ -37,8 +39,15 @@ export type Secrets = KeyFile
 /** How long the instance that writes the views may be silent before another takes over; milliseconds. */
 const LEASE_MS = 5_000
 
-/** Who is told of a job or a server that failed, and of a fault that the stores do not recover from. */
-export type Told = { readonly onError?: (job: string, error: unknown) => void; readonly fatal?: Fatal }
+/** Who is told what happens to the stores. */
+export type Told = {
+  /** A job or a server failed. */
+  readonly onError?: (job: string, error: unknown) => void
+  /** The disk is full, or has room again. */
+  readonly onFull?: (full: boolean) => void
+  /** A fault that the stores do not recover from. */
+  readonly fatal?: Fatal
+}
 
 /** The history of an embedded store. */
 export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
@@ -54,14 +63,14 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
 }
 
 /** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
-export const openStores = async (config: Config, { onError = () => undefined, fatal }: Told, given?: Secrets): Promise<Stores> => {
+export const openStores = async (config: Config, { onError = () => undefined, onFull, fatal }: Told, given?: Secrets): Promise<Stores> => {
   if (config.storage.type === 'cluster') return openCluster(config, onError, given)
   const { openEmbedded } = await import('./adapters/embedded/open.ts')
   const { openKeyFile } = await import('./adapters/embedded/key-file.ts')
   const { pepper, kek } = await openKeyFile(config.keys.file!, given)
   const { data_dir } = config.storage
-  const onLost = (error: Error) => fatal?.(error, 'rollcall ends: the writer of the embedded store has ended')
-  const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError, onLost }))
+  const onLost = (error: Error) => fatal?.(error, 'rollcall ends: the embedded store can be written no more by this process')
+  const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError, onLost, ...(onFull && { onFull }) }))
   return {
     ...embedded,
     adapters: { log: 'embedded', views: 'embedded', queue: 'embedded' },
@@ -128,6 +137,7 @@ const openCluster = async (
       writes: lease.held,
       limiter: limits.limiter,
       sharing: limits.ready,
+      full: () => false,
       restarts,
       close,
     }

@@ -6,6 +6,7 @@ import { pseudonyms } from './auth/subject.ts'
 import type { Config } from './config.ts'
 import type { Logins, LoginWay } from './http/logins.ts'
 import type { Names } from './http/names.ts'
+import type { PortFaults } from './port-faults.ts'
 import type { Stores } from './stores.ts'
 
 const ATTEMPTS_A_MINUTE = 60
@@ -13,20 +14,21 @@ const pathOf = (address: string, path: string) => new URL(address).pathname.repl
 
 type Methods = Config['authentication']['methods']
 
-const oidcWays = async ({ enabled, providers }: Methods['oidc'], admits: LoginWay['admits'], now: () => Date) => {
+const oidcWays = async ({ enabled, providers }: Methods['oidc'], admits: LoginWay['admits'], faults: PortFaults, now: () => Date) => {
   const ways = new Map<string, LoginWay>()
   if (!enabled) return ways
   const { oidcProvider } = await import('./auth/oidc.ts')
   for (const [name, { issuer_url, client_id, client_secret, redirect_address, scopes }] of Object.entries(providers)) {
     const path = `/auth/v1/method/oidc/${name}/callback`
     const client = { issuerUrl: issuer_url, clientId: client_id, clientSecret: client_secret, scopes }
-    const provider = oidcProvider({ name, ...client, redirectAddress: redirect_address!, callbackPath: path, now })
+    const settings = { name, ...client, redirectAddress: redirect_address!, callbackPath: path, now }
+    const provider = faults.around('provider', `oidc ${name}`, oidcProvider(settings))
     ways.set(name, { method: 'oidc', callback: 'OIDC', provider: name, callbackPath: pathOf(redirect_address!, path), ...provider, admits })
   }
   return ways
 }
 
-const codehostWay = async (settings: Methods['codehost'], names: Names): Promise<LoginWay | undefined> => {
+const codehostWay = async (settings: Methods['codehost'], names: Names, faults: PortFaults): Promise<LoginWay | undefined> => {
   if (!settings.enabled) return undefined
   const { codehost } = await import('./auth/codehost.ts')
   const path = `/auth/v1/method/${names.codehostPath}/callback`
@@ -41,7 +43,13 @@ const codehostWay = async (settings: Methods['codehost'], names: Names): Promise
     allowedOrganizations: settings.allowed_organizations,
     allowedTeams: settings.allowed_teams,
   })
-  return { method: 'codehost', callback: 'codehost', callbackPath: pathOf(settings.redirect_address!, path), ...way, admits: () => true }
+  return {
+    method: 'codehost',
+    callback: 'codehost',
+    callbackPath: pathOf(settings.redirect_address!, path),
+    ...faults.around('provider', 'codehost', way),
+    admits: () => true,
+  }
 }
 
 /** The ways to log in that are configured; their libraries are loaded only for those. */
@@ -49,6 +57,7 @@ export const loginsOf = async (
   { authentication: { methods } }: Config,
   names: Names,
   { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
+  faults: PortFaults,
   now: () => Date,
 ): Promise<Logins> => {
   const restricted = methods.oidc.email_matches.length > 0
@@ -56,8 +65,8 @@ export const loginsOf = async (
   const admits: LoginWay['admits'] = ({ 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
     !restricted || emailRule(matches, { email, email_verified })
   return {
-    oidc: await oidcWays(methods.oidc, admits, now),
-    codehost: await codehostWay(methods.codehost, names),
+    oidc: await oidcWays(methods.oidc, admits, faults, now),
+    codehost: await codehostWay(methods.codehost, names, faults),
     states: loginStates(pepper),
     pseudonyms: pseudonyms(pepper),
     attempts: limiter('logins', ATTEMPTS_A_MINUTE),
@@ -67,12 +76,16 @@ export const loginsOf = async (
 }
 
 /** The exchange of service-account tokens, when it is enabled. A certificate authority that cannot be read is an error at start. */
-export const exchangeOf = async ({ authentication: { methods } }: Config, now: () => Date): Promise<Orchestrator | undefined> => {
+export const exchangeOf = async (
+  { authentication: { methods } }: Config,
+  faults: PortFaults,
+  now: () => Date,
+): Promise<Orchestrator | undefined> => {
   const { enabled, verification, audiences, allowed, discovery_url, ca_path, service_account_token_path } = methods.orchestrator
   if (!enabled) return undefined
   const { orchestrator } = await import('./auth/orchestrator.ts')
   if (discovery_url.startsWith('https:')) readFileSync(ca_path)
-  return orchestrator({
+  const made = await orchestrator({
     verification,
     audiences,
     allowed: allowed.map(({ namespace, service_accounts }) => ({ namespace, serviceAccounts: service_accounts })),
@@ -81,4 +94,5 @@ export const exchangeOf = async ({ authentication: { methods } }: Config, now: (
     tokenPath: service_account_token_path,
     now,
   })
+  return faults.around('cluster', 'orchestrator', made)
 }

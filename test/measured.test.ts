@@ -4,6 +4,7 @@ import type { Log, Stored } from '../src/events/log.ts'
 import { metricsOf, metricsPage } from '../src/http/metrics.ts'
 import type { Job, Queue } from '../src/jobs/queue.ts'
 import { measured } from '../src/measured.ts'
+import { portFaults } from '../src/port-faults.ts'
 import type { Views } from '../src/projections/views.ts'
 import type { Stores } from '../src/stores.ts'
 
@@ -13,8 +14,10 @@ const page = [{ stream: 'a-1' }] as unknown as readonly Stored[]
 /** Stores over the functions given, measured, and what the page of metrics says of one operation. */
 const measuring = (ports: { readonly log?: Partial<Log>; readonly views?: Partial<Views>; readonly queue?: Partial<Queue> }) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
+  const lines: object[] = []
+  const faults = portFaults({ error: (record: object) => lines.push(record), info: (record: object) => lines.push(record) })
   const adapters = { log: 'l', views: 'v', queue: 'q' }
-  const stores = measured({ log: {}, views: {}, queue: {}, adapters, ...ports } as unknown as Stores, metrics)
+  const stores = measured({ log: {}, views: {}, queue: {}, keys: {}, adapters, ...ports } as unknown as Stores, metrics, faults)
   const found = async (name: string, operation: string) => {
     const text = Buffer.concat(await metrics.write()).toString()
     const lines = text.matchAll(new RegExp(`^m_store_${name}\\{(port="[^}]*operation="${operation}"[^}]*)\\} (\\S+)$`, 'gm'))
@@ -23,12 +26,12 @@ const measuring = (ports: { readonly log?: Partial<Log>; readonly views?: Partia
   /** ok, refused, failed. */
   const calls = async (operation: string) => (await found('calls_total', operation)).map(([, value]) => value)
   const seconds = async (operation: string) => (await found('call_duration_seconds_sum', operation)).map(([, value]) => value)
-  return { ...stores, found, calls, seconds }
+  return { ...stores, found, calls, seconds, lines }
 }
 
 await t.test('a call gives what the store gives, and is counted by port, adapter, operation and how it ended', async (t) => {
   let answers = 0
-  const { views, calls, found, seconds } = measuring({
+  const { views, calls, found, seconds, lines } = measuring({
     views: {
       checkpoint: async () => {
         await sleep(20)
@@ -42,6 +45,7 @@ await t.test('a call gives what the store gives, and is counted by port, adapter
   await t.rejects(views.checkpoint(view), new Refusal('backend_unavailable'))
   await t.rejects(views.checkpoint(view), new Refusal('body_too_large'))
   t.same(await calls('checkpoint'), [1, 1, 1])
+  t.match(lines, [{ port: 'views', adapter: 'v', operation: 'checkpoint' }], 'the failure is told, the refusal is not')
   t.same((await found('calls_total', 'checkpoint'))[0]![0], 'port="views",adapter="v",operation="checkpoint",outcome="ok"')
   const [took] = await seconds('checkpoint')
   t.ok(took! >= 0.055 && took! < 2, String(took))

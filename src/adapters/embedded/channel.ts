@@ -14,8 +14,15 @@ export type Channel = {
   readonly close: () => Promise<void>
 }
 
-/** Starts the writer on its files and answers when it is ready; throws when they do not open. `onLost` is told when the writer has ended unasked. */
-export const openChannel = async (paths: Paths, onLost: (error: Error) => void): Promise<Channel> => {
+export type ChannelOptions = {
+  /** Told once when a side can be written no more, or the writer has ended unasked. */
+  readonly onLost: (error: Error) => void
+  /** Makes the cause of a write that found no room; told of each. */
+  readonly noRoom: () => Error
+}
+
+/** Starts the writer on its files and answers when it is ready; throws when they do not open. */
+export const openChannel = async (paths: Paths, { onLost, noRoom }: ChannelOptions): Promise<Channel> => {
   const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
   const pending = new Map<number, Pending>()
   const gates = { log: gate(BOUND), views: gate(BOUND), keys: gate(BOUND) }
@@ -23,6 +30,12 @@ export const openChannel = async (paths: Paths, onLost: (error: Error) => void):
   let requests: Request[] = []
   let serial = 0
   let closing: Promise<void> | undefined
+
+  const files: Readonly<Record<Side, string>> = { log: paths.events, views: paths.views, keys: paths.subjects }
+  const lose = (side: Side, cause: Error) => {
+    if (lost.size === 0 && !closing) onLost(cause)
+    if (!lost.has(side)) lost.set(side, cause)
+  }
 
   const settle = (id: number, how: (one: Pending) => void) => {
     const one = pending.get(id)
@@ -36,15 +49,15 @@ export const openChannel = async (paths: Paths, onLost: (error: Error) => void):
     if ('values' in outcome) {
       ids.forEach((id, n) => settle(id, ({ done }) => done(outcome.values[n])))
     } else {
-      const cause = new Error(outcome.message)
-      const side = pending.get(ids[0] ?? 0)?.side
-      if (outcome.kind === 'lost' && side && !lost.has(side)) lost.set(side, cause)
+      const { kind, side, message } = outcome
+      const cause = kind === 'full' ? noRoom() : new Error(`${files[side]}: ${message}`)
+      if (kind === 'lost') lose(side, cause)
       for (const id of ids) settle(id, ({ fail }) => fail(cause))
     }
   }
 
   const onEnd = (cause: Error) => {
-    for (const side of ['log', 'views', 'keys'] as const) if (!lost.has(side)) lost.set(side, cause)
+    for (const side of ['log', 'views', 'keys'] as const) lose(side, cause)
     for (const id of pending.keys()) settle(id, ({ fail }) => fail(cause))
   }
 
@@ -57,7 +70,6 @@ export const openChannel = async (paths: Paths, onLost: (error: Error) => void):
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', () => {
       onEnd(new Error('the writer has ended'))
-      if (!closing) onLost(lost.get('log')!)
       resolve()
     })
   })

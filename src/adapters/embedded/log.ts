@@ -43,18 +43,22 @@ export const embeddedLog = (channel: Channel, reader: Database): Log => {
   const wake = () => {
     for (const go of sleepers) go()
   }
-  const pageFrom = (statement: Statement, ...values: readonly Value[]) => {
+  const reading = <T>(read: () => T): T => {
     if (!open) refuse('backend_unavailable')
     try {
-      const { rows, more } = pageOf(statement, ...values)
-      return { page: (rows as Raw[]).map(stored), more }
+      return read()
     } catch (cause) {
       throw new Refusal('backend_unavailable', undefined, { cause })
     }
   }
-  const head = (): number => (newest.get() as [number | null])[0] ?? 0
+  const pageFrom = (statement: Statement, ...values: readonly Value[]) =>
+    reading(() => {
+      const { rows, more } = pageOf(statement, ...values)
+      return { page: (rows as Raw[]).map(stored), more }
+    })
+  const head = (): bigint => reading(() => BigInt((newest.get() as [number | null])[0] ?? 0))
 
-  async function* readAll(after: bigint, to = open ? BigInt(head()) : refuse('backend_unavailable')): AsyncGenerator<readonly Stored[]> {
+  async function* readAll(after: bigint, to = head()): AsyncGenerator<readonly Stored[]> {
     for (let at = after; at < to; ) {
       const { page, more } = pageFrom(ofAll, Number(at), Number(to))
       const last = page.at(-1)
@@ -111,7 +115,7 @@ export const embeddedLog = (channel: Channel, reader: Database): Log => {
         await setImmediate()
       }
     },
-    head: async () => (open ? BigInt(head()) : refuse('backend_unavailable')),
+    head: async () => head(),
     close: async () => {
       open = false
       wake()

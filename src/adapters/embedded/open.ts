@@ -9,6 +9,7 @@ import { embeddedKeys } from './keys.ts'
 import { lockDirectory } from './lock.ts'
 import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
+import { roomOf } from './room.ts'
 import { type Database, openDatabase } from './sqlite.ts'
 import { embeddedViews } from './views.ts'
 
@@ -17,6 +18,8 @@ export type Embedded = {
   readonly views: Views
   readonly queue: Queue
   readonly keys: Keys
+  /** True while the disk has no room for what is to be written. */
+  readonly full: () => boolean
   /** Ends the jobs, writes what waits, and gives the directory free. */
   readonly close: () => Promise<void>
 }
@@ -25,15 +28,18 @@ export type EmbeddedOptions = {
   readonly kek: Uint8Array
   /** Told of every run of a job that failed. */
   readonly onError: (job: string, error: unknown) => void
-  /** Told when the writer has ended unasked. */
+  /** Told once when a file can be written no more, or the writer has ended unasked. */
   readonly onLost?: (error: Error) => void
+  /** Told when the disk is full, and when there is room again. */
+  readonly onFull?: (full: boolean) => void
 }
 
 /**
  * Opens the whole embedded store over one writer thread. Three files, by what may happen to them: events.sqlite must never be lost,
  * views.sqlite can be deleted at any time, subjects.sqlite must be able to forget. Throws when another process has the directory.
  */
-export const openEmbedded = async (directory: string, { kek, onError, onLost = () => undefined }: EmbeddedOptions): Promise<Embedded> => {
+export const openEmbedded = async (directory: string, options: EmbeddedOptions): Promise<Embedded> => {
+  const { kek, onError, onLost = () => undefined, onFull = () => undefined } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const paths = {
     events: join(directory, 'events.sqlite'),
@@ -42,15 +48,17 @@ export const openEmbedded = async (directory: string, { kek, onError, onLost = (
   }
   const unlock = await lockDirectory(directory)
   const readers: Database[] = []
+  const room = roomOf(directory, onFull)
   let channel: Channel | undefined
   /** The writer goes last: only then can it bring everything into the files themselves. */
   const release = async () => {
+    room.close()
     for (const reader of readers) reader.close()
     await channel?.close()
     unlock()
   }
   try {
-    channel = await openChannel(paths, onLost)
+    channel = await openChannel(paths, { onLost, noRoom: room.lacking })
     const events = await openDatabase(paths.events, 'read')
     const views = await openDatabase(paths.views, 'read')
     readers.push(events, views)
@@ -62,7 +70,7 @@ export const openEmbedded = async (directory: string, { kek, onError, onLost = (
       for (const port of [queue, log, readModels, keys]) await port.close()
       await release()
     }
-    return { log, views: readModels, queue, keys, close }
+    return { log, views: readModels, queue, keys, full: room.full, close }
   } catch (error) {
     await release()
     throw error

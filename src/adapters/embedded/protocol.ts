@@ -51,7 +51,10 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   scrubKeys: 'keys',
 }
 
-/** `lost` = this side of the store is never written again by this process; `failed` = this group was not written, the next may be. */
-export type Failure = { readonly kind: 'lost' | 'failed'; readonly message: string }
-export type Reply = readonly [ids: readonly number[], outcome: { readonly values: readonly unknown[] } | Failure]
+/** `lost` = this side of the store is never written again by this process; `failed` = this group was not written, the next may be; `full` = for want of room. */
+export type Failure = { readonly kind: 'lost' | 'failed' | 'full'; readonly message: string }
+export type Reply = readonly [
+  ids: readonly number[],
+  outcome: { readonly values: readonly unknown[] } | (Failure & { readonly side: Side }),
+]
 export type Paths = { readonly events: string; readonly views: string; readonly subjects: string }

@@ -63,7 +63,8 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const soon = async (work: Promise<unknown>) => {
     const patience = new AbortController()
     const late = setTimeout(PATIENCE_MS, 'late' as const, { ref: false, signal: patience.signal }).catch(() => undefined)
-    if ((await Promise.race([work, late])) === 'late') refuse('backend_unavailable')
+    if ((await Promise.race([work, late])) === 'late')
+      refuse('backend_unavailable', undefined, { cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`) })
     patience.abort()
   }
   const flushed = async () => {

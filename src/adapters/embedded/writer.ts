@@ -22,14 +22,14 @@ const views = viewsWriter(databases.views)
 const keys = keysWriter(databases.keys, `${paths.subjects}-journal`)
 const ops: Calls = { ...log.ops, ...views.ops, ...keys.ops, close: () => undefined }
 const lost = new Map<Side, string>()
-/** Writes of views that found no room: kept in order and tried again, so that no mark gets ahead of the rows before it. */
+/** Rows of views that found no room: kept in order and tried again. All else of the views is refused meanwhile, so that nobody waits for it and no mark gets ahead of the rows. */
 let stuck: readonly Request[] = []
+let retrying: NodeJS.Timeout | undefined
 
-const answer = (group: readonly Request[], outcome: { readonly values: readonly unknown[] } | Failure) =>
-  port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
+const answer = (group: readonly Request[], outcome: Reply[1]) => port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
 
-/** One transaction. After an error of the disk the side is never written again: what a failed sync left behind nobody knows. */
-const commit = (side: Side, group: readonly Request[]): 'done' | 'later' => {
+/** One transaction. After an error of the disk the side is never written again: what a failed sync left behind nobody knows. Views that find no room are answered by nobody yet: it gives why. */
+const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
   const database = databases[side]
   let committing = false
   try {
@@ -44,11 +44,12 @@ const commit = (side: Side, group: readonly Request[]): 'done' | 'later' => {
     const message = error instanceof Error ? error.message : String(error)
     undo(side)
     const noRoom = isFull(error) || isBusy(error)
-    if (noRoom && side === 'views') return 'later'
+    const failure: Failure = { kind: isFull(error) ? 'full' : 'failed', message }
+    if (noRoom && side === 'views') return failure
     if (isBroken(error) || (committing && !noRoom) || (side === 'views' && !noRoom)) lost.set(side, lost.get(side) ?? message)
-    answer(group, { kind: lost.has(side) ? 'lost' : 'failed', message })
+    answer(group, { ...(lost.has(side) ? { kind: 'lost', message } : failure), side })
   }
-  return 'done'
+  return undefined
 }
 
 const undo = (side: Side) => {
@@ -68,14 +69,17 @@ const undo = (side: Side) => {
 const writeViews = (more: readonly Request[]) => {
   const group = [...stuck, ...more]
   if (group.length === 0) return
-  const outcome = commit('views', group)
-  if (outcome === 'later' && stuck.length === 0) setTimeout(retry, RETRY_MS).unref()
-  stuck = outcome === 'later' ? group : []
+  const failure = commit('views', group)
+  stuck = failure ? group.filter(([, op]) => op === 'put') : []
+  if (!failure) return
+  const others = group.filter(([, op]) => op !== 'put')
+  answer(others, { ...failure, side: 'views' })
+  if (stuck.length > 0) retrying ??= setTimeout(retry, RETRY_MS).unref()
 }
 
 const retry = () => {
+  retrying = undefined
   writeViews([])
-  if (stuck.length > 0) setTimeout(retry, RETRY_MS).unref()
 }
 
 /** Brings what was committed out of the write-ahead log into the file, so that the file alone is a whole copy. */

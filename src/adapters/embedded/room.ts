@@ -1,0 +1,43 @@
+import { statfs } from 'node:fs/promises'
+
+/** So much free space is room. */
+const ROOM = 1_048_576
+const LOOK_MS = 5_000
+
+/** Whether the file system has room for this process: what is kept for the superuser is room for nobody else. */
+const hasRoom = async (directory: string): Promise<boolean> => {
+  const { bsize, bfree, bavail } = await statfs(directory)
+  return bsize * (process.getuid?.() === 0 ? bfree : bavail) >= ROOM
+}
+
+/** Knows whether the disk of a directory is full: from the first write that found no room, until the file system says that there is some. `onFull` is told of both. */
+export const roomOf = (directory: string, onFull: (full: boolean) => void) => {
+  let timer: NodeJS.Timeout | undefined
+
+  const look = async () => {
+    const room = await hasRoom(directory).catch(() => false)
+    if (timer === undefined) return
+    timer = undefined
+    if (room) onFull(false)
+    else lookLater()
+  }
+  const lookLater = () => {
+    timer = setTimeout(() => void look(), LOOK_MS).unref()
+  }
+
+  return {
+    full: (): boolean => timer !== undefined,
+    /** Takes note of a write that found no room; gives its cause. */
+    lacking: (): Error => {
+      if (timer === undefined) {
+        onFull(true)
+        lookLater()
+      }
+      return Object.assign(new Error(`disk full: there is no room in ${directory}`), { code: 'ENOSPC' })
+    },
+    close: (): void => {
+      clearTimeout(timer)
+      timer = undefined
+    },
+  }
+}

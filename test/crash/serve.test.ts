@@ -1,0 +1,137 @@
+import { once } from 'node:events'
+import { rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import t, { type Test } from 'tap'
+import { newDirectory } from '../adapters/embedded/store.ts'
+import { has, leaveOut, run, startChild } from './rig.ts'
+
+const main = resolve(import.meta.dirname, '../../src/main.js')
+const BIG = 'x'.repeat(900)
+
+type Line = Readonly<Record<string, unknown>>
+type Answer<T> = { readonly status: number; readonly json: T }
+
+/** `rollcall serve` as a process of its own on a directory, once it listens; `through` is the command that starts it. */
+const serve = async (t: Test, directory: string, through: readonly string[] = [], known = '') => {
+  const serving = [main, 'serve', '--data', directory, '--host', '127.0.0.1', '--port', '0']
+  const [command = process.execPath, ...args] = [...through, process.execPath, ...serving]
+  const { child, lines, until } = startChild(args, command)
+  const exited = once(child, 'close').then(([code]) => code as number | null)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  const told = (): readonly Line[] => lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line)
+  const found = (field: string) => told().find((line) => line[field] !== undefined)?.[field] as string | undefined
+  await until(() => found('url') !== undefined, 60_000)
+  const token = found('client_token') ?? known
+  const request = async <T = Line>(method: string, path: string, body?: object): Promise<Answer<T>> => {
+    const headers = { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${found('url')}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    return { status: answer.status, json: (await answer.json()) as T }
+  }
+  const make = () => request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', description: BIG })
+  /** Makes tokens until one is refused; gives the values of the others. */
+  const fill = async (most: number) => {
+    const made: string[] = []
+    for (let n = 0; n < most; n++) {
+      const { status, json } = await make().catch(() => ({ status: 0, json: { clientToken: '' } }))
+      if (status !== 200) return { made, status }
+      made.push(json.clientToken)
+    }
+    return { made, status: 200 }
+  }
+  const at = (level: string) => told().filter((line) => line['level'] === level)
+  const checks = async () => {
+    const { status, json } = await request<{ checks: readonly { name: string; status: string }[] }>('GET', '/readyz?verbose')
+    return { status, ...Object.fromEntries(json.checks.map((check) => [check.name, check.status])) } as Line
+  }
+  const holds = async (tokens: readonly string[]) => {
+    for (const one of tokens) {
+      const { status } = await fetch(`${found('url')}/auth/v1/self`, { headers: { authorization: `Bearer ${one}` } })
+      if (status !== 200) t.fail(`a token that was acknowledged answers ${status}`)
+    }
+  }
+  return { child, exited, token, told, at, until, request, make, fill, checks, holds }
+}
+
+await t.test('a full disk', { timeout: 180_000 }, async (t) => {
+  const directory = await newDirectory(t)
+  const mounted =
+    process.getuid?.() === 0 && (await run('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', directory]).then(Boolean, () => false))
+  if (!mounted) return leaveOut(t, 'mounting a small file system needs root')
+  t.teardown(() => run('umount', ['-l', directory]))
+  const filler = join(directory, 'filler')
+  await writeFile(filler, Buffer.alloc(3 * 2 ** 20))
+  const service = await serve(t, directory)
+  const { request, fill, checks, at, until } = service
+  const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }
+  t.equal((await request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200)
+  const evaluate = () => request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })
+
+  const first = await fill(2_000)
+  t.equal(first.status, 503)
+  for (let n = 0; n < 20; n++) t.equal((await service.make()).status, 503, 'every write is refused')
+  t.match(
+    at('ERROR').map(({ msg }) => msg),
+    [new RegExp(`^disk full: nothing can be written in ${directory}; make room`)],
+    'one line says so',
+  )
+  const [refused] = service.told().filter(({ status }) => status === 503)
+  t.match(refused, { msg: 'answered', reason: 'backend_unavailable', why: `disk full: there is no room in ${directory}` })
+  t.match(await checks(), { status: 200, storage: 'degraded', log: 'ok', views: 'ok' })
+  t.equal((await evaluate()).status, 200, 'evaluation goes on')
+
+  await rm(filler)
+  await until(() => at('INFO').some(({ msg }) => msg === 'the disk has room again'), 30_000)
+  t.match(await checks(), { status: 200, storage: 'ok' })
+  const then = await fill(20)
+  t.equal(then.status, 200, 'writes go on by themselves')
+  t.equal(at('ERROR').length, 1)
+
+  await fill(5_000)
+  t.equal((await service.make()).status, 503, 'full again')
+  // What waits to be written to the read models, and their mark, must keep nobody here.
+  await new Promise((wake) => setTimeout(wake, 3_000))
+  const asked = Date.now()
+  service.child.kill('SIGTERM')
+  const exit = await Promise.race([service.exited, new Promise<string>((late) => setTimeout(late, 60_000, 'it runs on').unref())])
+  t.equal(exit, 0, `SIGTERM ends it: ${Date.now() - asked} ms`)
+
+  await run('mount', ['-o', 'remount,size=32m', directory])
+  const again = await serve(t, directory, [], service.token)
+  await again.holds([...first.made, ...then.made])
+})
+
+/** Ends by itself with what its service acknowledged, and is found whole. */
+const lost = async (t: Test, through: readonly string[]): Promise<void> => {
+  const directory = await newDirectory(t)
+  const service = await serve(t, directory, through)
+  const { made, status } = await service.fill(20_000)
+  t.ok(made.length > 0 && status !== 200, `${made.length} acknowledged, then ${status}`)
+  const exit = await Promise.race([service.exited, new Promise<string>((late) => setTimeout(late, 60_000, 'it runs on').unref())])
+  t.equal(exit, 1)
+  t.match(service.at('ERROR')[0], { msg: /^rollcall ends: the embedded store can be written no more/, err: { message: /\.sqlite: / } })
+  t.ok(
+    service.at('ERROR').length <= 3,
+    service
+      .at('ERROR')
+      .map(({ msg }) => msg)
+      .join('\n'),
+  )
+  const again = await serve(t, directory, [], service.token)
+  await again.holds(made)
+  t.equal((await again.make()).status, 200)
+}
+
+// What the runner of the tests preloads writes files of its own, which the limit would end.
+await t.test('a file that may not grow ends the process, with 1, and a restart finds everything acknowledged', { timeout: 180_000 }, (t) =>
+  lost(t, ['sh', '-c', 'unset NODE_OPTIONS; ulimit -f 2000; exec "$@"', 'sh']),
+)
+
+await t.test('a sync that fails ends the process, with 1, and a restart finds everything acknowledged', { timeout: 180_000 }, async (t) => {
+  const traces = (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
+  if (!traces) return leaveOut(t, 'no strace here')
+  const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
+  await lost(t, ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])
+})
