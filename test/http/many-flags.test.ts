@@ -9,6 +9,8 @@ import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 
 const FLAGS = 20_000
+/** One more than there are. */
+const settings = { 'quotas.flags_per_namespace': String(FLAGS + 1) }
 const time = '2026-01-01T00:00:00.000Z'
 const meta = JSON.stringify({ schema: 1, command: 'Seed', actor: { kind: 'system' }, instance: 'seed' })
 const event = (type: string, data: object) => ({ id: randomUUID(), type, time, data: JSON.stringify(data), meta })
@@ -48,9 +50,9 @@ const startOn = async (t: Test, keys: readonly string[]) => {
   for (const key of keys) await seed(store.log, key, FLAGS / keys.length)
   await store.close()
   const { directory } = first
-  await (await startService(t, {}, { directory })).close()
+  await (await startService(t, settings, { directory })).close()
   let service = first
-  const cpu = await cpuOf(async () => (service = await startService(t, {}, { directory })))
+  const cpu = await cpuOf(async () => (service = await startService(t, settings, { directory })))
   return { service, cpu }
 }
 
