@@ -6,7 +6,7 @@ const SLICE_MS = 10
 let turn: Promise<unknown> = Promise.resolve()
 
 /** Lets everybody else go first. Of all that wait here one goes on at a time, so many of them hold nobody up longer than one. */
-const aside = async (): Promise<void> => {
+export const aside = async (): Promise<void> => {
   const mine = turn.then(() => setImmediate())
   turn = mine
   await mine

@@ -16,8 +16,8 @@ export const objectOf = (value: unknown, name: string): Raw =>
 /** Length of a text in Unicode code points. */
 export const lengthOf = (text: string): number => Array.from(text).length
 
-/** Whether a text has at most `max` code points. */
-export const fits = (text: string, max: number): boolean => text.length <= max || lengthOf(text) <= max
+/** Whether a text has at most `max` code points, each of which is one unit of UTF-16 or two. */
+export const fits = (text: string, max: number): boolean => text.length <= max || (text.length <= max * 2 && lengthOf(text) <= max)
 
 /** Whether a text has at most `max` bytes in UTF-8: a unit of UTF-16 needs three at most. */
 export const fitsBytes = (text: string, max: number): boolean => text.length * 3 <= max || Buffer.byteLength(text) <= max

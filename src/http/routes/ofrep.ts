@@ -13,6 +13,7 @@ import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../ofrep
 import { allOf } from '../pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
+import { aside } from '../../slices.ts'
 import type { Raw } from '../value.ts'
 
 /** A context that is no object has an error code of its own, so it is told from a body that cannot be read. */
@@ -33,6 +34,8 @@ const configuration = {
     flagEvaluation: { supportedTypes: ['string', 'boolean'] },
   },
 }
+
+const LARGE = 65_536
 
 const Text = Type.String()
 const Evaluated = Type.Object({
@@ -104,11 +107,15 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     errors: ['answer_too_large', 'view_behind'],
     run: ({ body: { context }, request }): Answer | Promise<Answer> => {
       const namespace = namespaceHeader(request, service)
-      const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
-      const etag = tagOf(namespace, context)
-      if (etag !== undefined && held(request, etag)) return { body: undefined, etag }
-      const text = (key: string) => JSON.stringify(entryOf(key, () => one(namespace, key, context)))
-      return allOf(wanted(namespace, named), service.settings.mostBytes, text, () => ['{"flags":[', ']}'], etag)
+      const answer = (): Answer | Promise<Answer> => {
+        const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
+        const etag = tagOf(namespace, context)
+        if (etag !== undefined && held(request, etag)) return { body: undefined, etag }
+        const text = (key: string) => JSON.stringify(entryOf(key, () => one(namespace, key, context)))
+        return allOf(wanted(namespace, named), service.settings.mostBytes, text, () => ['{"flags":[', ']}'], etag)
+      }
+      // What took long to read takes as long to name.
+      return (request.bytes?.length ?? 0) > LARGE ? aside().then(answer) : answer()
     },
   })
 }
