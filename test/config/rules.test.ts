@@ -129,6 +129,10 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   ['cors.allowed_headers[0]', { 'cors.allowed_headers': ['a b'] }],
   ['rate_limit.enabled', { 'rate_limit.enabled': 1 }],
   ['metrics.enabled', { 'metrics.enabled': null, 'metrics.x': 1 }, 'metrics.x'],
+  ...['9090', 'localhost', 'host:70000', '[1.2.3.4]:9090', '::1:9090', 'http://host:9090', 'a b:9090'].map(
+    (address) => ['metrics.address', { 'metrics.address': address }] as const,
+  ),
+  ['metrics.flag_labels', { 'metrics.flag_labels': 'yes' }],
   ['storage.type', { 'storage.type': 'cloud' }],
   ['storage.data_dir', { 'storage.data_dir': '' }],
   ['eventstore.url', { ...cluster, 'eventstore.url': null }],

@@ -35,8 +35,7 @@ const toldOf = async ({ logged }: Started) =>
     .split('\n')
     .filter((line) => line.includes('ahead_seconds'))
     .map((line) => (JSON.parse(line) as { level: string }).level)
-const aheadOf = async ({ request }: Started) =>
-  Number(/^rollcall_clock_ahead_seconds (\S+)$/m.exec((await request('GET', '/metrics')).text)?.[1])
+const aheadOf = async ({ metrics }: Started) => Number(/^rollcall_clock_ahead_seconds (\S+)$/m.exec(await metrics())?.[1])
 
 const metasOf = async (t: Test, { directory }: Started) => {
   const { config } = loadConfig({ env: {}, flags: { 'storage.data_dir': join(directory, 'data') } })
