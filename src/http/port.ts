@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { cutStalled, type Patience } from './stalled.ts'
 
 /** The limits of a connection. Times are milliseconds. */
 export type WireSettings = {
@@ -16,7 +17,7 @@ export const HEADER_LIMIT = 65_536
 const KEEP_ALIVE_MS = 72_000
 
 /** A server with the limits of the service, not yet listening, which answers nobody. */
-export const openPort = ({ headersTimeout, requestTimeout, tls }: WireSettings): Port => {
+export const openPort = ({ headersTimeout, requestTimeout, tls }: WireSettings, patience?: Patience): Port => {
   const wire = {
     headersTimeout,
     requestTimeout,
@@ -31,6 +32,7 @@ export const openPort = ({ headersTimeout, requestTimeout, tls }: WireSettings):
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
+  cutStalled({ server, sockets }, patience)
   return { server, sockets }
 }
 
