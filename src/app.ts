@@ -19,7 +19,7 @@ import { openStores, type Stores } from './stores.ts'
 import { endHeard, waitingRoom } from './waiting-room.ts'
 
 export { moveStores } from './moving.ts'
-export { createTokenOffline, projectionStatus, rebuildProjections } from './offline.ts'
+export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline.ts'
 
 const PATIENCE_MS = 10_000
 const RETRY_MS = 1_000

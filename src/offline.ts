@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { digester } from './auth/secret.ts'
 import { fail } from './cli/failure.ts'
 import type { Services } from './cli/services.ts'
+import { claims } from './commands/claims.ts'
 import { enveloper } from './commands/envelope.ts'
 import { executor } from './commands/execute.ts'
+import { noFlag } from './commands/flag-state.ts'
+import { namespace as namespaceDecider } from './commands/namespace.ts'
 import type { Config } from './config.ts'
 import { refuse } from './errors.ts'
 import { sealer } from './events/personal.ts'
@@ -12,6 +16,7 @@ import { namesOf } from './http/names.ts'
 import { inFuture, issueStaticToken, staticTokenInput } from './http/static-token.ts'
 import { projections } from './projections/all.ts'
 import { namespaces } from './projections/namespaces.ts'
+import { byStream, keyOf, newest } from './projections/newest.ts'
 import { rebuild } from './projections/rebuild.ts'
 import { runner } from './projections/runner.ts'
 import { type TokenDoc, tokens } from './projections/tokens.ts'
@@ -51,6 +56,27 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
       return { clientToken, authentication: await presentAuthentication(doc!, names, seal, now()) }
     } finally {
       await follower.close()
+    }
+  })
+
+/**
+ * Deletes a flag on the data directory. Reads what concerns the flag and no more, for what all of them hold may be more than memory; its
+ * rows are written at once, so that the next start does not read what is deleted.
+ */
+export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }) =>
+  withStores(config, async ({ log, views, keys }) => {
+    const now = () => new Date()
+    const { execute, stateOf } = executor(log, enveloper(sealer(keys), 'command-line', now))
+    const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = await stateOf(namespaceDecider, namespace)
+    const of = { namespace, key, incarnation }
+    const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
+    const { stored } = await claims(execute, stateOf, randomUUID, now).deleteFlag(of, context)
+    if (stored.length === 0) noFlag(of)
+    for (const [stream, events] of byStream(stored)) {
+      for (const projection of projections.filter(({ category }) => stream.startsWith(`${category}-`))) {
+        if ((await views.checkpoint(projection)) === undefined) continue
+        await views.put(projection, [await newest(log, projection, events, await views.get(projection, keyOf(projection, stream)))])
+      }
     }
   })
 

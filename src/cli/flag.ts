@@ -1,8 +1,10 @@
 import type { Command } from 'commander'
 import { segment } from './client.ts'
+import { addFlagDelete } from './flag-delete.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from './options.ts'
 import { type Column, type Look, printMany, printOne } from './output.ts'
 import type { Flag, Page } from './resources.ts'
+import type { LoadServices } from './services.ts'
 import { tell } from './terminal.ts'
 
 type FlagOptions = TargetOptions & Look & { readonly namespace: string; readonly at?: string }
@@ -40,9 +42,9 @@ const list = async (options: FlagOptions & { readonly limit: number; readonly al
   if (page.nextPageToken !== '' && !quiet) tell(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
 }
 
-/** `rollcall flag list|get`: now, or as of any moment. */
-export const addFlag = (program: Command): void => {
-  const flag = program.command('flag').summary('list and see flags').description('Shows the flags of a running service.')
+/** `rollcall flag list|get|delete`: the first two now, or as of any moment. */
+export const addFlag = (program: Command, load: LoadServices): void => {
+  const flag = program.command('flag').summary('list, see and delete flags').description('Works with the flags of a running service.')
   withField(withOutput(withMoment(withTarget(flag.command('list'))), ['table', 'json', 'ndjson', 'name']))
     .summary('list the flags of a namespace, the oldest first')
     .option('-n, --namespace <key>', 'the namespace', 'default')
@@ -57,4 +59,5 @@ export const addFlag = (program: Command): void => {
       const found = await (await clientOf(options)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, { query: { at } })
       printOne(found, () => found.key, MORE, options)
     })
+  addFlagDelete(flag, load)
 }

@@ -30,7 +30,7 @@ export const program = (load: LoadServices): Command => {
   addServe(rollcall, load)
   addConfig(rollcall)
   addToken(rollcall, load)
-  addFlag(rollcall)
+  addFlag(rollcall, load)
   addEvaluate(rollcall)
   addExport(rollcall)
   addImport(rollcall)

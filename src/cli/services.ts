@@ -61,6 +61,11 @@ export type Services = {
     options: { readonly warnings: readonly string[]; readonly meant: readonly string[]; readonly fatal: () => void },
   ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
   readonly createTokenOffline: (config: Config, request: TokenRequest) => Promise<IssuedToken>
+  /** Deletes a flag; refuses with 404 what is not there. */
+  readonly deleteFlagOffline: (
+    config: Config,
+    flag: { readonly namespace: string; readonly key: string; readonly reason?: string },
+  ) => Promise<void>
   readonly projectionStatus: (config: Config) => Promise<readonly ProjectionStatus[]>
   /** Builds each named read model anew and swaps it in; an aborted one leaves the old in place. */
   readonly rebuildProjections: (config: Config, rebuild: Rebuild) => Promise<void>

@@ -1,12 +1,9 @@
 import type { Command } from 'commander'
-import { type Config, loadConfig } from '../config.ts'
 import { isUnreachable } from './client.ts'
 import { expiryOf } from './expiry.ts'
-import { fail } from './failure.ts'
 import {
   clientOf,
   type FileOptions,
-  fileOf,
   pair,
   reasonHeaders,
   type TargetOptions,
@@ -17,7 +14,7 @@ import {
   withTarget,
 } from './options.ts'
 import { type Column, type Look, printOne, table } from './output.ts'
-import { flagsOf } from './serve.ts'
+import { embeddedConfig } from './embedded.ts'
 import type { Authentication, IssuedToken, LoadServices, TokenRequest } from './services.ts'
 import { print, tell } from './terminal.ts'
 
@@ -31,11 +28,6 @@ type CreateOptions = TargetOptions &
     readonly reason?: string
     readonly dryRun?: boolean
   }
-
-const embeddedConfig = (options: FileOptions): Config => {
-  const { config } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
-  return config.storage.type === 'embedded' ? config : fail('usage', '--data is for embedded storage, and storage.type is cluster.')
-}
 
 /** Asks the service; on the data itself with --data, or where the configuration names the data and no service answers. */
 const make = async (request: TokenRequest, options: CreateOptions, load: LoadServices, addressed: boolean): Promise<IssuedToken> => {

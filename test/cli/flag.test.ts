@@ -1,4 +1,8 @@
+import { join } from 'node:path'
 import t from 'tap'
+import { loadConfig } from '../../src/config.ts'
+import { openStores } from '../../src/stores.ts'
+import { collect } from '../contracts/log.ts'
 import { startService } from '../start.ts'
 import { rollcall } from './service.ts'
 
@@ -25,4 +29,39 @@ await t.test('flags are listed and shown, now and as they were', async (t) => {
   t.match(await flag('get', 'nothing'), { exit: 4, err: /flag "default\/nothing" not found/ })
   t.equal((await flag('get', 'f0', '--at', 'soon')).exit, 2)
   t.equal((await flag('get', 'f0', '--at', '-1h')).exit, 4, 'an hour ago there was none')
+})
+
+await t.test('a flag is deleted through the service, and on its data while it is down', async (t) => {
+  const service = await startService(t)
+  const env = { ROLLCALL_TOKEN: service.token, ROLLCALL_ADDRESS: service.url }
+  const root = '/api/v1/namespaces/default'
+  await service.request('POST', `${root}/segments`, { key: 's', name: 'S' })
+  for (const key of ['f', 'g', 'h']) {
+    await service.request('POST', `${root}/flags`, { key, name: key })
+    await service.request('POST', `${root}/flags/${key}/rules`, { segmentKey: 's' })
+  }
+  t.match(await rollcall(['flag', 'delete', 'f'], env), { exit: 2, err: /Delete flag "default\/f".*--yes/s })
+  t.match(await rollcall(['flag', 'delete', 'f', '--yes'], env), { exit: 0, out: 'default/f deleted\n' })
+  t.match(await rollcall(['flag', 'delete', 'f', '--yes'], env), { exit: 4, err: /flag "default\/f" not found/ })
+
+  const data = join(service.directory, 'data')
+  const offline = (key: string, ...more: readonly string[]) => rollcall(['flag', 'delete', key, '--yes', '--data', data, ...more])
+  t.match(await offline('g'), { exit: 1, err: /is in use by process/ })
+  await service.close()
+  t.match(await offline('g', '--reason', 'it filled memory'), { exit: 0, out: 'default/g deleted\n', err: '' })
+  t.match(await offline('g'), { exit: 4, err: /flag "default\/g" not found/ })
+  t.match(await offline('h', '-n', 'none'), { exit: 4, err: /namespace "none" not found/ })
+  t.match(await rollcall(['flag', 'delete', 'h', '--yes', '--data', join(data, 'none')]), { exit: 4, err: /There is no .*none/ })
+
+  const store = await openStores(loadConfig({ env: {}, flags: { 'storage.data_dir': data } }).config, {})
+  const [deleted] = (await collect(store.log.readAll(0n))).slice(-3)
+  t.match(deleted, { stream: 'flag-default+g', type: 'FlagDeleted' })
+  t.match(JSON.parse(deleted!.meta), { actor: { kind: 'operator' }, reason: 'it filled memory', instance: 'command-line' })
+  await store.close()
+
+  const again = await startService(t, {}, { directory: service.directory })
+  const keys = (await again.request<{ flags: { key: string }[] }>('GET', `${root}/flags`)).json.flags.map(({ key }) => key)
+  t.same(keys, ['h'])
+  await again.request('DELETE', `${root}/flags/h`)
+  t.equal((await again.request('DELETE', `${root}/segments/s`)).status, 200, 'the segment was given free by both')
 })

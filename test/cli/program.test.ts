@@ -123,6 +123,7 @@ const house = () => {
       asked.push(`create ${name} in ${storage.data_dir}`)
       return { clientToken: 'offline-token', authentication: record('id-9', name) }
     },
+    deleteFlagOffline: async () => {},
     projectionStatus: async () => ['tokens', 'flags'].map((name) => ({ name, version: 1, position: '9', head: '10', lag: 1 })),
     rebuildProjections: async (_, { names, progress }) => {
       for (const name of names) progress({ name, done: 10, total: 10 })

@@ -70,8 +70,8 @@ for (const protocol of ['http', 'https'] as const) {
         if (got >= wanted) slow.pause()
       })
       const began = Date.now()
-      while (got < ANSWER && !slow.destroyed) {
-        wanted = Math.min(got + 4 * MIB, ANSWER)
+      for (let step = 1; step <= ANSWER / (4 * MIB); step++) {
+        wanted = step * 4 * MIB
         slow.resume()
         await until(() => got >= wanted || slow.destroyed)
         await sleep(500)

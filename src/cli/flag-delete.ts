@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { segment } from './client.ts'
+import { embeddedConfig } from './embedded.ts'
+import { clientOf, type FileOptions, reasonHeaders, type TargetOptions, withConfig, withReason, withTarget } from './options.ts'
+import type { LoadServices } from './services.ts'
+import { confirm, print } from './terminal.ts'
+
+type DeleteOptions = TargetOptions & FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
+
+/** Asks the service, or works on the data itself with --data: what a flag holds may be what keeps the service from starting. */
+const remove = async (key: string, options: DeleteOptions, load: LoadServices): Promise<void> => {
+  const { namespace, data, reason, yes = false } = options
+  const path = `/api/v1/namespaces/${segment(namespace)}/flags/${segment(key)}`
+  const headers = reasonHeaders(reason)
+  const question = `Delete flag "${namespace}/${key}" with its variants, rules and rollouts?`
+  if (data === undefined) {
+    const { ask } = await clientOf(options)
+    await ask('GET', path)
+    await confirm(question, yes)
+    await ask('DELETE', path, { headers })
+  } else {
+    const config = embeddedConfig(options)
+    const { deleteFlagOffline } = await load()
+    await confirm(question, yes)
+    await deleteFlagOffline(config, { namespace, key, ...(reason === undefined ? {} : { reason }) })
+  }
+  print(`${namespace}/${key} deleted\n`)
+}
+
+/** `rollcall flag delete`: through the running service, or on the data of one that is down. */
+export const addFlagDelete = (flag: Command, load: LoadServices): void => {
+  withReason(withConfig(withTarget(flag.command('delete <key>'))))
+    .summary('delete a flag with its variants, rules and rollouts')
+    .description('Deletes a flag: through the running service, or with --data on the data of one that is down.')
+    .option('-n, --namespace <key>', 'the namespace', 'default')
+    .option('--data <dir>', 'directory of the embedded store of a service that is down')
+    .option('-y, --yes', 'do not ask')
+    .action((key: string, options: DeleteOptions) => remove(key, options, load))
+}
