@@ -3,7 +3,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { openDatabase } from '../src/adapters/embedded/sqlite.ts'
 import { eventsSchema } from '../src/adapters/embedded/schema.ts'
-import type { Log } from '../src/events/log.ts'
+import type { EventLog } from '../src/events/log.ts'
 import { newStore, tokenIssued } from './log-store.ts'
 import { alternate, progress, type Row, row } from './measure.ts'
 
@@ -13,7 +13,7 @@ const another = () => ({ ...sample, id: randomUUID() })
 
 /** A number of writers that each append to a new stream of a category again and again until the time is up. */
 export const writers =
-  (log: Log, count: number, category = 'token') =>
+  (log: EventLog, count: number, category = 'token') =>
   async (until: number) => {
     let appended = 0
     const write = async () => {

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import { claims } from '../src/commands/claims.ts'
+import { reservations } from '../src/commands/reservations.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
 import { segment } from '../src/commands/segment.ts'
-import type { Config } from '../src/config.ts'
+import type { Config } from '../src/config/load.ts'
 import { sealer } from '../src/events/personal.ts'
-import { firstStart } from '../src/first-start.ts'
-import { openStores } from '../src/stores.ts'
-import { digester } from '../src/auth/secret.ts'
+import { bootstrap } from '../src/app/bootstrap.ts'
+import { openStores } from '../src/app/stores.ts'
+import { digester } from '../src/auth/client-token.ts'
 
 const context = { actor: { kind: 'system' } } as const
 
@@ -16,17 +16,17 @@ export const seedFlags = async (config: Config, count: number): Promise<void> =>
   const stores = await openStores(config, { onError: (_, error) => console.error(error) })
   const now = () => new Date()
   const { execute, stateOf } = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now))
-  const writer = claims(execute, stateOf, randomUUID, now)
+  const writer = reservations(execute, stateOf, randomUUID, now)
   const keys = ['beta', 'staff', 'region']
   try {
     for await (const _ of stores.log.read(`flag-default+flag-${count - 1}`)) return
-    await firstStart({
+    await bootstrap({
       config,
       execute,
       applied: async () => undefined,
       digest: digester(stores.pepper),
       now,
-      catalog: { namespace: () => undefined },
+      flagStore: { namespace: () => undefined },
     })
     let incarnation = ''
     for (const key of keys) {

@@ -1,4 +1,4 @@
-import { openEventStore } from '../src/adapters/eventstoredb.ts'
+import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { writers } from './log-append.ts'
 import { newStore } from './log-store.ts'
 import { alternate, progress, told } from './measure.ts'

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
-import { openEventStore } from '../src/adapters/eventstoredb.ts'
+import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { type Found, type Owner, ownMongo, ownRedis, STAND_IN_BULK } from '../test/adapters/servers.ts'
 import { startBeside } from './load.ts'
 import { progress, type Row } from './measure.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { exampleFile } from '../src/config/describe.ts'
-import { configHandbook } from '../src/config/handbook.ts'
+import { configHandbook } from '../src/config/docs.ts'
 import { errorsPage } from './make-errors.ts'
 import { eventsPage } from './make-events.ts'
 

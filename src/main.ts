@@ -5,7 +5,7 @@ import type { LoadServices } from './cli/services.ts'
 /** Loaded late: the house is heavy, and most verbs do without it. Those that write to stores write for their owner only. */
 const app: LoadServices = () => {
   process.umask(0o077)
-  return import('./app.ts')
+  return import('./app/start.ts')
 }
 
 process.exitCode = await run(process.argv.slice(2), app)

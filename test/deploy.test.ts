@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
-import { loadConfig } from '../src/config.ts'
+import { loadConfig } from '../src/config/load.ts'
 import { startService } from './start.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -237,7 +237,7 @@ await t.test('a pod is asked at routes that are there, and is given the time tha
   t.match(container, { startupProbe: probe('/livez'), livenessProbe: probe('/livez'), readinessProbe: probe('/readyz') })
   const service = await startService(t)
   for (const path of ['/livez', '/readyz']) t.equal((await service.request('GET', path)).status, 200)
-  const patience = Number(/PATIENCE_MS = ([\d_]+)/.exec(read('src/app.ts'))![1]!.replace('_', '')) / 1000
+  const patience = Number(/PATIENCE_MS = ([\d_]+)/.exec(read('src/app/start.ts'))![1]!.replace('_', '')) / 1000
   const { terminationGracePeriodSeconds: grace } = pod as unknown as { terminationGracePeriodSeconds: number }
   t.ok(grace >= 5 + patience + 5, `${grace} s for 5 s of preStop, ${patience} s of patience and the stores`)
 })

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import t from 'tap'
 
-const module = resolve(import.meta.dirname, '../src/logger.js')
+const module = resolve(import.meta.dirname, '../src/app/logger.js')
 
 /** Runs a text in a process of its own, with a logger that writes to `/dev/full`. */
 const onFullDisk = async (encoding: string, text: string) => {

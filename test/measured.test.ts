@@ -1,23 +1,23 @@
 import t from 'tap'
 import { Refusal, refuse } from '../src/errors.ts'
-import type { Log, Stored } from '../src/events/log.ts'
-import { metricsOf, metricsPage } from '../src/http/metrics.ts'
+import type { EventLog, Stored } from '../src/events/log.ts'
+import { metricsOf, metricsPage } from '../src/http/operations/metrics.ts'
 import type { Job, Queue } from '../src/jobs/queue.ts'
-import { measured } from '../src/measured.ts'
-import { portFaults } from '../src/port-faults.ts'
+import { instrumented } from '../src/app/store-metrics.ts'
+import { portFaults } from '../src/app/port-faults.ts'
 import type { Views } from '../src/projections/views.ts'
-import type { Stores } from '../src/stores.ts'
+import type { Stores } from '../src/app/stores.ts'
 
 const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 const page = [{ stream: 'a-1' }] as unknown as readonly Stored[]
 
 /** Stores over the functions given, measured, and what the page of metrics says of one operation. */
-const measuring = (ports: { readonly log?: Partial<Log>; readonly views?: Partial<Views>; readonly queue?: Partial<Queue> }) => {
+const measuring = (ports: { readonly log?: Partial<EventLog>; readonly views?: Partial<Views>; readonly queue?: Partial<Queue> }) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   const lines: object[] = []
   const faults = portFaults({ error: (record: object) => lines.push(record), info: (record: object) => lines.push(record) })
   const adapters = { log: 'l', views: 'v', queue: 'q' }
-  const stores = measured({ log: {}, views: {}, queue: {}, keys: {}, adapters, ...ports } as unknown as Stores, metrics, faults)
+  const stores = instrumented({ log: {}, views: {}, queue: {}, keys: {}, adapters, ...ports } as unknown as Stores, metrics, faults)
   const found = async (name: string, operation: string) => {
     const text = Buffer.concat(await metrics.write()).toString()
     const lines = text.matchAll(new RegExp(`^m_store_${name}\\{(port="[^}]*operation="${operation}"[^}]*)\\} (\\S+)$`, 'gm'))

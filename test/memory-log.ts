@@ -1,5 +1,5 @@
 import { refuse } from '../src/errors.ts'
-import type { Log, NewEvent, Stored } from '../src/events/log.ts'
+import type { EventLog, NewEvent, Stored } from '../src/events/log.ts'
 
 type Options = {
   /** Awaited before each step of the log, with what is about to happen. */
@@ -8,7 +8,7 @@ type Options = {
 }
 
 /** The log's law in memory, for tests of what stands on it. `all` is everything that was ever appended. */
-export const memoryLog = ({ pause = async () => {}, pageSize = 3 }: Options = {}): Log & { readonly all: readonly Stored[] } => {
+export const memoryLog = ({ pause = async () => {}, pageSize = 3 }: Options = {}): EventLog & { readonly all: readonly Stored[] } => {
   const all: Stored[] = []
   const streams = new Map<string, Stored[]>()
   const waiting = new Set<() => void>()
@@ -75,10 +75,10 @@ export const memoryLog = ({ pause = async () => {}, pageSize = 3 }: Options = {}
 }
 
 /** The log over a leader whose stream reads do not show yet what followers deliver already: events that are hidden. */
-export const lagging = (log: Log) => {
+export const lagging = (log: EventLog) => {
   let hidden: (event: Stored) => boolean = () => false
   let reads = 0
-  const read: Log['read'] = async function* (stream, from) {
+  const read: EventLog['read'] = async function* (stream, from) {
     reads++
     for await (const page of log.read(stream, from)) {
       const shown = page.filter((event) => !hidden(event))

@@ -11,9 +11,9 @@ import { openKeyFile } from '../src/adapters/embedded/key-file.ts'
 import { openEmbedded } from '../src/adapters/embedded/open.ts'
 import { openDatabase } from '../src/adapters/embedded/sqlite.ts'
 import { isFailure } from '../src/cli/failure.ts'
-import type { Log, Stored } from '../src/events/log.ts'
+import type { EventLog, Stored } from '../src/events/log.ts'
 import { type Keys, sealer } from '../src/events/personal.ts'
-import { migrate, type Place } from '../src/migrate.ts'
+import { migrate, type HistoryStore } from '../src/app/migrate/copy.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { collect, happened } from './contracts/log.ts'
 import { memoryLog } from './memory-log.ts'
@@ -36,10 +36,10 @@ const memoryKeys = (): Keys & { readonly all: Map<string, Uint8Array | 'erased'>
     close: async () => {},
   }
 }
-const place = (log: Log = memoryLog(), keys: Keys = memoryKeys()): Place => ({ log, keys, pepper })
+const place = (log: EventLog = memoryLog(), keys: Keys = memoryKeys()): HistoryStore => ({ log, keys, pepper })
 const content = (events: readonly Stored[]) =>
   events.map(({ position: _position, ...event }) => ({ ...event, revision: String(event.revision) }))
-const of = async (log: Log) => content(await collect(log.readAll(0n)))
+const of = async (log: EventLog) => content(await collect(log.readAll(0n)))
 
 /** What the move ends with: the failure's text and exit code, or nothing. */
 const failure = async (move: Promise<unknown>) =>
@@ -49,7 +49,7 @@ const failure = async (move: Promise<unknown>) =>
   )
 
 /** Appends one event after another: the nth goes to the stream that is named nth. */
-const fill = async (log: Log, streams: readonly string[], first = 0) => {
+const fill = async (log: EventLog, streams: readonly string[], first = 0) => {
   const next = new Map<string, bigint>()
   for (const [n, stream] of streams.entries()) {
     const revision = next.get(stream) ?? 0n
@@ -127,7 +127,7 @@ await t.test('an append that arrived though its answer was lost is not made twic
   const [from, to] = [memoryLog(), memoryLog()]
   await fill(from, SOME)
   let lost = 0
-  const silent: Log = {
+  const silent: EventLog = {
     ...to,
     append: async (stream, events, expected) => {
       const answer = await to.append(stream, events, expected)
@@ -141,7 +141,7 @@ await t.test('an append that arrived though its answer was lost is not made twic
 })
 
 await t.test('a target that holds anything but the beginning of this history is refused, and nothing is written', async (t) => {
-  const histories: Readonly<Record<string, (log: Log, from: readonly Stored[]) => Promise<unknown>>> = {
+  const histories: Readonly<Record<string, (log: EventLog, from: readonly Stored[]) => Promise<unknown>>> = {
     'another first event': (log) => fill(log, ['token-other']),
     'the same stream with other events': (log) => fill(log, SOME, 100),
     'the same events in another order': async (log, from) => {
@@ -177,7 +177,7 @@ await t.test('other secrets, another key of a subject, and a writer in between a
   t.match(await failure(migrate(from, to, options)), { exit: 6, message: /another key for subject person-ann/ })
 
   const log = memoryLog()
-  const busy: Log = {
+  const busy: EventLog = {
     ...log,
     append: async (stream, events, expected) => {
       if (stream === 'flag-x' && expected === 'none') await fill(log, ['flag-x'], 50)
@@ -198,7 +198,7 @@ await t.test('a target that does not give back what it was given is found out', 
   }
   const from = memoryLog()
   await fill(from, SOME)
-  const lies: Readonly<Record<string, (log: Log) => Partial<Log>>> = {
+  const lies: Readonly<Record<string, (log: EventLog) => Partial<EventLog>>> = {
     'the whole log': (log) => ({ readAll: (after, to) => lie(log.readAll(after, to)) }),
     'one stream': (log) => ({ read: (stream, from) => lie(log.read(stream, from)) }),
     'the end of a stream': (log) => ({ read: (stream, from) => short(log.read(stream, from)) }),
@@ -209,7 +209,10 @@ await t.test('a target that does not give back what it was given is found out', 
     t.match(found, { exit: 3, message: /^The target is not the same/ }, name)
   }
   const kept = memoryLog()
-  const later = { ...kept, append: async (...args: Parameters<Log['append']>) => ({ ...(await kept.append(...args)), times: ['later'] }) }
+  const later = {
+    ...kept,
+    append: async (...args: Parameters<EventLog['append']>) => ({ ...(await kept.append(...args)), times: ['later'] }),
+  }
   t.match(await failure(migrate(place(from), place(later), options)), { exit: 3, message: /did not keep event 1 of token-a/ })
 })
 

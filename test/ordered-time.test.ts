@@ -1,5 +1,5 @@
 import t from 'tap'
-import { orderedTime } from '../src/ordered-time.ts'
+import { orderedTime } from '../src/app/ordered-time.ts'
 
 const HOUR = 3_600_000
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }

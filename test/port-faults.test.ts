@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Refusal } from '../src/errors.ts'
-import { portFaults } from '../src/port-faults.ts'
+import { portFaults } from '../src/app/port-faults.ts'
 
 type Line = readonly [level: string, record: Readonly<Record<string, unknown>>, message: string]
 

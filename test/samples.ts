@@ -17,7 +17,7 @@ export const flagCreated = {
   data: {
     ...ofFlag,
     generation: 1,
-    claim: 'claim-f',
+    reservation: 'reservation-f',
     name: 'Flag',
     description: '',
     enabled: false,

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
-import { start } from '../src/app.ts'
-import { loadConfig } from '../src/config.ts'
+import { start } from '../src/app/start.ts'
+import { loadConfig } from '../src/config/load.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
 
 /** Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `directory` = another service's, to start on what it left. */

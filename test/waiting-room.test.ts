@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { AddressInfo } from 'node:net'
-import { bind, openPort, unbind } from '../src/http/port.ts'
-import { waitingRoom } from '../src/waiting-room.ts'
+import { bind, openPort, unbind } from '../src/http/wire/port.ts'
+import { standbyServer } from '../src/app/standby-server.ts'
 import { settings } from './http/demo.ts'
 import { startService } from './start.ts'
 
 const [one, other] = [openPort(settings), openPort(settings)]
-const room = waitingRoom([one, other])
+const room = standbyServer([one, other])
 for (const port of [one, other]) await bind(port, { host: '127.0.0.1', port: 0, choose: { port: '', host: '' } })
 t.teardown(() => Promise.all([unbind(one), unbind(other)]))
 const { port } = one.server.address() as AddressInfo

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
-import { createTokenOffline, start } from '../../src/app.ts'
-import { loadConfig } from '../../src/config.ts'
+import { createTokenOffline, start } from '../../src/app/start.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import type { Stored } from '../../src/events/log.ts'
-import { openStores, type Stores } from '../../src/stores.ts'
+import { openStores, type Stores } from '../../src/app/stores.ts'
 import { seedFlags } from '../seed.ts'
 
 /**

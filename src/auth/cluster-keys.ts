@@ -1,8 +1,8 @@
 import { createLocalJWKSet, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose'
 import { type Answer, type Cluster, clusterUnavailable } from './cluster.ts'
-import { remembered } from './remembered.ts'
+import { cached } from './cached.ts'
 import { type Account, claimed, refuseToken } from './service-account.ts'
-import { trace } from './trace.ts'
+import { safeCause } from './safe-cause.ts'
 
 const LIFE_MS = 600_000
 const PAUSE_MS = 30_000
@@ -14,7 +14,7 @@ type Issuer = { readonly issuer: string; readonly keyOf: JWTVerifyGetKey }
 
 /** Confirms a token by the cluster's public keys, without asking the cluster about it: revocation counts only when the token ends. */
 export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
-  const issuer = remembered(() => readIssuer(call, discoveryUrl.replace(/\/+$/, '')), { life: LIFE_MS, pause: PAUSE_MS, now })
+  const issuer = cached(() => readIssuer(call, discoveryUrl.replace(/\/+$/, '')), { life: LIFE_MS, pause: PAUSE_MS, now })
 
   const verify = (token: string, by: Issuer) =>
     payloadOf(token, by.keyOf, {
@@ -32,7 +32,7 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Set
       const newer = await issuer.again()
       if (newer !== known) outcome = await verify(token, newer)
     }
-    if (outcome instanceof Error) return refuseToken(undefined, trace(outcome))
+    if (outcome instanceof Error) return refuseToken(undefined, safeCause(outcome))
     if (!outcome['kubernetes.io']) return refuseToken('token names no service account')
     return claimed(outcome)
   }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { Refusal, refuse } from '../errors.ts'
-import { trace } from './trace.ts'
+import { safeCause } from './safe-cause.ts'
 
 const TIMEOUT_MS = 2000
 const LIMIT = 1_048_576
@@ -10,7 +10,7 @@ const LIMIT = 1_048_576
 /** Refuses because the cluster cannot be asked now; the cause tells the operator why, without foreign text. A refusal on the way here stays the answer. */
 export const clusterUnavailable = (cause: unknown): never => {
   if (cause instanceof Refusal) throw cause
-  return refuse('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' }, cause: trace(cause) })
+  return refuse('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' }, cause: safeCause(cause) })
 }
 
 export type ClusterSettings = {

@@ -19,7 +19,7 @@ import { codeOf, given, refuseCallback } from './callback.ts'
 import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
 import { isObject, jsonOf, providerFetch, unavailable } from './provider-fetch.ts'
 import { answered, redirectUriOf } from './redirect.ts'
-import { remembered } from './remembered.ts'
+import { cached } from './cached.ts'
 import { exchangeCode } from './token-endpoint.ts'
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA']
@@ -56,8 +56,8 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const { issuerUrl, clientId, clientSecret, now = () => new Date() } = settings
   const redirectUri = redirectUriOf(settings)
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
-  const document = remembered(() => discover(issuerUrl, clientId), { life: DOCUMENT_LIFE_MS, now })
-  const keys = remembered(async () => keySet((await document.get()).jwks_uri), { life: KEYS_LIFE_MS, pause: KEYS_PAUSE_MS, now })
+  const document = cached(() => discover(issuerUrl, clientId), { life: DOCUMENT_LIFE_MS, now })
+  const keys = cached(async () => keySet((await document.get()).jwks_uri), { life: KEYS_LIFE_MS, pause: KEYS_PAUSE_MS, now })
 
   const configuration = (metadata: ServerMetadata) => (authentication: ClientAuth) => {
     const skew = Math.round((now().getTime() - Date.now()) / 1000)

@@ -1,7 +1,7 @@
 import type { CustomFetchOptions } from 'openid-client'
 import { Refusal, refuse } from '../errors.ts'
 import { withProviderError } from './callback.ts'
-import { trace } from './trace.ts'
+import { safeCause } from './safe-cause.ts'
 
 const TIMEOUT_MS = 5000
 const LIMIT = 1_048_576
@@ -11,7 +11,7 @@ export const unavailable = (cause: unknown, providerError?: unknown): never => {
   for (const step of [cause, (cause as { cause?: unknown }).cause]) if (step instanceof Refusal) throw step
   return refuse('provider_unavailable', undefined, {
     headers: { 'retry-after': '5' },
-    cause: withProviderError(trace(cause), providerError),
+    cause: withProviderError(safeCause(cause), providerError),
   })
 }
 

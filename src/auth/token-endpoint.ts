@@ -10,7 +10,7 @@ import {
 import { Refusal } from '../errors.ts'
 import { type Callback, refuseCallback, withProviderError } from './callback.ts'
 import { isObject, providerFetch, unavailable } from './provider-fetch.ts'
-import { trace } from './trace.ts'
+import { safeCause } from './safe-cause.ts'
 
 /** Errors that are about the code or its user. Every other one is about our client or the provider's state. */
 const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set(['invalid_grant', 'invalid_request', 'access_denied', 'bad_verification_code'])
@@ -65,7 +65,7 @@ const attempt = async (
   } catch (error) {
     if (seen.otherClient) return undefined
     const refusal = (error as { cause?: unknown }).cause instanceof Refusal
-    return seen.tokens && !refusal ? refuseCallback(callback, 'id_token_invalid', { cause: trace(error) }) : unavailable(error)
+    return seen.tokens && !refusal ? refuseCallback(callback, 'id_token_invalid', { cause: safeCause(error) }) : unavailable(error)
   }
 }
 

@@ -1,31 +1,31 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../config/load.ts'
 import { configSchema, publicSettings } from '../config/describe.ts'
 import { isConfigError, printProblem } from '../config/problem.ts'
 import { EXIT } from './failure.ts'
 import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
-import { type Look, printMany } from './output.ts'
-import { print, tell } from './terminal.ts'
+import { type OutputOptions, printMany } from './terminal/output.ts'
+import { print, info } from './terminal/terminal.ts'
 
 const read = (options: FileOptions) => loadConfig({ ...fileOf(options), env: process.env })
 
 const check = (options: FileOptions): void => {
   try {
-    for (const warning of read(options).warnings) tell(`warning: ${warning}`)
-    tell(`${options.config || 'The environment'} is a valid configuration.`)
+    for (const warning of read(options).warnings) info(`warning: ${warning}`)
+    info(`${options.config || 'The environment'} is a valid configuration.`)
   } catch (error) {
     if (!isConfigError(error)) throw error
     print(error.problems.map((problem) => `${printProblem(problem)}\n`).join(''))
-    tell(error.problems.length === 1 ? '1 problem.' : `${error.problems.length} problems.`)
+    info(error.problems.length === 1 ? '1 problem.' : `${error.problems.length} problems.`)
     process.exitCode = EXIT.check
   }
 }
 
 type Shown = { readonly key: string; readonly value: unknown; readonly source: string }
 
-const show = (options: FileOptions & Look): void => {
+const show = (options: FileOptions & OutputOptions): void => {
   const { config, sources, warnings } = read(options)
-  for (const warning of warnings) tell(`warning: ${warning}`)
+  for (const warning of warnings) info(`warning: ${warning}`)
   const shown = publicSettings(config).map(([key, value]): Shown => ({ key, value, source: sources.get(key) ?? 'default' }))
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
   printMany(

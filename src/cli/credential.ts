@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fail } from './failure.ts'
-import { readStdin, tell } from './terminal.ts'
+import { readStdin, info } from './terminal/terminal.ts'
 
 const cleaned = (content: string, from: string): string => {
   const token = content.trim()
@@ -33,6 +33,6 @@ export const findToken = async (tokenFile: string | undefined, env: NodeJS.Proce
   const path = join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'rollcall', 'token')
   const mode = statSync(path, { throwIfNoEntry: false })?.mode
   if (mode === undefined) return undefined
-  if ((mode & 0o077) !== 0) tell(`warning: others can read ${path}; run: chmod 600 ${path}`)
+  if ((mode & 0o077) !== 0) info(`warning: others can read ${path}; run: chmod 600 ${path}`)
   return cleaned(fromFile(path, path), path)
 }

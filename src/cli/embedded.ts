@@ -1,4 +1,4 @@
-import { type Config, loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config/load.ts'
 import { fail } from './failure.ts'
 import { type FileOptions, fileOf } from './options.ts'
 import { flagsOf } from './serve.ts'

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import type { Client } from './client.ts'
 import { fail } from './failure.ts'
 import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
-import { type Column, type Look, printOne, table } from './output.ts'
-import { print } from './terminal.ts'
+import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
+import { print } from './terminal/terminal.ts'
 
 type EvaluateOptions = TargetOptions &
-  Look & {
+  OutputOptions & {
     readonly namespace: string
     readonly entity: string
     readonly context?: Readonly<Record<string, string>>

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { type Client, segment } from './client.ts'
-import { jsonText, type Tree, yamlText } from './document-text.ts'
-import { type Contents, documentTree } from './document-tree.ts'
+import { jsonText, type Tree, yamlText } from './document/text.ts'
+import { type Contents, documentTree } from './document/tree.ts'
 import { fail } from './failure.ts'
 import { clientOf, type TargetOptions, withMoment, withTarget } from './options.ts'
-import { meter } from './progress.ts'
+import { progressBar } from './terminal/progress.ts'
 import { all, type Flag, type Namespace, type Rollout, type Rule, type Segment } from './resources.ts'
-import { print, tell } from './terminal.ts'
+import { print, info } from './terminal/terminal.ts'
 
 type ExportOptions = TargetOptions & {
   readonly output?: string
@@ -70,7 +70,7 @@ const exported = async (options: ExportOptions): Promise<void> => {
   const { output = '-', namespaces, allNamespaces = false, sortByKey: sort = false, at, quiet = false } = options
   if (allNamespaces && namespaces) fail('usage', 'Give --namespaces or --all-namespaces, not both.')
   const client = await clientOf(options)
-  const { update, end } = meter(process.stderr.isTTY && options.progress && !quiet, undefined, quiet ? () => {} : undefined, 'flags')
+  const { update, end } = progressBar(process.stderr.isTTY && options.progress && !quiet, undefined, quiet ? () => {} : undefined, 'flags')
   const trees: Tree[] = []
   try {
     for (const namespace of inOrder(await namespacesOf(client, options), sort)) {
@@ -93,7 +93,7 @@ const exported = async (options: ExportOptions): Promise<void> => {
   } catch (error) {
     fail('failed', `${output} cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`)
   }
-  if (!quiet) tell(`Exported ${trees.length === 1 ? '1 namespace' : `${trees.length} namespaces`} to ${output}.`)
+  if (!quiet) info(`Exported ${trees.length === 1 ? '1 namespace' : `${trees.length} namespaces`} to ${output}.`)
 }
 
 /** `rollcall export`: the flags and segments of a running service as a document (api.md §13); the same state gives the same bytes. */

@@ -3,7 +3,7 @@ import { segment } from './client.ts'
 import { embeddedConfig } from './embedded.ts'
 import { clientOf, type FileOptions, reasonHeaders, type TargetOptions, withConfig, withReason, withTarget } from './options.ts'
 import type { LoadServices } from './services.ts'
-import { confirm, print } from './terminal.ts'
+import { confirm, print } from './terminal/terminal.ts'
 
 type DeleteOptions = TargetOptions & FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
 

@@ -2,12 +2,12 @@ import type { Command } from 'commander'
 import { segment } from './client.ts'
 import { addFlagDelete } from './flag-delete.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from './options.ts'
-import { type Column, type Look, printMany, printOne } from './output.ts'
+import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import type { Flag, Page } from './resources.ts'
 import type { LoadServices } from './services.ts'
-import { tell } from './terminal.ts'
+import { info } from './terminal/terminal.ts'
 
-type FlagOptions = TargetOptions & Look & { readonly namespace: string; readonly at?: string }
+type FlagOptions = TargetOptions & OutputOptions & { readonly namespace: string; readonly at?: string }
 
 const COLUMNS: readonly Column<Flag>[] = [
   ['KEY', ({ key }) => key],
@@ -39,7 +39,7 @@ const list = async (options: FlagOptions & { readonly limit: number; readonly al
     found.push(...page.flags)
   } while (page.nextPageToken !== '' && found.length < limit)
   printMany(found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
-  if (page.nextPageToken !== '' && !quiet) tell(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+  if (page.nextPageToken !== '' && !quiet) info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
 }
 
 /** `rollcall flag list|get|delete`: the first two now, or as of any moment. */

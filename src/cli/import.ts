@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { ImportOptions } from './import-run.ts'
+import type { ImportOptions } from './import/run.ts'
 import { withReason, withTarget } from './options.ts'
 
 /** `rollcall import`: flags, segments and namespaces of a document into a running service. */
@@ -15,7 +15,7 @@ export const addImport = (program: Command): void => {
     .option('--no-progress', 'no bar')
     .action(async (file: string | undefined, options: ImportOptions) => {
       // The rules of the service are checked here too; the other verbs start faster without them.
-      const { runImport } = await import('./import-run.ts')
+      const { runImport } = await import('./import/run.ts')
       await runImport(file, options)
     })
 }

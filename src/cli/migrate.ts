@@ -1,11 +1,11 @@
 import { join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { type Config, loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config/load.ts'
 import { EXIT, fail } from './failure.ts'
 import { type FileOptions, fileOf, withConfig } from './options.ts'
-import { meter } from './progress.ts'
+import { progressBar } from './terminal/progress.ts'
 import type { LoadServices, Moved } from './services.ts'
-import { confirm, tell } from './terminal.ts'
+import { confirm, info } from './terminal/terminal.ts'
 
 type MigrateOptions = FileOptions & {
   readonly from: string
@@ -47,16 +47,16 @@ const migrate = async (options: MigrateOptions, load: LoadServices): Promise<voi
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
-  const { update, end } = meter(process.stderr.isTTY && options.progress)
+  const { update, end } = progressBar(process.stderr.isTTY && options.progress)
   try {
     const services = await load()
     const moved = await services.moveStores(source, target, { dryRun, progress: update, signal: stopped.signal })
     end()
-    tell(dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing was written.` : summary(moved))
+    info(dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing was written.` : summary(moved))
   } catch (error) {
     end()
     if (!stopped.signal.aborted) throw error
-    tell('Stopped. What was copied stays; the same command goes on from there.')
+    info('Stopped. What was copied stays; the same command goes on from there.')
     process.exitCode = EXIT.interrupted
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)

@@ -4,7 +4,7 @@ import { type Client, client, DEFAULT_ADDRESS } from './client.ts'
 import { findToken } from './credential.ts'
 import { fail } from './failure.ts'
 import { momentOf } from './moment.ts'
-import type { Form } from './output.ts'
+import type { Format } from './terminal/output.ts'
 
 const duration = (text: string): number => {
   const ms = parseDuration(text)
@@ -39,7 +39,7 @@ export const clientOf = async ({ address, tokenFile, timeout }: TargetOptions): 
   client(address, await findToken(tokenFile, process.env), timeout)
 
 /** The options of a verb that prints data; `forms` are those it can print, the first by default. */
-export const withOutput = (command: Command, forms: readonly Form[]): Command =>
+export const withOutput = (command: Command, forms: readonly Format[]): Command =>
   command
     .addOption(new Option('-o, --output <form>', 'form of what is printed').choices(forms).default(forms[0]))
     .option('--no-headers', 'a table without its titles')

@@ -11,7 +11,7 @@ import { addMigrate } from './migrate.ts'
 import { addProjections } from './projections.ts'
 import { addServe } from './serve.ts'
 import type { LoadServices } from './services.ts'
-import { tell } from './terminal.ts'
+import { info } from './terminal/terminal.ts'
 import { addToken } from './token.ts'
 import { addVersion, version } from './version.ts'
 
@@ -51,11 +51,11 @@ const told = (error: unknown): number => {
   // Commander has told its own errors already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (isConfigError(error)) {
-    tell(`error: ${error.message}\nrollcall config check tells the same without starting.`)
+    info(`error: ${error.message}\nrollcall config check tells the same without starting.`)
     return EXIT.usage
   }
-  if (isFailure(error)) tell(`error: ${error.message}`)
-  else tell(`error: ${error instanceof Error ? error.message : String(error)}`)
+  if (isFailure(error)) info(`error: ${error.message}`)
+  else info(`error: ${error instanceof Error ? error.message : String(error)}`)
   if (isFailure(error)) return error.exit
   return error instanceof Refusal ? exitOfRefusal(error) : EXIT.failed
 }
@@ -63,7 +63,7 @@ const told = (error: unknown): number => {
 /** Runs one command line (without the program's name) and gives its exit code. */
 export const run = async (argv: readonly string[], load: LoadServices): Promise<number> => {
   if (argv.some((word) => /^--token(=|$)/.test(word))) {
-    tell(
+    info(
       'error: A token on the command line can be read by every user of the machine.\nUse ROLLCALL_TOKEN, ROLLCALL_TOKEN_FILE or --token-file PATH.',
     )
     return EXIT.usage

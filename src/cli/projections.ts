@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
-import { type Config, loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config/load.ts'
 import { EXIT, fail } from './failure.ts'
 import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
-import { type Column, type Look, printMany } from './output.ts'
-import { meter } from './progress.ts'
+import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
+import { progressBar } from './terminal/progress.ts'
 import { flagsOf } from './serve.ts'
 import type { LoadServices, ProjectionStatus } from './services.ts'
-import { confirm, tell } from './terminal.ts'
+import { confirm, info } from './terminal/terminal.ts'
 
 const configOf = (options: FileOptions): Config => loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) }).config
 
@@ -42,14 +42,14 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, load: 
 
   const chosen = known.filter(({ name }) => all || names.includes(name))
   const plan = chosen.map(({ name }) => name).join(', ')
-  tell(`${dryRun ? 'Would rebuild' : 'Rebuilding'} ${plan} from the log, up to position ${chosen[0]?.head ?? '0'}.`)
+  info(`${dryRun ? 'Would rebuild' : 'Rebuilding'} ${plan} from the log, up to position ${chosen[0]?.head ?? '0'}.`)
   if (dryRun) return
   await confirm(`Rebuild ${plan}?`, yes)
 
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)
-  const { update, end } = meter(process.stderr.isTTY && options.progress)
+  const { update, end } = progressBar(process.stderr.isTTY && options.progress)
   try {
     await services.rebuildProjections(config, { names: chosen.map(({ name }) => name), progress: update, signal: stopped.signal })
   } catch (error) {
@@ -59,9 +59,9 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, load: 
     process.off('SIGINT', stop)
   }
   if (stopped.signal.aborted) {
-    tell(`Stopped: what was not finished is as it was. To do it again: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`)
+    info(`Stopped: what was not finished is as it was. To do it again: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`)
     process.exitCode = EXIT.interrupted
-  } else tell('Done.')
+  } else info('Done.')
 }
 
 /** `rollcall projections status|rebuild`: on the data, while the service is down. */
@@ -73,7 +73,7 @@ export const addProjections = (program: Command, load: LoadServices): void => {
   withOutput(withConfig(projections.command('status')), ['table', 'json', 'ndjson', 'name'])
     .summary('where each read model stands')
     .option('--data <dir>', 'directory of the embedded store')
-    .action(async (options: FileOptions & Look) => {
+    .action(async (options: FileOptions & OutputOptions) => {
       const all = await (await load()).projectionStatus(configOf(options))
       printMany(all, all, ({ name }) => name, COLUMNS, options)
     })

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../config/load.ts'
 import { EXIT } from './failure.ts'
 import { type FileOptions, fileOf, withConfig } from './options.ts'
 import type { LoadServices } from './services.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/load.ts'
 
 /** An authentication record as the API shows it (api.md §5.1). */
 export type Authentication = {

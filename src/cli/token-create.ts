@@ -13,14 +13,14 @@ import {
   withReason,
   withTarget,
 } from './options.ts'
-import { type Column, type Look, printOne, table } from './output.ts'
+import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
 import { embeddedConfig } from './embedded.ts'
 import type { Authentication, IssuedToken, LoadServices, TokenRequest } from './services.ts'
-import { print, tell } from './terminal.ts'
+import { print, info } from './terminal/terminal.ts'
 
 type CreateOptions = TargetOptions &
   FileOptions &
-  Look & {
+  OutputOptions & {
     readonly description?: string
     readonly expires: string
     readonly namespace?: string
@@ -38,7 +38,7 @@ const make = async (request: TokenRequest, options: CreateOptions, load: LoadSer
       return await ask<IssuedToken>('POST', '/auth/v1/method/token', { body, headers: reasonHeaders(reason) })
     } catch (error) {
       if (!isUnreachable(error) || addressed || !options.config) throw error
-      if (!options.quiet) tell('No service answers: working on its data.')
+      if (!options.quiet) info('No service answers: working on its data.')
     }
   }
   const config = embeddedConfig(options)
@@ -64,7 +64,7 @@ const create = async (
     ...(reason === undefined ? {} : { reason }),
   }
   if (options.dryRun) {
-    tell('Would create this token:')
+    info('Would create this token:')
     print(`${JSON.stringify(request, undefined, 2)}\n`)
     return
   }
@@ -72,7 +72,7 @@ const create = async (
   if (output === 'table' && options.field === undefined) {
     const rows = columns.filter(([, text]) => text(issued.authentication) !== '')
     if (!options.quiet) {
-      tell(
+      info(
         table(
           rows,
           [
@@ -82,7 +82,7 @@ const create = async (
           { headers: false, color: false },
         ).trimEnd(),
       )
-      tell('The token, shown only now:')
+      info('The token, shown only now:')
     }
     print(`${issued.clientToken}\n`)
   } else printOne(issued, ({ authentication }) => authentication.id, [], options)

@@ -3,9 +3,9 @@ import { addTokenCreate } from './token-create.ts'
 import { type Client, segment } from './client.ts'
 import { EXIT, type Failure, isFailure } from './failure.ts'
 import { clientOf, reasonHeaders, type TargetOptions, wholeNumber, withField, withOutput, withReason, withTarget } from './options.ts'
-import { type Column, harmless, type Look, printMany, printOne } from './output.ts'
+import { type Column, escapeControl, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import type { Authentication, LoadServices } from './services.ts'
-import { confirm, print, tell } from './terminal.ts'
+import { confirm, print, info } from './terminal/terminal.ts'
 
 /** A pair of the service's own metadata, whatever word it is configured to write in it. */
 const own = ({ metadata }: Authentication, pattern: RegExp): string =>
@@ -25,7 +25,7 @@ const COLUMNS: readonly Column<Authentication>[] = [
 
 type Page = { readonly authentications: readonly Authentication[]; readonly nextPageToken: string; readonly totalCount: number }
 type ListOptions = TargetOptions &
-  Look & { readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy']?: string } & {
+  OutputOptions & { readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy']?: string } & {
     readonly limit: number
     readonly all?: boolean
   }
@@ -45,7 +45,7 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions): Prom
     found.push(...page.authentications)
   } while (page.nextPageToken !== '' && found.length < limit)
   printMany(found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
-  if (page.nextPageToken !== '' && !options.quiet) tell(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+  if (page.nextPageToken !== '' && !options.quiet) info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
 }
 
 type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?: boolean; readonly reason?: string }
@@ -61,7 +61,7 @@ const lookUp = async ({ ask }: Client, ids: readonly string[]) => {
     } catch (error) {
       if (!isFailure(error)) throw error
       const { deletedAt } = error.about
-      if (typeof deletedAt === 'string') tell(`${harmless(id)} had ended already, at ${harmless(deletedAt)}: nothing was done`)
+      if (typeof deletedAt === 'string') info(`${escapeControl(id)} had ended already, at ${escapeControl(deletedAt)}: nothing was done`)
       else exits.push(notRevoked(id, error))
     }
   }
@@ -69,13 +69,13 @@ const lookUp = async ({ ask }: Client, ids: readonly string[]) => {
 }
 
 const notRevoked = (id: string, { message, exit }: Failure): number => {
-  tell(`${harmless(id)} not revoked: ${message}`)
+  info(`${escapeControl(id)} not revoked: ${message}`)
   return exit
 }
 
 const described = ({ id, record }: Found): string => {
   const name = own(record, NAME)
-  return harmless(name === '' ? id : `"${name}" (${id})`)
+  return escapeControl(name === '' ? id : `"${name}" (${id})`)
 }
 
 const revoke = async (given: readonly string[], { yes = false, dryRun = false, reason, ...target }: RevokeOptions): Promise<void> => {
@@ -84,7 +84,7 @@ const revoke = async (given: readonly string[], { yes = false, dryRun = false, r
   const headers = reasonHeaders(reason)
   const client = await clientOf(target)
   const { found, exits } = await lookUp(client, ids)
-  if (dryRun) for (const { id } of found) tell(`${id} would be revoked`)
+  if (dryRun) for (const { id } of found) info(`${id} would be revoked`)
   else if (found.length > 0) await confirm(found.length === 1 ? `Revoke ${described(found[0]!)}?` : `Revoke ${found.length} tokens?`, yes)
   for (const { id } of dryRun ? [] : found) {
     try {
@@ -117,7 +117,7 @@ export const addToken = (program: Command, load: LoadServices): void => {
     .action(list)
   withField(withOutput(withTarget(token.command('get <id>')), ['table', 'json', 'name']))
     .summary('print one token’s record')
-    .action(async (id: string, options: TargetOptions & Look) => {
+    .action(async (id: string, options: TargetOptions & OutputOptions) => {
       const record = await (await clientOf(options)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
       printOne(record, () => record.id, COLUMNS, options)
     })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { withField, withOutput } from './options.ts'
-import { type Look, printOne } from './output.ts'
+import { type OutputOptions, printOne } from './terminal/output.ts'
 
 /** The version of this package. */
 export const version = (): string => {
@@ -14,7 +14,7 @@ export const version = (): string => {
 export const addVersion = (program: Command): void => {
   withField(withOutput(program.command('version'), ['table', 'json']))
     .summary('print the version')
-    .action((look: Look) => {
+    .action((look: OutputOptions) => {
       const facts = { version: version(), node: process.versions.node, os: process.platform, arch: process.arch }
       const names = ['version', 'node', 'os', 'arch'] as const
       printOne(

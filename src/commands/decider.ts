@@ -1,5 +1,5 @@
 import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
-import type { Log } from '../events/log.ts'
+import type { EventLog } from '../events/log.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
@@ -27,7 +27,7 @@ export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decid
 
 /** The state of one stream as the log has it now. */
 export const stateOf = async <S, C extends Payloads, E extends AnyEvent>(
-  log: Pick<Log, 'read'>,
+  log: Pick<EventLog, 'read'>,
   decider: Decider<S, C, E>,
   id: string,
 ): Promise<S> => {

@@ -1,9 +1,9 @@
 import { isRefusal, Refusal, refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
-import type { Actor, Log, Stored } from '../events/log.ts'
+import type { Actor, EventLog, Stored } from '../events/log.ts'
 import { type Decider, evolve } from './decider.ts'
 import { type Context, type enveloper, eventId } from './envelope.ts'
-import { type Fold, step, streamFolds, unwritten } from './folds.ts'
+import { type Fold, step, streamFolds, unwritten } from './stream-folds.ts'
 import { turns } from './turns.ts'
 
 /** Tries of a command against the other processes on its stream, and how many commands of one stream wait in this one. */
@@ -32,7 +32,7 @@ const lost = (error: unknown): undefined => {
 
 /** What a named command did when it was sent before, or else the fold of its stream now. */
 const earlier = async <S, C extends Payloads, E extends AnyEvent>(
-  log: Pick<Log, 'read'>,
+  log: Pick<EventLog, 'read'>,
   decider: Decider<S, C, E>,
   stream: string,
   commandId: string,
@@ -66,7 +66,11 @@ type Options = { readonly pause?: () => Promise<unknown>; readonly admit?: Admit
  * The only way to write: read the stream, fold it, decide, append at the revision read. Commands of one stream wait for each other here;
  * a race lost to another process decides again, and after twelve it is refused with `write_conflict`.
  */
-export const executor = (log: Log, envelope: ReturnType<typeof enveloper>, { pause = jitter, admit = () => undefined }: Options = {}) => {
+export const executor = (
+  log: EventLog,
+  envelope: ReturnType<typeof enveloper>,
+  { pause = jitter, admit = () => undefined }: Options = {},
+) => {
   const folds = streamFolds(log)
   const inTurn = turns(WAITING)
 

@@ -5,8 +5,8 @@ import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
 import type { Decider } from './decider.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
 
-/** A claim whose flag was never seen is ignored once it is older than this: its writer is long gone (docs/decisions/0003). */
-export const CLAIM_LIFE_MS = 60_000
+/** A reservation whose flag was never seen is ignored once it is older than this: its writer is long gone (docs/decisions/0003). */
+export const RESERVATION_LIFE_MS = 60_000
 
 export type NamespaceCommands = {
   CreateNamespace: {
@@ -17,13 +17,13 @@ export type NamespaceCommands = {
     readonly protected: boolean
   }
   UpdateNamespace: { readonly key: string; readonly name: string; readonly description: string }
-  /** `stale` are the claims known to hold no flag. */
+  /** `stale` are the reservations known to hold no flag. */
   DeleteNamespace: { readonly key: string; readonly force: boolean; readonly stale: ReadonlySet<string> }
-  RegisterFlag: { readonly key: string; readonly flag: string; readonly claim: string; readonly claimedAt: string }
-  UnregisterFlag: { readonly key: string; readonly claim: string }
+  RegisterFlag: { readonly key: string; readonly flag: string; readonly reservation: string; readonly reservedAt: string }
+  UnregisterFlag: { readonly key: string; readonly reservation: string }
 }
 
-export type Claim = { readonly flag: string; readonly claimedAt: string }
+export type Reservation = { readonly flag: string; readonly reservedAt: string }
 export type Namespace = {
   readonly incarnation: string | undefined
   /** Lives of the key so far, this one included: tells which of two incarnations is the later. */
@@ -31,12 +31,12 @@ export type Namespace = {
   readonly name: string
   readonly description: string
   readonly protected: boolean
-  readonly claims: PersistentMap<Claim>
+  readonly reservations: PersistentMap<Reservation>
 }
 
 type Texts = Pick<Namespace, 'name' | 'description'>
 
-const absent: Namespace = { incarnation: undefined, generation: 0, name: '', description: '', protected: false, claims: emptyMap() }
+const absent: Namespace = { incarnation: undefined, generation: 0, name: '', description: '', protected: false, reservations: emptyMap() }
 const missing = (key: string) => refuse('not_found', `namespace "${key}" not found`)
 
 export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = {
@@ -57,30 +57,33 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
       return found ? [{ type: 'NamespaceUpdated', data: { key, ...found } }] : []
     },
 
-    DeleteNamespace: ({ incarnation, claims, ...state }, { key, force, stale }) => {
+    DeleteNamespace: ({ incarnation, reservations, ...state }, { key, force, stale }) => {
       if (incarnation === undefined) return missing(key)
       if (state.protected) return refuse('protected', `namespace "${key}" is protected`)
-      const empty = [...claims.keys()].every((claim) => stale.has(claim))
+      const empty = [...reservations.keys()].every((reservation) => stale.has(reservation))
       if (!force && !empty) return refuse('not_empty', `namespace "${key}" cannot be deleted; flags must be deleted first`)
       return [{ type: 'NamespaceDeleted', data: { key, incarnation, force } }]
     },
 
-    RegisterFlag: ({ incarnation, claims }, data) => {
+    RegisterFlag: ({ incarnation, reservations }, data) => {
       if (incarnation === undefined) return missing(data.key)
-      return claims.has(data.claim) ? [] : [{ type: 'FlagRegistered', data }]
+      return reservations.has(data.reservation) ? [] : [{ type: 'FlagRegistered', data }]
     },
 
-    UnregisterFlag: ({ claims }, { key, claim }) => {
-      const flag = claims.get(claim)?.flag
-      return flag === undefined ? [] : [{ type: 'FlagUnregistered', data: { key, flag, claim } }]
+    UnregisterFlag: ({ reservations }, { key, reservation }) => {
+      const flag = reservations.get(reservation)?.flag
+      return flag === undefined ? [] : [{ type: 'FlagUnregistered', data: { key, flag, reservation } }]
     },
   },
 
   evolve: {
-    NamespaceCreated: ({ generation }, { key: _key, ...data }) => ({ ...data, generation: generation + 1, claims: emptyMap() }),
+    NamespaceCreated: ({ generation }, { key: _key, ...data }) => ({ ...data, generation: generation + 1, reservations: emptyMap() }),
     NamespaceUpdated: (state, { name, description }) => changed(state, { name, description }),
     NamespaceDeleted: ({ generation }) => ({ ...absent, generation }),
-    FlagRegistered: (state, { flag, claim, claimedAt }) => ({ ...state, claims: state.claims.set(claim, { flag, claimedAt }) }),
-    FlagUnregistered: (state, { claim }) => ({ ...state, claims: state.claims.delete(claim) }),
+    FlagRegistered: (state, { flag, reservation, reservedAt }) => ({
+      ...state,
+      reservations: state.reservations.set(reservation, { flag, reservedAt }),
+    }),
+    FlagUnregistered: (state, { reservation }) => ({ ...state, reservations: state.reservations.delete(reservation) }),
   },
 }

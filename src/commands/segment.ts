@@ -3,7 +3,7 @@ import { changed, changes, replaced, without } from '../events/change.ts'
 import { type DataOf, reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
 import type { Decider } from './decider.ts'
-import type { Claim } from './namespace.ts'
+import type { Reservation } from './namespace.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { bounded, bytesOf } from './size.ts'
 
@@ -13,13 +13,13 @@ export type OfSegment = { readonly namespace: string; readonly key: string; read
 export type SegmentCommands = {
   CreateSegment: DataOf<SegmentEvent, 'SegmentCreated'>
   UpdateSegment: OfSegment & { readonly name: string; readonly description: string; readonly matchType: MatchType }
-  /** `stale` are the claims known to hold no rule or rollout, now or ever. */
+  /** `stale` are the reservations known to hold no rule or rollout, now or ever. */
   DeleteSegment: OfSegment & { readonly stale: ReadonlySet<string> }
   AddConstraint: OfSegment & { readonly constraint: Constraint }
   UpdateConstraint: OfSegment & { readonly constraint: Constraint }
   RemoveConstraint: OfSegment & { readonly id: string }
   AttachSegment: DataOf<SegmentEvent, 'SegmentAttached'>
-  DetachSegment: OfSegment & { readonly claim: string }
+  DetachSegment: OfSegment & { readonly reservation: string }
 }
 
 export type Segment = {
@@ -29,7 +29,7 @@ export type Segment = {
   readonly description: string
   readonly matchType: MatchType
   readonly constraints: readonly Constraint[]
-  readonly claims: PersistentMap<Claim>
+  readonly reservations: PersistentMap<Reservation>
 }
 
 const absent = ({ generation }: Pick<Segment, 'generation'>): Segment => ({
@@ -39,7 +39,7 @@ const absent = ({ generation }: Pick<Segment, 'generation'>): Segment => ({
   description: '',
   matchType: 'all',
   constraints: [],
-  claims: emptyMap(),
+  reservations: emptyMap(),
 })
 const lives = ({ incarnation }: Segment, command: OfSegment) => incarnation === command.incarnation
 const naming = ({ namespace, key, incarnation }: OfSegment) => ({ namespace, key, incarnation })
@@ -69,7 +69,7 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
 
     DeleteSegment: (state, { stale, ...of }) => {
       if (!lives(state, of)) return []
-      const free = [...state.claims.keys()].every((claim) => stale.has(claim))
+      const free = [...state.reservations.keys()].every((reservation) => stale.has(reservation))
       return free ? [{ type: 'SegmentDeleted', data: naming(of) }] : refuse('in_use', `segment "${of.namespace}/${of.key}" is in use`)
     },
 
@@ -93,12 +93,12 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
 
     AttachSegment: (state, data) => {
       if (!lives(state, data)) return missing(data)
-      return state.claims.has(data.claim) ? [] : [{ type: 'SegmentAttached', data }]
+      return state.reservations.has(data.reservation) ? [] : [{ type: 'SegmentAttached', data }]
     },
 
-    DetachSegment: (state, { claim, ...of }) => {
-      const held = lives(state, of) ? state.claims.get(claim) : undefined
-      return held ? [{ type: 'SegmentDetached', data: { ...naming(of), flag: held.flag, claim } }] : []
+    DetachSegment: (state, { reservation, ...of }) => {
+      const held = lives(state, of) ? state.reservations.get(reservation) : undefined
+      return held ? [{ type: 'SegmentDetached', data: { ...naming(of), flag: held.flag, reservation } }] : []
     },
   },
 
@@ -112,10 +112,13 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
       constraints: replaced(state.constraints, constraint.id, (part) => changed(part, constraint)),
     }),
     ConstraintRemoved: (state, { constraint }) => ({ ...state, constraints: without(state.constraints, constraint) }),
-    SegmentAttached: (state, { flag, claim, claimedAt }) => ({ ...state, claims: state.claims.set(claim, { flag, claimedAt }) }),
-    SegmentDetached: (state, { claim }) => ({ ...state, claims: state.claims.delete(claim) }),
+    SegmentAttached: (state, { flag, reservation, reservedAt }) => ({
+      ...state,
+      reservations: state.reservations.set(reservation, { flag, reservedAt }),
+    }),
+    SegmentDetached: (state, { reservation }) => ({ ...state, reservations: state.reservations.delete(reservation) }),
   },
 }
 
-/** One segment with its constraints, and the claims of those who use it (docs/decisions/0003). A segment of another life of its namespace is no segment. */
-export const segment = bounded(whole, ({ claims: _claims, ...parts }) => parts)
+/** One segment with its constraints, and the reservations of those who use it (docs/decisions/0003). A segment of another life of its namespace is no segment. */
+export const segment = bounded(whole, ({ reservations: _reservations, ...parts }) => parts)

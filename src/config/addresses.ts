@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { list } from './collections.ts'
-import { bool, type Check, named, textual } from './kinds.ts'
+import { bool, type Check, named, textual } from './types.ts'
 import type { Kind } from './setting.ts'
 
 /** A host name; a scheme in front and a port or path behind are cut off. */

@@ -1,4 +1,4 @@
-import { named } from './kinds.ts'
+import { named } from './types.ts'
 import type { Fault, Kind } from './setting.ts'
 
 const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>

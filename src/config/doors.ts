@@ -1,4 +1,4 @@
-import { didYouMean } from './nearest.ts'
+import { didYouMean } from './did-you-mean.ts'
 import type { Config } from './settings.ts'
 
 /** A way in: the word that says that it is open on purpose, whether it is open, and who then comes in by it. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { didYouMean } from './nearest.ts'
+import { didYouMean } from './did-you-mean.ts'
 import type { Problem } from './problem.ts'
 import { isMany, isSetting, leaves, type Group, type Node, type Setting } from './setting.ts'
 

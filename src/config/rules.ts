@@ -105,7 +105,7 @@ const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): 
 }
 
 /** What is wrong with settings that are fine each by itself. */
-export const findings = (config: Config): readonly Finding[] =>
+export const errors = (config: Config): readonly Finding[] =>
   [
     ['authentication.open_on_purpose', unknownDoors(config)] as const,
     ...methods(config),
@@ -115,7 +115,7 @@ export const findings = (config: Config): readonly Finding[] =>
   ].filter(([, description]) => description)
 
 /** What is probably not meant, though the service can run with it. */
-export const cautions = ({ authentication: { methods }, storage, eventstore, mongodb, redis }: Config): readonly string[] => {
+export const warnings = ({ authentication: { methods }, storage, eventstore, mongodb, redis }: Config): readonly string[] => {
   const { oidc, codehost } = methods
   const found: readonly Finding[] = [
     ...Object.entries({ eventstore, mongodb, redis }).map(

@@ -22,21 +22,25 @@ export type Derived<T> = { readonly shown: string; readonly from: (get: (key: st
 export type Setting<T> = { readonly kind: Kind<T>; readonly initial: unknown; readonly sentence: string }
 
 /** A map from a name to a group of settings of its own. */
-export type Many<P> = { readonly each: P; readonly names: RegExp; readonly sentence: string }
+export type MapOf<P> = { readonly each: P; readonly names: RegExp; readonly sentence: string }
 
 /** What a table of settings holds once it is read; maps have no prototype, so `constructor` names nothing. */
 export type Values<T> =
-  T extends Setting<infer V> ? V : T extends Many<infer P> ? Readonly<Record<string, Values<P>>> : { readonly [K in keyof T]: Values<T[K]> }
+  T extends Setting<infer V>
+    ? V
+    : T extends MapOf<infer P>
+      ? Readonly<Record<string, Values<P>>>
+      : { readonly [K in keyof T]: Values<T[K]> }
 
 export type Group = { readonly [name: string]: Node }
-export type Node = Setting<unknown> | Many<Group> | Group
+export type Node = Setting<unknown> | MapOf<Group> | Group
 
 type Set = {
   <T>(kind: Kind<T>, initial: NoInfer<T> | Derived<NoInfer<T>>, sentence: string): Setting<T>
   <T>(kind: Kind<T>, initial: undefined | Derived<NoInfer<T> | undefined>, sentence: string): Setting<T | undefined>
 }
 /** One setting: its kind, its default (undefined = not set) and the sentence that says what it does. */
-export const set: Set = <T>(kind: Kind<T>, initial: unknown, sentence: string): Setting<T> => ({ kind, initial, sentence })
+export const setting: Set = <T>(kind: Kind<T>, initial: unknown, sentence: string): Setting<T> => ({ kind, initial, sentence })
 
 /** Stands in the place of a default where there is none. */
 export const required: Derived<never> = {
@@ -47,7 +51,7 @@ export const required: Derived<never> = {
 }
 
 export const isSetting = (node: Node): node is Setting<unknown> => 'kind' in node && 'initial' in node
-export const isMany = (node: Node): node is Many<Group> => 'each' in node
+export const isMany = (node: Node): node is MapOf<Group> => 'each' in node
 export const isDerived = (initial: unknown): initial is Derived<unknown> =>
   typeof initial === 'object' && initial !== null && 'from' in initial
 

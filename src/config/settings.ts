@@ -1,8 +1,8 @@
 import { connection, listener, originOrAll, proxies, url } from './addresses.ts'
 import { authentication } from './authentication.ts'
 import { list } from './collections.ts'
-import { bool, duration, header, identifier, integer, matching, oneOf, path, text } from './kinds.ts'
-import { set, type Values } from './setting.ts'
+import { bool, duration, header, identifier, integer, matching, oneOf, path, text } from './types.ts'
+import { setting, type Values } from './setting.ts'
 
 const none = undefined
 const allowedHeaders = (word: string): readonly string[] => [
@@ -14,54 +14,54 @@ const allowedHeaders = (word: string): readonly string[] => [
 
 /** Every setting there is: its kind, default and meaning (api.md §12). Documentation, example, schema, types and checks all come from here. */
 export const settings = {
-  version: set(oneOf('1.0'), '1.0', 'Version of the format of this file.'),
+  version: setting(oneOf('1.0'), '1.0', 'Version of the format of this file.'),
   log: {
-    level: set(oneOf('DEBUG', 'INFO', 'WARN', 'ERROR'), 'INFO', 'Least severe kind of record that is logged.'),
-    encoding: set(oneOf('json', 'console'), 'json', 'Form of a log record; either is one line.'),
-    file: set(path, none, 'File that the log is appended to, for its owner only; standard output when not set.'),
+    level: setting(oneOf('DEBUG', 'INFO', 'WARN', 'ERROR'), 'INFO', 'Least severe kind of record that is logged.'),
+    encoding: setting(oneOf('json', 'console'), 'json', 'Form of a log record; either is one line.'),
+    file: setting(path, none, 'File that the log is appended to, for its owner only; standard output when not set.'),
   },
   server: {
-    protocol: set(oneOf('http', 'https'), 'http', 'What the service speaks; https is TLS 1.2 or later.'),
-    host: set(text, '0.0.0.0', 'Address to listen on.'),
-    http_port: set(integer(0, 65_535), 8080, 'Port for http; 0 takes any that is free.'),
-    https_port: set(integer(0, 65_535), 443, 'Port for https; 0 takes any that is free.'),
-    cert_file: set(path, none, 'File with the certificate chain (PEM), needed for https.'),
-    cert_key: set(path, none, 'File with the private key of the certificate (PEM), needed for https.'),
-    public_url: set(url, none, 'Base URL that browsers and clients use, path prefix included.'),
-    trust_proxy: set(
+    protocol: setting(oneOf('http', 'https'), 'http', 'What the service speaks; https is TLS 1.2 or later.'),
+    host: setting(text, '0.0.0.0', 'Address to listen on.'),
+    http_port: setting(integer(0, 65_535), 8080, 'Port for http; 0 takes any that is free.'),
+    https_port: setting(integer(0, 65_535), 443, 'Port for https; 0 takes any that is free.'),
+    cert_file: setting(path, none, 'File with the certificate chain (PEM), needed for https.'),
+    cert_key: setting(path, none, 'File with the private key of the certificate (PEM), needed for https.'),
+    public_url: setting(url, none, 'Base URL that browsers and clients use, path prefix included.'),
+    trust_proxy: setting(
       proxies,
       false,
       'Proxies whose X-Forwarded-For, -Proto, -Host and -Prefix headers count: all, none, or these addresses.',
     ),
-    body_limit: set(integer(1, 2 ** 31 - 1), 4_194_304, 'Largest request body in bytes; under /auth/v1 it is 65536 at most.'),
-    max_response_bytes: set(
+    body_limit: setting(integer(1, 2 ** 31 - 1), 4_194_304, 'Largest request body in bytes; under /auth/v1 it is 65536 at most.'),
+    max_response_bytes: setting(
       integer(65_536, 2 ** 30),
       33_554_432,
       'Largest answer of a batch or bulk in bytes; a page of a list ends before it is larger.',
     ),
-    headers_timeout: set(duration, 5000, 'Time a client has to send the headers of a request.'),
-    request_timeout: set(duration, 10_000, 'Time a client has to send a whole request.'),
+    headers_timeout: setting(duration, 5000, 'Time a client has to send the headers of a request.'),
+    request_timeout: setting(duration, 10_000, 'Time a client has to send a whole request.'),
   },
   ui: {
-    enabled: set(bool, true, 'Serve the web UI.'),
-    default_theme: set(oneOf('system', 'light', 'dark'), 'system', 'Theme of the web UI before a user chooses one.'),
+    enabled: setting(bool, true, 'Serve the web UI.'),
+    default_theme: setting(oneOf('system', 'light', 'dark'), 'system', 'Theme of the web UI before a user chooses one.'),
     topbar: {
-      color: set(
+      color: setting(
         matching(/^(#[0-9a-fA-F]{3,8}|[a-zA-Z]+)$/, 'must be a colour such as #4f46e5'),
         none,
         'Colour of the bar on top of the web UI.',
       ),
-      label: set(text, none, 'Words in the bar on top of the web UI, such as the name of the environment.'),
+      label: setting(text, none, 'Words in the bar on top of the web UI, such as the name of the environment.'),
     },
   },
   cors: {
-    enabled: set(bool, false, 'Answer browsers of other origins.'),
-    allowed_origins: set(
+    enabled: setting(bool, false, 'Answer browsers of other origins.'),
+    allowed_origins: setting(
       list(originOrAll),
       [],
       'Origins that are answered; * is every origin, without credentials. On routes that are open, pages of these may write too, but not by *.',
     ),
-    allowed_headers: set(
+    allowed_headers: setting(
       list(header),
       {
         shown: `${allowedHeaders('service')
@@ -72,42 +72,42 @@ export const settings = {
       'Request headers that other origins may send.',
     ),
   },
-  rate_limit: { enabled: set(bool, true, 'Limit failed credentials, logins and exchanges of one client address.') },
+  rate_limit: { enabled: setting(bool, true, 'Limit failed credentials, logins and exchanges of one client address.') },
   metrics: {
-    enabled: set(bool, true, 'Serve GET /metrics.'),
-    address: set(
+    enabled: setting(bool, true, 'Serve GET /metrics.'),
+    address: setting(
       listener,
       none,
       'Address and port (`127.0.0.1:9090`, `[::]:9090`) of a listener of its own for GET /metrics, plain HTTP; that of the service then answers 404.',
     ),
-    flag_labels: set(
+    flag_labels: setting(
       bool,
       false,
       'Name namespaces, flags, segments and variants in the metrics of evaluations; whoever reads the page reads the names.',
     ),
   },
   storage: {
-    type: set(oneOf('embedded', 'cluster'), 'embedded', 'One SQLite file and no servers, or EventStoreDB, MongoDB and Redis.'),
-    data_dir: set(path, './data', 'Directory of the embedded event log, its views and its keys.'),
-    read_only: set(bool, false, 'Refuse every write under /api/v1.'),
+    type: setting(oneOf('embedded', 'cluster'), 'embedded', 'One SQLite file and no servers, or EventStoreDB, MongoDB and Redis.'),
+    data_dir: setting(path, './data', 'Directory of the embedded event log, its views and its keys.'),
+    read_only: setting(bool, false, 'Refuse every write under /api/v1.'),
   },
   quotas: {
-    flags_per_namespace: set(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Flags that a namespace may have.'),
-    segments_per_namespace: set(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Segments that a namespace may have.'),
-    bytes_per_namespace: set(
+    flags_per_namespace: setting(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Flags that a namespace may have.'),
+    segments_per_namespace: setting(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Segments that a namespace may have.'),
+    bytes_per_namespace: setting(
       integer(1, Number.MAX_SAFE_INTEGER),
       268_435_456,
       'Bytes that the flags and segments of a namespace may have together, as JSON in UTF-8; memory holds them all.',
     ),
-    namespaces: set(integer(1, Number.MAX_SAFE_INTEGER), 10_000, 'Namespaces that there may be.'),
-    tokens_per_credential: set(
+    namespaces: setting(integer(1, Number.MAX_SAFE_INTEGER), 10_000, 'Namespaces that there may be.'),
+    tokens_per_credential: setting(
       integer(1, Number.MAX_SAFE_INTEGER),
       100_000,
       'Static tokens that one credential may have made and that are not deleted; callers without a credential are one.',
     ),
   },
   keys: {
-    file: set(
+    file: setting(
       path,
       {
         shown: '`<storage.data_dir>/keys` (embedded), not set (cluster)',
@@ -116,18 +116,18 @@ export const settings = {
       'File of the key that seals token digests and of the keys of personal data; a cluster without it keeps them in MongoDB.',
     ),
   },
-  eventstore: { url: set(connection('esdb', 'esdb+discover'), none, 'Connection URL of EventStoreDB, needed for cluster.') },
+  eventstore: { url: setting(connection('esdb', 'esdb+discover'), none, 'Connection URL of EventStoreDB, needed for cluster.') },
   mongodb: {
-    url: set(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),
-    database: set(matching(/^[^/\\. "$*<>:|?]{1,63}$/, 'must be a database name'), 'rollcall', 'Database that holds the views.'),
-    bulk_size: set(integer(1, 100_000), 1000, 'Documents written in one command; smaller for servers that take no more.'),
+    url: setting(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),
+    database: setting(matching(/^[^/\\. "$*<>:|?]{1,63}$/, 'must be a database name'), 'rollcall', 'Database that holds the views.'),
+    bulk_size: setting(integer(1, 100_000), 1000, 'Documents written in one command; smaller for servers that take no more.'),
   },
-  redis: { url: set(connection('redis', 'rediss'), none, 'Connection URL of Redis, needed for cluster.') },
+  redis: { url: setting(connection('redis', 'rediss'), none, 'Connection URL of Redis, needed for cluster.') },
   identifiers: {
-    service: set(identifier, 'service', 'Word in the names of cookies, headers, metrics and metadata keys.'),
-    codehost: set(identifier, 'codehost', 'Word for the code-host method in paths, method names and metadata keys.'),
-    orchestrator: set(identifier, 'orchestrator', 'Word for the orchestrator method in paths and method names.'),
-    orchestrator_metadata: set(
+    service: setting(identifier, 'service', 'Word in the names of cookies, headers, metrics and metadata keys.'),
+    codehost: setting(identifier, 'codehost', 'Word for the code-host method in paths, method names and metadata keys.'),
+    orchestrator: setting(identifier, 'orchestrator', 'Word for the orchestrator method in paths and method names.'),
+    orchestrator_metadata: setting(
       identifier,
       { shown: '`identifiers.orchestrator`', from: (get) => get('identifiers.orchestrator') as string },
       'Word for the orchestrator method in metadata keys.',

@@ -7,8 +7,8 @@ const Rank = Type.Integer()
 /** New ranks of the parts that moved. */
 const Moves = Type.Array(Type.Object({ id: Text, from: Rank, to: Rank }))
 const Operator = Type.Union([Type.Literal('or'), Type.Literal('and')])
-/** A segment as one rule or rollout uses it, under the claim that stands on the segment's own stream (docs/decisions/0003). */
-const Uses = Type.Array(Type.Object({ segment: Text, claim: Text }))
+/** A segment as one rule or rollout uses it, under the reservation that stands on the segment's own stream (docs/decisions/0003). */
+const Uses = Type.Array(Type.Object({ segment: Text, reservation: Text }))
 const Metadata = Type.Record(Text, Type.Unknown())
 
 const Variant = Type.Object({ id: Text, key: Text, name: Text, description: Text, attachment: Text })
@@ -25,12 +25,12 @@ const flag = { namespace: Text, key: Text, incarnation: Text }
 
 /** Life of one flag with its variants, rules and rollouts. Stream: flag-{namespace}+{key}. Percentages are float32 values, attachments JSON texts; an absent `defaultVariantId` is none. */
 export const flagEvents = {
-  /** `generation` counts the lives of the namespace's key; `claim` is the flag's registration on the namespace's stream. */
+  /** `generation` counts the lives of the namespace's key; `reservation` is the flag's registration on the namespace's stream. */
   FlagCreated: v1(
     Type.Object({
       ...flag,
       generation: Type.Integer(),
-      claim: Text,
+      reservation: Text,
       name: Text,
       description: Text,
       enabled: Type.Boolean(),
@@ -100,8 +100,8 @@ export const flagEvents = {
   ),
   RolloutRemoved: v1(Type.Object({ ...flag, rollout: Text, moved: Moves })),
   RolloutsReordered: v1(Type.Object({ ...flag, moved: Moves })),
-  /** No flag, rule or rollout will ever be written under this claim: its writer was given up (docs/decisions/0003). */
-  ClaimVoided: v1(Type.Object({ ...flag, claim: Text })),
+  /** No flag, rule or rollout will ever be written under this reservation: its writer was given up (docs/decisions/0003). */
+  ReservationVoided: v1(Type.Object({ ...flag, reservation: Text })),
 }
 
 export type FlagEvent = EventOf<typeof flagEvents>

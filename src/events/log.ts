@@ -45,7 +45,7 @@ export type Meta = {
  * pull them as they are consumed (back-pressure), and end the read when they are returned.
  * Failures: Refusal `write_conflict` (the stream is not at the expected revision), Refusal `backend_unavailable`.
  */
-export type Log = {
+export type EventLog = {
   /**
    * Appends to one stream, all or nothing. An append repeated with the same first event id, where those events already stand
    * right behind `expected`, is the same append: it answers as the first time and writes nothing.

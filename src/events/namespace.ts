@@ -16,9 +16,9 @@ export const namespaceEvents = {
   NamespaceUpdated: v1(Type.Object({ key: Type.String(), name: change(Type.String()), description: change(Type.String()) })),
   /** Ends everything in the namespace: flags and segments of this incarnation are gone with it. */
   NamespaceDeleted: v1(Type.Object({ key: Type.String(), incarnation: Type.String(), force: Type.Boolean() })),
-  /** A claim of a flag that is about to be created; while it stands, the namespace is not empty (docs/decisions/0003). */
-  FlagRegistered: v1(Type.Object({ key: Type.String(), flag: Type.String(), claim: Type.String(), claimedAt: Type.String() })),
-  FlagUnregistered: v1(Type.Object({ key: Type.String(), flag: Type.String(), claim: Type.String() })),
+  /** A reservation of a flag that is about to be created; while it stands, the namespace is not empty (docs/decisions/0003). */
+  FlagRegistered: v1(Type.Object({ key: Type.String(), flag: Type.String(), reservation: Type.String(), reservedAt: Type.String() })),
+  FlagUnregistered: v1(Type.Object({ key: Type.String(), flag: Type.String(), reservation: Type.String() })),
 }
 
 export type NamespaceEvent = EventOf<typeof namespaceEvents>

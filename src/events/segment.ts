@@ -37,9 +37,9 @@ export const segmentEvents = {
     }),
   ),
   ConstraintRemoved: v1(Type.Object({ ...segment, constraint: Text })),
-  /** A claim of a rule or rollout that is about to use the segment; while it stands, the segment is in use (docs/decisions/0003). */
-  SegmentAttached: v1(Type.Object({ ...segment, flag: Text, claim: Text, claimedAt: Text })),
-  SegmentDetached: v1(Type.Object({ ...segment, flag: Text, claim: Text })),
+  /** A reservation of a rule or rollout that is about to use the segment; while it stands, the segment is in use (docs/decisions/0003). */
+  SegmentAttached: v1(Type.Object({ ...segment, flag: Text, reservation: Text, reservedAt: Text })),
+  SegmentDetached: v1(Type.Object({ ...segment, flag: Text, reservation: Text })),
 }
 
 export type SegmentEvent = EventOf<typeof segmentEvents>

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../errors.ts'
-import type { Answer } from './answer.ts'
-import { gather, listed } from './pieces.ts'
+import type { Answer } from './wire/reply.ts'
+import { gather, listed } from './wire/pieces.ts'
 import type { Service } from './service.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
@@ -45,7 +45,7 @@ const firstOf = <T>(all: readonly T[], holds: (item: T) => boolean): number => {
 }
 
 /** Order of creation: places only grow along the list, and nothing ever moves. */
-export const byPlace: Order<{ readonly doc: { readonly place: string } }> = {
+export const byOrder: Order<{ readonly doc: { readonly place: string } }> = {
   cursor: (all, end) => all[end - 1]?.doc.place,
   behind: (all, place) => firstOf(all, ({ doc }) => doc.place > (place as string)),
 }

@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { invalid, type Reason, type Refusal } from '../errors.ts'
 import type { Actor } from '../events/log.ts'
-import { type Answer, send } from './answer.ts'
-import { AUTH_BODY_LIMIT, jsonBody, takeBody } from './body.ts'
-import { framing } from './gate.ts'
-import type { Input } from './input.ts'
-import { rawQuery } from './path.ts'
-import { type Raw, settle } from './value.ts'
+import { type Answer, send } from './wire/reply.ts'
+import { AUTH_BODY_LIMIT, jsonBody, takeBody } from './wire/body.ts'
+import { framing } from './wire/framing.ts'
+import type { Input } from '../contract/input.ts'
+import { rawQuery } from './wire/path.ts'
+import { type Raw, settle } from '../contract/value.ts'
 
 /** Who may use a route (api.md §3.2): the route group whose rule decides whether a credential is needed and how far a namespaced token reaches. */
 export type Access =

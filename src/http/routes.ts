@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { evaluator } from './evaluator.ts'
+import { evaluator } from './evaluation/evaluator.ts'
 import { authCodehostRoutes } from './routes/auth-codehost.ts'
 import { authMethodRoutes } from './routes/auth-method.ts'
 import { authOidcRoutes } from './routes/auth-oidc.ts'

@@ -1,16 +1,16 @@
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { everyAnswer } from './answer.ts'
+import { everyAnswer } from './wire/reply.ts'
 import type { RequestListener } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { takeBodies } from './body.ts'
-import { allowOrigins, type CorsSettings } from './cors.ts'
-import { answering, brokenRequest } from './connections.ts'
-import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './gate.ts'
-import { documentRoutes } from './openapi.ts'
-import { cleanTarget } from './path.ts'
-import { HEADER_LIMIT, openPort, type Port, unbind, type WireSettings } from './port.ts'
-import { type Logger, refuser } from './refusal.ts'
+import { takeBodies } from './wire/body.ts'
+import { allowOrigins, type CorsSettings } from './wire/cors.ts'
+import { answering, brokenRequest } from './wire/connections.ts'
+import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './wire/framing.ts'
+import { documentRoutes } from './operations/openapi.ts'
+import { cleanTarget } from './wire/path.ts'
+import { HEADER_LIMIT, openPort, type Port, unbind, type WireSettings } from './wire/port.ts'
+import { type Logger, refuser } from './wire/error-reply.ts'
 import type { AfterParse, Answered, Authorize, Spec } from './route.ts'
 
 /** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
@@ -37,12 +37,12 @@ export type ServerParts = {
   readonly port?: Port
 }
 
-const untold: Answered = () => undefined
+const unreported: Answered = () => undefined
 const api = /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|health|metrics|openapi\.json|docs)(?:[/?]|$)/
 
 /** The HTTP server with the routes mounted. Refuses to be made when a route does not state its access. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, afterParse, routes, page, answered = untold, documents } = parts
+  const { config, logger, authorize, afterParse, routes, page, answered = unreported, documents } = parts
   const { bodyLimit, trustProxy, cors } = config
   const { server, sockets } = parts.port ?? openPort(config)
   let answer: RequestListener = () => undefined

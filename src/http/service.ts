@@ -1,21 +1,21 @@
 import type { Execute } from '../commands/execute.ts'
-import type { Log, Stored } from '../events/log.ts'
+import type { EventLog, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
-import type { Moment, Past } from '../audit/travel.ts'
+import type { Moment, AsOf } from '../audit/as-of.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
-import type { Claims } from '../commands/claims.ts'
+import type { Reservations } from '../commands/reservations.ts'
 import type { Compiled } from '../evaluation/compile.ts'
-import type { Catalog } from '../projections/catalog.ts'
+import type { FlagStore } from '../projections/flag-store.ts'
 import type { Row, Views } from '../projections/views.ts'
-import type { CookieJar } from './cookies.ts'
-import type { Limiter } from './limits.ts'
-import type { Logins } from './logins.ts'
-import type { Metrics } from './metrics.ts'
-import type { Names } from './names.ts'
+import type { CookieJar } from './wire/cookies.ts'
+import type { Limiter } from './auth/rate-limit.ts'
+import type { Logins } from './auth/login-method.ts'
+import type { Metrics } from './operations/metrics.ts'
+import type { Names } from '../contract/identifiers.ts'
 import type { PageTokens } from './paging.ts'
-import type { Requests } from './requests.ts'
-import type { TokenCheck } from './token-check.ts'
+import type { Idempotency } from './idempotency.ts'
+import type { TokenVerifier } from './auth/token-verifier.ts'
 
 /** What routes must know of the configuration. */
 export type Settings = {
@@ -53,7 +53,7 @@ export type Service = {
   /** True when no other instance writes to this log, so its head as seen here is its head. */
   readonly alone: boolean
   readonly now: () => Date
-  readonly log: Log
+  readonly log: EventLog
   readonly views: Views
   readonly sealer: Sealer
   readonly execute: Execute
@@ -63,16 +63,16 @@ export type Service = {
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
   /** False while this instance cannot prove that it knows of all revocations. */
   readonly fresh: () => boolean
-  readonly check: TokenCheck
+  readonly verifier: TokenVerifier
   readonly digest: (secret: string) => string
   readonly pageTokens: PageTokens
   readonly refusals: RefusalHistory
   readonly failures: Limiter
   readonly metrics: Metrics
-  readonly catalog: Catalog<Compiled>
+  readonly flagStore: FlagStore<Compiled>
   /** What the catalog held at a moment; 400 `invalid_at` for one that has not come. */
-  readonly past: (moment: Moment) => Promise<Past<Compiled>>
-  readonly claims: Claims
+  readonly asOf: (moment: Moment) => Promise<AsOf<Compiled>>
+  readonly reservations: Reservations
   readonly methods: {
     readonly token: { readonly enabled: boolean }
     readonly oidc: { readonly enabled: boolean; readonly providers: readonly string[] }
@@ -81,7 +81,7 @@ export type Service = {
   }
   readonly logins: Logins
   readonly exchange: { readonly orchestrator: Orchestrator; readonly attempts: Limiter } | undefined
-  readonly requests: Requests
+  readonly idempotency: Idempotency
   readonly readiness: () => Promise<Readiness>
   /** Tells the operator, at INFO, one line a call. */
   readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void

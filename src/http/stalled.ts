@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Port } from './port.ts'
+import type { Port } from './wire/port.ts'
 
 /** How often the connections are looked at, in milliseconds, and at how many looks in a row a reader may have taken nothing. */
 export type Patience = { readonly every: number; readonly looks: number }

@@ -1,7 +1,7 @@
 import { changed, moved, replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Distribution, type FlagEvent, flagEvents, type Rollout, type Rule, type Variant } from '../events/flag.ts'
-import { type Projection, placeOf } from './projection.ts'
+import { type Projection, orderOf } from './projection.ts'
 
 /** When a part of a resource was made and last changed, RFC 3339 UTC with milliseconds. */
 export type Times = { readonly createdAt: string; readonly updatedAt: string }
@@ -52,11 +52,11 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
   indexes: ['namespace', 'key', 'createdAt', 'incarnation', 'place'],
   category: 'flag',
   read: reader(flagEvents),
-  quiet: new Set(['ClaimVoided']),
+  quiet: new Set(['ReservationVoided']),
   on: {
-    FlagCreated: (_, { claim: _claim, generation: _generation, ...data }, at) => ({
+    FlagCreated: (_, { reservation: _reservation, generation: _generation, ...data }, at) => ({
       ...data,
-      place: placeOf(at),
+      place: orderOf(at),
       variants: [],
       rules: [],
       rollouts: [],
@@ -105,6 +105,6 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
       doc && { ...doc, rollouts: moved(without(doc.rollouts, rollout), moves, { updatedAt: time }) },
     RolloutsReordered: (doc, { moved: moves }, { time }) => doc && { ...doc, rollouts: moved(doc.rollouts, moves, { updatedAt: time }) },
 
-    ClaimVoided: (doc) => doc,
+    ReservationVoided: (doc) => doc,
   },
 }

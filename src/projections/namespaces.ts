@@ -1,7 +1,7 @@
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
 import { changed } from '../events/change.ts'
-import { type Projection, placeOf } from './projection.ts'
+import { type Projection, orderOf } from './projection.ts'
 
 /** One namespace. `place` orders lists. */
 export type NamespaceDoc = {
@@ -24,7 +24,7 @@ export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
   read: reader(namespaceEvents),
   quiet: new Set(['FlagRegistered', 'FlagUnregistered']),
   on: {
-    NamespaceCreated: (_, data, at) => ({ ...data, place: placeOf(at), createdAt: at.time, updatedAt: at.time }),
+    NamespaceCreated: (_, data, at) => ({ ...data, place: orderOf(at), createdAt: at.time, updatedAt: at.time }),
     NamespaceUpdated: (doc, update, { time }) => doc && { ...changed<NamespaceDoc>(doc, update), updatedAt: time },
     NamespaceDeleted: () => undefined,
     FlagRegistered: (doc) => doc,

@@ -6,7 +6,7 @@ import type { Row, View } from './views.ts'
 export type At = { readonly time: string; readonly position: bigint; readonly revision: bigint }
 
 /** Place in a list ordered by creation: time, then log position, as text that compares. */
-export const placeOf = ({ time, position }: At): string => `${time} ${String(position).padStart(20, '0')}`
+export const orderOf = ({ time, position }: At): string => `${time} ${String(position).padStart(20, '0')}`
 
 /**
  * A read model: the documents of one category, one a stream, keyed by the stream's id. Pure and total over the category's events;

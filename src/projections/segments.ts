@@ -2,7 +2,7 @@ import { changed, replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
 import type { Times } from './flags.ts'
-import { type Projection, placeOf } from './projection.ts'
+import { type Projection, orderOf } from './projection.ts'
 
 export type ConstraintDoc = Constraint & Times
 
@@ -29,7 +29,7 @@ export const segments: Projection<SegmentDoc, SegmentEvent> = {
   on: {
     SegmentCreated: (_, { generation: _generation, ...data }, at) => ({
       ...data,
-      place: placeOf(at),
+      place: orderOf(at),
       constraints: [],
       createdAt: at.time,
       updatedAt: at.time,

@@ -1,4 +1,4 @@
-import { tokenMakers } from './token-makers.ts'
+import { tokenMakers } from './issuer-tally.ts'
 import type { TokenDoc } from './tokens.ts'
 import type { Row } from './views.ts'
 

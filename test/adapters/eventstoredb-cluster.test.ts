@@ -186,7 +186,7 @@ const used = `
 
 void t.test('a log that was closed keeps no process alive, whether its cluster answers, hangs or is gone', async (t) => {
   const { nodes, url } = await threeNodes(t)
-  const adapter = new URL('../../src/adapters/eventstoredb.js', import.meta.url).href
+  const adapter = new URL('../../src/adapters/eventstoredb/open.js', import.meta.url).href
   const run = async () => {
     const start = Date.now()
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', used, adapter, url], { timeout: 20_000 })

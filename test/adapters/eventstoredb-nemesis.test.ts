@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Log, NewEvent, Stored } from '../../src/events/log.ts'
+import type { EventLog, NewEvent, Stored } from '../../src/events/log.ts'
 import { happened } from '../contracts/log.ts'
 import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
 import { following, open, sleep, threeNodes, until } from './eventstoredb-nodes.ts'
@@ -7,7 +7,7 @@ import { following, open, sleep, threeNodes, until } from './eventstoredb-nodes.
 const placed = ({ id, position }: Stored) => `${id} ${position}`
 
 /** Writes to one stream until it is told to stop, each append as often as it is refused, and keeps what was acknowledged. */
-const writer = async (log: Log, stream: string, size: number, running: () => boolean): Promise<readonly string[]> => {
+const writer = async (log: EventLog, stream: string, size: number, running: () => boolean): Promise<readonly string[]> => {
   const acknowledged: string[] = []
   let refused: readonly NewEvent[] | undefined
   while (running() || refused) {

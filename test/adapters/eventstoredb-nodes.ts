@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import { openEventStore } from '../../src/adapters/eventstoredb.ts'
-import type { Log, Stored } from '../../src/events/log.ts'
+import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
+import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
 import { type Faults, type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
@@ -13,7 +13,7 @@ export const until = async (enough: () => boolean, ms = 10_000) => {
   for (const end = Date.now() + ms; !enough() && Date.now() < end; ) await sleep(5)
 }
 
-type Opened = { readonly log: Log; readonly errors: unknown[] }
+type Opened = { readonly log: EventLog; readonly errors: unknown[] }
 /** A log that is closed with the test, and what its followers survived. */
 export const open = async (t: Test, url: string, { deadline = 400, patience = 8000, inFlight = 4000 } = {}): Promise<Opened> => {
   const errors: unknown[] = []
@@ -33,7 +33,7 @@ export const started = async (t: Test, faults: Faults = {}) => {
 }
 
 /** Everything that a follower was given so far. */
-export const following = (t: Test, log: Log, after = 0n) => {
+export const following = (t: Test, log: EventLog, after = 0n) => {
   const stop = new AbortController()
   const seen: Stored[] = []
   const ended = (async () => {

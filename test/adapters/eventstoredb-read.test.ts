@@ -1,8 +1,8 @@
 import type { EventStoreDBClient, ReadAllOptions, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
 import t from 'tap'
-import type { Connection } from '../../src/adapters/eventstoredb-connection.ts'
-import { ownOf } from '../../src/adapters/eventstoredb-event.ts'
-import { reader } from '../../src/adapters/eventstoredb-read.ts'
+import type { Connection } from '../../src/adapters/eventstoredb/connection.ts'
+import { ownOf } from '../../src/adapters/eventstoredb/event.ts'
+import { reader } from '../../src/adapters/eventstoredb/read.ts'
 import { collect, refused } from '../contracts/log.ts'
 
 const at = (position: bigint): ResolvedEvent => ({

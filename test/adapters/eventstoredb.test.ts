@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openEventStore } from '../../src/adapters/eventstoredb.ts'
+import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { logContract } from '../contracts/log.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { canonical } from '../../src/events/canonical.ts'
-import type { Contents } from '../../src/cli/document-tree.ts'
+import type { Contents } from '../../src/cli/document/tree.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
 export const key = fc.stringMatching(/^[-_,A-Za-z0-9]{1,12}$/)

@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { meter } from '../../src/cli/progress.ts'
+import { progressBar } from '../../src/cli/terminal/progress.ts'
 import { expiryOf } from '../../src/cli/expiry.ts'
-import { at } from '../../src/cli/output.ts'
+import { at } from '../../src/cli/terminal/output.ts'
 import { run } from '../../src/cli/program.ts'
 import type { Services } from '../../src/cli/services.ts'
 import { type Answer, record, refusal, rollcall, standIn } from './service.ts'
@@ -202,7 +202,7 @@ await t.test('a command that works on data names a store that is there, and make
 await t.test('progress without a terminal is a line every ten seconds, with rate and time left', async (t) => {
   let now = 0
   const lines: string[] = []
-  const { update, end } = meter(
+  const { update, end } = progressBar(
     false,
     () => now,
     (line) => void lines.push(line),

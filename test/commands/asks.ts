@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { FlagCommands } from '../../src/commands/flag.ts'
+import type { FlagCommands } from '../../src/commands/flag/flag.ts'
 import type { NamespaceCommands } from '../../src/commands/namespace.ts'
 import type { SegmentCommands } from '../../src/commands/segment.ts'
 import type { TokenCommands } from '../../src/commands/token.ts'
@@ -21,7 +21,7 @@ const of = <T extends object>(key: string, rest: { [K in keyof T]: fc.Arbitrary<
   fc.tuple(life, fc.record(rest)).map(([{ incarnation }, fields]) => ({ namespace: 'ns', key, incarnation, ...(fields as T) }))
 
 const segments = fc.array(one('s', 'q', 'z'), { minLength: 1, maxLength: 4 })
-const claims = fc.constant(['s', 'q', 'z'].map((segment) => ({ segment, claim: `claim-${segment}` })))
+const reservations = fc.constant(['s', 'q', 'z'].map((segment) => ({ segment, reservation: `reservation-${segment}` })))
 const operator = fc.constantFrom('or' as const, 'and' as const)
 const percent = fc.constantFrom(0, 12.5, 33.33, 50, 70)
 const id = one('1', '2')
@@ -36,7 +36,13 @@ const part: fc.Arbitrary<FlagCommands['AddRollout']['part']> = fc.oneof(
 
 export const flagAsks: Asks<FlagCommands> = {
   CreateFlag: fc
-    .record({ claim: one('claim-1', 'claim-2'), name: text, description: text, enabled: fc.boolean(), metadata: fc.dictionary(text, text) })
+    .record({
+      reservation: one('reservation-1', 'reservation-2'),
+      name: text,
+      description: text,
+      enabled: fc.boolean(),
+      metadata: fc.dictionary(text, text),
+    })
     .chain((fields) => life.map((of) => ({ namespace: 'ns', key: 'f', type: 'variant' as const, ...of, ...fields }))),
   UpdateFlag: of('f', {
     name: text,
@@ -46,19 +52,19 @@ export const flagAsks: Asks<FlagCommands> = {
     defaultVariantId: fc.option(id, { nil: undefined }),
   }),
   DeleteFlag: life.map(({ incarnation }) => ({ namespace: 'ns', key: 'f', incarnation })),
-  VoidClaim: of('f', { claim: one('claim-1', 'claim-s', 'claim-q') }),
+  VoidReservation: of('f', { reservation: one('reservation-1', 'reservation-s', 'reservation-q') }),
   AddVariant: of('f', { variant }),
   UpdateVariant: of('f', { variant }),
   RemoveVariant: of('f', { id }),
-  AddRule: of('f', { id, rank, segments, operator, claims }),
-  UpdateRule: of('f', { id, segments, operator, claims }),
+  AddRule: of('f', { id, rank, segments, operator, reservations }),
+  UpdateRule: of('f', { id, segments, operator, reservations }),
   RemoveRule: of('f', { id }),
   OrderRules: of('f', { ids }),
   AddDistribution: of('f', { rule: id, distribution }),
   UpdateDistribution: of('f', { rule: id, distribution }),
   RemoveDistribution: of('f', { rule: id, id, variantId: id }),
-  AddRollout: of('f', { id, rank, description: text, part, claims }),
-  UpdateRollout: of('f', { id, description: text, part, claims }),
+  AddRollout: of('f', { id, rank, description: text, part, reservations }),
+  UpdateRollout: of('f', { id, description: text, part, reservations }),
   RemoveRollout: of('f', { id }),
   OrderRollouts: of('f', { ids }),
 }
@@ -82,8 +88,8 @@ export const segmentAsks: Asks<SegmentCommands> = {
   AddConstraint: of('s', { constraint }),
   UpdateConstraint: of('s', { constraint }),
   RemoveConstraint: of('s', { id }),
-  AttachSegment: of('s', { flag: one('f', 'g'), claim: one('u1', 'u2'), claimedAt: time }),
-  DetachSegment: of('s', { claim: one('u1', 'u2') }),
+  AttachSegment: of('s', { flag: one('f', 'g'), reservation: one('u1', 'u2'), reservedAt: time }),
+  DetachSegment: of('s', { reservation: one('u1', 'u2') }),
 }
 
 const ns = fc.constant('ns')
@@ -92,8 +98,8 @@ export const namespaceAsks: Asks<NamespaceCommands> = {
   CreateNamespace: fc.record({ key: ns, incarnation: one('life-1', 'life-2'), name: text, description: text, protected: fc.boolean() }),
   UpdateNamespace: fc.record({ key: ns, name: text, description: text }),
   DeleteNamespace: fc.record({ key: ns, force: fc.boolean(), stale: fc.constantFrom(none, new Set(['u1'])) }),
-  RegisterFlag: fc.record({ key: ns, flag: one('f', 'g'), claim: one('u1', 'u2'), claimedAt: time }),
-  UnregisterFlag: fc.record({ key: ns, claim: one('u1', 'u2') }),
+  RegisterFlag: fc.record({ key: ns, flag: one('f', 'g'), reservation: one('u1', 'u2'), reservedAt: time }),
+  UnregisterFlag: fc.record({ key: ns, reservation: one('u1', 'u2') }),
 }
 
 const token = fc.constant('t1')

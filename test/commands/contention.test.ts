@@ -1,9 +1,9 @@
 import t from 'tap'
-import { claims } from '../../src/commands/claims.ts'
+import { reservations } from '../../src/commands/reservations.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { Refusal } from '../../src/errors.ts'
-import type { Log } from '../../src/events/log.ts'
+import type { EventLog } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { begin, complaints, context, flagAsk, ruleAsk } from './world.ts'
 
@@ -16,14 +16,14 @@ const slowLog = async () => {
   return log
 }
 /** A process on the log, with the pauses of the real one. */
-const process = (log: Log, name: string) => {
+const process = (log: EventLog, name: string) => {
   let minted = 0
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const { execute, stateOf } = executor(
     log,
     enveloper(open, name, () => new Date()),
   )
-  return claims(
+  return reservations(
     execute,
     stateOf,
     () => `${name}-${++minted}`,

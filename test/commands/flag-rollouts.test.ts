@@ -1,13 +1,13 @@
 import t from 'tap'
-import { flag } from '../../src/commands/flag.ts'
+import { flag } from '../../src/commands/flag/flag.ts'
 import { given } from '../given.ts'
 import { flagCreated as created, ofFlag, rolloutAdded } from '../samples.ts'
 
 const history = given(flag)
-const use = (segment: string) => ({ segment, claim: `claim-${segment}` })
+const use = (segment: string) => ({ segment, reservation: `reservation-${segment}` })
 const share = { type: 'threshold', percentage: 50, value: true } as const
 const bySegment = { type: 'segment', segments: ['s'], operator: 'or', value: true } as const
-const ask = { ...ofFlag, id: 'o1', description: '', claims: [] }
+const ask = { ...ofFlag, id: 'o1', description: '', reservations: [] }
 const shareAdded = rolloutAdded({ id: 'o1', rank: 1, description: '', ...share })
 const segmentAdded = rolloutAdded({ id: 'o1', rank: 1, description: '', ...bySegment, segments: [use('s')] })
 const at = (id: string, rank: number) => rolloutAdded({ id, rank, description: '', ...share })
@@ -17,7 +17,7 @@ await t.test('a rollout by share or by segments is added last, or at a free rank
     .when('AddRollout', { ...ask, rank: 0, part: share })
     .then(shareAdded)
   history(created)
-    .when('AddRollout', { ...ask, rank: 0, part: bySegment, claims: [use('s')] })
+    .when('AddRollout', { ...ask, rank: 0, part: bySegment, reservations: [use('s')] })
     .then(segmentAdded)
   history(created, at('o9', 4))
     .when('AddRollout', { ...ask, rank: 0, part: share })
@@ -45,9 +45,9 @@ await t.test('a rollout of a missing flag is refused in the words of its type', 
     .refused('not_found', 'rollout "ns/o1" not found')
 })
 
-await t.test('segments are kept once each, under a claim, and one alone is joined by or', async () => {
+await t.test('segments are kept once each, under a reservation, and one alone is joined by or', async () => {
   history(created)
-    .when('AddRollout', { ...ask, rank: 0, part: { ...bySegment, segments: ['s', 's'], operator: 'and' }, claims: [use('s')] })
+    .when('AddRollout', { ...ask, rank: 0, part: { ...bySegment, segments: ['s', 's'], operator: 'and' }, reservations: [use('s')] })
     .then(segmentAdded)
   history(created)
     .when('AddRollout', { ...ask, rank: 0, part: bySegment })
@@ -70,7 +70,7 @@ await t.test('an update lists what changed and never changes the type', async ()
       },
     })
   history(created, segmentAdded)
-    .when('UpdateRollout', { ...ask, part: { ...bySegment, segments: ['q', 's'], operator: 'and' }, claims: [use('q')] })
+    .when('UpdateRollout', { ...ask, part: { ...bySegment, segments: ['q', 's'], operator: 'and' }, reservations: [use('q')] })
     .then({
       type: 'RolloutUpdated',
       data: {
@@ -85,7 +85,7 @@ await t.test('an update lists what changed and never changes the type', async ()
     .when('UpdateRollout', { ...ask, part: bySegment })
     .then()
   history(created, shareAdded)
-    .when('UpdateRollout', { ...ask, part: bySegment, claims: [use('s')] })
+    .when('UpdateRollout', { ...ask, part: bySegment, reservations: [use('s')] })
     .refused('type_change', 'cannot change type of rollout: have "THRESHOLD_ROLLOUT_TYPE" attempted "SEGMENT_ROLLOUT_TYPE"')
   history(created, segmentAdded)
     .when('UpdateRollout', { ...ask, part: share })

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { flag } from '../../src/commands/flag.ts'
+import { flag } from '../../src/commands/flag/flag.ts'
 import { given } from '../given.ts'
 import { distributionAdded, flagCreated as created, ofFlag, ruleAdded, variantAdded } from '../samples.ts'
 
 const history = given(flag)
-const use = (segment: string, claim = `claim-${segment}`) => ({ segment, claim })
-const ask = { ...ofFlag, id: 'r1', segments: ['s'], operator: 'or', claims: [use('s')] } as const
+const use = (segment: string, reservation = `reservation-${segment}`) => ({ segment, reservation })
+const ask = { ...ofFlag, id: 'r1', segments: ['s'], operator: 'or', reservations: [use('s')] } as const
 const rule = ruleAdded('r1', 1, use('s'))
 const [v1, v2] = [variantAdded('v1'), variantAdded('v2')]
 
@@ -51,25 +51,25 @@ await t.test('a rule of a missing flag is refused with the first segment named',
 
 await t.test('segments are kept once each, in the order given, and one alone is joined by or', async () => {
   history(created)
-    .when('AddRule', { ...ask, rank: 0, segments: ['q', 's', 'q'], operator: 'and', claims: [use('s'), use('q')] })
+    .when('AddRule', { ...ask, rank: 0, segments: ['q', 's', 'q'], operator: 'and', reservations: [use('s'), use('q')] })
     .then({ type: 'RuleAdded', data: { ...ofFlag, rule: { id: 'r1', rank: 1, segments: [use('q'), use('s')], operator: 'and' } } })
   history(created)
     .when('AddRule', { ...ask, rank: 0, segments: ['s', 's'], operator: 'and' })
     .then(rule)
 })
 
-await t.test('a segment is used under a claim', async () => {
+await t.test('a segment is used under a reservation', async () => {
   history(created)
-    .when('AddRule', { ...ask, rank: 0, claims: [] })
+    .when('AddRule', { ...ask, rank: 0, reservations: [] })
     .refused('write_conflict')
   history(created, rule)
-    .when('UpdateRule', { ...ask, segments: ['q'], claims: [] })
+    .when('UpdateRule', { ...ask, segments: ['q'], reservations: [] })
     .refused('write_conflict')
 })
 
-await t.test('an update keeps the claims of segments that stay, and the rank', async () => {
+await t.test('an update keeps the reservations of segments that stay, and the rank', async () => {
   history(created, rule)
-    .when('UpdateRule', { ...ask, segments: ['q', 's'], operator: 'and', claims: [use('q'), use('s', 'other')] })
+    .when('UpdateRule', { ...ask, segments: ['q', 's'], operator: 'and', reservations: [use('q'), use('s', 'other')] })
     .then({
       type: 'RuleUpdated',
       data: {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { flag } from '../../src/commands/flag.ts'
+import { flag } from '../../src/commands/flag/flag.ts'
 import type { FlagEvent } from '../../src/events/flag.ts'
 import { given } from '../given.ts'
 import { distributionAdded, flagCreated as created, ofFlag, ruleAdded, variantAdded } from '../samples.ts'

@@ -1,12 +1,15 @@
 import t from 'tap'
-import { flag, holds } from '../../src/commands/flag.ts'
+import { flag, holds } from '../../src/commands/flag/flag.ts'
 import { given } from '../given.ts'
 import { flagCreated as created, ofFlag, ruleAdded, variantAdded } from '../samples.ts'
 
 const history = given(flag)
 const missing = 'flag "ns/f" not found'
 const deleted = { type: 'FlagDeleted', data: ofFlag } as const
-const second = { type: 'FlagCreated', data: { ...created.data, incarnation: 'life-2', generation: 2, claim: 'claim-2' } } as const
+const second = {
+  type: 'FlagCreated',
+  data: { ...created.data, incarnation: 'life-2', generation: 2, reservation: 'reservation-2' },
+} as const
 const same = { ...ofFlag, name: 'Flag', description: '', enabled: false }
 
 await t.test('a key is used by one flag at a time', async () => {
@@ -74,36 +77,36 @@ await t.test('the default variant is one of the flag, or none', async () => {
 await t.test('a flag is deleted with all of its parts, and a missing one is left alone', async (t) => {
   history(created).when('DeleteFlag', ofFlag).then(deleted)
   history().when('DeleteFlag', ofFlag).then()
-  const { variants, rules, claim } = history(created, variantAdded('v1'), ruleAdded('r1', 1), deleted).state
-  t.strictSame({ variants, rules, claim }, { variants: [], rules: [], claim: undefined })
+  const { variants, rules, reservation } = history(created, variantAdded('v1'), ruleAdded('r1', 1), deleted).state
+  t.strictSame({ variants, rules, reservation }, { variants: [], rules: [], reservation: undefined })
 })
 
-await t.test('a claim given up is never used, and one that is held is not given up', async (t) => {
-  const voided = (claim: string) => ({ type: 'ClaimVoided', data: { ...ofFlag, claim } }) as const
-  const use = { segment: 's', claim: 'u1' }
+await t.test('a reservation given up is never used, and one that is held is not given up', async (t) => {
+  const voided = (reservation: string) => ({ type: 'ReservationVoided', data: { ...ofFlag, reservation } }) as const
+  const use = { segment: 's', reservation: 'u1' }
   history()
-    .when('VoidClaim', { ...ofFlag, claim: 'claim-f' })
-    .then(voided('claim-f'))
+    .when('VoidReservation', { ...ofFlag, reservation: 'reservation-f' })
+    .then(voided('reservation-f'))
   history(created)
-    .when('VoidClaim', { ...ofFlag, claim: 'claim-f' })
+    .when('VoidReservation', { ...ofFlag, reservation: 'reservation-f' })
     .then()
   history(second)
-    .when('VoidClaim', { ...ofFlag, claim: 'claim-2' })
+    .when('VoidReservation', { ...ofFlag, reservation: 'reservation-2' })
     .then()
   history(created, ruleAdded('r1', 1, use))
-    .when('VoidClaim', { ...ofFlag, claim: 'u1' })
+    .when('VoidReservation', { ...ofFlag, reservation: 'u1' })
     .then()
   history(created)
-    .when('VoidClaim', { ...ofFlag, claim: 'u1' })
+    .when('VoidReservation', { ...ofFlag, reservation: 'u1' })
     .then(voided('u1'))
 
-  history(voided('claim-f')).when('CreateFlag', created.data).refused('write_conflict')
+  history(voided('reservation-f')).when('CreateFlag', created.data).refused('write_conflict')
   history(created, voided('x'), deleted, second, voided('u1'))
-    .when('AddRule', { ...ofFlag, incarnation: 'life-2', id: 'r1', rank: 0, segments: ['s'], operator: 'or', claims: [use] })
+    .when('AddRule', { ...ofFlag, incarnation: 'life-2', id: 'r1', rank: 0, segments: ['s'], operator: 'or', reservations: [use] })
     .refused('write_conflict')
   t.ok(holds(history(created, ruleAdded('r1', 1, use)).state, 'u1'))
   t.notOk(holds(history(created).state, 'u1'))
-  t.ok(flag.quiet?.has('ClaimVoided'), 'giving up a claim does not move the revision')
+  t.ok(flag.quiet?.has('ReservationVoided'), 'giving up a reservation does not move the revision')
 })
 
 await t.test('a flag exists in the life of the namespace that is meant', async (t) => {

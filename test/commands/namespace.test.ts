@@ -6,9 +6,9 @@ import { namespaceCreated as created } from '../samples.ts'
 const history = given(namespace)
 const deleted = { type: 'NamespaceDeleted', data: { key: 'ns', incarnation: 'life-1', force: false } } as const
 const kept = { type: 'NamespaceCreated', data: { ...created.data, protected: true } } as const
-const registration = { key: 'ns', flag: 'f', claim: 'c1', claimedAt: '2026-01-01T00:00:00.000Z' }
+const registration = { key: 'ns', flag: 'f', reservation: 'c1', reservedAt: '2026-01-01T00:00:00.000Z' }
 const registered = { type: 'FlagRegistered', data: registration } as const
-const unregistered = { type: 'FlagUnregistered', data: { key: 'ns', flag: 'f', claim: 'c1' } } as const
+const unregistered = { type: 'FlagUnregistered', data: { key: 'ns', flag: 'f', reservation: 'c1' } } as const
 const missing = 'namespace "ns" not found'
 const none: ReadonlySet<string> = new Set()
 
@@ -54,24 +54,24 @@ await t.test('a protected namespace is never deleted', async () => {
     history(kept).when('DeleteNamespace', { key: 'ns', force, stale: none }).refused('protected', 'namespace "ns" is protected')
 })
 
-await t.test('a flag is registered once under its claim, in a namespace that exists', async () => {
+await t.test('a flag is registered once under its reservation, in a namespace that exists', async () => {
   history(created).when('RegisterFlag', registration).then(registered)
   history(created, registered).when('RegisterFlag', registration).then()
   history().when('RegisterFlag', registration).refused('not_found', missing)
 })
 
-await t.test('a claim is given back once', async () => {
-  const ask = { key: 'ns', claim: 'c1' }
+await t.test('a reservation is given back once', async () => {
+  const ask = { key: 'ns', reservation: 'c1' }
   history(created, registered).when('UnregisterFlag', ask).then(unregistered)
   history(created).when('UnregisterFlag', ask).then()
   history(created, registered, deleted, created).when('UnregisterFlag', ask).then()
 })
 
-await t.test('each life of a key has a later generation, and begins without claims', async (t) => {
+await t.test('each life of a key has a later generation, and begins without reservations', async (t) => {
   t.equal(history().state.generation, 0)
   t.equal(history(created, registered).state.generation, 1)
   t.equal(history(created, registered, deleted).state.generation, 1)
   const again = history(created, registered, deleted, created).state
   t.equal(again.generation, 2)
-  t.equal(again.claims.size, 0)
+  t.equal(again.reservations.size, 0)
 })

@@ -8,9 +8,9 @@ const other = { ...ofSegment, incarnation: 'life-2' }
 const missing = 'segment "ns/s" not found'
 const deleted = { type: 'SegmentDeleted', data: ofSegment } as const
 const added = { type: 'ConstraintAdded', data: { ...ofSegment, constraint } } as const
-const claim = { flag: 'f', claim: 'u1', claimedAt: '2026-01-01T00:00:00.000Z' }
-const attached = { type: 'SegmentAttached', data: { ...ofSegment, ...claim } } as const
-const detached = { type: 'SegmentDetached', data: { ...ofSegment, flag: 'f', claim: 'u1' } } as const
+const reservation = { flag: 'f', reservation: 'u1', reservedAt: '2026-01-01T00:00:00.000Z' }
+const attached = { type: 'SegmentAttached', data: { ...ofSegment, ...reservation } } as const
+const detached = { type: 'SegmentDetached', data: { ...ofSegment, flag: 'f', reservation: 'u1' } } as const
 const none: ReadonlySet<string> = new Set()
 
 await t.test('a key is used by one segment at a time', async () => {
@@ -32,10 +32,10 @@ await t.test('a later life of the namespace begins without it, and an earlier on
     .when('RemoveConstraint', { ...other, id: 'c1' })
     .then()
   history(created)
-    .when('AttachSegment', { ...other, ...claim })
+    .when('AttachSegment', { ...other, ...reservation })
     .refused('not_found', missing)
   history(created, attached)
-    .when('DetachSegment', { ...other, claim: 'u1' })
+    .when('DetachSegment', { ...other, reservation: 'u1' })
     .then()
   history(second).when('CreateSegment', created.data).refused('not_found', 'namespace "ns" not found')
 })
@@ -105,18 +105,18 @@ await t.test('a constraint is added, changed and removed', async () => {
     .then()
 })
 
-await t.test('a claim is made once, on a segment that exists, and given back once', async () => {
+await t.test('a reservation is made once, on a segment that exists, and given back once', async () => {
   history(created).when('AttachSegment', attached.data).then(attached)
   history(created, attached).when('AttachSegment', attached.data).then()
   history().when('AttachSegment', attached.data).refused('not_found', missing)
   history(created, attached)
-    .when('DetachSegment', { ...ofSegment, claim: 'u1' })
+    .when('DetachSegment', { ...ofSegment, reservation: 'u1' })
     .then(detached)
   history(created)
-    .when('DetachSegment', { ...ofSegment, claim: 'u1' })
+    .when('DetachSegment', { ...ofSegment, reservation: 'u1' })
     .then()
   history(created, attached, deleted, created)
-    .when('DetachSegment', { ...ofSegment, claim: 'u1' })
+    .when('DetachSegment', { ...ofSegment, reservation: 'u1' })
     .then()
 })
 
@@ -124,5 +124,5 @@ await t.test('a segment exists in the life of the namespace that is meant', asyn
   t.ok(segment.exists(history(created).state, { ...ofSegment, stale: none }))
   t.notOk(segment.exists(history(created).state, { ...other, stale: none }))
   t.notOk(segment.exists(history(created, deleted).state, { ...ofSegment, stale: none }))
-  t.ok(segment.quiet?.has('SegmentAttached') && segment.quiet.has('SegmentDetached'), 'claims do not move the revision')
+  t.ok(segment.quiet?.has('SegmentAttached') && segment.quiet.has('SegmentDetached'), 'reservations do not move the revision')
 })

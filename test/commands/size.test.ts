@@ -1,8 +1,8 @@
 import { BSON } from 'mongodb'
 import t from 'tap'
-import { toDocument } from '../../src/adapters/mongodb-document.ts'
-import { flag } from '../../src/commands/flag.ts'
-import type { Flag } from '../../src/commands/flag-state.ts'
+import { toDocument } from '../../src/adapters/mongodb/document.ts'
+import { flag } from '../../src/commands/flag/flag.ts'
+import type { Flag } from '../../src/commands/flag/state.ts'
 import { segment } from '../../src/commands/segment.ts'
 import { MOST_BYTES } from '../../src/commands/size.ts'
 import type { Constraint } from '../../src/events/segment.ts'
@@ -39,7 +39,7 @@ await t.test('a flag grows to 7 MiB and no further, and what is too large may st
     data: { ...ofFlag, variant: { id: uuid(0), attachment: { from: large, to: '{}' } } },
   })
   before.when('DeleteFlag', ofFlag).then({ type: 'FlagDeleted', data: ofFlag })
-  before.when('VoidClaim', { ...ofFlag, claim: 'c' }).then({ type: 'ClaimVoided', data: { ...ofFlag, claim: 'c' } })
+  before.when('VoidReservation', { ...ofFlag, reservation: 'c' }).then({ type: 'ReservationVoided', data: { ...ofFlag, reservation: 'c' } })
   t.ok(JSON.stringify(before.state.variants).length > MOST_BYTES)
 })
 
@@ -50,7 +50,7 @@ await t.test('a segment too, in bytes of UTF-8', async () => {
   const { when } = given(segment)(segmentCreated, ...many(111, (n) => added(n, text(65_536))))
   when('AddConstraint', added(111, text(65_536)).data).refused('invalid_argument', tooLarge('segment "ns/s"'))
   when('AddConstraint', added(111, text(32_768)).data).then(added(111, text(32_768)))
-  const attached = { ...ofSegment, flag: 'f', claim: 'c', claimedAt: '2026-01-01T00:00:00.000Z' }
+  const attached = { ...ofSegment, flag: 'f', reservation: 'c', reservedAt: '2026-01-01T00:00:00.000Z' }
   when('AttachSegment', attached).then({ type: 'SegmentAttached', data: attached })
 })
 
@@ -71,7 +71,7 @@ const shapes: Readonly<Record<string, (count: number) => Flag>> = {
   }),
   segments: (count) => ({
     ...empty,
-    rules: [{ ...rule, id: uuid(0), segments: [...many(count, (n) => ({ segment: String(n), claim: uuid(n) }))] }],
+    rules: [{ ...rule, id: uuid(0), segments: [...many(count, (n) => ({ segment: String(n), reservation: uuid(n) }))] }],
   }),
   thresholds: (count) => ({
     ...empty,

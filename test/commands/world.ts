@@ -1,13 +1,13 @@
 import type fc from 'fast-check'
 import { stateOf } from '../../src/commands/decider.ts'
-import { claims } from '../../src/commands/claims.ts'
+import { reservations } from '../../src/commands/reservations.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
-import { flag } from '../../src/commands/flag.ts'
-import { usesOf } from '../../src/commands/flag-state.ts'
+import { flag } from '../../src/commands/flag/flag.ts'
+import { usesOf } from '../../src/commands/flag/state.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { segment } from '../../src/commands/segment.ts'
-import type { Log, Stored } from '../../src/events/log.ts'
+import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Sealer } from '../../src/events/personal.ts'
 import { memoryLog } from '../memory-log.ts'
 import { namespaceCreated, ofFlag } from '../samples.ts'
@@ -15,10 +15,10 @@ import { namespaceCreated, ofFlag } from '../samples.ts'
 const open: Sealer = { seal: async (_, text) => text, open: async (text) => ({ text }) }
 
 /** One instance of the service's write side on a log, with a clock and names of its own. */
-export const instance = (log: Log, name = 'one', now: () => Date = () => new Date('2026-01-01T00:00:00.000Z')) => {
+export const instance = (log: EventLog, name = 'one', now: () => Date = () => new Date('2026-01-01T00:00:00.000Z')) => {
   let minted = 0
   const { execute, stateOf } = executor(log, enveloper(open, name, now), { pause: async () => undefined })
-  return { execute, claims: claims(execute, stateOf, () => `${name}-claim-${++minted}`, now) }
+  return { execute, reservations: reservations(execute, stateOf, () => `${name}-reservation-${++minted}`, now) }
 }
 
 export const context = { actor: { kind: 'system' } } as const
@@ -39,11 +39,11 @@ export const scheduledLog = (scheduler: fc.Scheduler) => {
 }
 
 /** A log with namespace `ns` in its first life, segments `s` and `q`, and flag `f`. */
-export const begin = async (log: Log) => {
-  const { execute, claims } = instance(log, 'zero')
+export const begin = async (log: EventLog) => {
+  const { execute, reservations } = instance(log, 'zero')
   await execute(namespace, 'ns', 'CreateNamespace', namespaceCreated.data, context)
-  for (const key of ['s', 'q']) await claims.createSegment(segmentAsk(key), context)
-  await claims.createFlag(flagAsk('f'), context)
+  for (const key of ['s', 'q']) await reservations.createSegment(segmentAsk(key), context)
+  await reservations.createFlag(flagAsk('f'), context)
 }
 
 export const segmentAsk = (key: string) => ({ namespace: 'ns', key, name: key, description: '', matchType: 'all' }) as const
@@ -54,18 +54,18 @@ export const rolloutAsk = (id: string, ...segments: string[]) =>
   ({ ...ofFlag, id, description: '', part: { type: 'segment', segments, operator: 'or', value: true } }) as const
 
 /** What must hold in every end: complaints, none when all is well. */
-export const complaints = async (log: Log & { readonly all: readonly Stored[] }): Promise<string[]> => {
+export const complaints = async (log: EventLog & { readonly all: readonly Stored[] }): Promise<string[]> => {
   const found: string[] = []
   const home = await stateOf(log, namespace, 'ns')
   const streams = [...new Set(log.all.map(({ stream }) => stream))].filter((stream) => stream.startsWith('flag-'))
   for (const id of streams.map((stream) => stream.slice('flag-'.length))) {
     const state = await stateOf(log, flag, id)
     if (state.incarnation === undefined || state.incarnation !== home.incarnation) continue
-    if (!home.claims.has(state.claim!)) found.push(`flag ${id} lives without a claim on its namespace`)
+    if (!home.reservations.has(state.reservation!)) found.push(`flag ${id} lives without a reservation on its namespace`)
     for (const use of usesOf(state)) {
       const used = await stateOf(log, segment, `ns+${use.segment}`)
       if (used.incarnation !== state.incarnation) found.push(`flag ${id} uses the missing segment ${use.segment}`)
-      else if (!used.claims.has(use.claim)) found.push(`flag ${id} uses ${use.segment} without a claim`)
+      else if (!used.reservations.has(use.reservation)) found.push(`flag ${id} uses ${use.segment} without a reservation`)
     }
   }
   const latest = new Map<string, number>()

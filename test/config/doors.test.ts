@@ -1,5 +1,5 @@
 import t from 'tap'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { isConfigError } from '../../src/config/problem.ts'
 
 const A = 'authentication'

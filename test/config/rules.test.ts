@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Config, loadConfig } from '../../src/config.ts'
+import { type Config, loadConfig } from '../../src/config/load.ts'
 import { isConfigError, type Problem } from '../../src/config/problem.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-config-'))

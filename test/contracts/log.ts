@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { isRefusal, type Reason, Refusal } from '../../src/errors.ts'
-import type { Expected, Log, NewEvent, Stored } from '../../src/events/log.ts'
+import type { Expected, EventLog, NewEvent, Stored } from '../../src/events/log.ts'
 
 /** One store that can be opened, closed and opened again, and that nothing else writes to. */
-export type LogStore = { readonly open: () => Promise<Log> }
+export type LogStore = { readonly open: () => Promise<EventLog> }
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z')
 
@@ -39,7 +39,7 @@ export const refused = async (t: Test, promise: Promise<unknown>, reason: Reason
 }
 const fresh = (category = 'test') => `${category}-${randomUUID()}`
 
-const follower = (log: Log, after: bigint) => {
+const follower = (log: EventLog, after: bigint) => {
   const stop = new AbortController()
   const seen: Stored[] = []
   const ended = (async () => {
@@ -57,7 +57,7 @@ const follower = (log: Log, after: bigint) => {
 
 /** What every Log promises. Positions are only compared. `make` gives a new empty or a shared store; streams are fresh in every test. */
 export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void => {
-  const withLog = async (t: Test, body: (log: Log, store: LogStore) => Promise<void>) => {
+  const withLog = async (t: Test, body: (log: EventLog, store: LogStore) => Promise<void>) => {
     const store = await make(t)
     const log = await store.open()
     try {

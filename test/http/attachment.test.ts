@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { attachment, minified } from '../../src/http/attachment.ts'
+import { attachment, minified } from '../../src/contract/attachment.ts'
 
 const spaces = fc.string({ unit: fc.constantFrom(' ', '\n', '\r', '\t'), maxLength: 3 })
 const scalar = fc.oneof(

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import type { Headers, Response } from '../start.ts'
 import { begin, bearer, CODEHOST, comeBack, cookiesOf, everyWay, EXCHANGE, OIDC, open, refusalOf, visit } from './people.ts'
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import type { Meta, Stored } from '../../src/events/log.ts'
-import { openStores } from '../../src/stores.ts'
+import { openStores } from '../../src/app/stores.ts'
 import { onCluster } from '../cluster/own.ts'
 import { type Headers, type Started, startService } from '../start.ts'
 

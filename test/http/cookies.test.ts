@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { ok } from '../../src/http/answer.ts'
-import { cookieJar } from '../../src/http/cookies.ts'
+import { ok } from '../../src/http/wire/reply.ts'
+import { cookieJar } from '../../src/http/wire/cookies.ts'
 import { route } from '../../src/http/route.ts'
 import { demo } from './demo.ts'
 

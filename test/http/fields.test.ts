@@ -12,8 +12,8 @@ import {
   text,
   texts,
   timestamp,
-} from '../../src/http/fields.ts'
-import { input } from '../../src/http/input.ts'
+} from '../../src/contract/fields.ts'
+import { input } from '../../src/contract/input.ts'
 import { said } from './said.ts'
 
 const field = (rule: string) => `invalid_argument: invalid field f: ${rule}`

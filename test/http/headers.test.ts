@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Refusal } from '../../src/errors.ts'
-import { addressKey } from '../../src/http/credential.ts'
-import { afterPosition, atOf, eventReason, idempotencyKey, ifMatch, tagged } from '../../src/http/headers.ts'
+import { addressKey } from '../../src/http/auth/credential.ts'
+import { afterPosition, atOf, eventReason, idempotencyKey, ifMatch, tagged } from '../../src/http/wire/headers.ts'
 
 const said = (read: () => unknown): unknown => {
   try {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type Reason, Refusal, refuse } from '../../src/errors.ts'
-import { metricsOf, metricsPage } from '../../src/http/metrics.ts'
-import { requests } from '../../src/http/requests.ts'
+import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
+import { idempotency } from '../../src/http/idempotency.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 
 /** Instances over one store, and the effects they had by the id of their command. */
@@ -15,7 +15,7 @@ const instances = async (t: Parameters<typeof portOf>[0]) => {
     return { body: { n: effects.length } }
   }
   const instance = (name: string, alone: boolean) =>
-    requests({ views, now: () => new Date(time), instance: name, metrics: metricsOf(metricsPage(''), { flagLabels: false }), alone })
+    idempotency({ views, now: () => new Date(time), instance: name, metrics: metricsOf(metricsPage(''), { flagLabels: false }), alone })
   return { instance, work, effects, later: (ms: number) => void (time += ms) }
 }
 const refused = (reason: Reason) => new Refusal(reason)

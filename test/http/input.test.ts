@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import t from 'tap'
 import { Refusal } from '../../src/errors.ts'
-import { excessOf } from '../../src/http/body.ts'
-import { choice, flag, float, integer, list, optional, text, texts, timestamp } from '../../src/http/fields.ts'
-import { input, member, query } from '../../src/http/input.ts'
+import { excessOf } from '../../src/http/wire/body.ts'
+import { choice, flag, float, integer, list, optional, text, texts, timestamp } from '../../src/contract/fields.ts'
+import { input, member, query } from '../../src/contract/input.ts'
 import { said } from './said.ts'
 
 const key = text({ required: true, max: 3 })

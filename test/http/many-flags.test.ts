@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { idFrom } from '../../src/commands/envelope.ts'
-import { loadConfig } from '../../src/config.ts'
-import type { Log } from '../../src/events/log.ts'
-import { openStores } from '../../src/stores.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { EventLog } from '../../src/events/log.ts'
+import { openStores } from '../../src/app/stores.ts'
 import { onCluster } from '../cluster/own.ts'
 import { startService } from '../start.ts'
 
@@ -16,17 +16,17 @@ const meta = JSON.stringify({ schema: 1, command: 'Seed', actor: { kind: 'system
 const event = (type: string, data: object) => ({ id: randomUUID(), type, time, data: JSON.stringify(data), meta })
 
 /** Flags of a namespace, by the events that the service writes for them. `default` is there already. */
-const seed = async (log: Log, key: string, count: number) => {
+const seed = async (log: EventLog, key: string, count: number) => {
   const incarnation = key === 'default' ? idFrom('rollcall', 'default') : `life-of-${key}`
   const created = { key, incarnation, name: key, description: '', protected: false }
   if (key !== 'default') await log.append(`namespace-${key}`, [event('NamespaceCreated', created)], 'none')
   for (let from = 0; from < count; from += 1000) {
-    const made = Array.from({ length: Math.min(1000, count - from) }, (_, n) => ({ flag: `flag-${from + n}`, claim: randomUUID() }))
-    const claimed = made.map((one) => event('FlagRegistered', { key, ...one, claimedAt: time }))
-    await log.append(`namespace-${key}`, claimed, BigInt(from))
-    const appended = made.map(({ flag, claim }) => {
+    const made = Array.from({ length: Math.min(1000, count - from) }, (_, n) => ({ flag: `flag-${from + n}`, reservation: randomUUID() }))
+    const reserved = made.map((one) => event('FlagRegistered', { key, ...one, reservedAt: time }))
+    await log.append(`namespace-${key}`, reserved, BigInt(from))
+    const appended = made.map(({ flag, reservation }) => {
       const texts = { name: flag, description: '', enabled: true, type: 'boolean', metadata: {} }
-      const data = { namespace: key, key: flag, incarnation, generation: 1, claim, ...texts }
+      const data = { namespace: key, key: flag, incarnation, generation: 1, reservation, ...texts }
       return log.append(`flag-${key}+${flag}`, [event('FlagCreated', data)], 'none')
     })
     await Promise.all(appended)

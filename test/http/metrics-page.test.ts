@@ -1,6 +1,6 @@
 import t from 'tap'
-import { metricsOf, metricsPage } from '../../src/http/metrics.ts'
-import { sharedPage } from '../../src/http/metrics-page.ts'
+import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
+import { sharedPage } from '../../src/http/operations/metrics-page.ts'
 
 await t.test('a page of ten thousand flags lets others run while it is written', async (t) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })

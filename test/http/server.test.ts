@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import t from 'tap'
-import { pageHeaders } from '../../src/http/docs-page.ts'
+import { pageHeaders } from '../../src/http/operations/docs-page.ts'
 import { shutDown } from '../../src/http/server.ts'
 import { demo, exchange, problemOf, settings } from './demo.ts'
 import { A, body, flags, get, H, post } from './requests.ts'

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { generate } from 'selfsigned'
 import t from 'tap'
-import { bind, openPort } from '../../src/http/port.ts'
+import { bind, openPort } from '../../src/http/wire/port.ts'
 
 const patience = { every: 250, looks: 8 }
 const MIB = 1_048_576

@@ -3,7 +3,7 @@ import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
-import { tokenCheck } from '../../src/http/token-check.ts'
+import { tokenVerifier } from '../../src/http/auth/token-verifier.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import { project } from '../../src/projections/projection.ts'
@@ -22,7 +22,8 @@ const setup = async (expiresAt?: string) => {
   let row: Row<TokenDoc> | undefined
   const views = { list: async () => ({ rows: row ? [row] : [], total: 1 }) } as unknown as Views
   const digest = (secret: string) => `k.${Buffer.from(secret.padEnd(32, '.')).toString('base64url')}`
-  const check = (caughtUp = async () => true) => tokenCheck({ index, digest, plausible: () => true, log: leader.log, views, now, caughtUp })
+  const check = (caughtUp = async () => true) =>
+    tokenVerifier({ index, digest, plausible: () => true, log: leader.log, views, now, caughtUp })
   const issue = {
     id: '5d1c3a70-8f2e-4b6d-9a10-000000000001',
     digest: digest('s'),
@@ -49,37 +50,37 @@ const setup = async (expiresAt?: string) => {
 await t.test('a token is found, and known from then on', async (t) => {
   const { check, index, row } = await setup()
   index.remember(row)
-  const { find, known } = check()
-  t.equal(known('s'), undefined)
-  t.match(await find('s'), { namespace: 'a', method: 'token' })
-  t.match(known('s'), { namespace: 'a' })
-  t.equal(await find('other'), undefined)
+  const { verify, cached } = check()
+  t.equal(cached('s'), undefined)
+  t.match(await verify('s'), { namespace: 'a', method: 'token' })
+  t.match(cached('s'), { namespace: 'a' })
+  t.equal(await verify('other'), undefined)
 })
 
 await t.test('a revoked token is unknown as soon as the index knows, and stays so whatever the index says', async (t) => {
   const { check, index, row, execute, id } = await setup()
   index.remember(row)
-  const { find, known } = check()
-  await find('s')
+  const { verify, cached } = check()
+  await verify('s')
   const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
   index.remember(project(tokens, row, stored[0]!))
-  t.equal(known('s'), undefined)
-  t.equal(await find('s'), undefined)
+  t.equal(cached('s'), undefined)
+  t.equal(await verify('s'), undefined)
   index.remember(row)
-  t.equal(await check().find('s'), undefined, 'a row that brings it back grants nothing')
+  t.equal(await check().verify('s'), undefined, 'a row that brings it back grants nothing')
 })
 
 await t.test('a row that widens, prolongs or redigests a token grants nothing', async (t) => {
   const { check, index, row, pass } = await setup('2026-01-01T00:00:01.000Z')
   const { namespace: _namespace, ...wide } = row.doc!
   index.remember({ ...row, doc: { ...wide, expiresAt: '2036-01-01T00:00:00.000Z' } })
-  const { find, known } = check()
-  t.match(await find('s'), { namespace: 'a' })
+  const { verify, cached } = check()
+  t.match(await verify('s'), { namespace: 'a' })
   pass(999)
-  t.ok(known('s'))
+  t.ok(cached('s'))
   pass(1)
-  t.equal(known('s'), undefined, 'at the instant of its own expiry it is over')
-  t.equal(await find('s'), undefined)
+  t.equal(cached('s'), undefined, 'at the instant of its own expiry it is over')
+  t.equal(await verify('s'), undefined)
 })
 
 await t.test('a token not in the index is waited for, and not searched for in the view when the index has caught up', async (t) => {
@@ -88,40 +89,40 @@ await t.test('a token not in the index is waited for, and not searched for in th
     index.remember(row)
     return true
   }
-  t.equal(await check().find('s'), undefined)
-  t.match(await check(catchesUp).find('s'), { namespace: 'a' })
+  t.equal(await check().verify('s'), undefined)
+  t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
 })
 
 await t.test('a token is searched for in the view while the index is behind, or had to forget some', async (t) => {
   const { check, index, row } = await setup()
-  t.match(await check(async () => false).find('s'), { namespace: 'a' })
+  t.match(await check(async () => false).verify('s'), { namespace: 'a' })
   for (let n = 0; n <= 10; n++) {
     const digest = `k.${Buffer.from(String(n).padEnd(32, '.')).toString('base64url')}`
     index.remember({ ...row, doc: { ...row.doc!, digest } })
   }
   t.notOk(index.complete())
-  t.match(await check().find('s'), { namespace: 'a' })
+  t.match(await check().verify('s'), { namespace: 'a' })
 })
 
 await t.test('a token that was delivered as over is over, though its stream does not show it yet', async (t) => {
   const { index, row, execute, id, check, pass, hide } = await setup()
   index.remember(row)
-  const { find, known } = check()
-  t.ok(await find('s'))
+  const { verify, cached } = check()
+  t.ok(await verify('s'))
   hide(({ revision }) => revision > 0n)
   const to = '2026-01-01T00:00:01.000Z'
   const shorter = await execute(token, id, 'ExpireTokenEarlier', { id, expiresAt: to, now: to }, context)
   const changed = project(tokens, row, shorter.stored[0]!)
   index.remember(changed)
-  t.ok(await find('s'))
+  t.ok(await verify('s'))
   pass(1000)
-  t.equal(known('s'), undefined)
-  t.equal(await find('s'), undefined, 'it has expired')
+  t.equal(cached('s'), undefined)
+  t.equal(await verify('s'), undefined, 'it has expired')
   pass(-1000)
   const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
-  const finding = find('s')
+  const finding = verify('s')
   index.remember(project(tokens, changed, stored[0]!))
   t.equal(await finding, undefined, 'it was revoked while it was looked up')
-  t.equal(await find('s'), undefined)
-  t.equal(await check(async () => false).find('s'), undefined, 'also where the view still has it')
+  t.equal(await verify('s'), undefined)
+  t.equal(await check(async () => false).verify('s'), undefined, 'also where the view still has it')
 })

@@ -1,6 +1,6 @@
 // A service that watches itself: a parent process asks for the longest time that its event loop stood still.
-import { start } from '../../src/app.ts'
-import { loadConfig } from '../../src/config.ts'
+import { start } from '../../src/app/start.ts'
+import { loadConfig } from '../../src/config/load.ts'
 
 const flags = JSON.parse(process.argv[2]!) as Record<string, string>
 const running = await start(loadConfig({ env: {}, flags }).config)

@@ -4,7 +4,7 @@ import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { Refusal } from '../../src/errors.ts'
 import type { DataOf } from '../../src/events/define.ts'
-import type { Log } from '../../src/events/log.ts'
+import type { EventLog } from '../../src/events/log.ts'
 import { reader } from '../../src/events/define.ts'
 import { type RefusalEvent, refusalEvents } from '../../src/events/refusal.ts'
 import { refusalHistory, type Refused } from '../../src/jobs/refusals.ts'
@@ -25,7 +25,7 @@ const world = () => {
   const log = memoryLog()
   const faults: Fault[] = []
   const errors: unknown[] = []
-  const append: Log['append'] = async (...append) => {
+  const append: EventLog['append'] = async (...append) => {
     const fault = faults.shift()
     if (fault === 'before') throw new Refusal('backend_unavailable')
     const appended = await log.append(...append)

@@ -4,7 +4,7 @@ import t from 'tap'
 import type { FlagEvent } from '../../src/events/flag.ts'
 import type { NamespaceEvent } from '../../src/events/namespace.ts'
 import type { SegmentEvent } from '../../src/events/segment.ts'
-import { type Compile, catalog } from '../../src/projections/catalog.ts'
+import { type Compile, flagStore } from '../../src/projections/flag-store.ts'
 import { flags } from '../../src/projections/flags.ts'
 import { namespaces } from '../../src/projections/namespaces.ts'
 import { project } from '../../src/projections/projection.ts'
@@ -51,7 +51,7 @@ const compile: Compile<string> = ({ name, rules }, segment) => {
   return [name, ...used].join(' ')
 }
 const holding = (...events: Event[]) => {
-  const held = catalog(compile)
+  const held = flagStore(compile)
   for (const { view, row } of fed(events)) held.set(view, row)
   return held
 }
@@ -59,9 +59,9 @@ const holding = (...events: Event[]) => {
 const flagOf = (key: string, incarnation = 'life-1') => ({ ...flagCreated, data: { ...flagCreated.data, key, incarnation } }) as const
 const segmentOf = (key: string, incarnation = 'life-1') =>
   ({ ...segmentCreated, data: { ...segmentCreated.data, key, incarnation } }) as const
-const rule = ruleAdded('r1', 1, { segment: 's', claim: 'u1' })
+const rule = ruleAdded('r1', 1, { segment: 's', reservation: 'u1' })
 const constrained = { type: 'ConstraintAdded', data: { ...ofSegment, constraint } } as const
-const attached = { type: 'SegmentAttached', data: { ...ofSegment, flag: 'f', claim: 'u1', claimedAt: '' } } as const
+const attached = { type: 'SegmentAttached', data: { ...ofSegment, flag: 'f', reservation: 'u1', reservedAt: '' } } as const
 const ended = { type: 'NamespaceDeleted', data: { key: 'ns', incarnation: 'life-1', force: true } } as const
 const again = { ...namespaceCreated, data: { ...namespaceCreated.data, incarnation: 'life-2' } } as const
 
@@ -116,7 +116,7 @@ await t.test('what belongs to another life of the namespace is absent', async (t
 
 await t.test('a compiled flag goes with the life of its namespace', async (t) => {
   const rows = fed([namespaceCreated, flagCreated, ended, again])
-  const held = catalog(compile)
+  const held = flagStore(compile)
   for (const { view, row } of rows.slice(0, 2)) held.set(view, row)
   t.equal(held.compiled('ns', 'f'), 'Flag')
   for (const { view, row } of rows.slice(2)) held.set(view, row)
@@ -125,7 +125,7 @@ await t.test('a compiled flag goes with the life of its namespace', async (t) =>
 
 await t.test('a flag is compiled when it is asked for, and anew only after it or a segment of it changed', async (t) => {
   const rows = fed([namespaceCreated, flagCreated, rule, flagOf('g'), segmentCreated, constrained, segmentOf('q')])
-  const held = catalog(compile)
+  const held = flagStore(compile)
   const feed = (from: number, to: number) => rows.slice(from, to).forEach(({ view, row }) => held.set(view, row))
   compilations = 0
   feed(0, 4)
@@ -145,8 +145,8 @@ await t.test('the version moves with every change of a flag or segment and only 
   const update = { type: 'FlagUpdated', data: { ...ofFlag, enabled: { from: false, to: true } } } as const
   const back = { type: 'FlagUpdated', data: { ...ofFlag, enabled: { from: true, to: false } } } as const
   const renamed = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
-  const registered = { type: 'FlagRegistered', data: { key: 'ns', flag: 'f', claim: 'c', claimedAt: '' } } as const
-  const voided = { type: 'ClaimVoided', data: { ...ofFlag, claim: 'u9' } } as const
+  const registered = { type: 'FlagRegistered', data: { key: 'ns', flag: 'f', reservation: 'c', reservedAt: '' } } as const
+  const voided = { type: 'ReservationVoided', data: { ...ofFlag, reservation: 'u9' } } as const
   const other = { ...namespaceCreated, data: { ...namespaceCreated.data, key: 'other' } } as const
   const deleted = { type: 'FlagDeleted', data: ofFlag } as const
   const moves: [Event, boolean][] = [
@@ -167,7 +167,7 @@ await t.test('the version moves with every change of a flag or segment and only 
     [ended, true],
     [again, true],
   ]
-  const held = catalog(compile)
+  const held = flagStore(compile)
   const seen = new Set<bigint | undefined>()
   let last: bigint | undefined
   for (const [n, { view, row }] of fed(moves.map(([event]) => event)).entries()) {
@@ -195,7 +195,7 @@ await t.test('rows in any order, doubled or with gaps, make one and the same cat
   ])
   const last = [...new Map(rows.map((fed) => [`${fed.view} ${fed.row.key}`, fed])).values()]
   const shape = (list: readonly Fed[]) => {
-    const held = catalog(compile)
+    const held = flagStore(compile)
     for (const { view, row } of list) {
       held.set(view, row)
       held.compiled('ns', 'f')

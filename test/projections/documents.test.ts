@@ -20,12 +20,12 @@ import {
 import { rowAfter, timeOf } from './told.ts'
 
 const flagDoc = (...events: FlagEvent[]) => rowAfter(flags, 'flag-ns+f', [flagCreated, ...events])?.doc
-const use = { segment: 's', claim: 'u1' }
+const use = { segment: 's', reservation: 'u1' }
 
 await t.test('a namespace carries when it was made and last changed', async (t) => {
   const updated = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
-  const registered = { type: 'FlagRegistered', data: { key: 'ns', flag: 'f', claim: 'c', claimedAt: timeOf(0) } } as const
-  const unregistered = { type: 'FlagUnregistered', data: { key: 'ns', flag: 'f', claim: 'c' } } as const
+  const registered = { type: 'FlagRegistered', data: { key: 'ns', flag: 'f', reservation: 'c', reservedAt: timeOf(0) } } as const
+  const unregistered = { type: 'FlagUnregistered', data: { key: 'ns', flag: 'f', reservation: 'c' } } as const
   const row = rowAfter(namespaces, 'namespace-ns', [namespaceCreated, updated, registered, unregistered])
   t.strictSame(row?.doc, {
     ...namespaceCreated.data,
@@ -34,7 +34,7 @@ await t.test('a namespace carries when it was made and last changed', async (t) 
     createdAt: timeOf(0),
     updatedAt: timeOf(1),
   })
-  t.equal(row?.changes, 2n, 'claims do not move the revision')
+  t.equal(row?.changes, 2n, 'reservations do not move the revision')
   t.equal(row?.revision, 3n)
   const deleted = { type: 'NamespaceDeleted', data: { key: 'ns', incarnation: 'life-1', force: true } } as const
   t.equal(rowAfter(namespaces, 'namespace-ns', [namespaceCreated, deleted])?.doc, undefined)
@@ -60,8 +60,8 @@ await t.test('a segment’s own update moves its time, a constraint’s moves th
     data: { ...ofSegment, constraint: { id: 'c1', value: { from: 'pro', to: 'team' } } },
   } as const
   const updated = { type: 'SegmentUpdated', data: { ...ofSegment, matchType: { from: 'all', to: 'any' } } } as const
-  const attached = { type: 'SegmentAttached', data: { ...ofSegment, flag: 'f', claim: 'u1', claimedAt: timeOf(0) } } as const
-  const detached = { type: 'SegmentDetached', data: { ...ofSegment, flag: 'f', claim: 'u1' } } as const
+  const attached = { type: 'SegmentAttached', data: { ...ofSegment, flag: 'f', reservation: 'u1', reservedAt: timeOf(0) } } as const
+  const detached = { type: 'SegmentDetached', data: { ...ofSegment, flag: 'f', reservation: 'u1' } } as const
   const row = rowAfter(segments, 'segment-ns+s', [segmentCreated, updated, added, changed, attached, detached])
   t.strictSame(row?.doc, {
     ...ofSegment,
@@ -80,8 +80,8 @@ await t.test('a segment’s own update moves its time, a constraint’s moves th
   t.strictSame([gone?.doc, gone?.changes], [undefined, 2n])
 })
 
-await t.test('a new flag has no parts, and its claim is nobody’s business', async (t) => {
-  const { claim: _claim, generation: _generation, ...fields } = flagCreated.data
+await t.test('a new flag has no parts, and its reservation is nobody’s business', async (t) => {
+  const { reservation: _reservation, generation: _generation, ...fields } = flagCreated.data
   t.strictSame(flagDoc(), {
     ...fields,
     place: `${timeOf(0)} 00000000000000000010`,
@@ -92,7 +92,7 @@ await t.test('a new flag has no parts, and its claim is nobody’s business', as
     updatedAt: timeOf(0),
   })
   t.equal(flagDoc({ type: 'FlagDeleted', data: ofFlag }), undefined)
-  t.equal(rowAfter(flags, 'flag-ns+f', [flagCreated, { type: 'ClaimVoided', data: { ...ofFlag, claim: 'u9' } }])?.changes, 1n)
+  t.equal(rowAfter(flags, 'flag-ns+f', [flagCreated, { type: 'ReservationVoided', data: { ...ofFlag, reservation: 'u9' } }])?.changes, 1n)
 })
 
 await t.test('a flag’s own update moves its time and no part’s', async (t) => {
@@ -115,7 +115,7 @@ await t.test('a part’s change moves the part’s time and not the flag’s', a
       type: 'RuleUpdated',
       data: {
         ...ofFlag,
-        rule: { id: 'r1', segments: { from: [use], to: [use, { segment: 'q', claim: 'u2' }] }, operator: { from: 'or', to: 'and' } },
+        rule: { id: 'r1', segments: { from: [use], to: [use, { segment: 'q', reservation: 'u2' }] }, operator: { from: 'or', to: 'and' } },
       },
     },
   )
@@ -157,7 +157,7 @@ await t.test('rollouts show their segments by key, stand by rank, and change wit
     type: 'RolloutUpdated',
     data: {
       ...ofFlag,
-      rollout: { id: 'o2', value: { from: true, to: false }, segments: { from: [use], to: [{ segment: 'q', claim: 'u2' }] } },
+      rollout: { id: 'o2', value: { from: true, to: false }, segments: { from: [use], to: [{ segment: 'q', reservation: 'u2' }] } },
     },
   })
   t.strictSame(doc?.rollouts, [

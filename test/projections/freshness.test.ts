@@ -1,5 +1,5 @@
 import t from 'tap'
-import { freshness } from '../../src/projections/freshness.ts'
+import { freshness } from '../../src/projections/engine/freshness.ts'
 
 const settle = () => new Promise((wake) => setTimeout(wake, 20))
 

@@ -4,9 +4,9 @@ import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
 import { Refusal } from '../../src/errors.ts'
-import type { Log, Stored } from '../../src/events/log.ts'
+import type { EventLog, Stored } from '../../src/events/log.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
-import { runner } from '../../src/projections/runner.ts'
+import { runner } from '../../src/projections/engine/runner.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
@@ -59,7 +59,7 @@ const memoryViews = () => {
   return { views, rows, puts, setDown: (is: boolean) => void (down = is), setHanging, checkpoint: () => checkpoint }
 }
 
-const start = async (log: Log, store = memoryViews(), writes = () => true) => {
+const start = async (log: EventLog, store = memoryViews(), writes = () => true) => {
   const memory = new Map<string, Row>()
   const errors: unknown[] = []
   const older: string[] = []
@@ -81,7 +81,7 @@ const start = async (log: Log, store = memoryViews(), writes = () => true) => {
   return { ...run, store, memory, errors, older }
 }
 
-const service = (log: Log) => {
+const service = (log: EventLog) => {
   const { execute } = executor(
     log,
     enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')),

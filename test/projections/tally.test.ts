@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { tallies } from '../../src/projections/tally.ts'
-import { tokenMakers } from '../../src/projections/token-makers.ts'
+import { tallies } from '../../src/projections/namespace-tally.ts'
+import { tokenMakers } from '../../src/projections/issuer-tally.ts'
 
 const bytesOf = (doc: object) => Buffer.byteLength(JSON.stringify(doc))
 

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
-import { openEventStore } from '../../src/adapters/eventstoredb.ts'
+import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { catalog } from '../../src/events/catalog.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 

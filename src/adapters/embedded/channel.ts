@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { Refusal } from '../../errors.ts'
-import { gate } from './gate.ts'
+import { semaphore } from './gate.ts'
 import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 
 /** Requests of one side that may wait for the writer; who comes then waits for room. */
@@ -25,7 +25,7 @@ export type ChannelOptions = {
 export const openChannel = async (paths: Paths, { onLost, noRoom }: ChannelOptions): Promise<Channel> => {
   const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
   const pending = new Map<number, Pending>()
-  const gates = { log: gate(BOUND), views: gate(BOUND), keys: gate(BOUND) }
+  const gates = { log: semaphore(BOUND), views: semaphore(BOUND), keys: semaphore(BOUND) }
   const lost = new Map<Side, Error>()
   let requests: Request[] = []
   let serial = 0

@@ -1,5 +1,5 @@
 /** Lets a number of holders in at once. Who comes then waits in line; a place that is left goes to the first of the line. */
-export const gate = (places: number) => {
+export const semaphore = (places: number) => {
   const line: (() => void)[] = []
   let free = places
   return {

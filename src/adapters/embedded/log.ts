@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { Refusal, refuse } from '../../errors.ts'
-import type { Log, NewEvent, Stored } from '../../events/log.ts'
+import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import type { Channel } from './channel.ts'
 import { type Database, pageOf, rowsOf, type Statement, type Value } from './sqlite.ts'
 
@@ -33,7 +33,7 @@ const flat = (events: readonly NewEvent[]): string[] => {
 }
 
 /** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
-export const embeddedLog = (channel: Channel, reader: Database): Log => {
+export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
   const ofStream = rowsOf(reader, `select ${COLUMNS} from events where stream = ? and revision >= ? order by revision`)
   const ofAll = rowsOf(reader, `select ${COLUMNS} from events where position > ? and position <= ? order by position`)
   const newest = rowsOf(reader, 'select max(position) from events')

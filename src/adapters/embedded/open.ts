@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Log } from '../../events/log.ts'
+import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { Views } from '../../projections/views.ts'
@@ -9,12 +9,12 @@ import { embeddedKeys } from './keys.ts'
 import { lockDirectory } from './lock.ts'
 import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
-import { roomOf } from './room.ts'
+import { roomOf } from './disk-space.ts'
 import { type Database, openDatabase } from './sqlite.ts'
 import { embeddedViews } from './views.ts'
 
 export type Embedded = {
-  readonly log: Log
+  readonly log: EventLog
   readonly views: Views
   readonly queue: Queue
   readonly keys: Keys

@@ -2,8 +2,8 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Row, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
-import { gate } from './gate.ts'
-import { overlay } from './overlay.ts'
+import { semaphore } from './gate.ts'
+import { pendingRows } from './pending-rows.ts'
 import { type Database, pageOf, rowsOf, type Statement } from './sqlite.ts'
 import { flat, shapeOf, viewBuilder } from './view-build.ts'
 import { queryOf } from './view-query.ts'
@@ -31,9 +31,9 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const markOf = rowsOf(views, 'select position from views where name = ?')
   const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
   const one = new Map<string, Statement>()
-  const waiting = overlay()
+  const waiting = pendingRows()
   const flushing = new Set<Promise<void>>()
-  const backlog = gate(BACKLOG)
+  const backlog = semaphore(BACKLOG)
   /** Why the views cannot be written any more; gets go on, for what is on its way stays in memory. */
   let failure: unknown
   let open = true

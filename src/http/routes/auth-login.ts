@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { attemptLimit } from '../attempts.ts'
-import { Authentication } from '../authentication.ts'
-import { text } from '../fields.ts'
-import { query } from '../input.ts'
-import { beginLogin, finishLogin } from '../login-flow.ts'
-import type { LoginWay } from '../logins.ts'
+import { attemptLimit } from '../auth/login-throttle.ts'
+import { Authentication } from '../present/authentication.ts'
+import { text } from '../../contract/fields.ts'
+import { query } from '../../contract/input.ts'
+import { beginLogin, finishLogin } from '../auth/login-flow.ts'
+import type { LoginMethod } from '../auth/login-method.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 
@@ -14,7 +14,7 @@ export const loginRoutes = (
   app: FastifyInstance,
   service: Service,
   path: string,
-  wayOf: (params: Readonly<Record<string, string>>) => LoginWay,
+  wayOf: (params: Readonly<Record<string, string>>) => LoginMethod,
 ): void => {
   const shared = {
     method: 'GET',

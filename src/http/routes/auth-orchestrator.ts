@@ -2,31 +2,31 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Orchestrator } from '../../auth/orchestrator.ts'
-import { mint } from '../../auth/secret.ts'
+import { mint } from '../../auth/client-token.ts'
 import { idFrom } from '../../commands/envelope.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
-import type { Answer } from '../answer.ts'
-import { attemptFailed, attemptLimit, attemptSucceeded } from '../attempts.ts'
-import { asked } from '../around.ts'
-import { Authentication, presentAuthentication } from '../authentication.ts'
-import { addressKey } from '../credential.ts'
-import { text } from '../fields.ts'
-import { idempotencyKey } from '../headers.ts'
-import { input } from '../input.ts'
-import type { Limiter } from '../limits.ts'
-import { alreadyShown } from '../requests.ts'
+import type { Answer } from '../wire/reply.ts'
+import { attemptFailed, attemptLimit, attemptSucceeded } from '../auth/login-throttle.ts'
+import { fingerprintOf } from '../preconditions.ts'
+import { Authentication, presentAuthentication } from '../present/authentication.ts'
+import { addressKey } from '../auth/credential.ts'
+import { text } from '../../contract/fields.ts'
+import { idempotencyKey } from '../wire/headers.ts'
+import { input } from '../../contract/input.ts'
+import type { Limiter } from '../auth/rate-limit.ts'
+import { alreadyShown } from '../idempotency.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { contextOf, settled } from '../write.ts'
+import { contextOf, applyEvents } from '../command-context.ts'
 
 type Exchange = { readonly orchestrator: Orchestrator; readonly attempts: Limiter }
 
 /** POST /auth/v1/method/orchestrator/serviceaccount: a service-account token for a client token (api.md §5.7). */
 export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, { orchestrator, attempts }: Exchange): void => {
-  const { names, execute, sealer, digest, now, requests, metrics } = service
+  const { names, execute, sealer, digest, now, idempotency, metrics } = service
 
   const verified = async (presented: string, request: FastifyRequest) => {
     try {
@@ -83,7 +83,7 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
         }
         const context = { ...contextOf(call, service), ...(commandId !== undefined && { commandId }) }
         const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context)
-        const { rows, headers } = await settled(service, stored)
+        const { rows, headers } = await applyEvents(service, stored)
         const { doc } = (rows as readonly Row<TokenDoc>[])[0]!
         metrics.exchanges('issued').value++
         attemptSucceeded(service, request, { method: 'orchestrator', serviceAccount: who }, id)
@@ -93,7 +93,7 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
           ? { ...answer, body: alreadyShown({ authentication }, request.id) }
           : { ...answer, body: { authentication }, secret: { clientToken: secret } }
       }
-      return key === undefined ? issue() : requests.once(`orchestrator ${who}`, key, asked(request), issue)
+      return key === undefined ? issue() : idempotency.once(`orchestrator ${who}`, key, fingerprintOf(request), issue)
     },
   })
 }

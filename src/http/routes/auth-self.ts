@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { rowAt } from '../../audit/travel.ts'
+import { rowAt } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
-import { Authentication, presentAuthentication } from '../authentication.ts'
-import { credential, sameOrigin } from '../credential.ts'
-import { optional, timestamp } from '../fields.ts'
-import { input, query } from '../input.ts'
+import { Authentication, presentAuthentication } from '../present/authentication.ts'
+import { credential, sameOrigin } from '../auth/credential.ts'
+import { optional, timestamp } from '../../contract/fields.ts'
+import { input, query } from '../../contract/input.ts'
 import { type Caller, route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { contextOf, settled } from '../write.ts'
+import { contextOf, applyEvents } from '../command-context.ts'
 
 /** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
 export const authSelfRoutes = (app: FastifyInstance, service: Service): void => {
@@ -51,7 +51,7 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
       const time = now().toISOString()
       const expiresAt = call.query.expiresAt ?? call.body.expiresAt ?? time
       const { stored } = await execute(token, id, 'ExpireTokenEarlier', { id, expiresAt, now: time }, contextOf(call, service))
-      const { headers } = await settled(service, stored)
+      const { headers } = await applyEvents(service, stored)
       cookies.clearToken(call.request, call.reply)
       return { body: {}, headers }
     },

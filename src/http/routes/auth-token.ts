@@ -3,17 +3,17 @@ import { Type } from 'typebox'
 import { refuse } from '../../errors.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Row } from '../../projections/views.ts'
-import { Authentication, presentAuthentication } from '../authentication.ts'
-import { createsOnly } from '../management.ts'
-import { alreadyShown } from '../requests.ts'
+import { Authentication, presentAuthentication } from '../present/authentication.ts'
+import { createsOnly } from '../resource-routes.ts'
+import { alreadyShown } from '../idempotency.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { inFuture, issueStaticToken, staticTokenInput } from '../static-token.ts'
-import { contextOf, settled } from '../write.ts'
+import { inFuture, issueStaticToken, staticTokenInput } from '../auth/issue-token.ts'
+import { contextOf, applyEvents } from '../command-context.ts'
 
 /** POST /auth/v1/method/token: a static token (api.md §5.4 A7). */
 export const authTokenRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, sealer, catalog, now } = service
+  const { names, sealer, flagStore, now } = service
   route(app, {
     method: 'POST',
     url: '/auth/v1/method/token',
@@ -28,11 +28,11 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
       const { namespaceKey } = call.body
       const context = contextOf(call, service)
       inFuture(call.body, now())
-      if (namespaceKey !== '' && !catalog.namespace(namespaceKey)) refuse('not_found', `namespace "${namespaceKey}" not found`)
+      if (namespaceKey !== '' && !flagStore.namespace(namespaceKey)) refuse('not_found', `namespace "${namespaceKey}" not found`)
       createsOnly(context)
 
       const { clientToken, stored, revision, repeated } = await issueStaticToken(service, call.body, context)
-      const { rows, headers } = await settled(service, stored)
+      const { rows, headers } = await applyEvents(service, stored)
       const { doc } = (rows as readonly Row<TokenDoc>[])[0]!
       const authentication = await presentAuthentication(doc!, names, sealer, now())
       const answer = { etag: String(revision), headers }

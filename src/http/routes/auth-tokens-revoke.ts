@@ -6,13 +6,13 @@ import { invalid } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
-import { choice, flag, text } from '../fields.ts'
-import { input } from '../input.ts'
-import { methods } from '../names.ts'
+import { choice, flag, text } from '../../contract/fields.ts'
+import { input } from '../../contract/input.ts'
+import { methods } from '../../contract/identifiers.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { identitiesOf, placeOf, type Status, type TokenFilter, whereOf } from '../token-list.ts'
-import { contextOf, settled } from '../write.ts'
+import { identitiesOf, placeOf, type Status, type TokenFilter, whereOf } from '../auth/token-filter.ts'
+import { contextOf, applyEvents } from '../command-context.ts'
 
 const BATCH = 100
 
@@ -85,7 +85,7 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
         makers = made
       }
       const inOrder = [...events.values()].sort((a, b) => Number(a.position - b.position))
-      const { headers } = await settled(service, inOrder.slice(-1))
+      const { headers } = await applyEvents(service, inOrder.slice(-1))
       return { body: { revoked: events.size }, headers }
     },
   })

@@ -1,20 +1,20 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { type Moment, rowAt } from '../../audit/travel.ts'
+import { type Moment, rowAt } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
-import { unkept } from '../asking.ts'
-import { Authentication, presentAuthentication } from '../authentication.ts'
-import { choice, integer, optional, text } from '../fields.ts'
-import { atOf } from '../headers.ts'
-import { query } from '../input.ts'
-import { gather, listed } from '../pieces.ts'
+import { unstoredText } from '../evaluation/request.ts'
+import { Authentication, presentAuthentication } from '../present/authentication.ts'
+import { choice, integer, optional, text } from '../../contract/fields.ts'
+import { atOf } from '../wire/headers.ts'
+import { query } from '../../contract/input.ts'
+import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { firstOf, identitiesOf, placeOf, type TokenFilter, whereOf } from '../token-list.ts'
-import { contextOf, settled } from '../write.ts'
+import { firstOf, identitiesOf, placeOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
+import { contextOf, applyEvents } from '../command-context.ts'
 
 const PAGE = 25
 const PAGE_MAX = 100
@@ -24,7 +24,7 @@ type Listing = { readonly docs: readonly TokenDoc[]; readonly total: number; rea
 
 /** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
 export const authTokensRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, log, views, now, pageTokens, past, logins, settings } = service
+  const { names, execute, sealer, log, views, now, pageTokens, asOf, logins, settings } = service
   const shown = (doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
 
   const listNow = async (filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
@@ -35,7 +35,7 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
   }
 
   const listThen = async (moment: Moment, filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
-    const then = await past(moment)
+    const then = await asOf(moment)
     const time = new Date(await then.clock())
     const where = whereOf(filter, time)
     return { ...(await firstOf(then.tokens(), where, after, limit)), time }
@@ -56,7 +56,7 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       q: text(),
       identity: text(),
       issuedBy: text(),
-      at: unkept,
+      at: unstoredText,
     }),
     errors: ['invalid_page_token', 'invalid_at'],
     answer: Type.Object({ authentications: Type.Array(Authentication), nextPageToken: Type.String(), totalCount: Type.Integer() }),
@@ -86,13 +86,13 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     access: 'unscoped',
     tag: 'Authentication',
     summary: 'Get one authentication record.',
-    query: query({ at: unkept }),
+    query: query({ at: unstoredText }),
     errors: ['not_found', 'invalid_at'],
     answer: Authentication,
     run: async ({ params, query }) => {
       const id = params['id']!
       const moment = atOf(query.at)
-      const then = moment && (await past(moment))
+      const then = moment && (await asOf(moment))
       const row = await (then ? then.token(id) : rowAt(log, tokens, id))
       const time = then ? new Date(await then.clock()) : now()
       const missing = `authentication "${id}": resource not found`
@@ -115,7 +115,7 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       const id = call.params['id']!
       const context = { ...contextOf(call, service), needsEffect: true }
       const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
-      const { headers } = await settled(service, stored)
+      const { headers } = await applyEvents(service, stored)
       return { body: {}, headers }
     },
   })

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import { segment } from '../../commands/segment.ts'
 import { invalid, refuse } from '../../errors.ts'
 import { checkConstraint } from '../../evaluation/operators.ts'
-import { comparisonTypes } from '../enums.ts'
-import { text } from '../fields.ts'
-import { input } from '../input.ts'
-import { description, managed, newId, Nothing, segmentWriter } from '../management.ts'
-import { partOf } from '../parts.ts'
-import { Constraint, constraintJson } from '../segment-json.ts'
+import { comparisonTypes } from '../../contract/enums.ts'
+import { text } from '../../contract/fields.ts'
+import { input } from '../../contract/input.ts'
+import { description, namespacedRoute, newId, Nothing, segmentWriter } from '../resource-routes.ts'
+import { partOf } from '../../contract/rule-fields.ts'
+import { Constraint, constraintJson } from '../present/segment.ts'
 import type { Service } from '../service.ts'
 
 const body = input({
@@ -36,9 +36,9 @@ const tag = 'Constraints'
 /** Constraints of a segment (api.md §7). */
 export const constraintsRoutes = (app: FastifyInstance, service: Service): void => {
   const { execute } = service
-  const { shows, ends } = segmentWriter(service)
+  const { respondWith, respondEmpty } = segmentWriter(service)
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'POST',
     url: '/segments/:segmentKey/constraints',
     tag,
@@ -49,7 +49,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     answer: Constraint,
     run: (call) => {
       const constraint = { id: newId(call, 'constraint'), ...checked(call.body) }
-      return shows(
+      return respondWith(
         call,
         call.params['segmentKey']!,
         (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'AddConstraint', { ...of, constraint }, context),
@@ -58,7 +58,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'PUT',
     url: '/segments/:segmentKey/constraints/:id',
     tag,
@@ -69,7 +69,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     answer: Constraint,
     run: (call) => {
       const constraint = { id: call.params['id']!, ...checked(call.body) }
-      return shows(
+      return respondWith(
         call,
         call.params['segmentKey']!,
         (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'UpdateConstraint', { ...of, constraint }, context),
@@ -78,7 +78,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'DELETE',
     url: '/segments/:segmentKey/constraints/:id',
     tag,
@@ -88,7 +88,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     answer: Nothing,
     run: (call) => {
       const id = call.params['id']!
-      return ends(call, call.params['segmentKey']!, (of, context) =>
+      return respondEmpty(call, call.params['segmentKey']!, (of, context) =>
         execute(segment, `${of.namespace}+${of.key}`, 'RemoveConstraint', { ...of, id }, { ...context, needsEffect: true }),
       )
     },

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { flag } from '../../commands/flag.ts'
+import { flag } from '../../commands/flag/flag.ts'
 import { invalid } from '../../errors.ts'
-import { type Field, float, text } from '../fields.ts'
-import { Distribution, distributionJson } from '../flag-json.ts'
-import { input, query } from '../input.ts'
-import { flagWriter, managed, newId, Nothing } from '../management.ts'
-import { partOf } from '../parts.ts'
+import { type Field, float, text } from '../../contract/fields.ts'
+import { Distribution, distributionJson } from '../present/flag.ts'
+import { input, query } from '../../contract/input.ts'
+import { flagWriter, namespacedRoute, newId, Nothing } from '../resource-routes.ts'
+import { partOf } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
 
 const { schema, read } = float()
@@ -26,9 +26,9 @@ const tag = 'Distributions'
 /** Distributions of a rule (api.md §7). */
 export const distributionsRoutes = (app: FastifyInstance, service: Service): void => {
   const { execute } = service
-  const { shows, ends } = flagWriter(service)
+  const { respondWith, respondEmpty } = flagWriter(service)
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'POST',
     url: '/flags/:flagKey/rules/:ruleId/distributions',
     tag,
@@ -40,7 +40,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     run: (call) => {
       const rule = call.params['ruleId']!
       const distribution = { id: newId(call, 'distribution'), ...call.body }
-      return shows(
+      return respondWith(
         call,
         call.params['flagKey']!,
         (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'AddDistribution', { ...of, rule, distribution }, context),
@@ -49,7 +49,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/:ruleId/distributions/:id',
     tag,
@@ -61,7 +61,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     run: (call) => {
       const rule = call.params['ruleId']!
       const distribution = { id: call.params['id']!, ...call.body }
-      return shows(
+      return respondWith(
         call,
         call.params['flagKey']!,
         (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'UpdateDistribution', { ...of, rule, distribution }, context),
@@ -70,7 +70,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:flagKey/rules/:ruleId/distributions/:id',
     tag,
@@ -81,7 +81,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     answer: Nothing,
     run: (call) => {
       const [rule, id, variantId] = [call.params['ruleId']!, call.params['id']!, call.query.variantId]
-      return ends(call, call.params['flagKey']!, (of, context) =>
+      return respondEmpty(call, call.params['flagKey']!, (of, context) =>
         execute(flag, `${of.namespace}+${of.key}`, 'RemoveDistribution', { ...of, rule, id, variantId }, { ...context, needsEffect: true }),
       )
     },

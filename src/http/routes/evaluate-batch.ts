@@ -1,18 +1,28 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { outOfReach, reaches } from '../access.ts'
-import type { Answer } from '../answer.ts'
-import { asking, atQuery, effective, MOST_REQUESTS, namespaceIn, requestIdJson, requestsIn, unkept, withFlags } from '../asking.ts'
-import { since, textClock } from '../clock.ts'
-import type { Evaluator, Flags } from '../evaluator.ts'
-import { list, object } from '../fields.ts'
-import { input } from '../input.ts'
-import { allOf } from '../pieces.ts'
+import { outOfReach, reaches } from '../auth/authorize.ts'
+import type { Answer } from '../wire/reply.ts'
+import {
+  evaluationBody,
+  atQuery,
+  namespaceOrDefault,
+  MOST_REQUESTS,
+  namespaceIn,
+  requestIdJson,
+  requestsIn,
+  unstoredText,
+  withFlags,
+} from '../evaluation/request.ts'
+import { since, textClock } from '../wire/clock.ts'
+import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { list, object } from '../../contract/fields.ts'
+import { input } from '../../contract/input.ts'
+import { allOf } from '../wire/pieces.ts'
 import { type Call, route } from '../route.ts'
 import type { Service } from '../service.ts'
 import { BooleanSaid, VariantSaid } from './evaluate.ts'
 
-const batch = input({ requestId: unkept, requests: list(object(asking), { max: MOST_REQUESTS }) })
+const batch = input({ requestId: unstoredText, requests: list(object(evaluationBody), { max: MOST_REQUESTS }) })
 type Batch = Call<ReturnType<typeof batch.read>, ReturnType<typeof atQuery.read>>
 type One = Batch['body']['requests'][number]
 
@@ -25,7 +35,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
   const timestamp = textClock(service.now)
 
   const entry = (flags: Flags, { requestId, namespaceKey, flagKey, entityId, context }: One): string => {
-    const namespace = effective(namespaceKey)
+    const namespace = namespaceOrDefault(namespaceKey)
     const flag = evaluator.look(flags, namespace, flagKey)
     if (!flag) {
       const errorResponse = { flagKey, namespaceKey: namespace, reason: 'NOT_FOUND_ERROR_EVALUATION_REASON' }
@@ -57,7 +67,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
       if (caller.namespace === undefined) return
       const requests = requestsIn(raw)
       if (requests.length === 0) throw outOfReach()
-      for (const one of requests) reaches(caller, effective(namespaceIn(one)))
+      for (const one of requests) reaches(caller, namespaceOrDefault(namespaceIn(one)))
     },
     errors: ['answer_too_large', 'invalid_at', 'view_behind'],
     answer: Type.Object({
@@ -73,7 +83,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
       requestDurationMillis: Type.Number(),
     }),
     run: (call) => {
-      const wanted = () => call.body.requests.map(({ namespaceKey, flagKey }) => [effective(namespaceKey), flagKey] as const)
+      const wanted = () => call.body.requests.map(({ namespaceKey, flagKey }) => [namespaceOrDefault(namespaceKey), flagKey] as const)
       return withFlags(service, call.query.at, wanted, (flags) => answer(call, flags))
     },
   })

@@ -2,48 +2,48 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { invalid } from '../../errors.ts'
-import { reaches } from '../access.ts'
-import { ok } from '../answer.ts'
+import { reaches } from '../auth/authorize.ts'
+import { ok } from '../wire/reply.ts'
 import {
-  asking,
+  evaluationBody,
   atQuery,
   context,
-  effective,
+  namespaceOrDefault,
   entityId,
   MOST_REQUESTS,
   MOST_VALUE_BYTES,
   namespaceIn,
   requestsIn,
-  unkept,
+  unstoredText,
   withFlags,
-} from '../asking.ts'
-import { since, textClock } from '../clock.ts'
-import type { Evaluator, Flags } from '../evaluator.ts'
-import { flag, list, object, text } from '../fields.ts'
-import { input } from '../input.ts'
-import { N } from '../management.ts'
-import { allOf } from '../pieces.ts'
+} from '../evaluation/request.ts'
+import { since, textClock } from '../wire/clock.ts'
+import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { flag, list, object, text } from '../../contract/fields.ts'
+import { input } from '../../contract/input.ts'
+import { NAMESPACE } from '../resource-routes.ts'
+import { allOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { reasonNames } from '../told.ts'
-import type { Raw } from '../value.ts'
+import { reasonNames } from '../evaluation/answer-cache.ts'
+import type { Raw } from '../../contract/value.ts'
 
 const required = text({ required: true, stored: false })
 const single = input({
-  requestId: unkept,
-  namespaceKey: unkept,
+  requestId: unstoredText,
+  namespaceKey: unstoredText,
   flagKey: required,
   entityId: text({ required: true, stored: false, maxBytes: MOST_VALUE_BYTES }),
   context,
 })
-const nested = input({ requestId: unkept, namespaceKey: unkept, flagKey: required, entityId, context })
+const nested = input({ requestId: unstoredText, namespaceKey: unstoredText, flagKey: required, entityId, context })
 const batch = input({
-  requestId: unkept,
-  namespaceKey: unkept,
+  requestId: unstoredText,
+  namespaceKey: unstoredText,
   requests: list(object(nested), { max: MOST_REQUESTS }),
   excludeNotFound: flag(),
 })
-type One = ReturnType<typeof asking.read>
+type One = ReturnType<typeof evaluationBody.read>
 
 const Text = Type.String()
 const Texts = Type.Record(Text, Text)
@@ -66,7 +66,7 @@ const Said = Type.Object({
 /** Step 8 of api.md §1.3 for bodies that name one namespace outside and perhaps others inside (§3.3). */
 const reached = (raw: Raw, { caller }: FastifyRequest): void => {
   if (caller.namespace === undefined) return
-  reaches(caller, effective(namespaceIn(raw)))
+  reaches(caller, namespaceOrDefault(namespaceIn(raw)))
   for (const one of requestsIn(raw)) reaches(caller, namespaceIn(one) || caller.namespace)
 }
 
@@ -97,11 +97,11 @@ export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, eva
   const shared = { method: 'POST', tag: 'Evaluation', query: atQuery, errors: ['not_found', 'wrong_flag_type', 'invalid_at'] } as const
   const places = [
     { root: '/api/v1', access: 'legacy', checkBody: reached },
-    { root: N, access: 'management' },
+    { root: NAMESPACE, access: 'management' },
   ] as const
 
   for (const { root, ...reach } of places) {
-    const namespaceOf = (params: Readonly<Record<string, string>>, given: string) => params['namespaceKey'] ?? effective(given)
+    const namespaceOf = (params: Readonly<Record<string, string>>, given: string) => params['namespaceKey'] ?? namespaceOrDefault(given)
 
     route(app, {
       ...shared,

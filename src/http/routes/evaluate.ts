@@ -1,14 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Trace } from '../../evaluation/trace.ts'
-import { type Answer, written } from '../answer.ts'
-import { asking, effective, explainQuery, reachedByBody, requestIdJson, withFlags } from '../asking.ts'
-import { textClock } from '../clock.ts'
-import { rolloutTypes } from '../enums.ts'
-import { type Evaluator, type Flags, shownTrace } from '../evaluator.ts'
+import { type Answer, written } from '../wire/reply.ts'
+import { evaluationBody, namespaceOrDefault, explainQuery, reachedByBody, requestIdJson, withFlags } from '../evaluation/request.ts'
+import { textClock } from '../wire/clock.ts'
+import { rolloutTypes } from '../../contract/enums.ts'
+import { type Evaluator, type Flags, shownTrace } from '../evaluation/evaluator.ts'
 import { type Call, route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { reasonNames } from '../told.ts'
+import { reasonNames } from '../evaluation/answer-cache.ts'
 
 const Text = Type.String()
 const Texts = Type.Array(Text)
@@ -42,7 +42,7 @@ const trace = Type.Optional(
 export const BooleanSaid = Type.Object({ enabled: Type.Boolean(), ...shared })
 export const VariantSaid = Type.Object({ match: Type.Boolean(), variantKey: Text, variantAttachment: Text, ...shared })
 
-type Asked = Call<ReturnType<typeof asking.read>, ReturnType<typeof explainQuery.read>>
+type Asked = Call<ReturnType<typeof evaluationBody.read>, ReturnType<typeof explainQuery.read>>
 
 /** POST /evaluate/v1/boolean and /evaluate/v1/variant (api.md §8.1 to §8.6). */
 export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
@@ -50,7 +50,7 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
 
   const answer = (kind: 'boolean' | 'variant', { body, query, request }: Asked, flags: Flags): Answer => {
     const { entityId, context } = body
-    const namespace = effective(body.namespaceKey)
+    const namespace = namespaceOrDefault(body.namespaceKey)
     const trace: Trace | undefined = query.explain ? [] : undefined
     const flag = evaluator.find(flags, namespace, body.flagKey)
     const { json, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
@@ -70,15 +70,15 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
       tag: 'Evaluation',
       summary: `Ask a ${kind} flag about an entity.`,
       hot: true,
-      body: asking,
+      body: evaluationBody,
       query: explainQuery,
       checkBody: reachedByBody,
       errors: ['not_found', 'wrong_flag_type', 'invalid_at', 'view_behind'],
       answer: Type.Object({ ...said.properties, trace }),
       run: (call) => {
         const { query, body } = call
-        if (query.at === undefined) return answer(kind, call, service.catalog)
-        const wanted = () => [[effective(body.namespaceKey), body.flagKey]] as const
+        if (query.at === undefined) return answer(kind, call, service.flagStore)
+        const wanted = () => [[namespaceOrDefault(body.namespaceKey), body.flagKey]] as const
         return withFlags(service, query.at, wanted, (flags) => answer(kind, call, flags))
       },
     })

@@ -1,19 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { flag } from '../../commands/flag.ts'
-import { noFlag } from '../../commands/flag-state.ts'
+import { flag } from '../../commands/flag/flag.ts'
+import { noFlag } from '../../commands/flag/state.ts'
 import { refuse } from '../../errors.ts'
-import { ok } from '../answer.ts'
-import { flagTypes } from '../enums.ts'
-import { flag as truth, optional, text } from '../fields.ts'
-import { Flag, flagJson } from '../flag-json.ts'
-import { input } from '../input.ts'
+import { ok } from '../wire/reply.ts'
+import { flagTypes } from '../../contract/enums.ts'
+import { flag as truth, optional, text } from '../../contract/fields.ts'
+import { Flag, flagJson } from '../present/flag.ts'
+import { input } from '../../contract/input.ts'
 import {
   createsOnly,
   description,
   flagWriter,
   key,
-  managed,
+  namespacedRoute,
   name,
   namespaceOf,
   Nothing,
@@ -21,19 +21,19 @@ import {
   pageFields,
   single,
   viewOf,
-} from '../management.ts'
-import { metadata } from '../metadata.ts'
-import { byPlace, pageOf } from '../paging.ts'
+} from '../resource-routes.ts'
+import { metadata } from '../../contract/metadata.ts'
+import { byOrder, pageOf } from '../paging.ts'
 import type { Service } from '../service.ts'
 
 const tag = 'Flags'
 
 /** Flags (api.md §7). Their variants, rules and rollouts have routes of their own. */
 export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims, catalog } = service
-  const { shows, ends } = flagWriter(service)
+  const { execute, reservations, flagStore } = service
+  const { respondWith, respondEmpty } = flagWriter(service)
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'GET',
     url: '/flags',
     tag,
@@ -45,11 +45,11 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
       const { query } = call
       const namespace = namespaceOf(call)
       const all = await (await viewOf(service, query.at)).flags(namespace)
-      return pageOf(service, ['flags', namespace, query.at], all, query, byPlace, { names: ['flags'], show: ({ doc }) => flagJson(doc) })
+      return pageOf(service, ['flags', namespace, query.at], all, query, byOrder, { names: ['flags'], show: ({ doc }) => flagJson(doc) })
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'POST',
     url: '/flags',
     tag,
@@ -61,20 +61,20 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     run: (call) => {
       const { body } = call
       const { key, metadata = {} } = body
-      return shows(
+      return respondWith(
         call,
         key,
         async ({ namespace, incarnation }, context) => {
           if (incarnation === '') refuse('not_found', `namespace "${namespace}" not found`)
-          createsOnly(context, catalog.flag(namespace, key)?.changes)
-          return claims.createFlag({ ...body, namespace, metadata }, context)
+          createsOnly(context, flagStore.flag(namespace, key)?.changes)
+          return reservations.createFlag({ ...body, namespace, metadata }, context)
         },
         flagJson,
       )
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:key',
     tag,
@@ -89,7 +89,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:key',
     tag,
@@ -99,7 +99,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     body: input({ name, description, enabled: truth(), defaultVariantId: text(), metadata: optional(metadata) }),
     answer: Flag,
     run: (call) =>
-      shows(
+      respondWith(
         call,
         call.params['key']!,
         (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'UpdateFlag', { ...of, ...call.body }, context),
@@ -107,7 +107,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
       ),
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:key',
     tag,
@@ -115,6 +115,6 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     writes: true,
     errors: ['revision_moved'],
     answer: Nothing,
-    run: (call) => ends(call, call.params['key']!, (of, context) => claims.deleteFlag(of, { ...context, needsEffect: true })),
+    run: (call) => respondEmpty(call, call.params['key']!, (of, context) => reservations.deleteFlag(of, { ...context, needsEffect: true })),
   })
 }

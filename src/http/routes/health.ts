@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { refuse } from '../../errors.ts'
-import { text } from '../fields.ts'
-import { query } from '../input.ts'
-import { named, rawQuery } from '../path.ts'
+import { text } from '../../contract/fields.ts'
+import { query } from '../../contract/input.ts'
+import { named, rawQuery } from '../wire/path.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 

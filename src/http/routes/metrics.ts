@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { takesGzip } from '../gzip.ts'
-import { sharedPage } from '../metrics-page.ts'
+import { takesGzip } from '../wire/gzip.ts'
+import { sharedPage } from '../operations/metrics-page.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 

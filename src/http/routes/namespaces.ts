@@ -3,13 +3,13 @@ import { Type } from 'typebox'
 import { namespace } from '../../commands/namespace.ts'
 import { refuse } from '../../errors.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
-import { flag } from '../fields.ts'
-import { input, query } from '../input.ts'
+import { flag } from '../../contract/fields.ts'
+import { input, query } from '../../contract/input.ts'
 import {
   createsOnly,
   description,
   key,
-  N,
+  NAMESPACE,
   name,
   namespaceOf,
   namespaceWriter,
@@ -19,9 +19,9 @@ import {
   pageFields,
   single,
   viewOf,
-} from '../management.ts'
-import { ok } from '../answer.ts'
-import { byPlace, pageOf } from '../paging.ts'
+} from '../resource-routes.ts'
+import { ok } from '../wire/reply.ts'
+import { byOrder, pageOf } from '../paging.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 
@@ -44,8 +44,8 @@ const tag = 'Namespaces'
 
 /** Namespaces (api.md §7.1). A namespaced token reads and updates its own, and no more. */
 export const namespacesRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims, catalog } = service
-  const { shows, ends } = namespaceWriter(service)
+  const { execute, reservations, flagStore } = service
+  const { respondWith, respondEmpty } = namespaceWriter(service)
 
   route(app, {
     method: 'GET',
@@ -59,7 +59,7 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     run: async ({ query }) => {
       const all = await (await viewOf(service, query.at)).namespaces()
       const shown = { names: ['namespaces'], show: ({ doc }: (typeof all)[number]) => namespaceJson(doc) }
-      return pageOf(service, ['namespaces', query.at], all, query, byPlace, shown)
+      return pageOf(service, ['namespaces', query.at], all, query, byOrder, shown)
     },
   })
 
@@ -75,11 +75,11 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     answer: Namespace,
     run: (call) => {
       const { body } = call
-      return shows(
+      return respondWith(
         call,
         body.key,
         async (_, context) => {
-          createsOnly(context, catalog.namespace(body.key)?.changes)
+          createsOnly(context, flagStore.namespace(body.key)?.changes)
           const incarnation = newId(call, 'incarnation')
           return execute(namespace, body.key, 'CreateNamespace', { ...body, incarnation, protected: false }, context)
         },
@@ -90,7 +90,7 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
 
   route(app, {
     method: 'GET',
-    url: N,
+    url: NAMESPACE,
     access: 'management',
     tag,
     summary: 'Get a namespace.',
@@ -106,7 +106,7 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
 
   route(app, {
     method: 'PUT',
-    url: N,
+    url: NAMESPACE,
     access: 'management',
     tag,
     summary: 'Replace name and description of a namespace.',
@@ -116,13 +116,18 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     answer: Namespace,
     run: (call) => {
       const key = namespaceOf(call)
-      return shows(call, key, (_, context) => execute(namespace, key, 'UpdateNamespace', { key, ...call.body }, context), namespaceJson)
+      return respondWith(
+        call,
+        key,
+        (_, context) => execute(namespace, key, 'UpdateNamespace', { key, ...call.body }, context),
+        namespaceJson,
+      )
     },
   })
 
   route(app, {
     method: 'DELETE',
-    url: N,
+    url: NAMESPACE,
     access: 'namespaces',
     tag,
     summary: 'Delete a namespace that has no flags, or with force=true whatever it has.',
@@ -132,7 +137,7 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     answer: Nothing,
     run: (call) => {
       const key = namespaceOf(call)
-      return ends(call, key, (_, context) => claims.deleteNamespace({ key, force: call.query.force }, context))
+      return respondEmpty(call, key, (_, context) => reservations.deleteNamespace({ key, force: call.query.force }, context))
     },
   })
 }

@@ -3,18 +3,18 @@ import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Context } from '../../evaluation/context.ts'
 import { invalid } from '../../errors.ts'
-import { contextGiven } from '../asking.ts'
-import { namespaceHeader } from '../access.ts'
-import { type Answer, held, ok, written } from '../answer.ts'
-import type { Evaluator } from '../evaluator.ts'
-import type { Field } from '../fields.ts'
-import { input } from '../input.ts'
-import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../ofrep.ts'
-import { allOf } from '../pieces.ts'
+import { contextGiven } from '../evaluation/request.ts'
+import { namespaceHeader } from '../auth/authorize.ts'
+import { type Answer, held, ok, written } from '../wire/reply.ts'
+import type { Evaluator } from '../evaluation/evaluator.ts'
+import type { Field } from '../../contract/fields.ts'
+import { input } from '../../contract/input.ts'
+import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
+import { allOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 import { aside } from '../../slices.ts'
-import type { Raw } from '../value.ts'
+import type { Raw } from '../../contract/value.ts'
 
 /** A context that is no object has an error code of its own, so it is told from a body that cannot be read. */
 const context: Field<Context> = {
@@ -49,24 +49,24 @@ const Failed = Type.Object({ key: Text, errorCode: Text, errorDetails: Text })
 
 /** The OpenFeature remote evaluation protocol (api.md §10). */
 export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
-  const { catalog } = service
+  const { flagStore } = service
   const shared = { access: 'ofrep', tag: 'OpenFeature', errorBody: ofrepError } as const
 
   const one = (namespace: string, key: string, context: Context) => {
-    const flag = evaluator.look(catalog, namespace, key) ?? flagNotFound(key)
+    const flag = evaluator.look(flagStore, namespace, key) ?? flagNotFound(key)
     return resolve(evaluator, namespace, flag, context)
   }
 
   /** Keys of the flags wanted: those named, or every one that can say something. */
   const wanted = (namespace: string, named: string): readonly string[] => {
     if (named !== '') return named.split(',').flatMap((key) => key.trim() || [])
-    const all = catalog.flags(namespace)
+    const all = flagStore.flags(namespace)
     return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
   }
 
   /** Names the state of the namespace and what is asked of it; a new state never has an old name. */
   const tagOf = (namespace: string, context: Context): string | undefined => {
-    const version = catalog.version(namespace)
+    const version = flagStore.version(namespace)
     if (version === undefined) return undefined
     const asked = JSON.stringify(context, Object.keys(context).sort())
     return createHash('sha256').update(`bulk|${namespace}|${version}|${asked}`).digest('base64url').slice(0, 22)

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { flag } from '../../commands/flag.ts'
-import type { RolloutPart } from '../../commands/flag-rollouts.ts'
+import { flag } from '../../commands/flag/flag.ts'
+import type { RolloutPart } from '../../commands/flag/rollouts.ts'
 import { invalid, refuse } from '../../errors.ts'
-import { ok } from '../answer.ts'
-import { flag as truth, float, object, optional } from '../fields.ts'
+import { ok } from '../wire/reply.ts'
+import { flag as truth, float, object, optional } from '../../contract/fields.ts'
 import type { RolloutDoc } from '../../projections/flags.ts'
-import { Rollout, rolloutJson } from '../flag-json.ts'
-import { input } from '../input.ts'
-import { description, flagWriter, N, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../management.ts'
+import { Rollout, rolloutJson } from '../present/flag.ts'
+import { input } from '../../contract/input.ts'
+import { description, flagWriter, NAMESPACE, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
-import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../parts.ts'
+import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../../contract/rule-fields.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 
@@ -33,13 +33,13 @@ const partGiven = ({ segment, threshold }: Asked, neither: () => never): Rollout
 }
 
 const tag = 'Rollouts'
-const LIST = `${N}/flags/:flagKey/rollouts`
+const LIST = `${NAMESPACE}/flags/:flagKey/rollouts`
 const ONE = `${LIST}/:id`
 
 /** Rollouts of boolean flags (api.md §7); only under a namespace. */
 export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims } = service
-  const { shows, ends } = flagWriter(service)
+  const { execute, reservations } = service
+  const { respondWith, respondEmpty } = flagWriter(service)
 
   route(app, {
     method: 'GET',
@@ -73,10 +73,10 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
       const { rank, description } = call.body
       const part = partGiven(call.body, () => refuse('invalid_argument', 'rollout rule is missing'))
       const id = newId(call, 'rollout')
-      return shows(
+      return respondWith(
         call,
         call.params['flagKey']!,
-        (of, context) => claims.addRollout({ ...of, id, rank, description, part }, context),
+        (of, context) => reservations.addRollout({ ...of, id, rank, description, part }, context),
         (doc) => rolloutJson(doc, partOf(doc.rollouts, id)),
       )
     },
@@ -94,7 +94,7 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     answer: Nothing,
     run: (call) => {
       const ids = eachOnce(call.body.rolloutIds, 'rolloutIds')
-      return ends(call, call.params['flagKey']!, (of, context) =>
+      return respondEmpty(call, call.params['flagKey']!, (of, context) =>
         execute(flag, `${of.namespace}+${of.key}`, 'OrderRollouts', { ...of, ids }, context),
       )
     },
@@ -132,10 +132,10 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
       const id = call.params['id']!
       const { description } = call.body
       const part = partGiven(call.body, () => invalid('rule', 'invalid rollout rule type'))
-      return shows(
+      return respondWith(
         call,
         call.params['flagKey']!,
-        (of, context) => claims.updateRollout({ ...of, id, description, part }, context),
+        (of, context) => reservations.updateRollout({ ...of, id, description, part }, context),
         (doc) => rolloutJson(doc, partOf(doc.rollouts, id)),
       )
     },
@@ -151,8 +151,8 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) =>
-      ends(call, call.params['flagKey']!, (of, context) =>
-        claims.removeRollout({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
+      respondEmpty(call, call.params['flagKey']!, (of, context) =>
+        reservations.removeRollout({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
       ),
   })
 }

@@ -1,24 +1,24 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { flag } from '../../commands/flag.ts'
+import { flag } from '../../commands/flag/flag.ts'
 import { refuse } from '../../errors.ts'
-import { ok } from '../answer.ts'
+import { ok } from '../wire/reply.ts'
 import type { RuleDoc } from '../../projections/flags.ts'
-import { Rule, ruleJson } from '../flag-json.ts'
-import { input } from '../input.ts'
-import { flagWriter, managed, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../management.ts'
+import { Rule, ruleJson } from '../present/flag.ts'
+import { input } from '../../contract/input.ts'
+import { flagWriter, namespacedRoute, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
-import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../parts.ts'
+import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
 
 const tag = 'Rules'
 
 /** Rules of variant flags (api.md §7); their distributions have routes of their own. */
 export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims } = service
-  const { shows, ends } = flagWriter(service)
+  const { execute, reservations } = service
+  const { respondWith, respondEmpty } = flagWriter(service)
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:flagKey/rules',
     tag,
@@ -35,7 +35,7 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'POST',
     url: '/flags/:flagKey/rules',
     tag,
@@ -47,16 +47,16 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     run: (call) => {
       const { rank } = call.body
       const rule = { id: newId(call, 'rule'), ...segmentsGiven(call.body) }
-      return shows(
+      return respondWith(
         call,
         call.params['flagKey']!,
-        (of, context) => claims.addRule({ ...of, ...rule, rank }, context),
+        (of, context) => reservations.addRule({ ...of, ...rule, rank }, context),
         (doc) => ruleJson(doc, partOf(doc.rules, rule.id)),
       )
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/order',
     tag,
@@ -67,13 +67,13 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     answer: Nothing,
     run: (call) => {
       const ids = eachOnce(call.body.ruleIds, 'ruleIds')
-      return ends(call, call.params['flagKey']!, (of, context) =>
+      return respondEmpty(call, call.params['flagKey']!, (of, context) =>
         execute(flag, `${of.namespace}+${of.key}`, 'OrderRules', { ...of, ids }, context),
       )
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:flagKey/rules/:id',
     tag,
@@ -90,7 +90,7 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/:id',
     tag,
@@ -101,16 +101,16 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     answer: Rule,
     run: (call) => {
       const rule = { id: call.params['id']!, ...segmentsGiven(call.body) }
-      return shows(
+      return respondWith(
         call,
         call.params['flagKey']!,
-        (of, context) => claims.updateRule({ ...of, ...rule }, context),
+        (of, context) => reservations.updateRule({ ...of, ...rule }, context),
         (doc) => ruleJson(doc, partOf(doc.rules, rule.id)),
       )
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:flagKey/rules/:id',
     tag,
@@ -119,8 +119,8 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) =>
-      ends(call, call.params['flagKey']!, (of, context) =>
-        claims.removeRule({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
+      respondEmpty(call, call.params['flagKey']!, (of, context) =>
+        reservations.removeRule({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
       ),
   })
 }

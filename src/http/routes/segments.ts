@@ -2,14 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { segment } from '../../commands/segment.ts'
 import { refuse } from '../../errors.ts'
-import { ok } from '../answer.ts'
-import { matchTypes } from '../enums.ts'
-import { input } from '../input.ts'
+import { ok } from '../wire/reply.ts'
+import { matchTypes } from '../../contract/enums.ts'
+import { input } from '../../contract/input.ts'
 import {
   createsOnly,
   description,
   key,
-  managed,
+  namespacedRoute,
   name,
   namespaceOf,
   Nothing,
@@ -18,9 +18,9 @@ import {
   segmentWriter,
   single,
   viewOf,
-} from '../management.ts'
-import { byPlace, pageOf } from '../paging.ts'
-import { Segment, segmentJson } from '../segment-json.ts'
+} from '../resource-routes.ts'
+import { byOrder, pageOf } from '../paging.ts'
+import { Segment, segmentJson } from '../present/segment.ts'
 import type { Service } from '../service.ts'
 
 const tag = 'Segments'
@@ -28,10 +28,10 @@ const members = { name, description, matchType: matchTypes.field('all') }
 
 /** Segments (api.md §7). Their constraints have routes of their own. */
 export const segmentsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, claims, catalog } = service
-  const { shows, ends } = segmentWriter(service)
+  const { execute, reservations, flagStore } = service
+  const { respondWith, respondEmpty } = segmentWriter(service)
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'GET',
     url: '/segments',
     tag,
@@ -44,11 +44,11 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
       const namespace = namespaceOf(call)
       const all = await (await viewOf(service, query.at)).segments(namespace)
       const shown = { names: ['segments'], show: ({ doc }: (typeof all)[number]) => segmentJson(doc) }
-      return pageOf(service, ['segments', namespace, query.at], all, query, byPlace, shown)
+      return pageOf(service, ['segments', namespace, query.at], all, query, byOrder, shown)
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'POST',
     url: '/segments',
     tag,
@@ -59,20 +59,20 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     answer: Segment,
     run: (call) => {
       const { body } = call
-      return shows(
+      return respondWith(
         call,
         body.key,
         async ({ namespace, incarnation }, context) => {
           if (incarnation === '') refuse('not_found', `namespace "${namespace}" not found`)
-          createsOnly(context, catalog.segment(namespace, body.key)?.changes)
-          return claims.createSegment({ ...body, namespace }, context)
+          createsOnly(context, flagStore.segment(namespace, body.key)?.changes)
+          return reservations.createSegment({ ...body, namespace }, context)
         },
         segmentJson,
       )
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'GET',
     url: '/segments/:key',
     tag,
@@ -87,7 +87,7 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'PUT',
     url: '/segments/:key',
     tag,
@@ -97,7 +97,7 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     body: input(members),
     answer: Segment,
     run: (call) =>
-      shows(
+      respondWith(
         call,
         call.params['key']!,
         (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'UpdateSegment', { ...of, ...call.body }, context),
@@ -105,7 +105,7 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
       ),
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'DELETE',
     url: '/segments/:key',
     tag,
@@ -113,6 +113,7 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     writes: true,
     errors: ['in_use', 'revision_moved'],
     answer: Nothing,
-    run: (call) => ends(call, call.params['key']!, (of, context) => claims.deleteSegment(of, { ...context, needsEffect: true })),
+    run: (call) =>
+      respondEmpty(call, call.params['key']!, (of, context) => reservations.deleteSegment(of, { ...context, needsEffect: true })),
   })
 }

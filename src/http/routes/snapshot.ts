@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import type { IncomingHttpHeaders } from 'node:http'
 import { lt, valid } from 'semver'
 import { Type } from 'typebox'
-import { held, written } from '../answer.ts'
-import { keptChunks } from '../kept-chunks.ts'
-import { chunksOf } from '../pieces.ts'
+import { held, written } from '../wire/reply.ts'
+import { keptChunks } from '../wire/kept-chunks.ts'
+import { chunksOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { type Form, snapshotText } from '../snapshot.ts'
+import { type Form, snapshotText } from '../present/snapshot.ts'
 
 const UNSTATED = '1.37.1'
 const forms = [
@@ -35,7 +35,7 @@ const Snapshot = Type.Object({
 const MOST_KEPT = 67_108_864
 
 /** GET /internal/v1/evaluation/snapshot/namespace/{key} (api.md §9). The text of each form is made once for a state of the namespace, or, where it is too large to be kept, for each client as it takes it. */
-export const snapshotRoutes = (app: FastifyInstance, { catalog, names }: Service): void => {
+export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Service): void => {
   const kept = keptChunks(MOST_KEPT)
 
   route(app, {
@@ -48,12 +48,12 @@ export const snapshotRoutes = (app: FastifyInstance, { catalog, names }: Service
     answer: Snapshot,
     run: async ({ params, request }) => {
       const key = params['key']!
-      const version = catalog.version(key)
+      const version = flagStore.version(key)
       if (version === undefined) return written(JSON.stringify({ namespace: { key }, flags: [] }))
       const form = formFor(request.headers, names.acceptVersionHeader)
       const etag = `${version.toString(36)}${form.tag}`
       if (held(request, etag)) return { body: undefined, etag }
-      const make = () => chunksOf(snapshotText(catalog, key, form))
+      const make = () => chunksOf(snapshotText(flagStore, key, form))
       const chunks = await kept(`${form.tag}${key}`, etag, make)
       if (chunks?.length === 1) return written(chunks[0]!.toString(), etag)
       return {

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { flag } from '../../commands/flag.ts'
-import { attachment } from '../attachment.ts'
-import { text } from '../fields.ts'
-import { Variant, variantJson } from '../flag-json.ts'
-import { input } from '../input.ts'
-import { description, flagWriter, managed, newId, Nothing } from '../management.ts'
-import { partOf } from '../parts.ts'
+import { flag } from '../../commands/flag/flag.ts'
+import { attachment } from '../../contract/attachment.ts'
+import { text } from '../../contract/fields.ts'
+import { Variant, variantJson } from '../present/flag.ts'
+import { input } from '../../contract/input.ts'
+import { description, flagWriter, namespacedRoute, newId, Nothing } from '../resource-routes.ts'
+import { partOf } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
 
 const body = input({
@@ -19,9 +19,9 @@ const tag = 'Variants'
 /** Variants of a flag (api.md §7). */
 export const variantsRoutes = (app: FastifyInstance, service: Service): void => {
   const { execute } = service
-  const { shows, ends } = flagWriter(service)
+  const { respondWith, respondEmpty } = flagWriter(service)
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'POST',
     url: '/flags/:flagKey/variants',
     tag,
@@ -32,7 +32,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     answer: Variant,
     run: (call) => {
       const variant = { id: newId(call, 'variant'), ...call.body }
-      return shows(
+      return respondWith(
         call,
         call.params['flagKey']!,
         (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'AddVariant', { ...of, variant }, context),
@@ -41,7 +41,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/variants/:id',
     tag,
@@ -52,7 +52,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     answer: Variant,
     run: (call) => {
       const variant = { id: call.params['id']!, ...call.body }
-      return shows(
+      return respondWith(
         call,
         call.params['flagKey']!,
         (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'UpdateVariant', { ...of, variant }, context),
@@ -61,7 +61,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     },
   })
 
-  managed(app, {
+  namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:flagKey/variants/:id',
     tag,
@@ -71,7 +71,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     answer: Nothing,
     run: (call) => {
       const id = call.params['id']!
-      return ends(call, call.params['flagKey']!, (of, context) =>
+      return respondEmpty(call, call.params['flagKey']!, (of, context) =>
         execute(flag, `${of.namespace}+${of.key}`, 'RemoveVariant', { ...of, id }, { ...context, needsEffect: true }),
       )
     },

@@ -1,4 +1,4 @@
-import { openBullmq } from '../../../src/adapters/bullmq.ts'
+import { openBullmq } from '../../../src/adapters/redis/queue.ts'
 
 /** An instance whose run never ends: it says that it began and waits to be killed. */
 const [url = '', prefix = ''] = process.argv.slice(2)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { openRedisLimits } from '../../../src/adapters/redis-limits.ts'
+import { openRedisLimits } from '../../../src/adapters/redis/rate-limit.ts'
 import { ownRedis } from '../servers.ts'
 
 const { server, skip } = await ownRedis(t)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { openBullmq } from '../../../src/adapters/bullmq.ts'
+import { openBullmq } from '../../../src/adapters/redis/queue.ts'
 
 /** A queue of its own on a Redis, that several may have open. */
 export const sharedQueue = (url: string, grace?: number) => {

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type Collection, MongoBulkWriteError, MongoClient } from 'mongodb'
 import t from 'tap'
-import { mongoCalls } from '../../../src/adapters/mongodb-calls.ts'
-import { mongoRecords } from '../../../src/adapters/mongodb-records.ts'
-import { rowWriter, type StoredRow } from '../../../src/adapters/mongodb-rows.ts'
+import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
+import { mongoRecords } from '../../../src/adapters/mongodb/records.ts'
+import { rowWriter, type StoredRow } from '../../../src/adapters/mongodb/rows.ts'
 import type { Row } from '../../../src/projections/views.ts'
 import { ownMongo } from '../servers.ts'
 

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { openMongo } from '../../../src/adapters/mongodb.ts'
+import { openMongo } from '../../../src/adapters/mongodb/open.ts'
 import { STAND_IN_BULK } from '../servers.ts'
 
 /** A database of its own on a server. Errors behind the scenes are failures of the test that meets them. */

@@ -1,0 +1,97 @@
+import { promisify } from 'node:util'
+import { gunzipSync, gzip } from 'node:zlib'
+import type { EventData, ResolvedEvent } from '@eventstore/db-client'
+import { refuse } from '../../errors.ts'
+import type { NewEvent, Stored } from '../../events/log.ts'
+
+const pack = promisify(gzip)
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** What a real server takes in one append, counted over the data of its events; metadata is not counted. */
+const APPEND_BYTES = 1_048_576
+/** Data up to here stand as JSON, where people and projections of the store can read them; larger data are packed. */
+const JSON_BYTES = 65_536
+/** What one packed event may unpack to: far above the largest that fits an append, far below what would hurt. */
+const UNPACKED_BYTES = 64 * 1_048_576
+
+/** The event as the driver gives it; `position` is always there on servers from 21 on. */
+export type Recorded = NonNullable<ResolvedEvent['event']>
+
+type Envelope = {
+  readonly $correlationId?: string
+  readonly $causationId?: string
+  readonly time: string
+  /** The object when JSON gives its text back as it was, else the text. */
+  readonly meta: object | string
+}
+
+const parsed = (text: string): { readonly value: unknown; readonly exact: boolean } => {
+  const value: unknown = JSON.parse(text)
+  return { value, exact: JSON.stringify(value) === text }
+}
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) && !(value instanceof Uint8Array)
+
+const envelope = ({ time, meta }: NewEvent): Envelope => {
+  const { value, exact } = parsed(meta)
+  const { correlationId, causationId } = isObject(value) ? value : {}
+  return {
+    ...(typeof correlationId === 'string' && { $correlationId: correlationId }),
+    ...(typeof causationId === 'string' && { $causationId: causationId }),
+    time,
+    meta: exact && isObject(value) ? value : meta,
+  }
+}
+
+/** An event for the wire, and how many bytes of it the server counts. Data that JSON would not give back byte for byte, or that are larger than 64 KiB, travel as gzip of their text. */
+const encode = async (event: NewEvent): Promise<{ readonly wire: EventData; readonly bytes: number }> => {
+  const { id, type, data } = event
+  const metadata = envelope(event)
+  const { value, exact } = parsed(data)
+  const bytes = Buffer.byteLength(data)
+  // The driver prints what it is given, so the value is printed to the very text it was read from.
+  if (exact && bytes <= JSON_BYTES)
+    return { wire: { id, type, contentType: 'application/json', data: value as Record<string, unknown>, metadata }, bytes }
+  const packed = await pack(data)
+  return { wire: { id, type, contentType: 'application/octet-stream', data: packed, metadata }, bytes: packed.byteLength }
+}
+
+/** The events of one append for the wire. Refuses 413 what no server would take whole: nothing is ever cut. */
+export const encodeAll = async (events: readonly NewEvent[]): Promise<EventData[]> => {
+  const encoded = await Promise.all(events.map(encode))
+  if (encoded.reduce((sum, { bytes }) => sum + bytes, 0) > APPEND_BYTES) tooLarge()
+  return encoded.map(({ wire }) => wire)
+}
+
+/** Refuses an append that is larger than the server takes. */
+export const tooLarge = (cause?: unknown): never => refuse('body_too_large', 'the change is larger than the event store takes', { cause })
+
+const unpacked = (data: Uint8Array): string => {
+  try {
+    return utf8.decode(gunzipSync(data, { maxOutputLength: UNPACKED_BYTES }))
+  } catch {
+    // Not ours, or damaged: given on as the text of its bytes, which no codec of the house takes for an event.
+    return JSON.stringify(Buffer.from(data).toString('base64'))
+  }
+}
+
+/** The event as it was appended. What somebody else wrote comes as well as it can: it is never skipped, the codec of its category refuses it. */
+export const decode = ({ streamId, id, type, revision, data, metadata, created, position }: Recorded): Stored => {
+  const { time, meta } = (isObject(metadata) ? metadata : {}) as Partial<Envelope>
+  return {
+    id,
+    type,
+    time: typeof time === 'string' ? time : created.toISOString(),
+    data: data instanceof Uint8Array ? unpacked(data) : JSON.stringify(data),
+    meta: typeof meta === 'string' ? meta : JSON.stringify(meta ?? {}),
+    stream: streamId,
+    revision,
+    position: position!.commit,
+  }
+}
+
+/** True for the events of these categories; the store's own streams, links and marks begin with `$`. */
+export const ownOf =
+  (categories: ReadonlySet<string>) =>
+  ({ streamId, type }: Recorded): boolean =>
+    !type.startsWith('$') && categories.has(streamId.slice(0, Math.max(0, streamId.indexOf('-'))))

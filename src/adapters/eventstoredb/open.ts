@@ -1,0 +1,77 @@
+import { refuse } from '../../errors.ts'
+import type { EventLog } from '../../events/log.ts'
+import { addressOf } from './address.ts'
+import { appender } from './append.ts'
+import { connection, type Driver } from './connection.ts'
+import { ownOf } from './event.ts'
+import { follower } from './follow.ts'
+import { reader } from './read.ts'
+
+type Options = {
+  /** The categories whose streams are the log; everything else in the store is not seen. */
+  readonly categories: Iterable<string>
+  /** Told once for each outage that a follower survives. */
+  readonly onError: (job: string, error: unknown) => void
+  /** Told of each connection and each subscription that is made anew. */
+  readonly onRestart?: (what: 'connection' | 'subscription') => void
+  /** Milliseconds that one call may take; short, for a leader that hangs is left after two that expired. */
+  readonly deadline?: number
+  /** Milliseconds after which an append or a read that has no certain answer is refused; a new leader is elected within 8.5 s. */
+  readonly patience?: number
+  /** Appends taken on at once, the next is refused; the driver begins to fail at twice as many as the default. */
+  readonly inFlight?: number
+}
+
+/**
+ * The log in EventStoreDB 23 or later, one node or a cluster, named by `esdb://[name:password@]host[,host…][?tls=false]`.
+ * Connects when it is first asked. Times are kept as given. An append holds at most 1 MiB of data, as stored; more is refused with `body_too_large`.
+ */
+export const openEventStore = async (
+  url: string,
+  { categories, onError, onRestart = () => {}, deadline = 1_500, patience = 10_000, inFlight = 4_000 }: Options,
+): Promise<EventLog> => {
+  const driver: Driver = await import('@eventstore/db-client')
+  const own = new Set(categories)
+  const isOwn = ownOf(own)
+  const closing = new AbortController()
+  const address = addressOf(url)
+  const main = connection(driver, address.leader, deadline, () => onRestart('connection'))
+  // Followers of a cluster notice nothing when its leader dies, so what is only followed is followed there.
+  const following = connection(driver, address.follower, deadline, () => onRestart('connection'))
+  const read = reader(main, isOwn, patience, deadline)
+  const append = appender({
+    connection: main,
+    reader: read,
+    credentials: address.credentials,
+    deadline,
+    patience,
+    inFlight,
+    closing: closing.signal,
+  })
+  const follow = follower({
+    driver,
+    connection: following,
+    reader: read,
+    categories: own,
+    isOwn,
+    onError: (error) => onError('follow', error),
+    onRestart: () => onRestart('subscription'),
+  })
+  const whenOpen = <T>(what: T): T => (closing.signal.aborted ? refuse('backend_unavailable') : what)
+
+  return {
+    append: async (stream, events, expected) => {
+      if (!own.has(stream.slice(0, Math.max(0, stream.indexOf('-'))))) throw new Error(`${stream} is of no category of this log`)
+      return whenOpen(append).append(stream, events, expected)
+    },
+    read: (stream, from) => read.read(stream, from),
+    readAll: (after, to) => read.readAll(after, to),
+    follow: (after, signal) => follow(after, AbortSignal.any([signal, closing.signal])),
+    head: async () => whenOpen(read).head(),
+    close: async () => {
+      closing.abort()
+      await append.idle()
+      await Promise.all([main.close(), following.close()])
+    },
+  }
+}

@@ -1,0 +1,166 @@
+import type { Position, ResolvedEvent } from '@eventstore/db-client'
+import { refuse } from '../../errors.ts'
+import type { Stored } from '../../events/log.ts'
+import { type Connection, damaged, isFailure, patiently, pause } from './connection.ts'
+import { decode, type Recorded } from './event.ts'
+
+const PAGE = 1000
+/** A page is cut when its data and metadata have this many characters: memory and the time of one read stay bounded. */
+const PAGE_CHARACTERS = 4 * 1_048_576
+
+const at = (position: bigint): Position => ({ commit: position, prepare: position })
+const sizeOf = ({ data, meta }: Stored) => data.length + meta.length
+
+/** How many of these events make the next page. */
+export const pageLength = (events: readonly Stored[]): number => {
+  let characters = 0
+  const full = events.findIndex((event) => (characters += sizeOf(event)) >= PAGE_CHARACTERS)
+  return Math.min(PAGE, full === -1 ? events.length : full + 1)
+}
+
+/** A part of a stream or of the log. `last` is the position or revision of the last event looked at, also when it is not one of ours; `end` says that there was nothing more. */
+type Part = { readonly events: readonly Stored[]; readonly last: bigint | undefined; readonly end: boolean }
+
+/** Collects a page: gives what to do with each item, and the page when the read is over. */
+const page = (most: number, keep: (event: Recorded) => boolean, mark: (event: Recorded) => bigint) => {
+  const events: Stored[] = []
+  let [seen, characters] = [0, 0]
+  let last: bigint | undefined
+  const take = ({ event }: ResolvedEvent): boolean => {
+    seen++
+    last = mark(event!)
+    if (!keep(event!)) return false
+    const stored = decode(event!)
+    events.push(stored)
+    characters += sizeOf(stored)
+    return characters >= PAGE_CHARACTERS
+  }
+  return { take, done: (): Part => ({ events, last, end: seen < most && characters < PAGE_CHARACTERS }) }
+}
+
+export type Reader = ReturnType<typeof reader>
+
+/** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
+export const reader = (connection: Connection, isOwn: (event: Recorded) => boolean, patience: number, quick: number) => {
+  const position = ({ position }: Recorded) => position!.commit
+  /** The newest event of $all looked at for the head, and the head found from there. */
+  let known = { newest: -1n, head: 0n }
+
+  const streamPart = async (stream: string, from: bigint, most: number): Promise<Part> => {
+    const part = page(
+      most,
+      ({ type }) => !type.startsWith('$'),
+      ({ revision }) => revision,
+    )
+    let next = from
+    try {
+      await connection.gather(
+        (client) => client.readStream(stream, { fromRevision: from, maxCount: most, requiresLeader: true }),
+        (item) => {
+          // Only a deleted or truncated stream has holes; to go on would be to forget in silence.
+          if (item.event!.revision !== next++) throw damaged(`events of ${stream} are missing from revision ${next - 1n} on`)
+          return part.take(item)
+        },
+      )
+    } catch (error) {
+      if (!isFailure(error, 'stream-not-found')) throw error
+    }
+    return part.done()
+  }
+
+  /** The last position at or before the given one that an event carries: reads may begin only at such. */
+  const carried = async (given: bigint): Promise<bigint | undefined> => {
+    for (let from: Position | 'end' = 'end'; ; ) {
+      let found: bigint | undefined
+      let last: bigint | undefined
+      await connection.gather(
+        (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: PAGE, requiresLeader: true }),
+        ({ event }) => {
+          last = position(event!)
+          if (last <= given) found = last
+          return found !== undefined
+        },
+      )
+      if (found !== undefined || last === undefined) return found
+      from = at(last)
+    }
+  }
+
+  /** `known` says that an event carries `from`: then no answer may start the search for one that does. */
+  const allPart = async (from: bigint, to: bigint, known: boolean): Promise<Part> => {
+    const part = page(PAGE, (event) => position(event) > from && position(event) <= to && isOwn(event), position)
+    const read = (begin: bigint | undefined) =>
+      connection.gather(
+        (client) => client.readAll({ fromPosition: begin === undefined ? 'start' : at(begin), maxCount: PAGE, requiresLeader: true }),
+        (item) => part.take(item) || position(item.event!) >= to,
+      )
+    try {
+      await read(from === 0n ? undefined : from)
+    } catch (error) {
+      // The answer to a position between two events.
+      if (known || !isFailure(error, 'unknown') || (error as { code?: unknown }).code !== 2) throw error
+      await read(await carried(from))
+    }
+    return part.done()
+  }
+
+  const findHead = async (): Promise<bigint> => {
+    let first: bigint | undefined
+    let found: bigint | undefined
+    for (let [from, most]: [Position | 'end', number] = ['end', 16]; found === undefined; most = PAGE) {
+      let last: bigint | undefined
+      await connection.gather(
+        (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
+        ({ event }) => {
+          last = position(event!)
+          first ??= last
+          if (last <= known.newest) found = known.head
+          else if (isOwn(event!)) found = last
+          return found !== undefined
+        },
+      )
+      if (last === undefined) found ??= 0n
+      else from = at(last)
+    }
+    if (first !== undefined && first > known.newest) known = { newest: first, head: found }
+    return found
+  }
+
+  /** The position of the last event, asked of the leader within one deadline: readiness and freshness are told by it. */
+  const head = (): Promise<bigint> => patiently(quick, findHead)
+
+  return {
+    head,
+    /** So many events of a stream from a revision on, in one try. */
+    some: async (stream: string, from: bigint, most: number): Promise<readonly Stored[]> => {
+      const events: Stored[] = []
+      for (let next = from; events.length < most; ) {
+        const part = await streamPart(stream, next, most - events.length)
+        events.push(...part.events)
+        if (part.end) break
+        next = part.last! + 1n
+      }
+      return events
+    },
+    read: async function* (stream: string, from = 0n): AsyncGenerator<readonly Stored[]> {
+      for (let next = from; ; ) {
+        const part = await patiently(patience, () => streamPart(stream, next, PAGE))
+        if (part.events.length > 0) yield part.events
+        if (part.end) return
+        next = part.last! + 1n
+      }
+    },
+    readAll: async function* (after: bigint, to?: bigint): AsyncGenerator<readonly Stored[]> {
+      const newest = await patiently(patience, findHead)
+      const end = to === undefined || to > newest ? newest : to
+      for (let [from, giveUp] = [after, performance.now() + patience]; from < end; ) {
+        const part = await patiently(patience, () => allPart(from, end, from !== after))
+        if (part.last !== undefined && part.last > from) [from, giveUp] = [part.last, performance.now() + patience]
+        // A node that does not know the head yet must not make the log look shorter than it is.
+        else if (performance.now() > giveUp) refuse('backend_unavailable')
+        else await pause()
+        if (part.events.length > 0) yield part.events
+      }
+    },
+  }
+}

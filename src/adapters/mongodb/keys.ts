@@ -1,0 +1,78 @@
+import { randomBytes } from 'node:crypto'
+import type { Binary, Db } from 'mongodb'
+import { isRefusal } from '../../errors.ts'
+import type { Keys } from '../../events/personal.ts'
+import { unwrap, wrap } from '../key-wrap.ts'
+import { type Calls, unlessDuplicate } from './calls.ts'
+
+/** `key` is wrapped by the key-encryption key; a subject without one is erased. */
+type StoredKey = { readonly _id: string; readonly key?: Binary; readonly madeAt?: Date; readonly erasedAt?: Date }
+type Known = { readonly key: Uint8Array | 'erased'; readonly until: number }
+
+const CACHED = 10_000
+/** An erasure made by another instance is known here after this many milliseconds. */
+const FRESH_MS = 1000
+/** Stands among the subjects for the key-encryption key itself: what opens it fits the rest. */
+const WITNESS = 'key-encryption key'
+
+/**
+ * Keys of subjects in a collection of their own, each wrapped by the key-encryption key. A key is given out only once a majority has it, so
+ * that no fail-over forgets what something was sealed with. Throws when the key-encryption key is another than before.
+ */
+export const mongoKeys = async (db: Db, calls: Calls, kek: Uint8Array): Promise<Omit<Keys, 'close'>> => {
+  const subjects = db.collection<StoredKey>('subjects')
+  const cache = new Map<string, Known>()
+
+  const recall = (subject: string) => {
+    const known = cache.get(subject)
+    return known && (known.key === 'erased' || known.until > performance.now()) ? known.key : undefined
+  }
+  const remember = (subject: string, asked: number, stored: StoredKey): Uint8Array | 'erased' => {
+    if (cache.get(subject)?.key === 'erased') return 'erased'
+    const key = stored.key ? unwrap(kek, subject, stored.key.value()) : 'erased'
+    cache.delete(subject)
+    const oldest = cache.size >= CACHED ? cache.keys().next().value : undefined
+    if (oldest !== undefined) cache.delete(oldest)
+    cache.set(subject, { key, until: asked + FRESH_MS })
+    return key
+  }
+
+  const find: Keys['find'] = async (subject) => {
+    const known = recall(subject)
+    if (known !== undefined) return known
+    const asked = performance.now()
+    const stored = await calls.call('read', (signal) => subjects.findOne({ _id: subject }, { signal }))
+    return stored ? remember(subject, asked, stored) : undefined
+  }
+  const make: Keys['make'] = async (subject, given) => {
+    const held = cache.get(subject)?.key
+    const known = await find(subject).catch((error: unknown) => {
+      // What is sealed under a key that was destroyed meanwhile can simply not be opened, so for sealing an old answer does.
+      if (held === undefined || !isRefusal(error, 'backend_unavailable')) throw error
+      return held
+    })
+    if (known !== undefined) return known
+    const asked = performance.now()
+    const fresh = Buffer.from(wrap(kek, subject, given ?? randomBytes(32)))
+    const insert = { $setOnInsert: { key: fresh, madeAt: new Date() } } as object
+    const write = () =>
+      calls.call('write', () =>
+        unlessDuplicate(subjects.findOneAndUpdate({ _id: subject }, insert, { upsert: true, returnDocument: 'after' })),
+      )
+    const stored = (await write()) ?? (await write())
+    if (!stored) throw new Error(`the key of a subject was made by another and is not there`)
+    return remember(subject, asked, stored)
+  }
+
+  await make(WITNESS)
+  return {
+    make,
+    find,
+    destroy: async (subject) => {
+      const erase = { $unset: { key: '' }, $set: { erasedAt: new Date() } } as const
+      const write = () => calls.call('write', () => unlessDuplicate(subjects.updateOne({ _id: subject }, erase, { upsert: true })))
+      if ((await write()) === undefined) await write()
+      cache.set(subject, { key: 'erased', until: Number.POSITIVE_INFINITY })
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto'
+import type { Db } from 'mongodb'
+import { type Calls, unlessDuplicate } from './calls.ts'
+
+/** `beat` goes up with every renewal, `term` with every holder. Nobody's clock stands here. */
+type StoredLease = { readonly _id: string; readonly holder: string; readonly term: number; readonly beat: number }
+
+export type Lease = {
+  /** True while no other can hold it. Ask before each piece of work: it ends by itself when the server is out of reach. */
+  readonly held: () => boolean
+  /** Gives it up, so that another need not wait for its end. */
+  readonly close: () => Promise<void>
+}
+
+const NOBODY = ''
+
+/**
+ * One holder at a time over all instances, for `ttl` milliseconds after each renewal was sent. Who waits takes it once it has seen no
+ * renewal for longer than that. Both measure durations on their own monotonic clock, so no two clocks need agree.
+ */
+export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lease => {
+  const leases = db.collection<StoredLease>('leases')
+  const me = randomUUID()
+  let term: number | undefined
+  let until = Number.NEGATIVE_INFINITY
+  let seen = { term: -1, beat: -1, since: 0 }
+  let closed = false
+
+  const renew = async (mine: number) => {
+    const sent = performance.now()
+    const renewed = await calls.call('write', () => leases.updateOne({ _id: name, holder: me, term: mine }, { $inc: { beat: 1 } }))
+    if (renewed.matchedCount > 0) until = sent + ttl
+    else term = undefined
+  }
+
+  const take = async () => {
+    const found = await calls.call('read', (signal) => leases.findOne({ _id: name }, { signal }))
+    const now = performance.now()
+    if (!found) {
+      await calls.call('write', () => unlessDuplicate(leases.insertOne({ _id: name, holder: NOBODY, term: 0, beat: 0 })))
+      return take()
+    }
+    if (found.term !== seen.term || found.beat !== seen.beat) seen = { term: found.term, beat: found.beat, since: now }
+    if (found.holder !== NOBODY && now - seen.since <= ttl * 1.25) return
+    const where = { _id: name, term: found.term, beat: found.beat }
+    const update = { $set: { holder: me, term: found.term + 1 }, $inc: { beat: 1 } }
+    const sent = performance.now()
+    const { matchedCount } = await calls.call('write', () => leases.updateOne(where, update))
+    if (matchedCount === 0) return
+    term = found.term + 1
+    until = sent + ttl
+  }
+
+  // Out of reach it is simply not renewed; whoever works for its holder has errors of its own to tell.
+  const step = () => (term === undefined ? take() : renew(term)).catch(() => undefined)
+  let turn: Promise<void> | undefined
+  const tick = () => {
+    if (!closed) turn ??= step().finally(() => (turn = undefined))
+  }
+  tick()
+  const timer = setInterval(tick, ttl / 3).unref()
+
+  return {
+    held: () => !closed && performance.now() < until,
+    close: async () => {
+      closed = true
+      clearInterval(timer)
+      await turn
+      if (term === undefined) return
+      const mine = { _id: name, holder: me, term }
+      await calls.call('write', () => leases.updateOne(mine, { $set: { holder: NOBODY } })).catch(() => undefined)
+    },
+  }
+}

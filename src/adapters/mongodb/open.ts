@@ -1,0 +1,82 @@
+import { MongoClient } from 'mongodb'
+import type { Keys } from '../../events/personal.ts'
+import type { Views } from '../../projections/views.ts'
+import type { KeyFile } from '../embedded/key-file.ts'
+import { mongoCalls } from './calls.ts'
+import { deploymentKeys } from './deployment.ts'
+import { mongoKeys } from './keys.ts'
+import { type Lease, mongoLease } from './lease.ts'
+import { mongoPlaces } from './collections.ts'
+import { mongoRecords } from './records.ts'
+import { rowWriter } from './rows.ts'
+import { mongoViews } from './views.ts'
+
+export type MongoOptions = {
+  /** Told what went wrong behind the scenes: cleaning up, tending a build. */
+  readonly onError: (error: unknown) => void
+  /** Documents in one write command. */
+  readonly bulk?: number
+}
+
+export type Mongo = {
+  readonly views: Views
+  /** The keys of subjects under the deployment's key-encryption key. Throws when that is another than before. */
+  readonly keys: (kek: Uint8Array) => Promise<Keys>
+  /** The keys that all instances share: those of the key file if one is given, which must be the deployment's, else those in the database, which `begin` as these where there are none. */
+  readonly deploymentKeys: (given?: KeyFile, begin?: KeyFile) => Promise<KeyFile>
+  /** A lease of `ttl` milliseconds on a name. */
+  readonly lease: (name: string, ttl: number) => Lease
+  readonly close: () => Promise<void>
+}
+
+const CLOSE_MS = 2000
+
+/**
+ * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws when the server does not answer now; later it may
+ * come and go: what needs it then is refused with `backend_unavailable` within two seconds, and works again when it is back.
+ */
+export const openMongo = async (url: string, database: string, { onError, bulk = 1000 }: MongoOptions): Promise<Mongo> => {
+  const client = new MongoClient(url, {
+    appName: 'rollcall',
+    serverSelectionTimeoutMS: 1000,
+    connectTimeoutMS: 1000,
+    socketTimeoutMS: 12_000,
+    waitQueueTimeoutMS: 500,
+    heartbeatFrequencyMS: 2000,
+    maxPoolSize: 20,
+    retryReads: true,
+    retryWrites: true,
+    writeConcern: { w: 'majority', journal: true },
+    readConcernLevel: 'majority',
+    useBigInt64: true,
+    ignoreUndefined: true,
+  })
+  const calls = mongoCalls()
+  const db = client.db(database)
+  const close = async () => {
+    calls.close()
+    const closed = client.close(true)
+    const late = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS).unref())
+    await Promise.race([closed, late])
+  }
+  try {
+    await calls.call('write', () => client.connect())
+  } catch (error) {
+    await close()
+    throw new Error('MongoDB does not answer', { cause: error })
+  }
+
+  const views = mongoViews({
+    calls,
+    places: mongoPlaces(db, calls, onError),
+    rows: rowWriter(calls, bulk),
+    records: mongoRecords(db, calls, onError),
+  })
+  return {
+    views: { ...views, close },
+    keys: async (kek) => ({ ...(await mongoKeys(db, calls, kek)), close }),
+    deploymentKeys: (given, begin) => deploymentKeys(db, calls, given, begin),
+    lease: (name, ttl) => mongoLease(db, calls, name, ttl),
+    close,
+  }
+}

@@ -1,0 +1,72 @@
+import type { Collection, Db } from 'mongodb'
+import type { RecordOf, Views } from '../../projections/views.ts'
+import { type Calls, unlessDuplicate } from './calls.ts'
+
+/** A record as it stands: `value` is JSON text, for it is only ever taken whole. */
+type StoredRecord = {
+  readonly _id: string
+  readonly table: string
+  readonly key: string
+  readonly revision: number
+  readonly value: string
+  readonly until: Date
+}
+
+const PURGE_AFTER_MS = 60_000
+const PURGED = 1000
+
+/** Small records changed by compare-and-set, in one collection. Those past their time are removed within about a minute of a later write. */
+export const mongoRecords = (
+  db: Db,
+  calls: Calls,
+  onError: (error: unknown) => void,
+  purgeAfterMs = PURGE_AFTER_MS,
+): Pick<Views, 'record' | 'swapRecord'> => {
+  const records: Collection<StoredRecord> = db.collection('records')
+  let purging: NodeJS.Timeout | undefined
+
+  const purge = async () => {
+    await calls.call('batch', () => records.createIndex({ until: 1 }))
+    for (let found = PURGED; found === PURGED; ) {
+      const past = { until: { $lte: new Date() } }
+      const some = await calls.call('read', (signal) => records.find(past, { projection: { _id: 1 }, limit: PURGED, signal }).toArray())
+      found = some.length
+      if (found > 0) await calls.call('batch', () => records.deleteMany({ _id: { $in: some.map(({ _id }) => _id) }, ...past }))
+    }
+  }
+  const purgeLater = () => {
+    purging ??= setTimeout(() => {
+      purging = undefined
+      if (calls.open()) purge().catch(onError)
+    }, purgeAfterMs).unref()
+  }
+
+  /** Makes a record where there is none, or one past its time. A duplicate may also be another's upsert of a record past its time. */
+  const make = async (record: Omit<StoredRecord, 'revision'>): Promise<boolean> => {
+    const { _id, ...content } = record
+    const write = (upsert: boolean) => {
+      const where = { _id, until: { $lte: new Date() } }
+      return calls.call('write', () => unlessDuplicate(records.replaceOne(where, { ...content, revision: 1 }, { upsert })))
+    }
+    const made = (await write(true)) ?? (await write(false))
+    return made !== undefined && made.matchedCount + made.upsertedCount > 0
+  }
+
+  return {
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
+    record: async <V>(table: string, key: string): Promise<RecordOf<V> | undefined> => {
+      const _id = `${table}/${key}`
+      const found = await calls.call('read', (signal) => records.findOne({ _id }, { signal }))
+      return found && found.until.getTime() > Date.now() ? { revision: found.revision, value: JSON.parse(found.value) as V } : undefined
+    },
+    swapRecord: async (table, key, expected, value, until) => {
+      purgeLater()
+      const content = { value: JSON.stringify(value), until: new Date(until) }
+      const _id = `${table}/${key}`
+      if (expected === 0) return make({ _id, table, key, ...content })
+      const where = { _id, revision: expected, until: { $gt: new Date() } }
+      const { matchedCount } = await calls.call('write', () => records.updateOne(where, { $set: { ...content, revision: expected + 1 } }))
+      return matchedCount > 0
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import { type BulkWriteResult, type Collection, MongoBulkWriteError } from 'mongodb'
+import type { Row } from '../../projections/views.ts'
+import { type Calls, isDuplicate, unlessDuplicate } from './calls.ts'
+import { fromDocument, toDocument } from './document.ts'
+
+/** A row as it stands in its view's collection. A tombstone has no `doc`. */
+export type StoredRow = {
+  readonly _id: string
+  readonly revision: bigint
+  readonly position: bigint
+  readonly changes: bigint
+  readonly doc?: object
+}
+
+export const rowOf = <D extends object>({ _id, revision, position, changes, doc }: StoredRow): Row<D> => ({
+  key: _id,
+  revision,
+  position,
+  changes,
+  doc: doc && (fromDocument(doc) as D),
+})
+
+const storedOf = ({ key, revision, position, changes, doc }: Row): StoredRow => ({
+  _id: key,
+  revision,
+  position,
+  changes,
+  ...(doc && { doc: toDocument(doc) }),
+})
+
+type Rows = Collection<StoredRow>
+
+/** Matches the row only where it stands at an older revision. */
+const older = ({ _id, revision }: StoredRow) => ({ _id, revision: { $lt: revision } })
+const contentOf = ({ _id, ...content }: StoredRow): Omit<StoredRow, '_id'> => content
+
+/** What a bulk did before and beside its duplicates, and which operations those were; undefined when it had none. Some servers stop at the first and count nothing. */
+const duplicatesOf = (work: Promise<BulkWriteResult>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => {
+      if (!(error instanceof MongoBulkWriteError && isDuplicate(error))) throw error
+      const { matchedCount, upsertedCount } = error.result
+      return { matchedCount, upsertedCount, indexes: [error.writeErrors].flat().map(({ index }) => index) }
+    },
+  )
+
+/** Of each key the latest row. */
+const latest = (rows: readonly Row[]): StoredRow[] => {
+  const byKey = new Map<string, Row>()
+  for (const row of rows) {
+    const there = byKey.get(row.key)
+    if (!there || row.revision > there.revision) byKey.set(row.key, row)
+  }
+  return Array.from(byKey.values(), storedOf)
+}
+
+const chunks = (rows: readonly StoredRow[], size: number): (readonly StoredRow[])[] =>
+  Array.from({ length: Math.ceil(rows.length / size) }, (_, n) => rows.slice(n * size, (n + 1) * size))
+
+/** Writes rows, each over an older revision of itself only, at most `bulk` in one command. */
+export const rowWriter = (calls: Calls, bulk: number) => {
+  const replace = (to: Rows, row: StoredRow, upsert: boolean) =>
+    calls.call('write', () => unlessDuplicate(to.replaceOne(older(row), contentOf(row), { upsert })))
+
+  const putOne = async (to: Rows, row: StoredRow) => {
+    // No row is older than one of the first event: whatever is there already is no reason to write.
+    if (row.revision === 0n) await calls.call('write', () => unlessDuplicate(to.insertOne(row)))
+    else if ((await replace(to, row, true)) === undefined) await replace(to, row, false)
+  }
+
+  const replaceMany = (to: Rows, rows: readonly StoredRow[], upsert: boolean) => {
+    const operations = rows.map((row) => ({ replaceOne: { filter: older(row), replacement: contentOf(row), upsert } }))
+    return calls.call('batch', () => duplicatesOf(to.bulkWrite(operations, { ordered: false })))
+  }
+
+  const putMany = async (to: Rows, rows: readonly StoredRow[]) => {
+    const refused = await replaceMany(to, rows, true)
+    if (!refused) return
+    const { matchedCount, upsertedCount } = refused
+    const whole = matchedCount + upsertedCount + refused.indexes.length === rows.length
+    if (whole)
+      await replaceMany(
+        to,
+        refused.indexes.map((n) => rows[n]!),
+        false,
+      )
+    else for (const row of rows) await putOne(to, row)
+  }
+
+  const put = async (to: Rows, rows: readonly Row[]): Promise<void> => {
+    const stored = latest(rows)
+    if (stored.length === 1) return putOne(to, stored[0]!)
+    for (const chunk of chunks(stored, bulk)) await putMany(to, chunk)
+  }
+
+  return {
+    put,
+    /** The same for a collection that has few of the rows yet: inserts first, and guards where that meets a row. */
+    fill: async (to: Rows, rows: readonly Row[]): Promise<void> => {
+      for (const chunk of chunks(latest(rows), bulk)) {
+        const inserted = await calls.call('batch', () => unlessDuplicate(to.insertMany([...chunk], { ordered: false })))
+        if (inserted === undefined) await putMany(to, chunk)
+      }
+    },
+  }
+}

@@ -1,0 +1,55 @@
+import type { Redis } from 'ioredis'
+import type { Run } from '../../jobs/queue.ts'
+import { soon } from './connection.ts'
+
+const isRun = (value: unknown): value is Run => typeof value === 'object' && value !== null && 'name' in value && 'startedAt' in value
+
+const parse = (text: string): Run | undefined => {
+  const value: unknown = JSON.parse(text)
+  return isRun(value) ? value : undefined
+}
+
+/** Tells the later of two runs of a job, or of one run the end. */
+const later = (a: Run, b: Run): Run => {
+  if (a.startedAt !== b.startedAt) return a.startedAt > b.startedAt ? a : b
+  return a.finishedAt === undefined ? b : a
+}
+
+/** Milliseconds between two tellings of how far one run is. */
+const TELL_MS = 1000
+
+/** The last run of each job: in Redis for all instances, and in memory those of this one for when Redis is away. */
+export const lastRuns = (client: Redis, key: string) => {
+  const own = new Map<string, Run>()
+  const toldAt = new Map<string, number>()
+  /** Never waits; without Redis the others do not learn of it, and run the job themselves. */
+  const note = (run: Run): void => {
+    own.set(run.name, run)
+    if (client.status === 'ready') client.hset(key, run.name, JSON.stringify(run)).catch(() => undefined)
+  }
+  return {
+    note,
+    /** Keeps how far a run is, and tells Redis of it once a second at most; true when it did. The end of the run tells the rest. */
+    noteProgress: (run: Run): boolean => {
+      own.set(run.name, run)
+      if (performance.now() - (toldAt.get(run.name) ?? Number.NEGATIVE_INFINITY) < TELL_MS) return false
+      toldAt.set(run.name, performance.now())
+      note(run)
+      return client.status === 'ready'
+    },
+    find: async (name: string): Promise<Run | undefined> => {
+      const text = await client.hget(key, name)
+      return text === null ? undefined : parse(text)
+    },
+    all: async (): Promise<readonly Run[]> => {
+      const texts = client.status === 'ready' ? await soon(client.hgetall(key)) : undefined
+      const runs = new Map(own)
+      for (const run of Object.values(texts ?? {}).map(parse)) {
+        if (run) runs.set(run.name, later(run, runs.get(run.name) ?? run))
+      }
+      return [...runs.values()]
+    },
+  }
+}
+
+export type LastRuns = ReturnType<typeof lastRuns>

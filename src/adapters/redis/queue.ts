@@ -1,0 +1,43 @@
+import { refuse } from '../../errors.ts'
+import type { Job, Queue } from '../../jobs/queue.ts'
+import { bullmqJob } from './queue-job.ts'
+import { lastRuns } from './queue-runs.ts'
+import { connectRedis, familyOf } from './connection.ts'
+
+export type BullmqOptions = {
+  /** Told of every run of a job that failed here, and once of each time Redis was lost (job `redis`). */
+  readonly onError: (job: string, error: unknown) => void
+  /** What all keys in Redis begin with; instances share their jobs under the same. */
+  readonly prefix?: string
+  /** Milliseconds beyond its interval after which a job counts as forgotten and is run here. */
+  readonly grace?: number
+}
+
+/**
+ * Jobs in BullMQ, each once an interval over all instances. Redis only says when: it may be away, lose everything or hang, and jobs
+ * still run, in every instance then, which is harmless. Nothing here waits for it; `close` waits for running jobs and two seconds at most for Redis.
+ */
+export const openBullmq = async (url: string, { onError, prefix = 'rollcall', grace = 3000 }: BullmqOptions): Promise<Queue> => {
+  const client = connectRedis(url, true, (error) => onError('redis', error))
+  const disconnect = familyOf(client)
+  const runs = lastRuns(client, `${prefix}:runs`)
+  const stop = new AbortController()
+  const jobs = new Map<string, ReturnType<typeof bullmqJob>>()
+  let closing: Promise<void> | undefined
+
+  const close = async () => {
+    stop.abort()
+    await Promise.all(Array.from(jobs.values(), (job) => job.close()))
+    disconnect()
+  }
+
+  return {
+    schedule: async (job: Job) => {
+      if (stop.signal.aborted) refuse('backend_unavailable')
+      if (jobs.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
+      jobs.set(job.name, bullmqJob(job, { client, prefix, runs, signal: stop.signal, grace, onError }))
+    },
+    runs: runs.all,
+    close: () => (closing ??= close()),
+  }
+}

@@ -1,0 +1,53 @@
+import type { Logger } from './logger.ts'
+
+/** Ends the service in order because of a fault that it cannot live with. The first one ends it; what comes later is only told. */
+export type Fatal = (error: unknown, message: string) => void
+
+/** So long the end may take. Then the process ends as it is: what was acknowledged is durable. */
+const PATIENCE_MS = 20_000
+
+/** Messages of what nobody caught, by where it came from. */
+const uncaught = {
+  unhandledRejection: 'rollcall ends: a promise was rejected and nobody took it',
+  uncaughtException: 'rollcall ends: an error was thrown and nobody caught it',
+}
+
+/**
+ * What faults of one service come to: an ERROR line with the stack, its end in order, then `exit`. With an `exit` the process is the
+ * service's own, and what nobody catches anywhere in it is such a fault too. Before there is a service to end, `exit` comes at once.
+ */
+export const faults = (log: Logger, exit: (() => void) | undefined) => {
+  let fallen = false
+  let end: (() => Promise<void>) | undefined
+
+  const finish = async (): Promise<void> => {
+    const late = setTimeout(() => exit?.(), PATIENCE_MS)
+    try {
+      await end?.()
+    } catch (error) {
+      log.error({ err: error }, 'rollcall did not end in order')
+    }
+    clearTimeout(late)
+    exit?.()
+  }
+
+  const fatal: Fatal = (error, message) => {
+    log.error({ err: error instanceof Error ? error : new Error(String(error)) }, message)
+    if (!fallen && (end || exit)) void finish()
+    fallen = true
+  }
+
+  const onUncaught = (error: unknown, origin: keyof typeof uncaught): void => fatal(error, uncaught[origin])
+  if (exit) process.on('uncaughtException', onUncaught)
+
+  return {
+    fatal,
+    /** From now on a fault ends the service by `work`; one that came before does so now. */
+    endWith: (work: () => Promise<void>): void => {
+      end = work
+      if (fallen) void finish()
+    },
+    /** The process is nobody's any more. */
+    release: (): void => void process.off('uncaughtException', onUncaught),
+  }
+}

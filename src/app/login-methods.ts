@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs'
+import { emailRule } from '../auth/identity.ts'
+import { loginStates } from '../auth/login-state.ts'
+import type { Orchestrator } from '../auth/orchestrator.ts'
+import { pseudonyms } from '../auth/pseudonyms.ts'
+import type { Config } from '../config/load.ts'
+import type { Logins, LoginMethod } from '../http/auth/login-method.ts'
+import type { Names } from '../contract/identifiers.ts'
+import type { PortFaults } from './port-faults.ts'
+import type { Stores } from './stores.ts'
+
+const ATTEMPTS_A_MINUTE = 60
+const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
+
+type Methods = Config['authentication']['methods']
+
+const oidcWays = async ({ enabled, providers }: Methods['oidc'], admits: LoginMethod['admits'], faults: PortFaults, now: () => Date) => {
+  const ways = new Map<string, LoginMethod>()
+  if (!enabled) return ways
+  const { oidcProvider } = await import('../auth/oidc.ts')
+  for (const [name, { issuer_url, client_id, client_secret, redirect_address, scopes }] of Object.entries(providers)) {
+    const path = `/auth/v1/method/oidc/${name}/callback`
+    const client = { issuerUrl: issuer_url, clientId: client_id, clientSecret: client_secret, scopes }
+    const settings = { name, ...client, redirectAddress: redirect_address!, callbackPath: path, now }
+    const provider = faults.around('provider', `oidc ${name}`, oidcProvider(settings))
+    ways.set(name, { method: 'oidc', callback: 'OIDC', provider: name, callbackPath: pathOf(redirect_address!, path), ...provider, admits })
+  }
+  return ways
+}
+
+const codehostWay = async (settings: Methods['codehost'], names: Names, faults: PortFaults): Promise<LoginMethod | undefined> => {
+  if (!settings.enabled) return undefined
+  const { codehost } = await import('../auth/codehost.ts')
+  const path = `/auth/v1/method/${names.codehostPath}/callback`
+  const way = codehost({
+    serverUrl: settings.server_url,
+    apiUrl: settings.api_url,
+    clientId: settings.client_id!,
+    clientSecret: settings.client_secret!,
+    redirectAddress: settings.redirect_address!,
+    callbackPath: path,
+    scopes: settings.scopes,
+    allowedOrganizations: settings.allowed_organizations,
+    allowedTeams: settings.allowed_teams,
+  })
+  return {
+    method: 'codehost',
+    callback: 'codehost',
+    callbackPath: pathOf(settings.redirect_address!, path),
+    ...faults.around('provider', 'codehost', way),
+    admits: () => true,
+  }
+}
+
+/** The ways to log in that are configured; their libraries are loaded only for those. */
+export const loginMethods = async (
+  { authentication: { methods } }: Config,
+  names: Names,
+  { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
+  faults: PortFaults,
+  now: () => Date,
+): Promise<Logins> => {
+  const restricted = methods.oidc.email_matches.length > 0
+  const matches = restricted ? (await import('../config/email.ts')).emailMatcher(methods.oidc.email_matches) : () => true
+  const admits: LoginMethod['admits'] = ({ 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
+    !restricted || emailRule(matches, { email, email_verified })
+  return {
+    oidc: await oidcWays(methods.oidc, admits, faults, now),
+    codehost: await codehostWay(methods.codehost, names, faults),
+    states: loginStates(pepper),
+    pseudonyms: pseudonyms(pepper),
+    attempts: limiter('logins', ATTEMPTS_A_MINUTE),
+    admits,
+    restricted,
+  }
+}
+
+/** The exchange of service-account tokens, when it is enabled. A certificate authority that cannot be read is an error at start. */
+export const exchangeOf = async (
+  { authentication: { methods } }: Config,
+  faults: PortFaults,
+  now: () => Date,
+): Promise<Orchestrator | undefined> => {
+  const { enabled, verification, audiences, allowed, discovery_url, ca_path, service_account_token_path } = methods.orchestrator
+  if (!enabled) return undefined
+  const { orchestrator } = await import('../auth/orchestrator.ts')
+  if (discovery_url.startsWith('https:')) readFileSync(ca_path)
+  const made = await orchestrator({
+    verification,
+    audiences,
+    allowed: allowed.map(({ namespace, service_accounts }) => ({ namespace, serviceAccounts: service_accounts })),
+    discoveryUrl: discovery_url,
+    caPath: ca_path,
+    tokenPath: service_account_token_path,
+    now,
+  })
+  return faults.around('cluster', 'orchestrator', made)
+}

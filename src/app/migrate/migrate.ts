@@ -1,0 +1,44 @@
+import { existsSync } from 'node:fs'
+import { fail } from '../../cli/failure.ts'
+import type { Services } from '../../cli/services.ts'
+import { migrate, type HistoryStore } from './copy.ts'
+import { eventsOf, openStores, type Stores } from '../stores.ts'
+
+const nothing = async function* () {}
+
+/** What a place looks like that is not there yet. */
+const empty = (pepper: HistoryStore['pepper']): Pick<Stores, 'log' | 'keys' | 'pepper' | 'close'> => {
+  const none = async () => fail('failed', 'A dry run writes nothing.')
+  const close = async () => {}
+  return {
+    log: { append: none, read: nothing, readAll: nothing, follow: nothing, head: async () => 0n, close },
+    keys: { make: none, find: async () => undefined, destroy: none, close },
+    pepper,
+    close,
+  }
+}
+
+/** Moves an embedded store to the place that another configuration names. A target without keys takes those of the source. */
+export const moveStores: Services['moveStores'] = async (from, to, move) => {
+  for (const path of [eventsOf(from), from.keys.file!])
+    if (!existsSync(path))
+      fail(
+        'notFound',
+        `There is no ${path}.`,
+        'Name the data directory with --from, and its key file with --from-keys when it lies elsewhere.',
+      )
+  const { openKeyFile } = await import('../../adapters/embedded/key-file.ts')
+  const secrets = await openKeyFile(from.keys.file!)
+  const source = await openStores(from, {})
+  try {
+    const isThere = to.storage.type !== 'embedded' || existsSync(eventsOf(to))
+    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, {}, secrets)
+    try {
+      return await migrate(source, target, move)
+    } finally {
+      await target.close()
+    }
+  } finally {
+    await source.close()
+  }
+}

@@ -1,0 +1,31 @@
+import type { Stored } from '../../events/log.ts'
+
+type Events = readonly Stored[]
+
+/** Two histories side by side, pairs of pages of equal length; what one of them has beyond the other comes last, beside an empty page. */
+export async function* zipPages(left: AsyncIterable<Events>, right: AsyncIterable<Events>): AsyncGenerator<readonly [Events, Events]> {
+  const [ours, theirs] = [left[Symbol.asyncIterator](), right[Symbol.asyncIterator]()]
+  const more = async (has: Events, from: AsyncIterator<Events>): Promise<Events> => {
+    if (has.length > 0) return has
+    const { value, done } = await from.next()
+    return done ? [] : value
+  }
+  let [a, b]: [Events, Events] = [[], []]
+  try {
+    for (;;) {
+      a = await more(a, ours)
+      b = await more(b, theirs)
+      const both = Math.min(a.length, b.length)
+      if (both === 0) {
+        if (a.length + b.length > 0) yield [a, b]
+        return
+      }
+      yield [a.slice(0, both), b.slice(0, both)]
+      a = a.slice(both)
+      b = b.slice(both)
+    }
+  } finally {
+    await ours.return?.()
+    await theirs.return?.()
+  }
+}

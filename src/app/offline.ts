@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { digester } from '../auth/client-token.ts'
+import { fail } from '../cli/failure.ts'
+import type { Services } from '../cli/services.ts'
+import { reservations } from '../commands/reservations.ts'
+import { enveloper } from '../commands/envelope.ts'
+import { executor } from '../commands/execute.ts'
+import { noFlag } from '../commands/flag/state.ts'
+import { namespace as namespaceDecider } from '../commands/namespace.ts'
+import type { Config } from '../config/load.ts'
+import { refuse } from '../errors.ts'
+import { sealer } from '../events/personal.ts'
+import { presentAuthentication } from '../http/present/authentication.ts'
+import { namesOf } from '../contract/identifiers.ts'
+import { inFuture, issueStaticToken, staticTokenInput } from '../http/auth/issue-token.ts'
+import { projections } from '../projections/all.ts'
+import { namespaces } from '../projections/namespaces.ts'
+import { byStream, keyOf, foldRow } from '../projections/engine/fold-rows.ts'
+import { rebuild } from '../projections/engine/rebuild.ts'
+import { runner } from '../projections/engine/runner.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import { eventsOf, openStores, type Stores } from './stores.ts'
+
+/** Works on stores that are there: a directory without a history is not made into one. */
+const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
+  if (config.storage.type === 'embedded' && !existsSync(eventsOf(config)))
+    fail('notFound', `There is no ${eventsOf(config)}.`, 'Name the data directory of a service that has run, with --data.')
+  const stores = await openStores(config, {})
+  try {
+    return await work(stores)
+  } finally {
+    await stores.close()
+  }
+}
+
+/** Makes a static token on the data directory, for who has lost every other: the service must be down. */
+export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }) =>
+  withStores(config, async ({ log, views, keys, pepper }) => {
+    const now = () => new Date()
+    const seal = sealer(keys)
+    const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
+    const asked = staticTokenInput(names).read(request)
+    inFuture(asked, now())
+    const follower = runner({ log, views, projections, remember: () => {}, onError: () => {} })
+    await follower.start()
+    try {
+      if (asked.namespaceKey !== '' && !(await views.get(namespaces, asked.namespaceKey))?.doc) {
+        refuse('not_found', `namespace "${asked.namespaceKey}" not found`)
+      }
+      const { execute } = executor(log, enveloper(seal, 'command-line', now))
+      const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
+      const { clientToken, stored } = await issueStaticToken({ execute, digest: digester(pepper), now }, asked, context)
+      await follower.applied(stored)
+      const { doc } = (await views.get<TokenDoc>(tokens, stored[0]!.stream.slice('token-'.length)))!
+      return { clientToken, authentication: await presentAuthentication(doc!, names, seal, now()) }
+    } finally {
+      await follower.close()
+    }
+  })
+
+/**
+ * Deletes a flag on the data directory. Reads what concerns the flag and no more, for what all of them hold may be more than memory; its
+ * rows are written at once, so that the next start does not read what is deleted.
+ */
+export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }) =>
+  withStores(config, async ({ log, views, keys }) => {
+    const now = () => new Date()
+    const { execute, stateOf } = executor(log, enveloper(sealer(keys), 'command-line', now))
+    const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = await stateOf(namespaceDecider, namespace)
+    const of = { namespace, key, incarnation }
+    const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
+    const { stored } = await reservations(execute, stateOf, randomUUID, now).deleteFlag(of, context)
+    if (stored.length === 0) noFlag(of)
+    for (const [stream, events] of byStream(stored)) {
+      for (const projection of projections.filter(({ category }) => stream.startsWith(`${category}-`))) {
+        if ((await views.checkpoint(projection)) === undefined) continue
+        await views.put(projection, [await foldRow(log, projection, events, await views.get(projection, keyOf(projection, stream)))])
+      }
+    }
+  })
+
+/** Where every read model of the data directory stands. */
+export const projectionStatus: Services['projectionStatus'] = (config) =>
+  withStores(config, async ({ log, views }) => {
+    const head = await log.head()
+    const status = []
+    for (const { name, version, ...view } of projections) {
+      const position = (await views.checkpoint({ name, version, ...view })) ?? 0n
+      let lag = 0
+      for await (const page of log.readAll(position, head)) lag += page.length
+      status.push({ name, version, position: String(position), head: String(head), lag })
+    }
+    return status
+  })
+
+/** Builds read models of the data directory anew. */
+export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }) =>
+  withStores(config, async ({ log, views }) => {
+    for (const projection of projections.filter(({ name }) => names.includes(name))) {
+      await rebuild(log, views, projection, ({ done, position, head }) => {
+        if (signal.aborted) throw signal.reason
+        progress({
+          name: projection.name,
+          done,
+          total: head === 0n ? done : Math.round((done * Number(head)) / Math.max(1, Number(position))),
+        })
+      })
+    }
+  })

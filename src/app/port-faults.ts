@@ -1,0 +1,104 @@
+import { Refusal, whyOf } from '../errors.ts'
+import type { Logger } from './logger.ts'
+
+/** A store that worked again works when nothing of it has failed for so long. */
+const QUIET_MS = 10_000
+/** A failure is news again when the one before it is so old. */
+const STALE_MS = 600_000
+
+/** Where to look, by what fails. */
+const advice: Readonly<Record<string, string>> = {
+  embedded: 'look at the data directory and its disk',
+  eventstoredb: 'see that EventStoreDB runs, has a leader and can be reached',
+  mongodb: 'see that MongoDB runs, has a primary and can be reached',
+  redis: 'see that Redis runs and can be reached',
+  provider: 'see that the provider can be reached and takes the client id and secret',
+  cluster: 'see that the API server of the cluster can be reached and lets this service ask for token reviews',
+}
+
+/** Told of the calls of one store. */
+type Fault = {
+  readonly failed: (port: string, operation: string, error: unknown) => void
+  readonly worked: (port: string, operation: string) => void
+}
+type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
+
+/** True when it is the store that fails: one that refuses (a lost race, an event too large) works. */
+export const fails = (error: unknown): boolean => !(error instanceof Refusal) || error.status === 503
+
+const isFull = ({ cause }: { readonly cause?: unknown }) => cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC'
+
+/** Tells of what the service needs and cannot reach: one ERROR line when it begins to fail, one INFO line when it works again. */
+export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_MS) => {
+  const known = new WeakSet<object>()
+  const faults = new Map<string, Fault>()
+
+  const fault = (adapter: string) => {
+    const failing = new Set<string>()
+    let [since, last, calls] = [0, 0, 0]
+    let quiet: NodeJS.Timeout | undefined
+
+    const over = () => {
+      log.info({ adapter, failures: calls, seconds: Math.round((last - since) / 1000) }, 'it works again')
+      failing.clear()
+      calls = 0
+      quiet = undefined
+    }
+    const told: Fault = {
+      failed: (port, operation, error) => {
+        if (typeof error !== 'object' || error === null) return
+        known.add(error)
+        // The disk has a line of its own.
+        if (isFull(error)) return
+        clearTimeout(quiet)
+        quiet = undefined
+        const now = performance.now()
+        if (calls === 0 || now - last > STALE_MS) {
+          ;[since, calls] = [now, 0]
+          const record = { port, adapter, operation, why: whyOf(error), advice: advice[adapter] ?? advice[port] }
+          log.error(record, 'out of reach or failing: what needs it is refused until it works again')
+        }
+        last = now
+        calls++
+        failing.add(`${port} ${operation}`)
+      },
+      worked: (port, operation) => {
+        if (failing.size > 0 && failing.has(`${port} ${operation}`)) quiet ??= setTimeout(over, quietMs).unref()
+      },
+    }
+    return told
+  }
+
+  /** One for each store, whatever its ports are. */
+  const of = (adapter: string): Fault => {
+    const made = faults.get(adapter) ?? fault(adapter)
+    faults.set(adapter, made)
+    return made
+  }
+
+  return {
+    of,
+    /** True for the error of a call that was told. */
+    knows: (error: unknown): boolean => typeof error === 'object' && error !== null && known.has(error),
+    /** The same functions, each of their calls told of. */
+    around: <P extends object>(port: string, adapter: string, calls: P): P => {
+      const { failed, worked } = of(adapter)
+      const telling = ([operation, call]: [string, (...args: never[]) => Promise<unknown>]) => [
+        operation,
+        async (...args: never[]) => {
+          try {
+            const answer = await call(...args)
+            worked(port, operation)
+            return answer
+          } catch (error) {
+            if (fails(error)) failed(port, operation, error)
+            throw error
+          }
+        },
+      ]
+      return Object.fromEntries(Object.entries(calls as Calls).map((entry) => telling(entry as Parameters<typeof telling>[0]))) as P
+    },
+  }
+}
+
+export type PortFaults = ReturnType<typeof portFaults>

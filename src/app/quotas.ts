@@ -1,0 +1,54 @@
+import type { Admit } from '../commands/execute.ts'
+import { MOST_BYTES } from '../commands/size.ts'
+import type { Config } from '../config/load.ts'
+import { refuse } from '../errors.ts'
+import type { FlagEvent } from '../events/flag.ts'
+import type { NamespaceEvent } from '../events/namespace.ts'
+import type { SegmentEvent } from '../events/segment.ts'
+import type { TokenEvent } from '../events/token.ts'
+import type { FlagStore } from '../projections/flag-store.ts'
+import type { TokenIndex } from '../projections/token-index.ts'
+
+type Limits = Config['quotas']
+type Held = Pick<FlagStore<unknown>, 'flag' | 'tally' | 'namespaceCount'>
+type Counted = FlagEvent | SegmentEvent | NamespaceEvent | TokenEvent
+
+/**
+ * Refuses what would grow beyond a quota, by what this instance holds in memory (docs/decisions/0010). What is beyond a quota already
+ * stays, and may shrink, be renamed, switched and deleted. What the service does by itself is never refused.
+ */
+export const quotas = (limits: Limits, held: Held, index: Pick<TokenIndex, 'madeBy'>): Admit => {
+  const oneMore = (whose: string, have: number, what: string, setting: keyof Limits) => {
+    if (have >= limits[setting])
+      refuse('quota_exceeded', `${whose} already has ${have} ${what}; quotas.${setting} allows ${limits[setting]}`)
+  }
+  const room = (namespace: string, growth: () => number) => {
+    const { bytes } = held.tally(namespace)
+    // No command adds more than one flag or segment may have: where there is room for that, nothing need be measured.
+    if (bytes + MOST_BYTES <= limits.bytes_per_namespace) return
+    const more = growth()
+    if (more > 0 && bytes + more > limits.bytes_per_namespace)
+      refuse(
+        'quota_exceeded',
+        `namespace "${namespace}" would have ${bytes + more} bytes of flags and segments; quotas.bytes_per_namespace allows ${limits.bytes_per_namespace}`,
+      )
+  }
+
+  return ({ events, growth, actor }) => {
+    if (actor.kind === 'system') return
+    for (const { type, data } of events as readonly Counted[]) {
+      if (type === 'NamespaceCreated') oneMore('the service', held.namespaceCount(), 'namespaces', 'namespaces')
+      else if (type === 'TokenIssued') {
+        if (data.method === 'token') oneMore('this credential', index.madeBy(data.issuedBy), 'live tokens', 'tokens_per_credential')
+      } else if (type === 'FlagRegistered') {
+        // One that is there already is refused, or told again, by its own stream.
+        if (held.flag(data.key, data.flag)) continue
+        oneMore(`namespace "${data.key}"`, held.tally(data.key).flags, 'flags', 'flags_per_namespace')
+        room(data.key, () => 1)
+      } else if (type === 'SegmentCreated') {
+        oneMore(`namespace "${data.namespace}"`, held.tally(data.namespace).segments, 'segments', 'segments_per_namespace')
+        room(data.namespace, () => 1 + growth())
+      } else if ('incarnation' in data && 'namespace' in data) room(data.namespace, growth)
+    }
+  }
+}

@@ -1,0 +1,37 @@
+import type { Service } from '../http/service.ts'
+import { projections } from '../projections/all.ts'
+import type { Stores } from './stores.ts'
+
+/** Who asks whether this instance is ready gives up soon: what has not answered by then does not. */
+const PATIENCE_MS = 1000
+
+/** What an instance needs to take requests. A queue or views that are away, and a full disk, do not keep it from answering. */
+export const readinessOf = (
+  { log, views, queue, alone, sharing, full }: Stores,
+  draining: () => boolean,
+  fresh: () => boolean,
+): Service['readiness'] => {
+  const works = async (work: Promise<unknown>): Promise<boolean> => {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<false>((answer) => (timer = setTimeout(answer, PATIENCE_MS, false)))
+    const done = work.then(
+      () => true,
+      () => false,
+    )
+    return Promise.race([done, late]).finally(() => clearTimeout(timer))
+  }
+  const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)
+  return async () => {
+    const reach = [works(log.head()), works(views.checkpoint(projections[0]!)), works(queue.runs())]
+    const [store, readable, jobs] = (await Promise.all(reach)) as [boolean, boolean, boolean]
+    const checks = [
+      { name: 'log', status: status(store, 'failed') },
+      { name: 'views', status: status(readable, alone ? 'failed' : 'degraded') },
+      { name: 'storage', status: status(!full(), 'degraded') },
+      { name: 'queue', status: status(jobs && sharing(), 'degraded') },
+      { name: 'freshness', status: status(fresh(), 'failed') },
+      { name: 'listener', status: status(!draining(), 'failed') },
+    ] as const
+    return { ready: checks.every((check) => check.status !== 'failed'), checks }
+  }
+}

@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import type { Config } from '../config/load.ts'
+import type { HttpSettings } from '../http/server.ts'
+import type { Settings } from '../http/service.ts'
+
+/** What the HTTP server must know of the configuration; reads the certificate. */
+export const serverSettings = ({ server, cors }: Config): HttpSettings => ({
+  bodyLimit: server.body_limit,
+  headersTimeout: server.headers_timeout,
+  requestTimeout: server.request_timeout,
+  trustProxy: server.trust_proxy,
+  ...(server.protocol === 'https' ? { tls: { cert: readFileSync(server.cert_file!), key: readFileSync(server.cert_key!) } } : {}),
+  ...(cors.enabled ? { cors: { origins: cors.allowed_origins, headers: cors.allowed_headers } } : {}),
+})
+
+/** What the routes must know of the configuration. */
+export const serviceSettings = ({ authentication, server, cors, storage, rate_limit, metrics }: Config): Settings => {
+  const { session } = authentication
+  return {
+    required: authentication.required,
+    exclude: authentication.exclude,
+    readOnly: storage.read_only,
+    rateLimited: rate_limit.enabled,
+    session: {
+      domain: session.domain,
+      secure: session.secure,
+      tokenLifetime: session.token_lifetime,
+      stateLifetime: session.state_lifetime,
+      trustedOrigins: session.csrf.trusted_origins,
+    },
+    publicUrl: server.public_url,
+    corsOrigins: cors.enabled ? cors.allowed_origins : [],
+    mostBytes: server.max_response_bytes,
+    trustProxy: server.trust_proxy,
+    metricsHere: metrics.enabled && metrics.address === undefined,
+  }
+}

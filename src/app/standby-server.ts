@@ -1,0 +1,71 @@
+import type { RequestListener } from 'node:http'
+import { Refusal, refuse } from '../errors.ts'
+import { requestId } from '../http/wire/framing.ts'
+import { cleanTarget, named } from '../http/wire/path.ts'
+import type { Port } from '../http/wire/port.ts'
+import { errorBody, refusalHeaders } from '../http/wire/error-reply.ts'
+import { healthQuery, unnamed } from '../http/routes/health.ts'
+
+/** What a path answers; refusals are thrown. Takes the raw query. */
+type Answer = (query: string) => readonly [status: number, body: object]
+type Answers = Readonly<Record<string, Answer>>
+
+const healthOf = (why: () => string): Answers => ({
+  '/livez': () => [200, { status: 'ok' }],
+  '/readyz': (query) => [503, { status: 'not_ready', ...(named(query, 'verbose') && { checks: [{ name: why(), status: 'failed' }] }) }],
+  '/health': (query) => {
+    unnamed(healthQuery.read(query))
+    return [503, { status: 'NOT_SERVING' }]
+  },
+})
+
+const answering = (answers: Answers): RequestListener => {
+  const told = (target: string, id: string): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
+    const [path = '/', query = ''] = target.split('?')
+    try {
+      const [status, body] = answers[path]?.(query) ?? refuse('backend_unavailable')
+      return [status, { 'content-type': 'application/json', ...(status >= 400 && { 'cache-control': 'no-store' }) }, body]
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      return [error.status, refusalHeaders(error), errorBody(error, id)]
+    }
+  }
+  return (request, response) => {
+    const id = requestId(request)
+    const [status, headers, body] = told(cleanTarget(request), id)
+    response.writeHead(status, { ...headers, 'x-request-id': id, 'x-content-type-options': 'nosniff', connection: 'close' })
+    response.end(JSON.stringify(body))
+  }
+}
+
+/** Answers at the ports until the service takes over, as the service itself would: at the first alive and not ready, and 503 to everything else. `missing` takes why. */
+export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly Port[])]) => {
+  let why = 'starting'
+  first.server.on('request', answering(healthOf(() => why)))
+  for (const { server } of others) server.on('request', answering({}))
+  return {
+    missing: (error: unknown): void => {
+      why = error instanceof Error ? error.message.split('\n', 1)[0]! : 'unknown'
+    },
+  }
+}
+
+/** Hears when the process is asked to end. `within` waits, and is true when it was. */
+export const endHeard = () => {
+  const ended = new AbortController()
+  const end = () => ended.abort()
+  process.on('SIGTERM', end).on('SIGINT', end)
+  return {
+    within: async (ms: number): Promise<boolean> => {
+      await new Promise<void>((next) => {
+        const timer = setTimeout(next, ms)
+        ended.signal.addEventListener('abort', () => {
+          clearTimeout(timer)
+          next()
+        })
+      })
+      return ended.signal.aborted
+    },
+    close: (): void => void process.off('SIGTERM', end).off('SIGINT', end),
+  }
+}

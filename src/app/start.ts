@@ -1,0 +1,165 @@
+import type { AddressInfo } from 'node:net'
+import { compose, type Composed, version } from './compose.ts'
+import type { Config } from '../config/load.ts'
+import { placeOf } from '../config/addresses.ts'
+import { type Fatal, faults } from './fatal.ts'
+import { preconditions } from '../http/preconditions.ts'
+import { authorizer } from '../http/auth/authorize.ts'
+import { wallClock } from '../http/wire/clock.ts'
+import { forwardedUntrusted } from '../http/wire/forwarded.ts'
+import { observer } from '../http/operations/request-log.ts'
+import { bind, openPort, type Port, unbind } from '../http/wire/port.ts'
+import { mountRoutes } from '../http/routes.ts'
+import { metricsRoutes } from '../http/routes/metrics.ts'
+import { type HttpSettings, httpServer, shutDown } from '../http/server.ts'
+import type { Service } from '../http/service.ts'
+import { type Logger, logger } from './logger.ts'
+import { serverSettings } from './settings.ts'
+import { openStores, type Stores } from './stores.ts'
+import { endHeard, standbyServer } from './standby-server.ts'
+
+export { moveStores } from './migrate/migrate.ts'
+export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline.ts'
+
+const PATIENCE_MS = 10_000
+const RETRY_MS = 1_000
+const FORWARDED =
+  'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and everybody behind it counts as one client'
+
+type Room = ReturnType<typeof standbyServer>
+export type Running = { readonly url: string; readonly close: () => Promise<void> }
+export type StartOptions = {
+  readonly warnings?: readonly string[]
+  /** Doors that stand open on purpose. */
+  readonly meant?: readonly string[]
+  readonly now?: () => Date
+  /** Are there already, in place of those that the configuration names. */
+  readonly stores?: Stores
+  /** Ends the process, once a fault has ended the service. Whoever gives it says that the process is the service's own: what nobody catches in it is a fault. */
+  readonly fatal?: () => void
+}
+
+/** Opens the stores and begins. What is begun in vain is closed again. */
+const begun = async (config: Config, log_: Logger, fatal: Fatal, { now = wallClock(), stores }: StartOptions): Promise<Composed> => {
+  const onError = (job: string, error: unknown) => log_.error({ err: error, job }, 'a job failed')
+  const { data_dir: directory } = config.storage
+  const onFull = (full: boolean) =>
+    full
+      ? log_.error({ directory }, `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`)
+      : log_.info({ directory }, 'the disk has room again')
+  const opened = stores ?? (await openStores(config, { onError, onFull, fatal }))
+  let composed: Composed | undefined
+  try {
+    composed = await compose(config, opened, log_, now)
+    await composed.begin()
+    return composed
+  } catch (error) {
+    await (composed ?? opened).close()
+    throw error
+  }
+}
+
+/** Waits for servers that are not up yet, in whatever order they come. */
+const sooner = async (config: Config, log_: Logger, fatal: Fatal, room: Room, options: StartOptions): Promise<Composed> => {
+  let ending: ReturnType<typeof endHeard> | undefined
+  try {
+    for (;;) {
+      try {
+        return await begun(config, log_, fatal, options)
+      } catch (error) {
+        log_.warn({ err: error }, 'not ready to start; trying again')
+        room.missing(error)
+        ending ??= endHeard()
+        if (await ending.within(RETRY_MS)) throw error
+      }
+    }
+  } finally {
+    ending?.close()
+  }
+}
+
+/** The ports, that of the service first, bound before anything is made: a start in vain leaves nothing behind. */
+const bound = async ({ server, metrics }: Config, settings: HttpSettings): Promise<readonly [Port, ...(readonly Port[])]> => {
+  const port = openPort(settings)
+  const { host, http_port, https_port } = server
+  await bind(port, { host, port: settings.tls ? https_port : http_port, choose: { port: '--port N', host: '--host ADDRESS' } })
+  const place = metrics.enabled && metrics.address !== undefined && placeOf(metrics.address)
+  if (!place) return [port]
+  const { tls: _, ...plain } = settings
+  const second = openPort(plain)
+  try {
+    await bind(second, { ...place, choose: { port: 'metrics.address', host: 'metrics.address' } })
+    return [port, second]
+  } catch (error) {
+    await unbind(port)
+    throw error
+  }
+}
+
+/** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
+const serving = async (config: Config, log_: Logger, service: Service, settings: HttpSettings, [port, second]: readonly Port[]) => {
+  const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
+  const forwarded = forwardedUntrusted(config.server.trust_proxy, () => log_[level](FORWARDED))
+  const shared = { logger: log_, authorize: authorizer(service), answered: observer(service, log_, forwarded) }
+  const app = await httpServer({
+    ...shared,
+    config: settings,
+    afterParse: preconditions(service),
+    routes: [(app) => mountRoutes(app, service)],
+    documents: { version, tokenCookie: service.names.tokenCookie },
+    port: port!,
+  })
+  const { cors: _, ...plain } = settings
+  return second
+    ? [app, await httpServer({ ...shared, config: plain, routes: [(app) => metricsRoutes(app, service)], port: second })]
+    : [app]
+}
+
+/** The service with everything it needs, listening. `close` finishes running requests first. */
+const listening = async (config: Config, log_: Logger, fatal: Fatal, options: StartOptions): Promise<Running> => {
+  const settings = serverSettings(config)
+  const ports = await bound(config, settings)
+  let composed: Composed | undefined
+  try {
+    const room = standbyServer(ports)
+    composed =
+      config.storage.type === 'cluster' ? await sooner(config, log_, fatal, room, options) : await begun(config, log_, fatal, options)
+    const { service, drain, close } = composed
+    const apps = await serving(config, log_, service, settings, ports)
+    const { protocol, host } = config.server
+    const { port } = ports[0].server.address() as AddressInfo
+    const url = `${protocol}://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
+    log_.info({ url, instance: service.instance, storage: config.storage.type }, 'rollcall is listening')
+    return {
+      url,
+      close: async () => {
+        drain()
+        await Promise.all(apps.map((app) => shutDown(app, PATIENCE_MS)))
+        await close()
+        log_.info('rollcall has stopped')
+      },
+    }
+  } catch (error) {
+    await composed?.close()
+    for (const { server } of ports) server.close().closeAllConnections()
+    throw error
+  }
+}
+
+/** Starts the service: ports, stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first, and a fault ends it as `close` does. */
+export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
+  const log_ = logger(config.log)
+  for (const warning of options.warnings ?? []) log_.warn(warning)
+  for (const note of options.meant ?? []) log_.info(note)
+  const { fatal, endWith, release } = faults(log_, options.fatal)
+  try {
+    const { url, close } = await listening(config, log_, fatal, options)
+    let closing: Promise<void> | undefined
+    const end = () => (closing ??= close().finally(release))
+    endWith(end)
+    return { url, close: end }
+  } catch (error) {
+    release()
+    throw error
+  }
+}

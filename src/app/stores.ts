@@ -1,0 +1,148 @@
+import { join } from 'node:path'
+import type { KeyFile } from '../adapters/embedded/key-file.ts'
+import type { Config } from '../config/load.ts'
+import { catalog } from '../events/catalog.ts'
+import type { Keys } from '../events/personal.ts'
+import type { EventLog } from '../events/log.ts'
+import type { Fatal } from './fatal.ts'
+import { type Limiter, limiter } from '../http/auth/rate-limit.ts'
+import type { Queue } from '../jobs/queue.ts'
+import type { Views } from '../projections/views.ts'
+
+/** Where this deployment lives: the three ports, the keys of subjects, and the key that token digests and page tokens are made with. */
+export type Stores = {
+  readonly log: EventLog
+  readonly views: Views
+  readonly queue: Queue
+  /** What each port lives in, by name. */
+  readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
+  readonly keys: Keys
+  readonly pepper: { readonly kid: string; readonly key: Uint8Array }
+  /** True when no other instance writes to these stores, so what this instance knows is all there is. */
+  readonly alone: boolean
+  /** True while this instance is the one that follows the log for the views. */
+  readonly writes: () => boolean
+  /** A limit on events a client and minute, counted over all instances that share these stores. */
+  readonly limiter: (name: string, limit: number) => Limiter
+  /** False while limits and jobs go on without the server they share. */
+  readonly sharing: () => boolean
+  /** True while the disk of these stores has no room; servers tell nobody of theirs. */
+  readonly full: () => boolean
+  /** How often the log's client has made its connection and its subscription anew; it counts on. */
+  readonly restarts: Readonly<Record<string, number>>
+  readonly close: () => Promise<void>
+}
+
+/** The service's own secrets, which tokens and personal data are sealed with. */
+export type Secrets = KeyFile
+
+/** How long the instance that writes the views may be silent before another takes over; milliseconds. */
+const LEASE_MS = 5_000
+
+/** Who is told what happens to the stores. */
+export type Told = {
+  /** A job or a server failed. */
+  readonly onError?: (job: string, error: unknown) => void
+  /** The disk is full, or has room again. */
+  readonly onFull?: (full: boolean) => void
+  /** A fault that the stores do not recover from. */
+  readonly fatal?: Fatal
+}
+
+/** The history of an embedded store. */
+export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
+
+/** Says which directory it is that cannot be used; most causes (a full disk) do not name it. */
+const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promise<T> => {
+  try {
+    return await open()
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
+  }
+}
+
+/** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
+export const openStores = async (config: Config, { onError = () => undefined, onFull, fatal }: Told, given?: Secrets): Promise<Stores> => {
+  if (config.storage.type === 'cluster') return openCluster(config, onError, given)
+  const { openEmbedded } = await import('../adapters/embedded/open.ts')
+  const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
+  const { pepper, kek } = await openKeyFile(config.keys.file!, given)
+  const { data_dir } = config.storage
+  const onLost = (error: Error) => fatal?.(error, 'rollcall ends: the embedded store can be written no more by this process')
+  const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError, onLost, ...(onFull && { onFull }) }))
+  return {
+    ...embedded,
+    adapters: { log: 'embedded', views: 'embedded', queue: 'embedded' },
+    pepper,
+    alone: true,
+    writes: () => true,
+    limiter: (_, limit) => limiter(limit),
+    sharing: () => true,
+    restarts: {},
+  }
+}
+
+/** Names the server that is out of reach or refuses, and nothing of where it is. */
+const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (cause) {
+    throw new Error(`${name} is out of reach or refuses`, { cause })
+  }
+}
+
+/** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
+const openCluster = async (
+  { mongodb, eventstore, redis, keys: { file } }: Config,
+  onError: NonNullable<Told['onError']>,
+  given?: Secrets,
+): Promise<Stores> => {
+  const { openEventStore } = await import('../adapters/eventstoredb/open.ts')
+  const { openMongo } = await import('../adapters/mongodb/open.ts')
+  const { openBullmq } = await import('../adapters/redis/queue.ts')
+  const { openRedisLimits } = await import('../adapters/redis/rate-limit.ts')
+  const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
+  const opened: { readonly close: () => Promise<void> }[] = []
+  const closing = <T extends { readonly close: () => Promise<void> }>(one: T): T => {
+    opened.push(one)
+    return one
+  }
+  const close = async () => {
+    for (const one of opened.toReversed()) await one.close()
+  }
+  const telling = (what: string) => (error: unknown) => onError(what, error)
+  try {
+    const { url, database } = mongodb
+    const mongo = closing(
+      await reaching('mongodb', () => openMongo(url!, database, { bulk: mongodb.bulk_size, onError: telling('mongodb') })),
+    )
+    const { pepper, kek } = await mongo.deploymentKeys(file === undefined ? undefined : await openKeyFile(file, given), given)
+    const keys = await mongo.keys(kek)
+    const restarts = { connection: 0, subscription: 0 }
+    const onRestart = (what: keyof typeof restarts) => void restarts[what]++
+    const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError, onRestart }))
+    await reaching('eventstore', () => log.head())
+    const queue = closing(await openBullmq(redis.url!, { onError }))
+    const limits = closing(openRedisLimits(redis.url!, { key: pepper.key, onError: telling('limits') }))
+    const lease = closing(mongo.lease('views', LEASE_MS))
+    return {
+      log,
+      views: mongo.views,
+      queue,
+      adapters: { log: 'eventstoredb', views: 'mongodb', queue: 'redis' },
+      keys,
+      pepper,
+      alone: false,
+      writes: lease.held,
+      limiter: limits.limiter,
+      sharing: limits.ready,
+      full: () => false,
+      restarts,
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,168 @@
+import { invalid } from '../errors.ts'
+import type { AnyEvent } from '../events/define.ts'
+import type { EventLog, Stored } from '../events/log.ts'
+import type { FlagStore, Compile, Live } from '../projections/flag-store.ts'
+import { type FlagDoc, flags } from '../projections/flags.ts'
+import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
+import { type Projection, project } from '../projections/projection.ts'
+import { type SegmentDoc, segments } from '../projections/segments.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Row, Views } from '../projections/views.ts'
+import { pacer } from '../slices.ts'
+
+/** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
+export type Moment = { readonly instant: string } | { readonly position: bigint }
+
+type Reads = Pick<EventLog, 'read' | 'readAll' | 'head'>
+
+const within = (moment: Moment): ((event: Stored) => boolean) =>
+  'instant' in moment ? ({ time }) => time <= moment.instant : ({ position }) => position <= moment.position
+
+/** The row of one stream as it stood at a moment, by default as it stands now; undefined before its first event. */
+export const rowAt = async <D extends object, E extends AnyEvent>(
+  log: Pick<EventLog, 'read'>,
+  projection: Projection<D, E>,
+  id: string,
+  moment?: Moment,
+): Promise<Row<D> | undefined> => {
+  const holds = moment ? within(moment) : () => true
+  let row: Row<D> | undefined
+  for await (const page of log.read(`${projection.category}-${id}`)) {
+    for (const event of page) {
+      if (!holds(event)) return row
+      row = project(projection, row, event)
+    }
+  }
+  return row
+}
+
+/** What the clock shows, and the time of the newest event, which is later when the clock was ahead once. */
+export type Clock = { readonly now: () => Date; readonly newest: () => Date }
+
+/** A clock that asks and one that answers differ a little. */
+const CLOCKS_DIFFER_MS = 5_000
+
+/**
+ * The moment, as one that has come; 400 `invalid_at` when it is later than the clock and the newest event, or beyond the last position.
+ * While that event is ahead of the clock, what happens now carries its time: who names the present then means all there is.
+ */
+const come = async (log: Reads, { now, newest }: Clock, moment: Moment): Promise<Moment> => {
+  if ('position' in moment) {
+    if (moment.position > (await log.head())) invalid('at', 'must not be beyond the last position', 'invalid_at')
+    return moment
+  }
+  const [instant, present, last] = [Date.parse(moment.instant), now().getTime(), newest().getTime()]
+  if (instant > Math.max(present, last)) invalid('at', 'must not be later than now', 'invalid_at')
+  return last > present && instant >= present - CLOCKS_DIFFER_MS ? { position: await log.head() } : moment
+}
+
+/** Each thing read once, however often it is asked for. */
+const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
+  const known = new Map<string, Promise<T>>()
+  return (...names: readonly string[]): Promise<T> => {
+    const id = names.join('+')
+    const asked = known.get(id) ?? read(...names)
+    known.set(id, asked)
+    return asked
+  }
+}
+
+type InNamespace = { readonly place: string; readonly incarnation: string }
+const byPlace = (a: { readonly doc: { readonly place: string } }, b: { readonly doc: { readonly place: string } }) =>
+  a.doc.place < b.doc.place ? -1 : 1
+const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined => (row?.doc === undefined ? undefined : (row as Live<D>))
+
+const segmentsOf = ({ rules, rollouts }: FlagDoc): ReadonlySet<string> =>
+  new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
+
+/** When the last event of a moment happened, so what the clock showed then; undefined for a position at which no event stands. */
+const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> => {
+  if ('instant' in moment) return moment.instant
+  if (moment.position > 0n) for await (const [event] of log.readAll(moment.position - 1n, moment.position)) if (event) return event.time
+  return undefined
+}
+
+export type AsOfOptions<C> = {
+  readonly log: Reads
+  readonly views: Pick<Views, 'scan'>
+  /** Knows every key there ever was. */
+  readonly catalog: Pick<FlagStore<C>, 'known'>
+  readonly compile: Compile<C>
+  readonly clock: Clock
+}
+
+/**
+ * Namespaces, flags, segments and tokens as they stood at a moment, in the forms of the present, by the same projections. Nothing is
+ * kept for it: one resource costs a read of its stream and its namespace's, a list one read for every key there ever was, and the list
+ * of tokens a scan of the view for the ids of all tokens there ever were and a read of each one's stream.
+ */
+export const asOf =
+  <C>({ log, views, catalog, compile, clock }: AsOfOptions<C>) =>
+  async (asked: Moment) => {
+    const moment = await come(log, clock, asked)
+    const pause = pacer()
+    const read = async <D extends object, E extends AnyEvent>(projection: Projection<D, E>, id: string): Promise<Row<D> | undefined> => {
+      await pause()
+      return rowAt(log, projection, id, moment)
+    }
+    const reading = <D extends object, E extends AnyEvent>(projection: Projection<D, E>) =>
+      once((...names) => read(projection, names.join('+')))
+    const namespaceRow = reading(namespaces)
+    const flagRow = reading(flags)
+    const segmentRow = reading(segments)
+
+    const ofLife = async <D extends InNamespace>(key: string, row: Row<D> | undefined): Promise<Live<D> | undefined> => {
+      const life = row?.doc && (await namespaceRow(key))?.doc?.incarnation
+      return row?.doc?.incarnation === life ? living(row) : undefined
+    }
+    const namespace = async (key: string): Promise<Live<NamespaceDoc> | undefined> => living(await namespaceRow(key))
+    const flag = async (namespace: string, key: string): Promise<Live<FlagDoc> | undefined> =>
+      ofLife(namespace, await flagRow(namespace, key))
+    const segment = async (namespace: string, key: string): Promise<Live<SegmentDoc> | undefined> =>
+      ofLife(namespace, await segmentRow(namespace, key))
+
+    const list = async <D extends { readonly place: string }>(
+      keys: readonly string[],
+      read: (key: string) => Promise<Live<D> | undefined>,
+    ): Promise<readonly Live<D>[]> => {
+      const rows: Live<D>[] = []
+      for (const key of keys) {
+        const row = await read(key)
+        if (row) rows.push(row)
+      }
+      return rows.sort(byPlace)
+    }
+
+    const compiled = once(async (namespace = '', key = ''): Promise<C | undefined> => {
+      const row = await flag(namespace, key)
+      if (!row) return undefined
+      const used = new Map<string, SegmentDoc | undefined>()
+      for (const asked of segmentsOf(row.doc)) used.set(asked, (await segment(namespace, asked))?.doc)
+      return compile(row.doc, (asked) => used.get(asked))
+    })
+
+    return {
+      namespace,
+      flag,
+      segment,
+      namespaces: () => list(catalog.known.namespaces(), namespace),
+      flags: (namespace: string) => list(catalog.known.flags(namespace), (key) => flag(namespace, key)),
+      segments: (namespace: string) => list(catalog.known.segments(namespace), (key) => segment(namespace, key)),
+      /** The flag in the form it is evaluated in. */
+      compiled: (namespace: string, key: string) => compiled(namespace, key),
+      token: async (id: string): Promise<Live<TokenDoc> | undefined> => living(await read(tokens, id)),
+      /** Every token there was, deleted ones too, in no order. */
+      tokens: async function* (): AsyncGenerator<TokenDoc> {
+        for await (const rows of views.scan(tokens)) {
+          for (const { key } of rows) {
+            const doc = (await read(tokens, key))?.doc
+            if (doc) yield doc
+          }
+        }
+      },
+      /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
+      clock: async (): Promise<string> => (await clockAt(log, asked)) ?? new Date(0).toISOString(),
+    }
+  }
+
+export type AsOf<C> = Awaited<ReturnType<ReturnType<typeof asOf<C>>>>

@@ -1,0 +1,40 @@
+type Limits = { readonly life: number; readonly pause?: number; readonly now: () => Date }
+
+export type Cached<T> = {
+  /** The value if it is held and not too old. */
+  readonly held: () => T | undefined
+  readonly get: () => Promise<T>
+  /** The value read anew, unless that was done within the pause; then the one held. */
+  readonly again: () => Promise<T>
+}
+
+/** A value read when it is first needed and held for `life` ms. Who asks meanwhile shares the one read. A failed read is told to those who wait and not held, so the next one tries again. */
+export const cached = <T extends object>(read: () => Promise<T>, { life, pause = 0, now }: Limits): Cached<T> => {
+  let last: { readonly value: T; readonly at: number } | undefined
+  let reading: Promise<T> | undefined
+  let repeatedAt = Number.NEGATIVE_INFINITY
+
+  const held = () => (last && now().getTime() - last.at < life ? last.value : undefined)
+  const store = async () => {
+    try {
+      const value = await read()
+      last = { value, at: now().getTime() }
+      return value
+    } finally {
+      reading = undefined
+    }
+  }
+  const fresh = () => (reading ??= store())
+
+  return {
+    held,
+    get: async () => held() ?? fresh(),
+    again: async () => {
+      const value = held()
+      if (value && now().getTime() - repeatedAt < pause) return value
+      const read = await fresh()
+      repeatedAt = now().getTime()
+      return read
+    },
+  }
+}

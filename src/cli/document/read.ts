@@ -1,0 +1,159 @@
+import { type Source, sourcesIn, wrong } from './source.ts'
+import { isMapping, items, json, jsonSource, members as membersOf, present, text, written } from './value.ts'
+
+/** A part of a document: where it stands, and the body of the request that makes it. */
+export type Part<B = object> = { readonly path: string; readonly body: B }
+type Named = { readonly key?: string | undefined }
+
+export type Share = { readonly path: string; readonly variant: string; readonly rollout: unknown }
+export type RulePart = Part & { readonly segments: readonly string[]; readonly rank: unknown; readonly shares: readonly Share[] }
+export type RolloutPart = Part & { readonly segments: readonly string[] }
+export type VariantPart = Part<Named> & { readonly byDefault: boolean }
+type FlagBody = Named & { readonly [name in 'name' | 'type' | 'description' | 'enabled' | 'metadata']: unknown }
+export type FlagPart = Part<FlagBody> & {
+  readonly variants: readonly VariantPart[]
+  readonly rules: readonly RulePart[]
+  readonly rollouts: readonly RolloutPart[]
+}
+export type SegmentPart = Part<Named> & { readonly constraints: readonly Part[] }
+/** `stated`: the document says what the namespace is called, so an existing one is given name and description. */
+export type NamespacePart = Part<{ readonly key: string; readonly name: string; readonly description: string }> & {
+  readonly stated: boolean
+}
+export type Document = {
+  readonly namespace: NamespacePart
+  readonly flags: readonly FlagPart[]
+  readonly segments: readonly SegmentPart[]
+}
+/** Told of each member that no version of the document has. */
+type Unknown = (path: string) => void
+
+const VERSIONS = ['1.0', '1.1', '1.2', '1.3', '1.4']
+
+const plain = (source: Source | undefined): unknown => (present(source) ? (JSON.parse(json(source!)) as unknown) : undefined)
+
+const truth = (source: Source | undefined): boolean => {
+  const value = plain(source) ?? false
+  return typeof value === 'boolean' ? value : wrong(source!.path, 'must be true or false.')
+}
+
+/** A number, or the text that the rules of the service refuse. */
+const amount = (source: Source | undefined): unknown => {
+  const value = plain(source)
+  return value === undefined || typeof value === 'number' || typeof value === 'string' ? value : wrong(source!.path, 'must be a number.')
+}
+
+const namespacePart = (source: Source | undefined, path: string, unknown: Unknown): NamespacePart => {
+  const given = present(source)
+  if (!given || !isMapping(given)) {
+    const key = text(given) || 'default'
+    return { path, body: { key, name: key, description: '' }, stated: false }
+  }
+  const { key: named, name, description } = membersOf(given, ['key', 'name', 'description'], unknown)
+  const key = text(named) || 'default'
+  const body = { key, name: text(name) || key, description: text(description) ?? '' }
+  return { path: given.path, body, stated: present(name) !== undefined }
+}
+
+/** Segments by one key as text, `key`, or `keys` with `operator`. */
+const bySegments = (source: Source, unknown: Unknown) => {
+  if (!isMapping(source)) return { segments: [text(source) ?? ''], segmentOperator: undefined, value: undefined }
+  const { key, keys, operator, value } = membersOf(source, ['key', 'keys', 'operator', 'value'], unknown)
+  const several = items(keys).map((key) => text(key) ?? '')
+  const one = text(key)
+  if (one !== undefined && several.length > 0) wrong(source.path, 'must have either key or keys.')
+  return { segments: one === undefined ? several : [one], segmentOperator: text(operator), value: present(value) && truth(value) }
+}
+
+const rulePart = (source: Source, unknown: Unknown): RulePart => {
+  const { segment, rank, distributions } = membersOf(source, ['segment', 'rank', 'distributions'], unknown)
+  const given = present(segment)
+  const { segments, segmentOperator, value } = given ? bySegments(given, unknown) : { segments: [] }
+  if (value !== undefined) unknown(`${given!.path}.value`)
+  const shares = items(distributions).map((item): Share => {
+    const { variant, rollout } = membersOf(item, ['variant', 'rollout'], unknown)
+    return { path: item.path, variant: text(variant) ?? '', rollout: amount(rollout) }
+  })
+  return { path: source.path, segments, rank: amount(rank), shares, body: { segmentKeys: segments, segmentOperator } }
+}
+
+const rolloutPart = (source: Source, unknown: Unknown): RolloutPart => {
+  const { description, segment, threshold } = membersOf(source, ['description', 'segment', 'threshold'], unknown)
+  const [by, share] = [present(segment), present(threshold)]
+  const { segments, ...how } = by ? bySegments(by, unknown) : { segments: [] }
+  const { percentage, value } = share ? membersOf(share, ['percentage', 'value'], unknown) : {}
+  const body = {
+    description: text(description),
+    ...(by && { segment: { segmentKeys: segments, ...how } }),
+    ...(share && { threshold: { percentage: amount(percentage), value: truth(value) } }),
+  }
+  return { path: source.path, segments, body }
+}
+
+const variantPart = (source: Source, unknown: Unknown): VariantPart => {
+  const { key, name, description, attachment, ...rest } = membersOf(
+    source,
+    ['default', 'key', 'name', 'description', 'attachment'],
+    unknown,
+  )
+  const given = written(attachment)
+  const body = { key: text(key), name: text(name), description: text(description), attachment: given && jsonSource(given) }
+  return { path: source.path, body, byDefault: truth(rest.default) }
+}
+
+const FLAG = ['key', 'name', 'type', 'description', 'enabled', 'metadata', 'variants', 'rules', 'rollouts'] as const
+
+const flagPart = (source: Source, unknown: Unknown): FlagPart => {
+  const { key, name, type, description, enabled, metadata, variants, rules, rollouts } = membersOf(source, FLAG, unknown)
+  return {
+    path: source.path,
+    body: {
+      key: text(key),
+      name: text(name),
+      type: text(type),
+      description: text(description),
+      enabled: truth(enabled),
+      metadata: plain(metadata),
+    },
+    variants: items(variants).map((item) => variantPart(item, unknown)),
+    rules: items(rules).map((item) => rulePart(item, unknown)),
+    rollouts: items(rollouts).map((item) => rolloutPart(item, unknown)),
+  }
+}
+
+const CONSTRAINT = ['type', 'property', 'operator', 'value', 'description'] as const
+
+const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
+  const { constraints, ...given } = membersOf(source, ['key', 'name', 'description', 'match_type', 'constraints'], unknown)
+  const body = {
+    key: text(given.key),
+    name: text(given.name),
+    description: text(given.description),
+    matchType: text(given.match_type),
+  }
+  const parts = items(constraints).map((item): Part => {
+    const { type, property, operator, value, description } = membersOf(item, CONSTRAINT, unknown)
+    const body = {
+      type: text(type),
+      property: text(property),
+      operator: text(operator),
+      value: text(value),
+      description: text(description),
+    }
+    return { path: item.path, body }
+  })
+  return { path: source.path, body, constraints: parts }
+}
+
+/** The documents in a text of any form that api.md §13 knows. What is not of such a form fails with the place where it stands. */
+export const documentsIn = (content: string, unknown: Unknown): readonly Document[] =>
+  sourcesIn(content).map((source) => {
+    const { version, namespace, flags, segments } = membersOf(source, ['version', 'namespace', 'flags', 'segments'], unknown)
+    const given = text(version) ?? '1.4'
+    if (!VERSIONS.includes(given)) wrong(source.path, `unsupported version: ${given}`)
+    return {
+      namespace: namespacePart(namespace, source.path, unknown),
+      flags: items(flags).map((item) => flagPart(item, unknown)),
+      segments: items(segments).map((item) => segmentPart(item, unknown)),
+    }
+  })

@@ -1,0 +1,134 @@
+import { isAlias, isMap, isScalar, isSeq, Scalar } from 'yaml'
+import { isJson } from './inline.ts'
+import { MAX_DEPTH, type Source, wrong } from './source.ts'
+
+const settled = ({ node, within, path }: Source): unknown => {
+  if (!isAlias(node)) return node
+  return within.targets.get(node) ?? wrong(path, `there is no anchor &${node.source} before it.`)
+}
+
+const under = (path: string, name: string) => (path === '' || /document \d+$/.test(path) ? `${path} ${name}`.trim() : `${path}.${name}`)
+
+const nameOf = ({ path, within }: Source, key: unknown): string => {
+  if (!isScalar(key)) return wrong(path, 'has a key that is no text.')
+  return typeof key.value === 'string' ? within.light.restore(key.value) : (key.source ?? '')
+}
+
+/** The members of a mapping, `<<` merged in; a name given twice is refused. */
+const membersOf = (source: Source, depth = 0): ReadonlyMap<string, Source> => {
+  const { within, path } = source
+  const map = settled(source)
+  if (!isMap(map)) return wrong(path, 'must be a mapping.')
+  if (depth > MAX_DEPTH) wrong(path, 'is merged into itself.')
+  const [own, merged] = [new Map<string, Source>(), new Map<string, Source>()]
+  for (const { key, value } of map.items) {
+    within.use(1)
+    const name = nameOf(source, key)
+    if (name === '<<' && isScalar(key) && key.type === Scalar.PLAIN) {
+      const from = { node: value, within, path: under(path, name) }
+      const list = settled(from)
+      for (const node of isSeq(list) ? list.items : [value]) {
+        for (const [name, member] of membersOf({ ...from, node }, depth + 1)) if (!merged.has(name)) merged.set(name, member)
+      }
+    } else if (own.has(name)) wrong(path, `has ${name} twice.`)
+    else own.set(name, { node: value, within, path: under(path, name) })
+  }
+  return new Map([...merged, ...own])
+}
+
+const isNull = (node: unknown): boolean => node === null || node === undefined || (isScalar(node) && node.value === null)
+
+/** The value, unless it is null in any form: that counts as absent. */
+export const present = (source: Source | undefined): Source | undefined => (source && !isNull(settled(source)) ? source : undefined)
+
+/** The value, unless nothing is written there; a null that is written is one. */
+export const written = (source: Source | undefined): Source | undefined => {
+  const node = source && settled(source)
+  return isNull(node) && !(isScalar(node) && (node.source ?? '') !== '') ? undefined : source
+}
+
+/** The members of these names; others are told to `unknown`. */
+export const members = <K extends string>(
+  source: Source,
+  names: readonly K[],
+  unknown: (path: string) => void,
+): { readonly [name in K]?: Source } => {
+  const found: { [name in K]?: Source } = {}
+  const known = new Map<string, K>(names.map((name) => [name, name]))
+  for (const [name, member] of membersOf(source)) {
+    const wanted = known.get(name)
+    if (wanted === undefined) unknown(member.path)
+    else found[wanted] = member
+  }
+  return found
+}
+
+/** The items of a list; nothing is an empty one. */
+export const items = (source: Source | undefined): readonly Source[] => {
+  const given = present(source)
+  if (!given) return []
+  const { within, path } = given
+  const list = settled(given)
+  if (!isSeq(list)) return wrong(path, 'must be a list.')
+  within.use(list.items.length)
+  return list.items.map((node, n) => ({ node, within, path: `${path}[${n}]` }))
+}
+
+/** True for a mapping. */
+export const isMapping = (source: Source): boolean => isMap(settled(source))
+
+/** A text; a number or a truth value is the text it was written as. */
+export const text = (source: Source | undefined): string | undefined => {
+  const given = present(source)
+  if (!given) return undefined
+  const { within, path } = given
+  const node = settled(given)
+  if (!isScalar(node)) return wrong(path, 'must be text.')
+  const read = within.light.restore(typeof node.value === 'string' ? node.value : (node.source ?? ''))
+  within.use(read.length)
+  return read
+}
+
+const NUMERAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+
+const scalarJson = ({ value, source = '', type }: Scalar, { path, within }: Source): string => {
+  if (type === Scalar.PLAIN) {
+    const inline = within.light.jsonOf(source)
+    if (inline !== undefined) return inline
+  }
+  if (typeof value === 'string') return JSON.stringify(within.light.restore(value))
+  if (value === null || typeof value === 'boolean') return String(value)
+  if (typeof value === 'number' && NUMERAL.test(source)) return source
+  if (typeof value === 'number') return Number.isFinite(value) ? JSON.stringify(value) : wrong(path, `${source} has no form in JSON.`)
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(source)
+}
+
+/** A value as compact JSON. Numbers keep the form they were written in. */
+export const json = (source: Source, depth = 0): string => {
+  const { within, path } = source
+  const node = settled(source)
+  if (depth > MAX_DEPTH) wrong(path, 'stands within itself.')
+  if (isMap(node)) {
+    const parts = [...membersOf(source)].map(([name, member]) => `${JSON.stringify(name)}:${json(member, depth + 1)}`)
+    return `{${parts.join(',')}}`
+  }
+  if (isSeq(node)) {
+    const parts = items(source).map((item) => json(item, depth + 1))
+    return `[${parts.join(',')}]`
+  }
+  const leaf = isScalar(node) ? scalarJson(node, source) : 'null'
+  within.use(1 + leaf.length)
+  return leaf
+}
+
+/** The source text of an inline JSON value as it stands, and of any other value its compact JSON. */
+export const jsonSource = (source: Source): string => {
+  const node = settled(source)
+  const { restore } = source.within.light
+  if ((isScalar(node) && node.tag === undefined) || isMap(node) || isSeq(node)) {
+    const [from, to] = node.range ?? [0, 0]
+    const written = restore(source.within.light.text.slice(from, to))
+    if (isJson(written)) return written
+  }
+  return json(source)
+}

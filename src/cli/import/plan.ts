@@ -1,0 +1,96 @@
+import type { Client } from '../client.ts'
+import type { Document, FlagPart, NamespacePart, SegmentPart } from '../document/read.ts'
+import { EXIT, isFailure } from '../failure.ts'
+import { flagProblems, notUnique, segmentProblems, twice } from './check.ts'
+import { type Problem, problemsOf } from './rules.ts'
+import { all, type Namespace } from '../resources.ts'
+
+export type PlanOptions = { readonly skipExisting: boolean; readonly drop: boolean }
+type Keys = { readonly flags: readonly string[]; readonly segments: readonly string[] }
+
+/** What is to happen in one namespace, in this order. */
+export type Plan = {
+  readonly namespace: NamespacePart
+  readonly key: string
+  /** Whether the namespace is made, given its name and description, or left as it is. */
+  readonly naming: 'create' | 'update' | 'keep'
+  readonly drops: Keys
+  readonly skips: Keys
+  readonly segments: readonly SegmentPart[]
+  readonly flags: readonly FlagPart[]
+}
+
+type Group = { namespace: NamespacePart; readonly flags: FlagPart[]; readonly segments: SegmentPart[] }
+
+/** The documents by namespace: a namespace may stand in several, and is named by the last that names it. */
+const grouped = (documents: readonly Document[]): ReadonlyMap<string, Group> => {
+  const groups = new Map<string, Group>()
+  for (const { namespace, flags, segments } of documents) {
+    const { key } = namespace.body
+    const group = groups.get(key) ?? { namespace, flags: [], segments: [] }
+    if (namespace.stated) group.namespace = namespace
+    for (const flag of flags) group.flags.push(flag)
+    for (const segment of segments) group.segments.push(segment)
+    groups.set(key, group)
+  }
+  return groups
+}
+
+const there = async (client: Client, key: string): Promise<Keys & { readonly namespace?: Namespace }> => {
+  const path = `/api/v1/namespaces/${encodeURIComponent(key)}`
+  const keys = async (list: string) => (await all<{ readonly key: string }>(client, `${path}/${list}`, list)).map(({ key }) => key)
+  try {
+    const namespace = await client.ask<Namespace>('GET', path)
+    return { namespace, flags: await keys('flags'), segments: await keys('segments') }
+  } catch (error) {
+    if (isFailure(error) && error.exit === EXIT.notFound) return { flags: [], segments: [] }
+    throw error
+  }
+}
+
+const nothing: Keys = { flags: [], segments: [] }
+
+/** The parts that are made, and those that are there already. */
+const sorted = <T extends FlagPart | SegmentPart>(parts: readonly T[], present: readonly string[]) => {
+  const keys = new Set(present)
+  const isThere = ({ body: { key } }: T) => key !== undefined && keys.has(key)
+  return { fresh: parts.filter((part) => !isThere(part)), old: parts.filter(isThere) }
+}
+const keysOf = (parts: readonly (FlagPart | SegmentPart)[]) => parts.map(({ body }) => body.key ?? '')
+
+/** What an import is to do, and everything that speaks against it; the service is only read. */
+export const planned = async (client: Client, documents: readonly Document[], { skipExisting, drop }: PlanOptions) => {
+  const [plans, problems]: [Plan[], Problem[]] = [[], []]
+  for (const [key, { namespace, ...given }] of grouped(documents)) {
+    const unnamed = problemsOf('namespace', namespace.path, namespace.body)
+    problems.push(...unnamed)
+    if (unnamed.length > 0) continue
+
+    const { namespace: present, ...keys } = await there(client, key)
+    const stay = drop ? nothing : keys
+    const [flags, segments] = [sorted(given.flags, stay.flags), sorted(given.segments, stay.segments)]
+    const known = new Set([...stay.segments, ...keysOf(given.segments)])
+    const clash = (kind: string, old: readonly (FlagPart | SegmentPart)[]) =>
+      skipExisting ? [] : old.map(({ path, body }) => notUnique(path, `${kind} "${key}/${body.key}" is not unique`))
+    problems.push(
+      ...clash('segment', segments.old),
+      ...twice(segments.fresh, (segment) => `segment "${key}/${segment}" is not unique`),
+      ...segments.fresh.flatMap(segmentProblems),
+      ...clash('flag', flags.old),
+      ...twice(flags.fresh, (flag) => `flag "${key}/${flag}" is not unique`),
+      ...flags.fresh.flatMap((flag) => flagProblems(flag, key, known)),
+    )
+    const { name, description } = namespace.body
+    const named = !namespace.stated || skipExisting || (present?.name === name && present.description === description)
+    plans.push({
+      namespace,
+      key,
+      naming: present === undefined ? 'create' : named ? 'keep' : 'update',
+      drops: drop ? keys : nothing,
+      skips: { flags: keysOf(flags.old), segments: keysOf(segments.old) },
+      segments: segments.fresh,
+      flags: flags.fresh,
+    })
+  }
+  return { plans, problems }
+}

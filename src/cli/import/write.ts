@@ -1,0 +1,120 @@
+import type { Client } from '../client.ts'
+import type { FlagPart, SegmentPart } from '../document/read.ts'
+import { isFailure } from '../failure.ts'
+import { rankOf } from './check.ts'
+import type { Plan } from './plan.ts'
+
+/** Makes the rest of an item whose first request was answered. */
+export type Rest = () => Promise<void>
+/** One thing that the import does, whole or not at all. Steps begin one after another, as lists keep that order; their rests need not wait for each other. */
+export type Step = { readonly sign: '+' | '*' | '-' | '~'; readonly what: string; readonly begin?: () => Promise<Rest | undefined> }
+
+type Made = { readonly id: string }
+type Write = <T>(path: string, method: string, url: string, body?: object) => Promise<T>
+
+/** Writes of one import: failures name the place in the document. */
+const writer =
+  (client: Client, headers: Readonly<Record<string, string>>): Write =>
+  async (path, method, url, body) => {
+    try {
+      return await client.ask(method, url, { headers, ...(body && { body }) })
+    } catch (error) {
+      if (isFailure(error) && path !== '') error.message = `${path}: ${error.message}`
+      throw error
+    }
+  }
+
+/** Takes back what was begun and could not be finished, so that it can be imported again. */
+const whole =
+  (write: Write, url: string, work: Rest): Rest =>
+  async () => {
+    try {
+      await work()
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      await write('', 'DELETE', url).catch((second: unknown) => {
+        if (!isFailure(second)) throw second
+        error.message += `\nIt is there in part, for taking it back failed too: delete it before you import it again. ${second.message}`
+      })
+      throw error
+    }
+  }
+
+const makeSegment = async (write: Write, root: string, { path, body, constraints }: SegmentPart): Promise<Rest> => {
+  await write(path, 'POST', `${root}/segments`, body)
+  const url = `${root}/segments/${encodeURIComponent(body.key ?? '')}`
+  return whole(write, url, async () => {
+    for (const part of constraints) await write(part.path, 'POST', `${url}/constraints`, part.body)
+  })
+}
+
+const makeFlag = async (write: Write, root: string, { path, body, variants, rules, rollouts }: FlagPart): Promise<Rest> => {
+  await write(path, 'POST', `${root}/flags`, body)
+  const url = `${root}/flags/${encodeURIComponent(body.key ?? '')}`
+  return whole(write, url, async () => {
+    const ids = new Map<string | undefined, string>()
+    let defaultVariantId: string | undefined
+    for (const { path, body, byDefault } of variants) {
+      const { id } = await write<Made>(path, 'POST', `${url}/variants`, body)
+      ids.set(body.key, id)
+      if (byDefault) defaultVariantId = id
+    }
+    const { name, description, enabled } = body
+    if (defaultVariantId !== undefined) await write(path, 'PUT', url, { name, description, enabled, defaultVariantId })
+    for (const [n, rule] of rules.entries()) {
+      const { id } = await write<Made>(rule.path, 'POST', `${url}/rules`, { ...rule.body, rank: rankOf(rule, n) })
+      for (const { path, variant, rollout } of rule.shares) {
+        await write(path, 'POST', `${url}/rules/${id}/distributions`, { variantId: ids.get(variant), rollout })
+      }
+    }
+    for (const { path, body } of rollouts) await write(path, 'POST', `${url}/rollouts`, body)
+  })
+}
+
+/** Everything that the plans say, in the order in which it is done. */
+export const stepsOf = (client: Client, plans: readonly Plan[], headers: Readonly<Record<string, string>>): readonly Step[] => {
+  const write = writer(client, headers)
+  /** A step of one request. */
+  const only =
+    (...request: Parameters<Write>) =>
+    async () => {
+      await write(...request)
+      return undefined
+    }
+  return plans.flatMap(({ namespace: { path, body }, key, naming, drops, skips, segments, flags }): readonly Step[] => {
+    const root = `/api/v1/namespaces/${encodeURIComponent(key)}`
+    const drop = (kind: string, list: string, keys: readonly string[]) =>
+      keys.map((each): Step => {
+        const begin = only(path, 'DELETE', `${root}/${list}/${encodeURIComponent(each)}`)
+        return { sign: '-', what: `${kind} ${key}/${each}`, begin }
+      })
+    const skip = (kind: string, keys: readonly string[]) => keys.map((each): Step => ({ sign: '~', what: `${kind} ${key}/${each}` }))
+    const { name, description } = body
+    const named: Readonly<Record<Plan['naming'], readonly Step[]>> = {
+      create: [{ sign: '+', what: `namespace ${key}`, begin: only(path, 'POST', '/api/v1/namespaces', body) }],
+      update: [{ sign: '*', what: `namespace ${key}: name and description`, begin: only(path, 'PUT', root, { name, description }) }],
+      keep: [],
+    }
+    return [
+      ...named[naming],
+      ...drop('flag', 'flags', drops.flags),
+      ...drop('segment', 'segments', drops.segments),
+      ...skip('segment', skips.segments),
+      ...segments.map(
+        (part): Step => ({ sign: '+', what: `segment ${key}/${part.body.key}`, begin: () => makeSegment(write, root, part) }),
+      ),
+      ...skip('flag', skips.flags),
+      ...flags.map((part): Step => ({ sign: '+', what: `flag ${key}/${part.body.key}`, begin: () => makeFlag(write, root, part) })),
+    ]
+  })
+}
+
+/** How many of each there are: `3 created, 1 skipped`. */
+export const summary = (steps: readonly Step[]): string => {
+  const words = { '+': 'created', '*': 'updated', '-': 'dropped', '~': 'skipped' } as const
+  const counted = Object.entries(words).flatMap(([sign, word]) => {
+    const count = steps.filter((step) => step.sign === sign).length
+    return count === 0 ? [] : [`${count} ${word}`]
+  })
+  return counted.length === 0 ? 'nothing to do' : counted.join(', ')
+}

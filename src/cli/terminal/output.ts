@@ -1,0 +1,106 @@
+import Table from 'cli-table3'
+import { fail } from '../failure.ts'
+import { hasColour, print } from './terminal.ts'
+
+export type Format = 'table' | 'json' | 'ndjson' | 'name'
+export type OutputOptions = { readonly output: Format; readonly field?: string; readonly headers: boolean; readonly color: boolean }
+export type Column<T> = readonly [title: string, text: (item: T) => string]
+
+/** Control characters, and those that turn the direction of writing, shown as escapes: a name must not steer the terminal. */
+export const escapeControl = (text: string): string =>
+  text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+const BARE = {
+  top: '',
+  'top-mid': '',
+  'top-left': '',
+  'top-right': '',
+  bottom: '',
+  'bottom-mid': '',
+  'bottom-left': '',
+  'bottom-right': '',
+  left: '',
+  'left-mid': '',
+  mid: '',
+  'mid-mid': '',
+  right: '',
+  'right-mid': '',
+  middle: '  ',
+}
+
+/** A table without lines, one item a line, the same in a pipe as on a terminal but for the colour. */
+export const table = <T>(
+  items: readonly T[],
+  columns: readonly Column<T>[],
+  { headers, color }: Pick<OutputOptions, 'headers' | 'color'>,
+): string => {
+  const plain = { chars: BARE, style: { 'padding-left': 0, 'padding-right': 0, head: color && hasColour() ? ['bold'] : [], border: [] } }
+  const rows = new Table(headers ? { ...plain, head: columns.map(([title]) => title) } : plain)
+  rows.push(...items.map((item) => columns.map(([, text]) => escapeControl(text(item)))))
+  const lines = rows
+    .toString()
+    .split('\n')
+    .map((line) => line.trimEnd())
+  return headers || items.length > 0 ? `${lines.join('\n')}\n` : ''
+}
+
+/** The value at a dotted path; a member whose own name holds dots (`metadata.io.service.auth.token.name`) is found too. */
+export const at = (value: unknown, path: string): unknown => {
+  if (typeof value !== 'object' || value === null) return undefined
+  const members = value as Readonly<Record<string, unknown>>
+  if (Object.hasOwn(members, path)) return members[path]
+  for (let dot = path.indexOf('.'); dot !== -1; dot = path.indexOf('.', dot + 1)) {
+    const head = path.slice(0, dot)
+    const found = Object.hasOwn(members, head) ? at(members[head], path.slice(dot + 1)) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+const raw = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** Prints one thing: its table, its JSON, its name, or one field of it without a newline. */
+export const printOne = <T>(item: T, name: (item: T) => string, columns: readonly Column<T>[], look: OutputOptions): void => {
+  if (look.field !== undefined) {
+    const value = at(item, look.field)
+    print(value === undefined ? fail('notFound', `There is no field ${look.field}.`) : raw(value))
+    return
+  }
+  const forms: Readonly<Record<Format, () => string>> = {
+    table: () =>
+      table(
+        columns.filter(([, text]) => text(item) !== ''),
+        [
+          ['FIELD', ([title]) => title],
+          ['VALUE', ([, text]) => text(item)],
+        ],
+        look,
+      ),
+    json: () => `${JSON.stringify(item, undefined, 2)}\n`,
+    ndjson: () => `${JSON.stringify(item)}\n`,
+    name: () => `${name(item)}\n`,
+  }
+  print(forms[look.output]())
+}
+
+/** Prints many things: a table, the JSON of `whole`, a JSON line each, a name a line, or one field of each a line. */
+export const printMany = <T>(
+  items: readonly T[],
+  whole: unknown,
+  name: (item: T) => string,
+  columns: readonly Column<T>[],
+  look: OutputOptions,
+): void => {
+  const { field } = look
+  if (field !== undefined) {
+    print(items.map((item) => `${raw(at(item, field) ?? '')}\n`).join(''))
+    return
+  }
+  const forms: Readonly<Record<Format, () => string>> = {
+    table: () => table(items, columns, look),
+    json: () => `${JSON.stringify(whole, undefined, 2)}\n`,
+    ndjson: () => items.map((item) => `${JSON.stringify(item)}\n`).join(''),
+    name: () => items.map((item) => `${name(item)}\n`).join(''),
+  }
+  print(forms[look.output]())
+}

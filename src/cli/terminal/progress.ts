@@ -1,0 +1,52 @@
+import { Presets, SingleBar } from 'cli-progress'
+import type { RebuildProgress } from '../services.ts'
+import { info } from './terminal.ts'
+
+const EVERY_MS = 10_000
+
+export type Meter = { readonly update: (progress: RebuildProgress) => void; readonly end: () => void }
+
+const rest = (seconds: number): string => (Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown')
+
+/** Shows how far work is on standard error: a bar on a terminal, else a line every 10 s, and none where that is enough. `now` is in milliseconds, `unit` what is counted. */
+export const progressBar = (
+  terminal: boolean,
+  now: () => number = () => performance.now(),
+  say: (line: string) => void = info,
+  unit = 'events',
+): Meter => {
+  let current: { name: string; from: number; done: number } | undefined
+  let bar: SingleBar | undefined
+  let told = now()
+  let silent = true
+  const stop = () => {
+    bar?.stop()
+    bar = undefined
+  }
+  const begin = ({ name, done, total }: RebuildProgress) => {
+    stop()
+    current = { name, from: now(), done }
+    if (!terminal) return
+    bar = new SingleBar(
+      { format: `${name} {bar} {value}/{total} {rate} ${unit}/s, {left}`, stream: process.stderr, hideCursor: true },
+      Presets.shades_classic,
+    )
+    bar.start(total, done, { rate: 0, left: rest(Infinity) })
+  }
+  return {
+    update: (progress) => {
+      const { name, done, total } = progress
+      if (current?.name !== name) begin(progress)
+      const { from = 0, done: first = 0 } = current ?? {}
+      const rate = (done - first) / Math.max((now() - from) / 1000, 1e-3)
+      const facts = { rate: Math.round(rate), left: rest((total - done) / rate) }
+      bar?.setTotal(total)
+      bar?.update(done, facts)
+      if (terminal || (now() - told < EVERY_MS && (done < total || silent))) return
+      told = now()
+      silent = false
+      say(`${name}: ${done}/${total} ${unit}, ${facts.rate} ${unit}/s${done < total ? `, ${facts.left}` : ''}`)
+    },
+    end: stop,
+  }
+}

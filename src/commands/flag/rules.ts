@@ -1,0 +1,116 @@
+import { invalid, refuse } from '../../errors.ts'
+import { changed, changes, moved, replaced, without } from '../../events/change.ts'
+import type { Distribution, Rule, SegmentOperator, Use } from '../../events/flag.ts'
+import { type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, used } from './state.ts'
+import { freeRank, numbered, ordered } from './ranks.ts'
+
+/** `reservations` are those made for the segments that the rule does not use yet. */
+type Ask = OfFlag & {
+  readonly id: string
+  readonly segments: readonly string[]
+  readonly operator: SegmentOperator
+  readonly reservations: readonly Use[]
+}
+type OfRule = OfFlag & { readonly rule: string }
+
+export type RuleCommands = {
+  /** `rank` 0 = last. */
+  AddRule: Ask & { readonly rank: number }
+  UpdateRule: Ask
+  RemoveRule: OfFlag & { readonly id: string }
+  OrderRules: OfFlag & { readonly ids: readonly string[] }
+  AddDistribution: OfRule & { readonly distribution: Distribution }
+  UpdateDistribution: OfRule & { readonly distribution: Distribution }
+  RemoveDistribution: OfRule & { readonly id: string; readonly variantId: string }
+}
+
+/** Refuses a new or changed rule whose flag or segment is missing (api.md §7.8). */
+export const noRuleParent = ({ namespace, key }: OfFlag, segment: string): never =>
+  refuse('not_found', `flag "${namespace}/${key}" or segment "${namespace}/${segment}" not found`)
+
+/** The operator of one segment is always `or`: both mean the same there, and one form is stored. */
+export const operatorOf = (segments: readonly Use[], operator: SegmentOperator): SegmentOperator => (segments.length > 1 ? operator : 'or')
+
+/** The rule of a distribution; rule and variant must be the flag's own. */
+const ruleOf = (flag: Flag, { rule: id, ...of }: OfRule, variantId: string): Flag['rules'][number] => {
+  const rule = flag.rules.find((rule) => rule.id === id)
+  const variant = flag.variants.some((variant) => variant.id === variantId)
+  if (rule && variant) return rule
+  return refuse('not_found', `variant "${variantId}", rule "${id}", flag "${of.key}" in namespace "${of.namespace}" not found`)
+}
+
+const withinHundred = (distributions: readonly Distribution[], rollout: number): void => {
+  const total = distributions.reduce((sum, each) => sum + each.rollout, rollout)
+  if (total > 100.001) invalid('rollout', 'distributions of a rule must not exceed 100 in total')
+}
+
+export const decideRules: Decide<RuleCommands> = {
+  AddRule: (flag, { id, rank, segments, operator, reservations, ...of }) => {
+    if (!lives(flag, of)) return noRuleParent(of, segments[0] ?? '')
+    if (flag.rules.some((rule) => rule.id === id)) return []
+    const free = freeRank(flag.rules, rank)
+    const uses = used(flag, segments, [], reservations)
+    return [{ type: 'RuleAdded', data: { ...naming(of), rule: { id, rank: free, segments: uses, operator: operatorOf(uses, operator) } } }]
+  },
+
+  UpdateRule: (flag, { id, segments, operator, reservations, ...of }) => {
+    const rule = flag.rules.find((rule) => rule.id === id)
+    if (!rule) return refuse('not_found', `rule "${of.namespace}/${id}" not found`)
+    const uses = used(flag, segments, rule.segments, reservations)
+    const found = changes<Pick<Rule, 'segments' | 'operator'>>(rule, { segments: uses, operator: operatorOf(uses, operator) })
+    return found ? [{ type: 'RuleUpdated', data: { ...naming(of), rule: { id, ...found } } }] : []
+  },
+
+  RemoveRule: ({ rules }, { id, ...of }) =>
+    rules.some((rule) => rule.id === id)
+      ? [{ type: 'RuleRemoved', data: { ...naming(of), rule: id, moved: numbered(without(rules, id)) } }]
+      : [],
+
+  OrderRules: (flag, { ids, ...of }) => {
+    if (!lives(flag, of)) return noFlag(of)
+    const moves = ordered(flag.rules, ids, 'ruleIds')
+    return moves.length > 0 ? [{ type: 'RulesReordered', data: { ...naming(of), moved: moves } }] : []
+  },
+
+  AddDistribution: (flag, { distribution, ...of }) => {
+    const { distributions } = ruleOf(flag, of, distribution.variantId)
+    if (distributions.some(({ id }) => id === distribution.id)) return []
+    withinHundred(distributions, distribution.rollout)
+    return [{ type: 'DistributionAdded', data: { ...naming(of), rule: of.rule, distribution } }]
+  },
+
+  UpdateDistribution: (flag, { distribution, ...of }) => {
+    const { distributions } = ruleOf(flag, of, distribution.variantId)
+    const present = distributions.find(({ id }) => id === distribution.id)
+    if (!present) return refuse('not_found', `distribution "${distribution.id}" not found`)
+    const found = changes<Omit<Distribution, 'id'>>(present, distribution)
+    if (!found) return []
+    withinHundred(without(distributions, distribution.id), distribution.rollout)
+    return [{ type: 'DistributionUpdated', data: { ...naming(of), rule: of.rule, distribution: { id: distribution.id, ...found } } }]
+  },
+
+  RemoveDistribution: ({ rules }, { rule: ruleId, id, variantId, ...of }) => {
+    const present = rules.find((rule) => rule.id === ruleId)?.distributions.find((part) => part.id === id)
+    if (present?.variantId !== variantId) return []
+    return [{ type: 'DistributionRemoved', data: { ...naming(of), rule: ruleId, distribution: id } }]
+  },
+}
+
+type Distributions = readonly Distribution[]
+const inRule = (flag: Flag, id: string, by: (distributions: Distributions) => Distributions): Flag => ({
+  ...flag,
+  rules: replaced(flag.rules, id, (rule) => ({ ...rule, distributions: by(rule.distributions) })),
+})
+
+export const evolveRules: Evolve<
+  'RuleAdded' | 'RuleUpdated' | 'RuleRemoved' | 'RulesReordered' | 'DistributionAdded' | 'DistributionUpdated' | 'DistributionRemoved'
+> = {
+  RuleAdded: (flag, { rule }) => ({ ...flag, rules: moved([...flag.rules, { ...rule, distributions: [] }], []) }),
+  RuleUpdated: (flag, { rule }) => ({ ...flag, rules: replaced(flag.rules, rule.id, (part) => changed(part, rule)) }),
+  RuleRemoved: (flag, { rule, moved: moves }) => ({ ...flag, rules: moved(without(flag.rules, rule), moves) }),
+  RulesReordered: (flag, { moved: moves }) => ({ ...flag, rules: moved(flag.rules, moves) }),
+  DistributionAdded: (flag, { rule, distribution }) => inRule(flag, rule, (parts) => [...parts, distribution]),
+  DistributionUpdated: (flag, { rule, distribution }) =>
+    inRule(flag, rule, (parts) => replaced(parts, distribution.id, (part) => changed(part, distribution))),
+  DistributionRemoved: (flag, { rule, distribution }) => inRule(flag, rule, (parts) => without(parts, distribution)),
+}

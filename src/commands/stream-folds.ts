@@ -1,0 +1,51 @@
+import type { AnyEvent } from '../events/define.ts'
+import type { EventLog } from '../events/log.ts'
+import { type Decider, evolve } from './decider.ts'
+
+/** Streams whose state is kept, and how long a stream must be to be worth it. */
+const KEPT = 1_000
+const LONG = 16n
+
+/** A stream's state up to the revision `at`. `changes` is the resource's revision as clients see it. */
+export type Fold<S> = { readonly state: S; readonly changes: bigint; readonly at: bigint | 'none' }
+
+type Payloads = Readonly<Record<string, object>>
+
+/** The fold of a stream that nothing happened in. */
+export const unwritten = <S>({ initial }: { readonly initial: S }): Fold<S> => ({ state: initial, changes: 0n, at: 'none' })
+
+/** The fold after one more event of its stream. */
+export const step = <S, C extends Payloads, E extends AnyEvent>(
+  decider: Decider<S, C, E>,
+  fold: Fold<S>,
+  event: E,
+  at: bigint,
+): Fold<S> => ({
+  state: evolve(decider, fold.state, event),
+  changes: decider.quiet?.has(event.type) ? fold.changes : fold.changes + 1n,
+  at,
+})
+
+/** Folds of streams. Those of long ones met lately are kept, and only what came since is read: they cost memory, never a wrong answer. */
+export const streamFolds = (log: Pick<EventLog, 'read'>) => {
+  const kept = new Map<string, Fold<unknown>>()
+
+  const keep = (stream: string, fold: Fold<unknown>): void => {
+    if (fold.at === 'none' || fold.at < LONG) return
+    kept.delete(stream)
+    if (kept.size >= KEPT) kept.delete(kept.keys().next().value!)
+    kept.set(stream, fold)
+  }
+
+  return {
+    keep,
+    /** The fold of a stream as the log has it now. */
+    newest: async <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, stream: string): Promise<Fold<S>> => {
+      let fold = (kept.get(stream) as Fold<S> | undefined) ?? unwritten(decider)
+      for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n))
+        for (const { type, data, revision } of page) fold = step(decider, fold, decider.read(type, data), revision)
+      keep(stream, fold)
+      return fold
+    },
+  }
+}

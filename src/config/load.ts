@@ -1,0 +1,117 @@
+import { toldOfDoors } from './doors.ts'
+import { type Environment, type Given, readEnvironment, variableOf } from './environment.ts'
+import { readConfigFile } from './file.ts'
+import { didYouMean } from './did-you-mean.ts'
+import { configError, type Problem } from './problem.ts'
+import { warnings, errors } from './rules.ts'
+import { type Group, isDerived, isMany, isSetting, type Node, required, type Setting } from './setting.ts'
+import { type Config, settings } from './settings.ts'
+
+export type { Config, Provider } from './settings.ts'
+
+/** `meant` are the doors that stand open on purpose. `sources` tells of every key where its value came from: `default`, a line of the file, a variable or a flag. */
+export type Loaded = {
+  readonly config: Config
+  readonly warnings: readonly string[]
+  readonly meant: readonly string[]
+  readonly sources: ReadonlyMap<string, string>
+}
+
+/** `flags` are texts of the command line by key; they beat the environment, which beats the file. */
+export type LoadOptions = { readonly file?: string; readonly env: Environment; readonly flags?: Readonly<Record<string, string>> }
+
+/** Groups that hold what this version knows nothing of. */
+const OPEN = new Set(['authentication.methods.jwt'])
+const TABLE: Group = settings
+
+type Reading = { readonly given: Map<string, Given>; readonly names: Map<string, Set<string>>; readonly problems: Problem[] }
+
+/** Lays a plain tree over what was given before. */
+const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => string, reading: Reading): void => {
+  if (value === undefined || value === null) return
+  const problem = (description: string, at = key) => reading.problems.push({ key: at || 'the file', description, place: placeOf(at) })
+  if (isSetting(node)) {
+    reading.given.set(key, { key, value, place: placeOf(key) })
+    return
+  }
+  if (typeof value !== 'object' || Array.isArray(value)) {
+    problem('expected a map of settings')
+    return
+  }
+  const inner = (name: string) => (key === '' ? name : `${key}.${name}`)
+  for (const [name, entry] of Object.entries(value)) {
+    if (isMany(node)) {
+      if (!node.names.test(name)) problem(`the name must match ${node.names.source}`, inner(name))
+      else {
+        reading.names.set(key, (reading.names.get(key) ?? new Set()).add(name))
+        lay(node.each, entry, inner(name), placeOf, reading)
+      }
+    } else if (Object.hasOwn(node, name)) lay(node[name]!, entry, inner(name), placeOf, reading)
+    else if (!OPEN.has(key)) problem(`is not a setting${didYouMean(name, Object.keys(node))}`, inner(name))
+  }
+}
+
+/** Lays one value, by its key, over what was given before. */
+const put = ({ key, value, place }: Given, reading: Reading): void => {
+  const wrap = (path: readonly string[]): unknown => (path.length === 0 ? value : { [path[0]!]: wrap(path.slice(1)) })
+  lay(TABLE, wrap(key.split('.')), '', () => place, reading)
+}
+
+/** Every setting there is once the names within maps are known. */
+const expand = (node: Node, names: Reading['names'], key = ''): readonly (readonly [string, Setting<unknown>])[] => {
+  if (isSetting(node)) return [[key, node]]
+  const groups = isMany(node) ? [...(names.get(key) ?? [])].map((name) => [name, node.each] as const) : Object.entries(node)
+  return groups.flatMap(([name, inner]) => expand(inner, names, key === '' ? name : `${key}.${name}`))
+}
+
+const assemble = (node: Node, names: Reading['names'], values: ReadonlyMap<string, unknown>, key = ''): unknown => {
+  if (isSetting(node)) return values.get(key)
+  const groups = isMany(node) ? [...(names.get(key) ?? [])].map((name) => [name, node.each] as const) : Object.entries(node)
+  const group = Object.create(isMany(node) ? null : Object.prototype) as Record<string, unknown>
+  for (const [name, inner] of groups) group[name] = assemble(inner, names, values, key === '' ? name : `${key}.${name}`)
+  return group
+}
+
+/** Reads all sources and checks every rule of api.md §12. Throws one ConfigError with every problem there is; no message holds a value that may be secret. */
+export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
+  const reading: Reading = { given: new Map(), names: new Map(), problems: [] }
+  if (file !== undefined) {
+    const { tree, placeOf, problems } = readConfigFile(file)
+    reading.problems.push(...problems)
+    lay(TABLE, tree, '', placeOf, reading)
+  }
+  const environment = readEnvironment(env, TABLE)
+  reading.problems.push(...environment.problems)
+  for (const given of environment.given) put(given, reading)
+  const flagged = readEnvironment(Object.fromEntries(Object.entries(flags).map(([key, text]) => [variableOf(key), text])), TABLE)
+  for (const given of flagged.given) put({ ...given, place: 'command line' }, reading)
+
+  const values = new Map<string, unknown>()
+  const faulty = new Set(reading.problems.map(({ key }) => key))
+  const fault = (key: string, description: string, part = ''): undefined => {
+    faulty.add(key)
+    reading.problems.push({ key: key + part, description, place: reading.given.get(key)?.place ?? '' })
+    return undefined
+  }
+  const all = expand(TABLE, reading.names)
+  for (const [key, { kind, initial }] of all) {
+    const given = reading.given.get(key)
+    const value = given && kind.read(given.value, (description, part) => fault(key, description, part))
+    values.set(key, value ?? (isDerived(initial) ? undefined : initial))
+  }
+  for (const [key, { initial }] of all) {
+    if (values.get(key) !== undefined || !isDerived(initial) || faulty.has(key)) continue
+    if (initial === required) fault(key, 'is required')
+    else
+      values.set(
+        key,
+        initial.from((other) => values.get(other)),
+      )
+  }
+  const config = assemble(TABLE, reading.names, values) as Config
+  for (const [key, description] of errors(config)) if (!faulty.has(key)) fault(key, String(description))
+  if (reading.problems.length > 0) throw configError(reading.problems)
+  const sources = new Map(all.map(([key]) => [key, reading.given.get(key)?.place ?? 'default']))
+  const doors = toldOfDoors(config)
+  return { config, warnings: [...environment.warnings, ...warnings(config), ...doors.warnings], meant: doors.meant, sources }
+}

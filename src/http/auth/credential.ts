@@ -1,0 +1,79 @@
+import '@fastify/cookie'
+import type { FastifyRequest } from 'fastify'
+import { isIPv4, isIPv6 } from 'node:net'
+import { refuse } from '../../errors.ts'
+import { times } from '../wire/framing.ts'
+
+/** What a request presents (api.md §3.1). Without a token it is unusable, whatever it is; whether that matters is the route group's rule. */
+export type Credential = { readonly kind: 'none' } | { readonly kind: 'bearer' | 'cookie'; readonly token?: string }
+
+const nothing: Credential = { kind: 'none' }
+const unusable: Credential = { kind: 'bearer' }
+const bearer = /^bearer +([\w.~+/=-]{1,255})$/i
+const tokenText = /^[\w.~+/=-]{1,255}$/
+
+/** Finds the credential: the bearer header, which hides the cookie even when it is unusable, else the cookie. Two of a kind: 400 `duplicate_credential`. */
+export const credential = ({ raw, server }: FastifyRequest, cookieName: string): Credential => {
+  const { authorization, cookie } = raw.headers
+  if (authorization === undefined && cookie === undefined) return nothing
+  if (authorization !== undefined && times(raw.rawHeaders, 'authorization') > 1) refuse('duplicate_credential')
+  const twice = cookie !== undefined && pairs(cookie, cookieName) > 1
+  if (twice) refuse('duplicate_credential')
+  if (authorization !== undefined) {
+    const token = bearer.exec(authorization)?.[1]
+    return token === undefined ? unusable : { kind: 'bearer', token }
+  }
+  const token = cookie === undefined ? undefined : server.parseCookie(cookie)[cookieName]
+  if (token === undefined || token === '') return nothing
+  return tokenText.test(token) ? { kind: 'cookie', token } : { kind: 'cookie' }
+}
+
+/** How often a Cookie header names a cookie; the parser shows only one. */
+export const pairs = (header: string, name: string): number =>
+  header.split(';').filter((pair) => pair.split('=', 1)[0]!.trim() === name).length
+
+export type OriginSettings = { readonly publicUrl?: string | undefined; readonly trustedOrigins: readonly string[] }
+
+const originOf = (url: string): string | undefined => {
+  try {
+    return new URL(url).origin
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a request proves that it comes from our own pages or a trusted origin (api.md §3.5). For unsafe methods with the credential in the cookie; neither header: no. */
+export const sameOrigin =
+  ({ publicUrl, trustedOrigins }: OriginSettings) =>
+  (request: FastifyRequest): boolean => {
+    const { origin, 'sec-fetch-site': site } = request.headers
+    if (site === 'same-origin' || site === 'none') return true
+    if (origin === undefined || origin === 'null') return false
+    return origin === originOf(publicUrl ?? `${request.protocol}://${request.host}`) || trustedOrigins.includes(origin)
+  }
+
+/** Whether the browser says that a page sent this which may not write without a credential (api.md §3.5): one that is neither ours nor of a trusted or an allowed origin. `*` allows what writes nothing. What no browser sent says neither. */
+export const foreignPage = (ours: (request: FastifyRequest) => boolean, allowedOrigins: readonly string[]) => {
+  const everybody = allowedOrigins.includes('*')
+  return (request: FastifyRequest): boolean => {
+    const { origin, 'sec-fetch-site': site } = request.headers
+    if ((origin === undefined && site === undefined) || ours(request)) return false
+    if (origin === undefined) return site === 'cross-site' || site === 'same-site'
+    return !allowedOrigins.includes(origin) && !(everybody && !request.spec?.writes)
+  }
+}
+
+const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+
+/** The key that rate limits count an address by: IPv4 (mapped ones too) as it is, IPv6 by its first 64 bits. */
+export const addressKey = (address: string): string => {
+  const plain = address.split('%', 1)[0]!
+  const ipv4 = mapped.exec(plain)?.[1] ?? plain
+  if (isIPv4(ipv4) || !isIPv6(plain)) return ipv4
+  const [head = '', tail] = plain.split('::')
+  const first = head === '' ? [] : head.split(':')
+  const last = tail === undefined || tail === '' ? [] : tail.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
+  const zeros = tail === undefined ? 0 : 8 - first.length - last.length
+  const groups = [...first, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...last].slice(0, 4)
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}

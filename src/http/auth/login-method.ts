@@ -1,0 +1,32 @@
+import type { Identity, LoginSecrets } from '../../auth/identity.ts'
+import type { LoginStates } from '../../auth/login-state.ts'
+import type { Pseudonyms } from '../../auth/pseudonyms.ts'
+import type { Limiter } from './rate-limit.ts'
+
+/** One way to log in through somebody else: an OpenID Connect provider or the code host. */
+export type LoginMethod = {
+  readonly method: 'oidc' | 'codehost'
+  /** The word in the messages of its callback (api.md §5.5, §5.6). */
+  readonly callback: 'OIDC' | 'codehost'
+  readonly provider?: string
+  /** Path of the redirect address: that of the state cookie. */
+  readonly callbackPath: string
+  readonly begin: (secrets: LoginSecrets) => Promise<URL>
+  readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
+  /** False when the e-mail rule keeps this identity out. */
+  readonly admits: (attributes: Readonly<Record<string, string>>) => boolean
+}
+
+/** What logins need beside the service. */
+export type Logins = {
+  readonly oidc: ReadonlyMap<string, LoginMethod>
+  readonly codehost: LoginMethod | undefined
+  readonly states: LoginStates
+  readonly pseudonyms: Pseudonyms
+  /** Authorize and callback requests of one client (api.md §2.4). */
+  readonly attempts: Limiter
+  /** True unless the e-mail rule of the configuration keeps these attributes of an OpenID Connect token out. */
+  readonly admits: (attributes: Readonly<Record<string, string>>) => boolean
+  /** True when there is such a rule. */
+  readonly restricted: boolean
+}

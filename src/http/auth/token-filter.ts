@@ -1,0 +1,83 @@
+import type { Pseudonyms } from '../../auth/pseudonyms.ts'
+import type { TokenDoc } from '../../projections/tokens.ts'
+import type { Match, Query } from '../../projections/views.ts'
+import type { Method } from '../../contract/identifiers.ts'
+
+export type Status = 'ACTIVE' | 'EXPIRED' | 'DELETED'
+
+/** What a list of authentication records is asked for. `''` and undefined do not filter; without `status`, deleted records are left out. */
+export type TokenFilter = {
+  readonly method: Method | undefined
+  /** What the tokens of one holder have in common, in the forms it is kept in. */
+  readonly identities: readonly string[]
+  readonly provider: string
+  readonly namespaceKey: string
+  readonly status: Status | undefined
+  /** Prefix of the static token's name, in any case. */
+  readonly q: string
+  /** Ids of the tokens whose bearers asked for these. */
+  readonly issuedBy: readonly string[]
+}
+
+/** The forms under which the tokens of one holder are kept: the text itself (a static token's name, `<namespace>/<name>` of a service account), and the pseudonyms of a provider's subject. */
+export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Method | undefined): readonly string[] => {
+  if (text === '') return []
+  const people = (['oidc', 'codehost'] as const).filter((way) => method === undefined || method === way)
+  const plain = method === undefined || method === 'token' || method === 'orchestrator'
+  return [...(plain ? [text] : []), ...people.map((way) => identity(way, text))]
+}
+
+type Where = Record<string, Match>
+const present: Where = { deletedAt: { equals: [undefined] } }
+/** The first text behind every instant up to this one: a token ends at the instant of its expiry. */
+const behind = (instant: string) => `${instant}~`
+
+const ofStatus: Readonly<Record<Status, (now: string) => Where>> = {
+  ACTIVE: (now) => ({ ...present, expiresAt: { from: behind(now), orAbsent: true } }),
+  EXPIRED: (now) => ({ ...present, expiresAt: { below: behind(now) } }),
+  DELETED: () => ({ deletedAt: { from: '' } }),
+}
+
+const ofField = (field: string, values: readonly string[]): Where => (values.length === 0 ? {} : { [field]: { equals: values } })
+
+/** The filter as conditions on the view. */
+export const whereOf = ({ method, identities, provider, namespaceKey, status, q, issuedBy }: TokenFilter, now: Date): Where => ({
+  ...(status === undefined ? present : ofStatus[status](now.toISOString())),
+  ...ofField('method', method === undefined ? [] : [method]),
+  ...ofField('identity', identities),
+  ...ofField('provider', provider === '' ? [] : [provider]),
+  ...ofField('namespace', namespaceKey === '' ? [] : [namespaceKey]),
+  ...ofField('issuedBy', issuedBy),
+  ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
+})
+
+const fits = (value: string | undefined, match: Match): boolean => {
+  if ('equals' in match) return match.equals.includes(value)
+  if ('prefix' in match) return value?.startsWith(match.prefix) ?? false
+  if (value === undefined) return match.orAbsent ?? false
+  return (match.from === undefined || value >= match.from) && (match.below === undefined || value < match.below)
+}
+
+/** The same conditions on one record, for lists that no view holds. */
+const meets = (doc: TokenDoc, where: Where): boolean =>
+  Object.entries(where).every(([field, match]) => fits((doc as Readonly<Record<string, unknown>>)[field] as string | undefined, match))
+
+/** Place of a record in a list, as a page token carries it. */
+export const placeOf = ({ createdAt, id }: TokenDoc): NonNullable<Query['after']> => ({ value: createdAt, key: id })
+
+/** Whether a record stands behind a place. */
+const isBehind = ({ createdAt, id }: TokenDoc, after: Query['after']): boolean =>
+  after === undefined || createdAt > after.value || (createdAt === after.value && id > after.key)
+
+/** The first records behind a place, at most `limit`, and how many meet the conditions wherever they stand, of records that come in any order. No more of them are held than twice the limit. */
+export const firstOf = async (docs: AsyncIterable<TokenDoc>, where: Where, after: Query['after'], limit: number) => {
+  let [first, total]: [TokenDoc[], number] = [[], 0]
+  const cut = () => first.sort((one, other) => (isBehind(one, placeOf(other)) ? 1 : -1)).slice(0, limit)
+  for await (const doc of docs) {
+    if (!meets(doc, where)) continue
+    total++
+    if (isBehind(doc, after)) first.push(doc)
+    if (first.length >= 2 * limit) first = cut()
+  }
+  return { docs: cut(), total }
+}

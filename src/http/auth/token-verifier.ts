@@ -1,0 +1,78 @@
+import { hash } from 'node:crypto'
+import { stateOf } from '../../commands/decider.ts'
+import { token } from '../../commands/token.ts'
+import type { EventLog } from '../../events/log.ts'
+import type { TokenEntry, TokenIndex } from '../../projections/token-index.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import type { Views } from '../../projections/views.ts'
+
+const HOT = 65_536
+
+export type TokenVerifierOptions = {
+  readonly index: TokenIndex
+  readonly digest: (secret: string) => string
+  readonly plausible: (secret: string) => boolean
+  readonly log: EventLog
+  readonly views: Views
+  readonly now: () => Date
+  /** Resolves to true once the index has seen all that was in the log when it was asked, to false when that cannot be had soon. */
+  readonly caughtUp: () => Promise<boolean>
+}
+
+type Hot = { readonly key: string; readonly entry: TokenEntry; readonly expiresAt: number }
+
+/**
+ * Answers whose a client token is. Index and view only say which stream to read: at a token's first use here its own stream decides, so
+ * write access to a read model grants nothing. After that a plain SHA-256, kept in memory only, stands in front of the peppered digest,
+ * and the index, which follows the log, says when the token ends.
+ */
+export const tokenVerifier = ({ index, digest, plausible, log, views, now, caughtUp }: TokenVerifierOptions) => {
+  const hot = new Map<string, Hot>()
+
+  const keep = (secret: string, found: Hot): TokenEntry => {
+    if (hot.size >= HOT) hot.delete(hot.keys().next().value!)
+    hot.set(hash('sha256', secret, 'binary'), found)
+    return found.entry
+  }
+
+  const idOf = async (secret: string, key: string, digested: string): Promise<string | undefined> => {
+    // A token that was valid here and is no more: its stream says so, and nothing need be searched each time it comes again.
+    const held = index.entry(key) ?? hot.get(hash('sha256', secret, 'binary'))?.entry
+    if (held) return held.id
+    if (index.complete() && (await caughtUp())) return index.entry(key)?.id
+    // With room for another the total need not be counted.
+    const { rows } = await views.list<TokenDoc>(tokens, { where: { digest: { equals: [digested] } }, order: 'createdAt', limit: 2 })
+    return rows[0]?.doc?.id
+  }
+
+  /** The token as the log has it, if it is valid now. The index may have been told of its end before the stream shows it. */
+  const fromLog = async (id: string, key: string, digested: string) => {
+    const state = await stateOf(log, token, id)
+    if (state.status !== 'live' || state.digest !== digested || index.ended(key)) return undefined
+    const inLog = state.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(state.expiresAt)
+    const expiresAt = Math.min(inLog, index.expiry(key) ?? inLog)
+    return now().getTime() < expiresAt ? { entry: { id, method: state.method!, namespace: state.namespace }, expiresAt } : undefined
+  }
+
+  return {
+    /** The owner of a token seen before and valid now; undefined says nothing about validity. */
+    cached: (secret: string): TokenEntry | undefined => {
+      const seen = hot.get(hash('sha256', secret, 'binary'))
+      if (seen === undefined) return undefined
+      const expiry = index.expiry(seen.key)
+      const time = now().getTime()
+      return expiry !== undefined && time < expiry && time < seen.expiresAt ? seen.entry : undefined
+    },
+    /** The owner of any valid token, or undefined when the text is no valid token. */
+    verify: async (secret: string): Promise<TokenEntry | undefined> => {
+      if (!plausible(secret)) return undefined
+      const digested = digest(secret)
+      const key = index.keyOf(digested)
+      const id = await idOf(secret, key, digested)
+      const found = id === undefined ? undefined : await fromLog(id, key, digested)
+      return found && keep(secret, { key, ...found })
+    },
+  }
+}
+
+export type TokenVerifier = ReturnType<typeof tokenVerifier>

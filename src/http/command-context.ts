@@ -1,0 +1,29 @@
+import type { Context } from '../commands/envelope.ts'
+import type { Stored } from '../events/log.ts'
+import type { Row } from '../projections/views.ts'
+import type { Call } from './route.ts'
+import type { Service } from './service.ts'
+
+/** The envelope of the commands that a request sends. The caller's address and user agent are personal data of the caller, or, of an unknown one, of the day. */
+export const contextOf = ({ request, caller, requestId, route }: Call<unknown, unknown>, service: Service): Context => {
+  const userAgent = request.headers['user-agent']
+  return {
+    actor: caller.actor,
+    requestId,
+    route,
+    subject: caller.actor.id === undefined ? `network-${service.now().toISOString().slice(0, 10)}` : `token-${caller.actor.id}`,
+    ip: request.address,
+    ...(userAgent === undefined ? {} : { userAgent: userAgent.slice(0, 512) }),
+    ...request.directives,
+  }
+}
+
+/** Makes the events of a command visible to every later read here, and tells their position: the log's own where the command changed nothing (api.md §4, Event-Position). */
+export const applyEvents = async (
+  service: Service,
+  stored: readonly Stored[],
+): Promise<{ readonly rows: readonly Row[]; readonly headers: Readonly<Record<string, string>> }> => {
+  const rows = await service.applied(stored)
+  const position = stored.at(-1)?.position ?? (await service.log.head())
+  return { rows, headers: { 'event-position': String(position) } }
+}

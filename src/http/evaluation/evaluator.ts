@@ -1,0 +1,82 @@
+import { refuse } from '../../errors.ts'
+import type { BooleanFlag, Compiled, VariantFlag } from '../../evaluation/compile.ts'
+import type { Context } from '../../evaluation/context.ts'
+import { type BooleanAnswer, evaluateBoolean, evaluateVariant, type Failure, type VariantAnswer } from '../../evaluation/evaluate.ts'
+import type { Trace, TraceStep } from '../../evaluation/trace.ts'
+import { since } from '../wire/clock.ts'
+import { flagTypes, rolloutTypes } from '../../contract/enums.ts'
+import type { Metrics } from '../operations/metrics.ts'
+import { type FlagCounters, type CachedAnswer, flagCounters } from './answer-cache.ts'
+
+/** Who is asked about: an empty entity is an entity. The steps tried are added to `trace`, if one is given. */
+export type Asking = { readonly entityId: string; readonly context: Context; readonly trace?: Trace | undefined }
+
+/** Where flags are found: the catalog of the present, or of another time. */
+export type Flags = { readonly compiled: (namespace: string, key: string) => Compiled | undefined }
+
+/** What a flag said, the members of its JSON answer that do not change from request to request, and how long it took. */
+export type Said<A> = { readonly answer: A; readonly json: string; readonly millis: number }
+
+/** A step of a trace with its rollout type by wire name. */
+export const shownTrace = ({ type, ...step }: TraceStep) => (type === undefined ? step : { ...step, type: rolloutTypes.wire[type] })
+
+/** The message of §7.8 for a flag that is not there. */
+export const noFlag = (namespace: string, key: string): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
+
+/** Asks flags and keeps count of it (api.md §8, §11.1). Refuses as `/evaluate/v1` does: 404 for a flag that is not there, 400 for one of the other type. */
+export const evaluator = (metrics: Metrics) => {
+  const tallyOf = flagCounters(metrics)
+  /** Keys that name no flag are the client's words, and no labels. */
+  const missing = metrics.evaluationErrors('', '')
+
+  const counted = <A>(tally: FlagCounters, start: number, answer: A, told: CachedAnswer): Said<A> => {
+    told.count.value++
+    const millis = since(start)
+    tally.latency.observe(millis)
+    return { answer, json: told.json, millis }
+  }
+  const failed = (tally: FlagCounters, { error }: Failure): never => {
+    tally.refused.value++
+    return refuse('invalid_argument', error)
+  }
+
+  const boolean = (flag: BooleanFlag, namespace: string, { entityId, context, trace }: Asking): Said<BooleanAnswer> => {
+    const tally = tallyOf(flag, namespace)
+    const start = performance.now()
+    tally.asked.value++
+    const answer = evaluateBoolean(flag, entityId, context, trace)
+    return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.boolean(answer))
+  }
+
+  const variant = (flag: VariantFlag, namespace: string, { entityId, context, trace }: Asking): Said<VariantAnswer> => {
+    const tally = tallyOf(flag, namespace)
+    const start = performance.now()
+    tally.asked.value++
+    const answer = evaluateVariant(flag, entityId, context, trace)
+    return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.variant(answer))
+  }
+
+  /** The flag, if there is one. */
+  const look = (flags: Flags, namespace: string, key: string): Compiled | undefined => {
+    const flag = flags.compiled(namespace, key)
+    if (!flag) missing.value++
+    return flag
+  }
+
+  const otherType = (flag: Compiled, namespace: string): never => {
+    tallyOf(flag, namespace).refused.value++
+    return refuse('wrong_flag_type', `flag type ${flagTypes.wire[flag.type]} invalid`)
+  }
+
+  return {
+    look,
+    /** The flag, or 404. */
+    find: (flags: Flags, namespace: string, key: string): Compiled => look(flags, namespace, key) ?? noFlag(namespace, key),
+    boolean: (flag: Compiled, namespace: string, asking: Asking): Said<BooleanAnswer> =>
+      flag.type === 'boolean' ? boolean(flag, namespace, asking) : otherType(flag, namespace),
+    variant: (flag: Compiled, namespace: string, asking: Asking): Said<VariantAnswer> =>
+      flag.type === 'variant' ? variant(flag, namespace, asking) : otherType(flag, namespace),
+  }
+}
+
+export type Evaluator = ReturnType<typeof evaluator>

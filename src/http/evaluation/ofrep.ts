@@ -1,0 +1,73 @@
+import type { FastifyRequest } from 'fastify'
+import { type FieldViolation, invalid, Refusal, refuse } from '../../errors.ts'
+import type { Compiled } from '../../evaluation/compile.ts'
+import type { Context } from '../../evaluation/context.ts'
+import type { Reason } from '../../evaluation/evaluate.ts'
+import type { Evaluator } from './evaluator.ts'
+
+const reasons: Readonly<Record<Reason, string>> = {
+  unknown: 'UNKNOWN',
+  disabled: 'DISABLED',
+  match: 'TARGETING_MATCH',
+  default: 'DEFAULT',
+}
+
+const missingKey: FieldViolation = { field: 'context.targetingKey', description: 'must not be empty' }
+
+/** Codes of the refusals that OpenFeature has a word for; all others are GENERAL. */
+const codeOf = ({ reason, violation }: Refusal): string => {
+  if (reason === 'not_found') return 'FLAG_NOT_FOUND'
+  if (violation === missingKey) return 'TARGETING_KEY_MISSING'
+  if (violation && /^context(?:\.|$)/.test(violation.field)) return 'INVALID_CONTEXT'
+  return reason === 'malformed_body' ? 'PARSE_ERROR' : 'GENERAL'
+}
+
+/** Refusal of a flag that is not there, in the words of the protocol. */
+export const flagNotFound = (key: string): never => refuse('not_found', `flag was not found ${key}`)
+
+/** Refusal of a context that is no object. */
+export const badContext = (): never => invalid('context', 'must be an object')
+
+const noTargetingKey = (): never =>
+  refuse('invalid_argument', `invalid field ${missingKey.field}: ${missingKey.description}`, { violation: missingKey })
+
+/** What stands in place of a value when a flag cannot be evaluated. */
+export const failureOf = (refusal: Refusal, key: string | undefined) => ({
+  ...(key !== undefined && { key }),
+  errorCode: codeOf(refusal),
+  errorDetails: refusal.message,
+})
+
+/** Body of an error answer of the single-flag route (it names the key) and of the bulk. */
+export const ofrepError = (refusal: Refusal, { params }: FastifyRequest) =>
+  failureOf(refusal, (params as Readonly<Record<string, string>>)['key'])
+
+/** One flag as OpenFeature sees it (api.md §10). The entity is the targeting key; without one, only a boolean flag that never came to a threshold has an answer. */
+export const resolve = (evaluator: Evaluator, namespace: string, flag: Compiled, context: Context) => {
+  const { key } = flag
+  const entityId = Object.hasOwn(context, 'targetingKey') ? context['targetingKey']! : ''
+  if (flag.type === 'boolean') {
+    const { answer } = evaluator.boolean(flag, namespace, { entityId, context })
+    const { enabled, reason, usedEntity } = answer
+    if (usedEntity && entityId === '') noTargetingKey()
+    return { key, reason: reasons[reason], variant: String(enabled), metadata: {}, value: enabled }
+  }
+  if (entityId === '') noTargetingKey()
+  const { answer } = evaluator.variant(flag, namespace, { entityId, context })
+  const { reason, variantKey, variantAttachment, segmentKeys } = answer
+  const metadata = {
+    ...(variantAttachment !== '' && { attachment: variantAttachment }),
+    ...(segmentKeys.length > 0 && { segments: segmentKeys.join(',') }),
+  }
+  return { key, reason: reasons[reason], variant: variantKey, metadata, value: variantKey }
+}
+
+/** The same, with a refusal as an entry, so that one flag never fails the others. */
+export const entryOf = (key: string, work: () => ReturnType<typeof resolve>) => {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Refusal) return failureOf(error, key)
+    throw error
+  }
+}

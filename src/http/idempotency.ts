@@ -1,0 +1,123 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { Refusal, refuse } from '../errors.ts'
+import type { Answer } from './wire/reply.ts'
+import type { Service } from './service.ts'
+
+const TABLE = 'requests'
+const KEPT_MS = 24 * 3_600_000
+/** A request of another instance that has run for longer than this is taken over: it cannot be running any more. */
+const ABANDONED_MS = 30_000
+
+/** What is kept of a request under an idempotency key. The command id is chosen once, so whoever finishes the request has the one effect. */
+export type StoredResponse = {
+  readonly fingerprint: string
+  readonly commandId: string
+  readonly owner: string
+  readonly since: number
+  readonly answer?: {
+    readonly status: number
+    readonly text: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly etag?: string
+    readonly secret: boolean
+  }
+}
+
+/** `secret_already_shown`: the one case of a 200 with details (api.md §4). */
+export const alreadyShown = (body: object, requestId: string): object => ({
+  ...body,
+  details: [
+    {
+      '@type': 'type.googleapis.com/google.protobuf.Struct',
+      value: { reason: 'secret_already_shown', domain: 'rollcall', metadata: { requestId } },
+    },
+  ],
+})
+
+/** A request as its key remembers it; the id is of this try alone. */
+export type Fingerprint = { readonly fingerprint: string; readonly requestId: string }
+type Work = (commandId: string) => Promise<Answer> | Answer
+type Options = Pick<Service, 'views' | 'now' | 'instance' | 'metrics'> & {
+  /** True when there is no other instance: what another began, it does not run any more. */
+  readonly alone: boolean
+}
+
+/** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
+export const idempotency = ({ views, now, instance, metrics, alone }: Options) => {
+  const abandonedMs = alone ? 0 : ABANDONED_MS
+  const running = new Map<string, Promise<unknown>>()
+
+  const replay = ({ answer }: StoredResponse, requestId: string): Answer => {
+    const { status, text, headers, etag, secret } = answer!
+    metrics.replays().value++
+    const body = JSON.parse(text) as object
+    return {
+      status,
+      body: secret ? alreadyShown(body, requestId) : body,
+      headers: { ...headers, 'idempotency-replayed': 'true' },
+      ...(etag === undefined ? {} : { etag }),
+    }
+  }
+
+  /** Reserves the key, or tells what became of the request that has it. */
+  const reserve = async (
+    key: string,
+    { fingerprint, requestId }: Fingerprint,
+  ): Promise<{ readonly revision: number; readonly kept: StoredResponse } | Answer> => {
+    for (;;) {
+      const present = await views.record<StoredResponse>(TABLE, key)
+      const time = now().getTime()
+      if (present && present.value.fingerprint !== fingerprint) return refuse('idempotency_mismatch')
+      if (present?.value.answer) return replay(present.value, requestId)
+      if (present && present.value.owner !== instance && time - present.value.since < abandonedMs) {
+        return refuse('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
+      }
+      const kept: StoredResponse = { fingerprint, commandId: present?.value.commandId ?? randomUUID(), owner: instance, since: time }
+      const revision = present?.revision ?? 0
+      if (await views.swapRecord(TABLE, key, revision, kept, time + KEPT_MS)) return { revision: revision + 1, kept }
+    }
+  }
+
+  const run = async (key: string, asked: Fingerprint, work: Work): Promise<Answer> => {
+    const reserved = await reserve(key, asked)
+    if ('body' in reserved) return reserved
+    const { revision, kept } = reserved
+    try {
+      const answer = await work(kept.commandId)
+      const { status = 200, body, headers = {}, etag } = answer
+      const saved = {
+        status,
+        text: JSON.stringify(body),
+        headers,
+        ...(etag === undefined ? {} : { etag }),
+        secret: answer.secret !== undefined,
+      }
+      await views.swapRecord(TABLE, key, revision, { ...kept, answer: saved }, kept.since + KEPT_MS)
+      return answer
+    } catch (error) {
+      // A client's mistake leaves nothing behind; after a fault of ours the key keeps its command id, so that trying again cannot have a second effect.
+      const mistake = error instanceof Refusal && error.status < 500
+      await views.swapRecord(TABLE, key, revision, { ...kept, since: 0 }, mistake ? 0 : kept.since + KEPT_MS).catch(() => false)
+      throw error
+    }
+  }
+
+  /** Runs a request once; `work` is given the id under which its commands have their one effect. A duplicate here waits for the first and gets its answer. */
+  const once = async (owner: string, name: string, asked: Fingerprint, work: Work): Promise<Answer> => {
+    const key = createHash('sha256').update(`${owner}\n${name}`).digest('base64url')
+    const mine = (running.get(key) ?? Promise.resolve()).then(
+      () => run(key, asked, work),
+      () => run(key, asked, work),
+    )
+    running.set(key, mine)
+    try {
+      return await mine
+    } finally {
+      if (running.get(key) === mine) running.delete(key)
+    }
+  }
+
+  return { once }
+}
+
+export type Idempotency = ReturnType<typeof idempotency>

@@ -1,0 +1,51 @@
+import type { EventLog } from '../../events/log.ts'
+import type { AnyProjection } from '../../projections/projection.ts'
+import type { TokenIndex } from '../../projections/token-index.ts'
+import type { Metrics } from './metrics.ts'
+
+const STATUSES = ['ACTIVE', 'EXPIRED', 'DELETED'] as const
+/** Further events are not counted: a page of metrics must not read the whole log. */
+const LAG_COUNTED = 10_000
+
+export type Gauged = {
+  readonly log: EventLog
+  readonly projections: readonly AnyProjection[]
+  /** Position up to which this instance knows every event. */
+  readonly position: () => bigint
+  readonly census: () => ReturnType<TokenIndex['census']>
+  /** Milliseconds by which the newest event is ahead of the clock. */
+  readonly aheadMs: () => number
+}
+
+/** The gauges of api.md §11.1, read when the page is asked for. A log out of reach leaves the lag out, never the page. */
+export const addGauges = (metrics: Metrics, { log, projections, position, census, aheadMs }: Gauged): void => {
+  const ofEach = (value: number) => projections.map(({ name }) => ({ labels: [name], value }))
+
+  const lag = async (): Promise<number> => {
+    const [from, head] = [position(), await log.head()]
+    let events = 0
+    if (from < head) {
+      for await (const page of log.readAll(from, head)) {
+        events += page.length
+        if (events >= LAG_COUNTED) break
+      }
+    }
+    return events
+  }
+
+  metrics.gauge('tokens', 'Authentication records, by method and status.', ['method', 'status'], () =>
+    census().flatMap(({ method, ...counts }) => STATUSES.map((status) => ({ labels: [method, status], value: counts[status] }))),
+  )
+  metrics.gauge('clock_ahead_seconds', 'By how much the newest event is ahead of the clock here; 0 when it is not.', [], () => [
+    { labels: [], value: aheadMs() / 1000 },
+  ])
+  metrics.gauge('projection_position', 'Position in the log up to which a read model is known here.', ['name'], () =>
+    ofEach(Number(position())),
+  )
+  metrics.gauge(
+    'projection_lag_events',
+    `Events that a read model does not know yet; no more than about ${LAG_COUNTED} are counted.`,
+    ['name'],
+    () => lag().then(ofEach, () => []),
+  )
+}

@@ -1,0 +1,57 @@
+import { Readable } from 'node:stream'
+import { constants, createGzip } from 'node:zlib'
+import { pacer } from '../../slices.ts'
+import { chunksOf } from '../wire/pieces.ts'
+
+/** So long the writing of a page may keep others waiting, about. */
+const SLICE_MS = 2
+/** A page serves all who ask within this time. */
+const LIFE_MS = 1000
+
+/** The bytes of texts that come in pieces; while they are put together others run every few milliseconds. */
+export const bytesOf = async (texts: Iterable<Iterable<string>>): Promise<readonly Buffer[]> => {
+  const pause = pacer(SLICE_MS)
+  const bytes: Buffer[] = []
+  for (const pieces of texts) {
+    for (const chunk of chunksOf(pieces)) {
+      bytes.push(chunk)
+      await pause()
+    }
+  }
+  return bytes
+}
+
+const packed = async (chunks: readonly Buffer[]): Promise<readonly Buffer[]> => {
+  const bytes: Buffer[] = []
+  for await (const part of Readable.from(chunks).pipe(createGzip({ level: constants.Z_BEST_SPEED }))) bytes.push(part as Buffer)
+  return bytes
+}
+
+/** A page as it is sent, plain and, made when the first asks for it, in gzip. */
+export type Page = { readonly plain: readonly Buffer[]; readonly gzipped: () => Promise<readonly Buffer[]> }
+
+/** The page that `write` makes: one at a time and at most one a second, whoever asks. All who ask meanwhile share it. */
+export const sharedPage = (
+  write: () => Promise<readonly Buffer[]>,
+  clock: () => number = () => performance.now(),
+): (() => Promise<Page>) => {
+  let made: { readonly began: number; readonly page: Promise<Page> } | undefined
+  let writing = false
+  const anew = async (): Promise<Page> => {
+    writing = true
+    try {
+      const plain = await write()
+      let zipped: Promise<readonly Buffer[]> | undefined
+      return { plain, gzipped: () => (zipped ??= packed(plain)) }
+    } catch (error) {
+      made = undefined
+      throw error
+    } finally {
+      writing = false
+    }
+  }
+  return () => {
+    if (!made || (!writing && clock() - made.began >= LIFE_MS)) made = { began: clock(), page: anew() }
+    return made.page
+  }
+}

@@ -1,0 +1,140 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { type Reason, refusals } from '../../errors.ts'
+import { docsPage, pageHeaders } from './docs-page.ts'
+import { type Kept, kept } from '../wire/gzip.ts'
+import type { Input } from '../../contract/input.ts'
+import { named, rawQuery } from '../wire/path.ts'
+import { route, type Spec } from '../route.ts'
+
+/** An OpenAPI 3.1 document, as far as this service makes use of it. */
+export type OpenApi = {
+  readonly openapi: '3.1.0'
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly tags: readonly { readonly name: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: object
+}
+type Parameter = { readonly name: string; readonly in: 'path' | 'query' | 'header'; readonly required: boolean; readonly schema: object }
+export type Operation = {
+  readonly operationId: string
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly security: readonly object[]
+  readonly parameters: readonly Parameter[]
+  readonly requestBody?: object
+  readonly responses: Readonly<Record<string, { readonly description: string }>>
+}
+
+const json = (schema: object) => ({ 'application/json': { schema } })
+const Problem = Type.Object({
+  code: Type.Integer({ description: 'gRPC status code' }),
+  message: Type.String(),
+  details: Type.Array(
+    Type.Object({
+      '@type': Type.Literal('type.googleapis.com/google.protobuf.Struct'),
+      value: Type.Object({
+        reason: Type.Enum(Object.keys(refusals)),
+        domain: Type.Literal('rollcall'),
+        metadata: Type.Record(Type.String(), Type.String()),
+        fieldViolations: Type.Optional(Type.Array(Type.Object({ field: Type.String(), description: Type.String() }))),
+      }),
+    }),
+    { minItems: 1, maxItems: 1 },
+  ),
+})
+
+const common = (spec: Spec): readonly Reason[] => [
+  ...(spec.body || spec.query || spec.url.includes(':') ? (['invalid_argument'] as const) : []),
+  ...(spec.body ? (['malformed_body', 'body_too_large', 'unsupported_charset'] as const) : []),
+  ...(spec.access === 'public' ? [] : (['credential_missing', 'credential_invalid', 'token_scoped', 'auth_stale'] as const)),
+  ...(spec.writes ? (['write_conflict', 'idempotency_mismatch', 'idempotency_in_progress', 'backend_unavailable'] as const) : []),
+]
+
+const responsesOf = (spec: Spec): Operation['responses'] => {
+  const reasons = new Set([...(spec.errors ?? []), ...common(spec)])
+  const statuses = new Map<number, Reason[]>()
+  for (const reason of reasons) statuses.set(refusals[reason].status, [...(statuses.get(refusals[reason].status) ?? []), reason])
+  const failed = [...statuses].map(([status, reasons]) => [status, { description: reasons.join(', '), ...problem }])
+  return Object.fromEntries([[200, { description: 'OK', content: json(spec.answer) }], ...failed])
+}
+const problem = { content: json({ $ref: '#/components/schemas/Error' }) }
+
+const queryParameters = (query: Input<unknown, string> | undefined): Parameter[] =>
+  Object.entries(query?.schema.properties ?? {}).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: query?.schema.required?.includes(name) ?? false,
+    schema,
+  }))
+
+const headerParameters = ({ method, writes }: Spec): Parameter[] => {
+  const names = [writes && method === 'POST' && 'Idempotency-Key', writes && 'If-Match', !writes && 'After-Position']
+  return names.filter((name) => typeof name === 'string').map((name) => ({ name, in: 'header', required: false, schema: Type.String() }))
+}
+
+const operation = (spec: Spec): Operation => {
+  const { method, url, access, body, query, summary, tag } = spec
+  const path = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  return {
+    operationId: `${method.toLowerCase()}${url.replaceAll(/[^A-Za-z0-9]+(.?)/g, (_, letter: string) => letter.toUpperCase())}`,
+    summary,
+    tags: [tag],
+    security: access === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
+    parameters: [
+      ...path.map((name): Parameter => ({ name, in: 'path', required: true, schema: Type.String() })),
+      ...queryParameters(query),
+      ...headerParameters(spec),
+    ],
+    ...(body ? { requestBody: { content: json(body.schema) } } : {}),
+    responses: responsesOf(spec),
+  }
+}
+
+/** The OpenAPI 3.1 document of the routes, made of their own statements, in the order of mounting. */
+export const openApi = (specs: readonly Spec[], version: string, tokenCookie: string): OpenApi => {
+  const shown = specs.filter(({ hidden }) => !hidden)
+  const paths: Record<string, Record<string, Operation>> = {}
+  for (const spec of shown) (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = operation(spec)
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Rollcall', version, description: 'Client tokens and feature flags with a history that can be proven.' },
+    tags: [...new Set(shown.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: { Error: Problem },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        cookie: { type: 'apiKey', in: 'cookie', name: tokenCookie },
+      },
+    },
+  }
+}
+
+/** GET `/openapi.json` and `/docs`, over the routes mounted when they are first asked. */
+export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], version: string, tokenCookie: string): void => {
+  let made: { readonly document: Kept; readonly pretty: Kept; readonly page: Kept } | undefined
+  const make = () => {
+    const document = openApi(specs, version, tokenCookie)
+    return { document: kept(JSON.stringify(document)), pretty: kept(JSON.stringify(document, null, 2)), page: kept(docsPage(document)) }
+  }
+  const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
+  route(app, {
+    ...shared,
+    url: '/openapi.json',
+    summary: 'This service in OpenAPI 3.1',
+    answer: Type.Object({}, { additionalProperties: true }),
+    run: ({ request }) => {
+      made ??= make()
+      return { body: undefined, kept: named(rawQuery(request), 'pretty') ? made.pretty : made.document }
+    },
+  })
+  route(app, {
+    ...shared,
+    url: '/docs',
+    summary: 'The documentation page',
+    answer: Type.String(),
+    hidden: true,
+    run: () => ({ body: undefined, kept: (made ??= make()).page, headers: pageHeaders }),
+  })
+}

@@ -1,0 +1,32 @@
+import type { FastifyRequest } from 'fastify'
+import { whyOf } from '../../errors.ts'
+import type { Service } from '../service.ts'
+import type { HistogramCell } from './metrics.ts'
+import type { Answered, Spec } from '../route.ts'
+
+type Log = { readonly info: (record: object, message: string) => void }
+
+/** Told of every answer: counts it, and logs writes and failures, refused ones with their reason, failures with their cause. Evaluations and other reads leave no line. `also` is told of every answer too. */
+export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log, also: (request: FastifyRequest) => void): Answered => {
+  const errors = metrics.serverErrors()
+  const usual = new WeakMap<Spec, HistogramCell>()
+  const cellOf = (spec: Spec | undefined, method: string, status: number): HistogramCell => {
+    const known = spec && status === 200 && method === spec.method ? usual.get(spec) : undefined
+    if (known) return known
+    const cell = metrics.requestDuration(spec?.url ?? '', method, String(status))
+    if (spec && status === 200 && method === spec.method) usual.set(spec, cell)
+    return cell
+  }
+  return (request, { statusCode }, refusal): void => {
+    const { spec, method, began } = request
+    const ms = performance.now() - began
+    cellOf(spec, method, statusCode).observe(ms / 1000)
+    also(request)
+    if (statusCode >= 500) errors.value++
+    if (statusCode < 500 && !spec?.writes) return
+    const actor = request.caller?.actor
+    const record = { requestId: request.id, method, route: spec?.url ?? '', status: statusCode, ms: Math.round(ms * 10) / 10 }
+    const why = statusCode >= 500 ? whyOf(refusal) : undefined
+    log.info({ ...record, actor: actor?.id ?? actor?.kind, reason: refusal?.reason, why }, 'answered')
+  }
+}

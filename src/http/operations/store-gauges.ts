@@ -1,0 +1,66 @@
+import type { Queue, Run } from '../../jobs/queue.ts'
+import type { Metrics } from './metrics.ts'
+
+const OUTCOMES = ['running', 'ok', 'failed'] as const
+
+export type StoreGauged = {
+  readonly queue: Pick<Queue, 'runs'>
+  /** Milliseconds between two runs, by job. */
+  readonly intervals: ReadonlyMap<string, number>
+  /** How often the log's client has made a connection or a subscription anew. */
+  readonly restarts: Readonly<Record<string, number>>
+  readonly writesViews: () => boolean
+  /** Documents that the views do not take; they stay behind. */
+  readonly refusedRows: () => number
+  /** Milliseconds since this instance proved last that it has seen the head of the log. */
+  readonly provenFor: () => number
+}
+
+const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
+  finishedAt === undefined ? 'running' : error === undefined ? 'ok' : 'failed'
+
+/** Gauges of what an instance has to do with others: its lease and its proof, the log's client, and the last run of each job over all instances. A queue out of reach leaves runs out, never the page. */
+export const addStoreGauges = (
+  { gauge, count }: Metrics,
+  { queue, intervals, restarts, writesViews, refusedRows, provenFor }: StoreGauged,
+): void => {
+  let asking: Promise<readonly Run[]> | undefined
+  /** Asked once for all gauges of a page. */
+  const runs = (): Promise<readonly Run[]> =>
+    (asking ??= queue
+      .runs()
+      .catch(() => [])
+      .finally(() => (asking = undefined)))
+  const ofRuns = (name: string, help: string, labels: readonly string[], read: (run: Run) => readonly (readonly [number, ...string[]])[]) =>
+    gauge(`job_last_${name}`, help, ['job', ...labels], async () =>
+      (await runs()).flatMap((run) => read(run).map(([value, ...values]) => ({ labels: [run.name, ...values], value }))),
+    )
+
+  count('log_restarts_total', 'Connections and subscriptions that the client of the log made anew.', ['what'], () =>
+    Object.entries(restarts).map(([what, value]) => ({ labels: [what], value })),
+  )
+  gauge('view_lease_held', 'Whether this instance is the one that follows the log for the read models.', [], () => [
+    { labels: [], value: writesViews() ? 1 : 0 },
+  ])
+  gauge('view_documents_refused', 'Documents too large for the read models, which stay behind there.', [], () => [
+    { labels: [], value: refusedRows() },
+  ])
+  gauge('freshness_age_seconds', 'Time since this instance proved that it has seen the head of the log.', [], () => [
+    { labels: [], value: provenFor() / 1000 },
+  ])
+  gauge('job_interval_seconds', 'Time between two runs of a job.', ['job'], () =>
+    [...intervals].map(([name, every]) => ({ labels: [name], value: every / 1000 })),
+  )
+  ofRuns('start_timestamp_seconds', 'When the last run of a job began, on any instance.', [], ({ startedAt }) => [[startedAt / 1000]])
+  ofRuns('duration_seconds', 'How long the last run of a job took, or has taken so far.', [], ({ startedAt, finishedAt = Date.now() }) => [
+    [Math.max(0, finishedAt - startedAt) / 1000],
+  ])
+  ofRuns('outcome', 'What became of the last run of a job: 1 for one of running, ok and failed.', ['outcome'], (run) =>
+    OUTCOMES.map((outcome) => [outcome === outcomeOf(run) ? 1 : 0, outcome] as const),
+  )
+  ofRuns('items', 'Things that the last run of a job has been through, and how many there were.', ['of'], ({ progress }) => {
+    if (!progress) return []
+    const { done, total } = progress
+    return [[done, 'done'], ...(total === undefined ? [] : ([[total, 'total']] as const))]
+  })
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { refuse } from '../errors.ts'
+import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
+import type { Fingerprint } from './idempotency.ts'
+import type { AfterParse, Call } from './route.ts'
+import type { Service } from './service.ts'
+
+const WAIT_MS = 2_000
+
+/** What the cross-cutting headers of a request say; parsed before its field rules. */
+export type RequestDirectives = {
+  readonly reason?: string
+  readonly ifMatch?: readonly string[] | '*'
+  readonly commandId?: string
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    directives: RequestDirectives
+  }
+}
+
+/** Whose idempotency keys these are; a route whose actor is known only later (the exchange) asks for `idempotent` itself. */
+const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id ?? caller.actor.kind
+
+/** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, and the answer of a request already answered. */
+export const preconditions = (service: Service): AfterParse => {
+  const reached = async (after: bigint): Promise<void> => {
+    if (service.alone && after > (await service.log.head())) beyondHead()
+    if (!(await service.seen(after, WAIT_MS))) behind(after)
+  }
+  return (call, next) => {
+    const { request } = call
+    const { access, method, writes, url, ownsIdempotency } = request.spec!
+    const { headers } = request
+    if (!writes) {
+      const after = access === 'public' ? undefined : afterPosition(headers)
+      return after === undefined ? next() : reached(after).then(next)
+    }
+    const reason = eventReason(headers)
+    const match = ifMatch(headers)
+    const key = method === 'POST' ? idempotencyKey(headers) : undefined
+    request.directives = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
+    if (service.settings.readOnly && url.startsWith('/api/v1')) refuse('read_only')
+    if (key === undefined || ownsIdempotency) return next()
+    return service.idempotency.once(ownerOf(call), key, fingerprintOf(request), (commandId) => {
+      request.directives = { ...request.directives, commandId }
+      return next()
+    })
+  }
+}
+
+const behind = (position: bigint): never =>
+  refuse('view_behind', `view is behind position ${position}`, { headers: { 'retry-after': '1' } })
+
+/** What an idempotency key remembers a request by: one text for method, path, query and body bytes. */
+export const fingerprintOf = (request: FastifyRequest): Fingerprint => ({
+  requestId: request.id,
+  fingerprint: createHash('sha256')
+    .update(`${request.method} ${request.raw.url}\n`)
+    .update(request.bytes ?? '')
+    .digest('base64url'),
+})

@@ -1,0 +1,144 @@
+import type { FastifyInstance } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import { Type } from 'typebox'
+import { rowAt } from '../audit/as-of.ts'
+import { type Context, idFrom } from '../commands/envelope.ts'
+import { revisionMoved } from '../commands/execute.ts'
+import { refuse } from '../errors.ts'
+import type { AnyEvent } from '../events/define.ts'
+import type { Stored } from '../events/log.ts'
+import type { Live } from '../projections/flag-store.ts'
+import { flags } from '../projections/flags.ts'
+import { namespaces } from '../projections/namespaces.ts'
+import { foldRow } from '../projections/engine/fold-rows.ts'
+import type { Projection } from '../projections/projection.ts'
+import { segments } from '../projections/segments.ts'
+import { type Answer, ok } from './wire/reply.ts'
+import { integer, text } from '../contract/fields.ts'
+import { atOf } from './wire/headers.ts'
+import { query } from '../contract/input.ts'
+import { type Call, type RouteOptions, route } from './route.ts'
+import type { Service } from './service.ts'
+import { contextOf, applyEvents } from './command-context.ts'
+
+type AnyCall = Call<unknown, unknown>
+/** What a command on a flag or segment names: it, and the present life of its namespace (`''`: there is none). */
+export type Of = { readonly namespace: string; readonly key: string; readonly incarnation: string }
+
+/** Path of one namespace. */
+export const NAMESPACE = '/api/v1/namespaces/:namespaceKey'
+
+/** Mounts a route of the flag API under its namespace and, for `default`, directly under /api/v1 (api.md §7.1). */
+export const namespacedRoute = <B = undefined, Q = undefined>(app: FastifyInstance, options: Omit<RouteOptions<B, Q>, 'access'>): void => {
+  for (const root of [NAMESPACE, '/api/v1']) route(app, { ...options, url: root + options.url, access: 'management' })
+}
+
+/** The namespace that a path means. */
+export const namespaceOf = ({ params }: AnyCall): string => params['namespaceKey'] ?? 'default'
+
+/** Key of a flag, segment or namespace (api.md §7.3). */
+export const key = text({
+  required: true,
+  max: 255,
+  pattern: { test: (text) => /^[-_,A-Za-z0-9]+$/.test(text), message: 'contains invalid characters' },
+})
+export const name = text({ required: true, max: 255 })
+export const description = text({ max: 10_000 })
+
+/** An instant or a position. */
+const at = text({ stored: false })
+/** Query of a GET of one resource, and of a list (api.md §7.7). */
+export const single = query({ at })
+export const paged = query({
+  limit: integer({ min: 0, minMessage: 'must not be negative' }),
+  offset: integer({ min: 0, minMessage: 'must not be negative' }),
+  pageToken: text({ stored: false }),
+  at,
+})
+export const pageFields = { nextPageToken: Type.String(), totalCount: Type.Integer() }
+export const Nothing = Type.Object({})
+
+/** Where a GET looks: at the present, or at the moment that `at` names. */
+export const viewOf = (service: Service, at: string) => {
+  const moment = atOf(at)
+  return moment ? service.asOf(moment) : service.flagStore
+}
+
+/** Id of a new part, the same for the same command. */
+export const newId = ({ request }: AnyCall, word: string): string => {
+  const { commandId } = request.directives
+  return commandId === undefined ? randomUUID() : idFrom(commandId, word)
+}
+
+/** Refuses a create that carries If-Match: it means nothing that could match (api.md §4). `have` is the revision of what stands there. */
+export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
+  if (ifMatch !== undefined) revisionMoved(have, ifMatch === '*' ? '*' : (ifMatch[0] ?? ''))
+}
+
+/** The present life of a namespace, `''` where there is none. The catalog of another instance may be behind, so a miss asks the log. */
+export const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Promise<string> => {
+  const { doc } = flagStore.namespace(namespace) ?? (await rowAt(log, namespaces, namespace)) ?? {}
+  return doc?.incarnation ?? ''
+}
+
+type Written = { readonly stored: readonly Stored[] }
+
+/** The row as the command left it: its ETag is the revision that the body shows, whoever wrote since. */
+const rowAfter = async <D extends object, E extends AnyEvent>(
+  { log }: Service,
+  projection: Projection<D, E>,
+  id: string,
+  { stored }: Written,
+  held: Live<D> | undefined,
+): Promise<Live<D>> => {
+  const own = stored.findLast(({ stream }) => stream === `${projection.category}-${id}`)
+  if (held && (own === undefined || own.revision === held.revision)) return held
+  const row = own ? await foldRow(log, projection, [own], undefined) : await rowAt(log, projection, id)
+  return row?.doc === undefined ? refuse('write_conflict') : { ...row, doc: row.doc }
+}
+
+/** Commands on one kind of aggregate, and what is answered to them. */
+const writer =
+  <D extends object, E extends AnyEvent>(
+    projection: Projection<D, E>,
+    idOf: (namespace: string, key: string) => string,
+    held: (service: Service, namespace: string, key: string) => Live<D> | undefined,
+  ) =>
+  (service: Service) => {
+    const run = async <W extends Written>(call: AnyCall, key: string, work: (of: Of, context: Context) => Promise<W>) => {
+      const namespace = namespaceOf(call)
+      const incarnation = await incarnationOf(service, namespace)
+      return work({ namespace, key, incarnation }, contextOf(call, service))
+    }
+    return {
+      /** Runs a command and answers with what it left, or the part of it that `show` picks. */
+      respondWith: async (
+        call: AnyCall,
+        key: string,
+        work: (of: Of, context: Context) => Promise<Written>,
+        show: (doc: D) => object,
+      ): Promise<Answer> => {
+        const written = await run(call, key, work)
+        const { headers } = await applyEvents(service, written.stored)
+        const namespace = namespaceOf(call)
+        const { doc, changes } = await rowAfter(service, projection, idOf(namespace, key), written, held(service, namespace, key))
+        return ok(show(doc), changes, headers)
+      },
+      /** Runs a command that leaves nothing to show. */
+      respondEmpty: async (call: AnyCall, key: string, work: (of: Of, context: Context) => Promise<Written>): Promise<Answer> => {
+        const { stored } = await run(call, key, work)
+        const { headers } = await applyEvents(service, stored)
+        return ok({}, undefined, headers)
+      },
+    }
+  }
+
+const inNamespace = (namespace: string, key: string) => `${namespace}+${key}`
+
+export const flagWriter = writer(flags, inNamespace, ({ flagStore }, namespace, key) => flagStore.flag(namespace, key))
+export const segmentWriter = writer(segments, inNamespace, ({ flagStore }, namespace, key) => flagStore.segment(namespace, key))
+export const namespaceWriter = writer(
+  namespaces,
+  (_, key) => key,
+  ({ flagStore }, _, key) => flagStore.namespace(key),
+)

@@ -1,0 +1,54 @@
+import { randomUUID } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { Refusal } from '../../errors.ts'
+import { errorBody, refusalHeaders } from './error-reply.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The open connections, so that a stop can tell the quiet ones from those that are being answered. */
+    sockets: ReadonlySet<Socket>
+  }
+}
+
+/** The answer that a connection is busy with, if any. Node has no public name for it. */
+export const answering = (socket: Socket): unknown => Reflect.get(socket, '_httpMessage') ?? undefined
+
+type ClientError = Error & { readonly code?: string }
+
+/** Answers bytes that never became a request in the one shape of an error, and closes. A slow sender gets a bare 408. */
+export const brokenRequest = ({ code }: ClientError, socket: Socket): void => {
+  const begun = answering(socket)
+  const sent = typeof begun === 'object' && begun !== null && 'headersSent' in begun && begun.headersSent === true
+  if (code === 'ECONNRESET' || !socket.writable || sent) {
+    socket.destroy()
+    return
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroySoon())
+    return
+  }
+  const refusal =
+    code === 'HPE_HEADER_OVERFLOW' ? new Refusal('headers_too_large') : new Refusal('invalid_argument', 'request is not valid HTTP')
+  const id = randomUUID()
+  const body = JSON.stringify(errorBody(refusal, id))
+  const headers = {
+    ...refusalHeaders(refusal),
+    'x-request-id': id,
+    'x-content-type-options': 'nosniff',
+    connection: 'close',
+    'content-length': String(Buffer.byteLength(body)),
+  }
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`)
+  lingering(socket)
+}
+
+const LINGER = 500
+
+/** Reads on for a moment, so that the client sees the answer before a reset. */
+const lingering = (socket: Socket): void => {
+  socket.removeAllListeners('data').on('data', () => undefined)
+  socket.resume()
+  setTimeout(() => socket.destroy(), LINGER).unref()
+}

@@ -1,0 +1,98 @@
+import '@fastify/cookie'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BlockList, isIP, isIPv6 } from 'node:net'
+import { pairs } from '../auth/credential.ts'
+
+/** Names and attributes of the two cookies (api.md §3.4). `domain` is without scheme and port. */
+export type CookieSettings = {
+  readonly tokenName: string
+  readonly stateName: string
+  readonly domain?: string | undefined
+  readonly secure: boolean
+  readonly publicUrl?: string | undefined
+  readonly trustProxy: boolean | readonly string[]
+}
+
+const plainPrefix = /^(?:\/[A-Za-z0-9._~-]+)*$/
+
+const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4')
+
+/** Whether a peer is a proxy whose forwarded headers count: all, none, or these addresses and CIDRs. */
+export const truster = (trusted: CookieSettings['trustProxy']): ((peer: string | undefined) => boolean) => {
+  if (typeof trusted === 'boolean') return () => trusted
+  const proxies = new BlockList()
+  for (const entry of trusted) {
+    const [address = '', bits] = entry.split('/')
+    if (bits === undefined) proxies.addAddress(address, familyOf(address))
+    else proxies.addSubnet(address, Number(bits), familyOf(address))
+  }
+  return (peer) => peer !== undefined && proxies.check(peer, familyOf(peer))
+}
+
+const DOMAINS = 4
+
+/** The domains whose cookies a browser sends to a host, the shortest first; a browser itself refuses those that are nobody's (`com`). None for an address. */
+const domainsOf = (host: string): readonly string[] => {
+  const labels = host.includes(':') || isIP(host) !== 0 ? [] : host.split('.')
+  return labels
+    .map((_, n) => labels.slice(n).join('.'))
+    .slice(0, -1)
+    .toReversed()
+    .slice(0, DOMAINS)
+}
+
+/** The path that the outside world sees in front of ours, `''` for none: a trusted proxy's `X-Forwarded-Prefix`, then the path of the public URL. */
+export const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publicUrl' | 'trustProxy'>) => {
+  const own = publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/+$/, '')
+  const trusts = truster(trustProxy)
+  return ({ raw }: FastifyRequest): string => {
+    const prefix = raw.headers['x-forwarded-prefix']
+    return typeof prefix === 'string' && plainPrefix.test(prefix) && trusts(raw.socket.remoteAddress) ? prefix + own : own
+  }
+}
+
+/** Sets and clears the token cookie and the state cookie. Lives are milliseconds; `path` of the state cookie is the path of the redirect address. */
+export const cookieJar = (settings: CookieSettings) => {
+  const { tokenName, stateName, domain, secure } = settings
+  const basePath = basePathOf(settings)
+  // Both values are made of cookie characters: they are sent letter for letter.
+  const shared = { httpOnly: true, secure, encode: String, ...(domain === undefined || domain === 'localhost' ? {} : { domain }) }
+  const ofToken = (request: FastifyRequest) => ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
+  const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
+  const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
+  /** A life of less than a second would be an order to forget the cookie at once. */
+  const lasting = (ms: number) => {
+    const seconds = Math.max(1, Math.floor(ms / 1000))
+    return { maxAge: seconds, expires: new Date(Date.now() + seconds * 1000) }
+  }
+  return {
+    setToken: (request: FastifyRequest, reply: FastifyReply, token: string, life: number) =>
+      void reply.setCookie(tokenName, token, { ...ofToken(request), ...lasting(life) }),
+    /** Clears the token cookie. Of two, as far as a server can, every one that this host may have been given, by a sibling domain too. */
+    clearToken: (request: FastifyRequest, reply: FastifyReply): void => {
+      const own = ofToken(request)
+      if (!isTwice(request)) return void reply.clearCookie(tokenName, own)
+      const { domain: _, ...shared } = own
+      for (const domain of new Set([undefined, own.domain, ...domainsOf(request.hostname)]))
+        for (const path of new Set([own.path, '/']))
+          reply.clearCookie(tokenName, { ...shared, path, ...(domain === undefined ? {} : { domain }) })
+    },
+    setState: (reply: FastifyReply, state: string, path: string, life: number) =>
+      void reply.setCookie(stateName, state, { ...ofState(path), ...lasting(life) }),
+    clearState: (reply: FastifyReply, path: string) => void reply.clearCookie(stateName, ofState(path)),
+    /** The path in front of ours, as the browser sees it. */
+    basePath,
+    /** Whether the browser sent two token cookies; no page of ours sets a second. */
+    isTwice,
+    /** Whether the browser sent a token cookie, usable or not. */
+    hasToken: (request: FastifyRequest): boolean =>
+      isTwice(request) || Boolean(request.server.parseCookie(request.headers.cookie ?? '')[tokenName]),
+    /** The login states that the browser brought back. More than one is somebody else's doing: no page of ours sets a second. */
+    states: ({ headers: { cookie = '' }, server }: FastifyRequest): readonly string[] => {
+      const state = server.parseCookie(cookie)[stateName]
+      return state ? Array<string>(pairs(cookie, stateName)).fill(state) : []
+    },
+  }
+}
+
+export type CookieJar = ReturnType<typeof cookieJar>

@@ -1,0 +1,83 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { Refusal } from '../../errors.ts'
+import { everyAnswer } from './reply.ts'
+import { emptied } from './path.ts'
+
+/** The request's id: the client's where it is one (api.md §1.2), else a new UUID. */
+export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
+}
+
+/** So many headers a request may have: what the parser does not keep, nobody has checked. */
+export const HEADERS = 1000
+
+/** How often a header was sent: Node shows only the first of some. */
+export const times = (rawHeaders: readonly string[], name: string): number => {
+  let count = 0
+  for (let n = 0; n < rawHeaders.length; n += 2) {
+    const sent = rawHeaders[n]
+    if (sent !== undefined && sent.length === name.length && sent.toLowerCase() === name) count++
+  }
+  return count
+}
+
+/** Sets the headers that every answer has before another hook can answer. */
+export const opening = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  everyAnswer(request, reply)
+  done()
+}
+
+type Verbs = readonly { readonly matches: RegExp; readonly verbs: readonly string[] }[]
+
+/** Every path there is, with its verbs in the order of mounting. */
+export const verbsOf = (routes: ReadonlyMap<string, ReadonlySet<string>>): Verbs =>
+  [...routes].map(([url, verbs]) => ({
+    matches: new RegExp(
+      `^${url
+        .replaceAll(/[.+()]/g, String.raw`\$&`)
+        .replaceAll(/:\w+/g, '[^/]+')
+        .replace(/\*$/, '.*')}$`,
+    ),
+    verbs: [...verbs],
+  }))
+
+/** Why no route takes a request: 405 with the verbs of its path, else 404. */
+export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
+  const path = url.split('?', 1)[0]!
+  const allowed = new Set(paths.filter(({ matches }) => matches.test(path)).flatMap(({ verbs }) => verbs))
+  return allowed.size === 0
+    ? new Refusal('route_not_found')
+    : new Refusal('method_not_allowed', undefined, { headers: { allow: [...allowed].join(', ') } })
+}
+
+/** Step 1 of api.md §1.3, for every request that has a route or none. Part of each route's own hook: another one would cost each request. */
+export const framing = (request: FastifyRequest): Refusal | undefined => {
+  const { raw } = request
+  request.began = performance.now()
+  // A connection that was reset has no address any more, whatever the types say.
+  request.address = request.ip ?? 'unknown'
+  if (raw.path === 'malformed') return new Refusal('malformed_path')
+  if (times(raw.rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
+  if (raw.rawHeaders.length > HEADERS * 2) return new Refusal('headers_too_large', `request has more than ${HEADERS} headers`)
+  const encoding = raw.headers['transfer-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
+    return new Refusal('invalid_header', 'invalid header Transfer-Encoding: must be chunked', { headers: { connection: 'close' } })
+  if (raw.headers.host === undefined && raw.httpVersion !== '1.0') return new Refusal('invalid_header', 'invalid header Host: missing')
+  if (raw.path === 'hollow') request.params = emptied(request.params as Record<string, string>)
+  return undefined
+}
+
+/** Collects each path's verbs as routes are mounted. */
+export const collectVerbs = (app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> => {
+  const verbs = new Map<string, Set<string>>()
+  app.addHook('onRoute', ({ url, method }) => {
+    if (url === '*') return
+    const known = verbs.get(url) ?? new Set()
+    verbs.set(url, known)
+    for (const verb of [method].flat()) known.add(verb)
+  })
+  return verbs
+}

@@ -1,0 +1,90 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { refuse } from '../../errors.ts'
+import { instantOf, lengthOf } from '../../contract/value.ts'
+
+/** A header that may be given once: its text, undefined when absent. Node joins the values of a repeated one by commas. */
+const one = (headers: IncomingHttpHeaders, name: string): string | undefined => {
+  const value = headers[name]
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
+const wrong = (name: string, description: string): never => refuse('invalid_header', `invalid header ${name}: ${description}`)
+
+/** `Idempotency-Key`: 1 to 255 printable ASCII characters, or 400 `invalid_header`. */
+export const idempotencyKey = (headers: IncomingHttpHeaders): string | undefined => {
+  const key = one(headers, 'idempotency-key')
+  if (key === undefined || /^[\x21-\x7e]{1,255}$/.test(key)) return key
+  return wrong('Idempotency-Key', 'must be 1 to 255 printable ASCII characters')
+}
+
+const tag = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
+
+/** The opaque tags of a list such as `"7", W/"8", 9`: quotes and weakness are dropped. Undefined for text that is no list of tags. */
+const tagsOf = (text: string): string[] | undefined => {
+  const tags: string[] = []
+  for (const item of text.split(',').map((item) => item.trim())) {
+    if (item === '') continue
+    const quoted = tag.exec(item)
+    if (!quoted && !/^[\w.~+/=:-]+$/.test(item)) return undefined
+    tags.push(quoted?.[1] ?? item)
+  }
+  return tags.length > 0 ? tags : undefined
+}
+
+/** `If-Match`: the revisions given, or `*`; malformed: 400 `invalid_header`. */
+export const ifMatch = (headers: IncomingHttpHeaders): readonly string[] | '*' | undefined => {
+  const text = one(headers, 'if-match')?.trim()
+  if (text === undefined || text === '*') return text
+  return tagsOf(text) ?? wrong('If-Match', 'must be "*" or a list of entity tags')
+}
+
+/** Whether an `If-None-Match` list holds the tag (quoted, weak or bare), or is `*`. Text that is no list holds nothing. */
+export const tagged = (list: string, tag: string): boolean =>
+  list.trim() === '*' ||
+  list.split(',').some(
+    (item) =>
+      item
+        .trim()
+        .replace(/^W\//, '')
+        .replace(/^"(.*)"$/, '$1') === tag,
+  )
+
+const UINT64 = 2n ** 64n
+
+/** A decimal unsigned 64-bit number, or undefined. */
+const positionOf = (text: string): bigint | undefined => {
+  const position = /^\d{1,20}$/.test(text) ? BigInt(text) : UINT64
+  return position < UINT64 ? position : undefined
+}
+
+/** `After-Position`: the position that the read model must have reached; not a decimal unsigned 64-bit number: 400 `invalid_header`. */
+export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined => {
+  const text = one(headers, 'after-position')
+  if (text === undefined) return undefined
+  return positionOf(text) ?? wrong('After-Position', 'must be a decimal number')
+}
+
+/** Refuses a position that the log cannot reach by waiting: 400 `invalid_header`. */
+export const beyondHead = (): never => wrong('After-Position', 'must not be later than the newest position')
+
+/** `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position; other text: 400 `invalid_at`. Whether it lies in the past is for the reader of the log to say. */
+export const atOf = (text: string | undefined): { readonly instant: string } | { readonly position: bigint } | undefined => {
+  if (text === undefined || text === '') return undefined
+  const position = positionOf(text)
+  if (position !== undefined) return { position }
+  const instant = instantOf(text)
+  if (instant !== undefined) return { instant }
+  const description = 'must be an RFC 3339 timestamp or a position'
+  return refuse('invalid_at', `invalid field at: ${description}`, { violation: { field: 'at', description } })
+}
+
+const REASON_MAX = 500
+
+/** `Event-Reason`: why the caller does this, kept with the events; longer than 500 characters, or with control characters: 400 `invalid_header`. Sent as UTF-8. */
+export const eventReason = (headers: IncomingHttpHeaders): string | undefined => {
+  const latin1 = one(headers, 'event-reason')?.trim()
+  if (latin1 === undefined || latin1 === '') return undefined
+  const text = Buffer.from(latin1, 'latin1').toString('utf8')
+  if (/[\p{Cc}\ufffd]/u.test(text)) wrong('Event-Reason', 'must be UTF-8 text without control characters')
+  return lengthOf(text) <= REASON_MAX ? text : wrong('Event-Reason', `must be at most ${REASON_MAX} characters`)
+}

@@ -1,0 +1,126 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Readable } from 'node:stream'
+import { pacer } from '../../slices.ts'
+import { type Kept, sendGzip, takesGzip, zippedFast } from './gzip.ts'
+import { tagged } from './headers.ts'
+import { named, rawQuery } from './path.ts'
+
+/** What a route answers. `body` is sent as JSON, text as it is, undefined not at all; `etag` is the tag without quotes. Status is 200 unless stated. */
+export type Answer = {
+  readonly status?: number
+  readonly body: unknown
+  /** The JSON text of the answer, in place of `body`, where the route has it already. */
+  readonly json?: string
+  /** The same text in bytes, made as the client takes them; `length` is their number where it is known. */
+  readonly chunks?: Iterable<Buffer>
+  readonly length?: number
+  /** Milliseconds within which the client must have taken the chunks; then the answer is cut. */
+  readonly within?: number
+  /** The bytes of the answer, in place of `body`, where the route keeps them. */
+  readonly kept?: Kept
+  readonly etag?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Members of the body that are shown once and kept nowhere. */
+  readonly secret?: Readonly<Record<string, string>>
+}
+
+/** 200 with a body, and the revision of the resource it shows. */
+export const ok = (body: unknown, revision?: bigint, headers: Readonly<Record<string, string>> = {}): Answer =>
+  revision === undefined ? { body, headers } : { body, headers, etag: String(revision) }
+
+/** 200 with a body whose JSON text is there already. */
+export const written = (json: string, etag?: string): Answer =>
+  etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
+
+/** 302 to another place. */
+export const redirect = (location: string, headers: Readonly<Record<string, string>> = {}, body?: unknown): Answer => ({
+  status: 302,
+  body,
+  headers: { ...headers, location },
+})
+
+const SMALL = 1024
+
+async function* paced(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
+  const pause = pacer()
+  for (const chunk of chunks) {
+    yield chunk
+    await pause()
+  }
+}
+
+/** Sends the chunks one by one, never more than the client takes. */
+const sendChunks = (request: FastifyRequest, reply: FastifyReply, chunks: Iterable<Buffer>, { length, within }: Answer): void => {
+  const stream = Readable.from(paced(chunks), within === undefined ? {} : { signal: AbortSignal.timeout(within) })
+  if (takesGzip(request) && !reply.hasHeader('content-encoding')) return sendGzip(reply, stream)
+  if (length !== undefined) reply.header('content-length', length)
+  reply.send(stream)
+}
+
+/** The JSON text of an answer: indented by two spaces when the query asks for it. */
+export const jsonText = (body: unknown, request: FastifyRequest): string => {
+  const query = rawQuery(request)
+  return query !== '' && named(query, 'pretty') ? JSON.stringify(body, null, 2) : JSON.stringify(body)
+}
+
+const writtenText = (json: string, request: FastifyRequest): string => {
+  const query = rawQuery(request)
+  return query !== '' && named(query, 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
+}
+
+/** Keeps the framework from adding a charset to `application/json`. */
+export const asIs = (text: unknown): string => text as string
+
+/** Sets the headers that every answer has (api.md §1.2). */
+export const everyAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
+  reply.header('x-request-id', request.id)
+  reply.header('x-content-type-options', 'nosniff')
+}
+
+/** Writes a small answer past what the framework does for streams, hooks and serializers. */
+const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): void => {
+  reply.hijack()
+  const headers = {
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+  }
+  reply.raw.writeHead(200, headers).end(json)
+}
+
+/** Whether the client has what the tag names. */
+export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
+  const given = headers['if-none-match']
+  return given !== undefined && tagged(given, etag)
+}
+
+/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
+export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
+  const { status = 200, body: shown, json, chunks, kept, secret, etag, headers } = answer
+  const { spec } = request
+  if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') return sendNow(request, reply, json)
+  everyAnswer(request, reply)
+  const body = secret ? { ...secret, ...(shown as object) } : shown
+  if (headers) for (const name in headers) reply.header(name, headers[name])
+  if (etag !== undefined) {
+    reply.header('etag', `"${etag}"`)
+    if (!spec?.writes && held(request, etag)) {
+      reply.code(304).send()
+      return
+    }
+  }
+  reply.code(status)
+  if (status >= 400) reply.header('cache-control', 'no-store')
+  if (body === undefined && json === undefined && !chunks && !kept) {
+    reply.send()
+    return
+  }
+  if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+  if (chunks) return sendChunks(request, reply, chunks, answer)
+  reply.serializer(asIs)
+  const ready = typeof body === 'string' || Buffer.isBuffer(body)
+  const text = kept?.plain ?? (json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request))
+  if (takesGzip(request) && !(spec?.hot && text.length < SMALL)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
+  else reply.send(text)
+}

@@ -1,0 +1,76 @@
+import { refuse } from '../../errors.ts'
+import type { AnyEvent } from '../../events/define.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
+import { type AnyProjection, project, type Projection } from '../projection.ts'
+import type { Row } from '../views.ts'
+
+/** The key of a stream's document. */
+export const keyOf = ({ category }: AnyProjection, stream: string): string => stream.slice(category.length + 1)
+
+/** The events of each stream, in order. */
+export const byStream = (events: readonly Stored[]): ReadonlyMap<string, readonly Stored[]> => {
+  const streams = new Map<string, Stored[]>()
+  for (const event of events) {
+    const together = streams.get(event.stream)
+    if (together) together.push(event)
+    else streams.set(event.stream, [event])
+  }
+  return streams
+}
+
+/** How often a stream is read that shows less than is known of it, and the first pause between; each is twice the one before. */
+const READS = 10
+const PAUSE_MS = 1
+
+/**
+ * The row of a stream's document after these events of it, in order: from the row at hand where there is one, and from the log where
+ * events before them are missing. A read may show less than a follower delivered: it is asked again until what is missing is there, and
+ * refused with `backend_unavailable` where it does not come, never answered with a row that lacks these events.
+ */
+export const foldRow = async <D extends object, E extends AnyEvent>(
+  log: Pick<EventLog, 'read'>,
+  projection: Projection<D, E>,
+  events: readonly Stored[],
+  present: Row<D> | undefined,
+): Promise<Row<D>> => {
+  let row = present
+  const next = () => (row?.revision ?? -1n) + 1n
+  const readUpTo = async ({ stream, revision }: Stored) => {
+    for await (const page of log.read(stream, next())) {
+      for (const event of page) {
+        if (event.revision === revision) return
+        row = project(projection, row, event)
+      }
+    }
+  }
+  for (const event of events) {
+    for (let reads = 0; next() < event.revision; reads++) {
+      if (reads === READS)
+        refuse('backend_unavailable', undefined, { cause: new Error(`${event.stream} does not show revision ${next()}`) })
+      if (reads > 0) await new Promise((wake) => setTimeout(wake, PAUSE_MS * 2 ** (reads - 1)))
+      await readUpTo(event)
+    }
+    if (event.revision === next()) row = project(projection, row, event)
+  }
+  return row!
+}
+
+/** The latest revision met of each stream, until the whole log is known up to there anyway. */
+export const revisionTracker = () => {
+  const streams = new Map<string, { readonly revision: bigint; readonly position: bigint }>()
+  return {
+    /** True when these events of a stream, or later ones, were met before. */
+    has: (events: readonly Stored[]): boolean => {
+      const known = streams.get(events[0]!.stream)
+      return known !== undefined && known.revision >= events.at(-1)!.revision
+    },
+    record: (row: Row, stream: string): void => {
+      const known = streams.get(stream)
+      if (!known || known.revision < row.revision) streams.set(stream, { revision: row.revision, position: row.position })
+    },
+    /** Forgets what lies at or before a position. */
+    forget: (position: bigint): void => {
+      for (const [stream, known] of streams) if (known.position <= position) streams.delete(stream)
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import type { EventLog } from '../../events/log.ts'
+
+export type FreshnessOptions = {
+  readonly head: EventLog['head']
+  /** Resolves to true once memory here holds every event up to the position, to false when that takes longer than the milliseconds given. */
+  readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
+  /** How long a proof is good for, and how often one is sought; milliseconds. */
+  readonly leaseMs?: number
+  readonly everyMs?: number
+  /** A clock that nobody sets. */
+  readonly clock?: () => number
+}
+
+/** Has one call under way at a time: who asks meanwhile shares the next, so that what each is told was found out after it asked. */
+const together = <T>(call: () => Promise<T>): (() => Promise<T>) => {
+  let current: Promise<T> | undefined
+  let next: Promise<T> | undefined
+  const begin = () => {
+    const mine = call().finally(() => {
+      if (current === mine) current = undefined
+    })
+    current = mine
+    return mine
+  }
+  const after = async (before: Promise<T>) => {
+    await before.catch(() => undefined)
+    next = undefined
+    return begin()
+  }
+  return () => (current ? (next ??= after(current)) : begin())
+}
+
+/**
+ * The freshness lease (design: reading and freshness): an instance is fresh while it has proven, within the lease, that it has seen the
+ * head of the log as it was when it asked. So a revocation acknowledged anywhere is in force here within the lease, whatever breaks,
+ * as far as the log tells its head truly: a leader that does not know that it was deposed does not, for a moment (guides/operations.md).
+ */
+export const freshness = ({ head: ask, seen, leaseMs = 2_000, everyMs = 500, clock = () => performance.now() }: FreshnessOptions) => {
+  const head = together(ask)
+  let proven = Number.NEGATIVE_INFINITY
+  const stop = new AbortController()
+  let wake = () => {}
+
+  const prove = async (): Promise<void> => {
+    const asked = clock()
+    try {
+      if (await seen(await head(), leaseMs)) proven = Math.max(proven, asked)
+    } catch {
+      // Without an answer there is no proof: the lease runs out, and whoever asks is told so.
+    }
+  }
+  const run = async () => {
+    while (!stop.signal.aborted) {
+      await prove()
+      await new Promise<void>((next) => {
+        const timer = setTimeout(next, everyMs)
+        wake = () => {
+          clearTimeout(timer)
+          next()
+        }
+      })
+    }
+  }
+  const running = run()
+
+  return {
+    /** Seeks a proof now, for no longer than one takes at most. */
+    prove,
+    /** True once memory here holds all that was in the log when this was asked; false when that takes longer than the milliseconds given, or nobody knows. */
+    caughtUp: async (withinMs: number): Promise<boolean> => {
+      const late = new Promise<false>((answer) => setTimeout(answer, withinMs, false).unref())
+      const known = head().then(
+        (position) => seen(position, withinMs),
+        () => false,
+      )
+      return Promise.race([known, late])
+    },
+    fresh: (): boolean => clock() - proven <= leaseMs,
+    /** Milliseconds since the newest proof was asked for. */
+    age: (): number => clock() - proven,
+    close: async (): Promise<void> => {
+      stop.abort()
+      wake()
+      await running
+    },
+  }
+}

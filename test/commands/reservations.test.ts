@@ -1,0 +1,206 @@
+import t, { type Test } from 'tap'
+import { stateOf } from '../../src/commands/decider.ts'
+import { flag } from '../../src/commands/flag/flag.ts'
+import { namespace } from '../../src/commands/namespace.ts'
+import { segment } from '../../src/commands/segment.ts'
+import { type Reason, Refusal } from '../../src/errors.ts'
+import type { Stored } from '../../src/events/log.ts'
+import { memoryLog } from '../memory-log.ts'
+import { ofFlag, ofSegment } from '../samples.ts'
+import { begin, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk, segmentAsk } from './world.ts'
+
+const started = async () => {
+  const log = memoryLog()
+  await begin(log)
+  return { log, ...instance(log), before: log.all.length }
+}
+const types = (stored: readonly Stored[]) => stored.map(({ stream, type }) => `${stream}: ${type}`)
+const refused = async (t: Test, work: Promise<unknown>, reason: Reason, message: string) => {
+  const error = await work.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  t.ok(error instanceof Refusal, 'refused')
+  t.strictSame(error instanceof Refusal && [error.reason, error.message], [reason, message])
+}
+
+await t.test('a flag is registered before it is created and unregistered after it is deleted', async (t) => {
+  const { log, reservations, before } = await started()
+  const created = await reservations.createFlag(flagAsk('g'), context)
+  t.strictSame(types(created.stored), ['namespace-ns: FlagRegistered', 'flag-ns+g: FlagCreated'])
+  t.equal(created.revision, 1n)
+  t.equal(created.state.reservation, [...(await stateOf(log, namespace, 'ns')).reservations.keys()].at(-1))
+  const deleted = await reservations.deleteFlag({ ...ofFlag, key: 'g' }, context)
+  t.strictSame(types(deleted.stored), ['flag-ns+g: FlagDeleted', 'namespace-ns: FlagUnregistered'])
+  t.strictSame(types(log.all.slice(before)), types([...created.stored, ...deleted.stored]), 'stored is all that was written, in order')
+  t.strictSame((await reservations.deleteFlag({ ...ofFlag, key: 'g' }, context)).stored, [], 'a missing flag is left alone')
+})
+
+await t.test('what is refused leaves no reservation behind', async (t) => {
+  const { log, reservations } = await started()
+  await refused(t, reservations.createFlag(flagAsk('f'), context), 'not_unique', 'flag "ns/f" is not unique')
+  t.equal((await stateOf(log, namespace, 'ns')).reservations.size, 1)
+  await refused(t, reservations.createFlag({ ...flagAsk('f'), namespace: 'no' }, context), 'not_found', 'namespace "no" not found')
+  await reservations.addRule({ ...ruleAsk('r1', 's'), rank: 1 }, context)
+  await refused(t, reservations.addRule({ ...ruleAsk('r2', 's'), rank: 1 }, context), 'rank_taken', 'rank number: 1 already exists')
+  t.equal((await stateOf(log, segment, 'ns+s')).reservations.size, 1)
+  t.strictSame(await complaints(log), [])
+})
+
+await t.test('a rule attaches its segments, moves its reservations when it changes, and detaches them in the end', async (t) => {
+  const { log, reservations } = await started()
+  const users = async () => [
+    (await stateOf(log, segment, 'ns+s')).reservations.size,
+    (await stateOf(log, segment, 'ns+q')).reservations.size,
+  ]
+  const added = await reservations.addRule({ ...ruleAsk('r1', 's', 's'), rank: 0 }, context)
+  t.strictSame(types(added.stored), ['segment-ns+s: SegmentAttached', 'flag-ns+f: RuleAdded'])
+  const changed = await reservations.updateRule(ruleAsk('r1', 'q'), context)
+  t.strictSame(types(changed.stored), ['segment-ns+q: SegmentAttached', 'flag-ns+f: RuleUpdated', 'segment-ns+s: SegmentDetached'])
+  t.strictSame((await reservations.updateRule(ruleAsk('r1', 'q'), context)).stored, [], 'nothing changed, nothing written')
+  t.strictSame(await users(), [0, 1])
+  const removed = await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)
+  t.strictSame(types(removed.stored), ['flag-ns+f: RuleRemoved', 'segment-ns+q: SegmentDetached'])
+  t.strictSame(await users(), [0, 0])
+  t.strictSame((await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)).stored, [])
+})
+
+await t.test('so does a rollout by segments, and one by share reservations nothing', async (t) => {
+  const { reservations } = await started()
+  const added = await reservations.addRollout({ ...rolloutAsk('o1', 's', 'q'), rank: 0 }, context)
+  t.strictSame(types(added.stored), ['segment-ns+s: SegmentAttached', 'segment-ns+q: SegmentAttached', 'flag-ns+f: RolloutAdded'])
+  const changed = await reservations.updateRollout(rolloutAsk('o1', 'q'), context)
+  t.strictSame(types(changed.stored), ['flag-ns+f: RolloutUpdated', 'segment-ns+s: SegmentDetached'])
+  const removed = await reservations.removeRollout({ ...ofFlag, id: 'o1' }, context)
+  t.strictSame(types(removed.stored), ['flag-ns+f: RolloutRemoved', 'segment-ns+q: SegmentDetached'])
+  const part = { type: 'threshold', percentage: 50, value: true } as const
+  const share = await reservations.addRollout({ ...ofFlag, id: 'o2', description: '', part, rank: 0 }, context)
+  t.strictSame(types(share.stored), ['flag-ns+f: RolloutAdded'])
+})
+
+await t.test('with missing segments the first in the given order is named, and nothing stays reserved', async (t) => {
+  const { log, reservations } = await started()
+  const either = 'flag "ns/f" or segment "ns/x" not found'
+  const odd = 'flag "ns/f or segment x" not found'
+  await refused(t, reservations.addRule({ ...ruleAsk('r1', 's', 'x', 'y'), rank: 0 }, context), 'not_found', either)
+  await refused(t, reservations.addRollout({ ...rolloutAsk('o1', 's', 'x', 'y'), rank: 0 }, context), 'not_found', odd)
+  await reservations.addRule({ ...ruleAsk('r1', 's'), rank: 0 }, context)
+  await reservations.addRollout({ ...rolloutAsk('o1', 's'), rank: 0 }, context)
+  await refused(t, reservations.updateRule(ruleAsk('r1', 'x', 'q'), context), 'not_found', either)
+  await refused(t, reservations.updateRollout(rolloutAsk('o1', 'x', 'q'), context), 'not_found', odd)
+  t.equal((await stateOf(log, segment, 'ns+s')).reservations.size, 2)
+  t.equal((await stateOf(log, segment, 'ns+q')).reservations.size, 0)
+})
+
+await t.test('with a missing flag, rule or rollout no segment is touched', async (t) => {
+  const { log, reservations, before } = await started()
+  const gone = { key: 'gone' }
+  const rule = { ...ruleAsk('r1', 's'), ...gone, rank: 0 }
+  const rollout = { ...rolloutAsk('o1', 's'), ...gone, rank: 0 }
+  await refused(t, reservations.addRule(rule, context), 'not_found', 'flag "ns/gone" or segment "ns/s" not found')
+  await refused(t, reservations.addRollout(rollout, context), 'not_found', 'flag "ns/gone or segment s" not found')
+  const part = { type: 'threshold', percentage: 50, value: true } as const
+  await refused(t, reservations.addRollout({ ...rollout, part }, context), 'not_found', 'flag "ns/gone" not found')
+  await refused(t, reservations.updateRule(ruleAsk('r9', 's'), context), 'not_found', 'rule "ns/r9" not found')
+  await refused(t, reservations.updateRollout(rolloutAsk('o9', 's'), context), 'not_found', 'rollout "ns/o9" not found')
+  t.equal(log.all.length, before)
+})
+
+await t.test('a segment in use stays, until the flag that uses it is gone', async (t) => {
+  const { reservations } = await started()
+  await reservations.addRule({ ...ruleAsk('r1', 's', 'q'), rank: 0 }, context)
+  await reservations.addRollout({ ...rolloutAsk('o1', 's'), rank: 0 }, context)
+  await refused(t, reservations.deleteSegment(ofSegment, context), 'in_use', 'segment "ns/s" is in use')
+  const deleted = await reservations.deleteFlag(ofFlag, context)
+  t.strictSame(types(deleted.stored), [
+    'flag-ns+f: FlagDeleted',
+    'namespace-ns: FlagUnregistered',
+    'segment-ns+s: SegmentDetached',
+    'segment-ns+q: SegmentDetached',
+    'segment-ns+s: SegmentDetached',
+  ])
+  t.strictSame(types((await reservations.deleteSegment(ofSegment, context)).stored), ['segment-ns+s: SegmentDeleted'])
+  t.strictSame((await reservations.deleteSegment(ofSegment, context)).stored, [])
+})
+
+await t.test('a namespace with a flag goes by force only, and its segments with it', async (t) => {
+  const { log, reservations } = await started()
+  const full = 'namespace "ns" cannot be deleted; flags must be deleted first'
+  await refused(t, reservations.deleteNamespace({ key: 'ns', force: false }, context), 'not_empty', full)
+  await refused(t, reservations.deleteNamespace({ key: 'no', force: false }, context), 'not_found', 'namespace "no" not found')
+  const forced = await reservations.deleteNamespace({ key: 'ns', force: true }, context)
+  t.strictSame(types(forced.stored), ['namespace-ns: NamespaceDeleted'])
+  await refused(t, reservations.createSegment(segmentAsk('x'), context), 'not_found', 'namespace "ns" not found')
+  await refused(t, reservations.createFlag(flagAsk('x'), context), 'not_found', 'namespace "ns" not found')
+  t.strictSame(await complaints(log), [])
+})
+
+await t.test('a namespace made again under its key begins empty', async (t) => {
+  const { log, reservations, execute } = await started()
+  await reservations.addRule({ ...ruleAsk('r1', 's'), rank: 0 }, context)
+  await reservations.deleteNamespace({ key: 'ns', force: true }, context)
+  const again = { key: 'ns', incarnation: 'life-2', name: '', description: '', protected: false }
+  await execute(namespace, 'ns', 'CreateNamespace', again, context)
+  const of = { ...ofFlag, incarnation: 'life-2' }
+  t.strictSame((await reservations.deleteFlag(of, context)).stored, [])
+  t.strictSame((await reservations.deleteSegment({ ...ofSegment, incarnation: 'life-2' }, context)).stored, [])
+  await reservations.createSegment(segmentAsk('s'), context)
+  const { state } = await reservations.createFlag(flagAsk('f'), context)
+  t.strictSame([state.incarnation, state.generation, state.rules], ['life-2', 2, []])
+  await refused(
+    t,
+    reservations.addRule({ ...ruleAsk('r2', 's'), rank: 0 }, context),
+    'not_found',
+    'flag "ns/f" or segment "ns/s" not found',
+  )
+  t.strictSame(await complaints(log), [])
+})
+
+await t.test('a command repeated under its id has its one effect, and the same outcome', async (t) => {
+  const { log, reservations, before } = await started()
+  const named = { ...context, commandId: 'command-1' }
+  const once = await reservations.createFlag(flagAsk('g'), named)
+  const twice = await reservations.createFlag(flagAsk('g'), named)
+  t.ok(twice.repeated)
+  t.strictSame([twice.state, twice.revision], [once.state, once.revision])
+  const rule = { ...ruleAsk('r1', 's'), rank: 0 }
+  await reservations.addRule(rule, named)
+  await reservations.addRule(rule, named)
+  const count = (type: string) => log.all.slice(before).filter((event) => event.type === type).length
+  t.strictSame([count('FlagCreated'), count('RuleAdded')], [1, 1])
+  t.equal((await stateOf(log, namespace, 'ns')).reservations.size, 2)
+  t.equal((await stateOf(log, segment, 'ns+s')).reservations.size, 1)
+  t.strictSame(await complaints(log), [])
+})
+
+await t.test('a command refused once may be repeated under its id when its way is free', async (t) => {
+  const { log, reservations } = await started()
+  const named = { ...context, commandId: 'command-1' }
+  await refused(t, reservations.createFlag(flagAsk('f'), named), 'not_unique', 'flag "ns/f" is not unique')
+  await reservations.deleteFlag(ofFlag, context)
+  await reservations.createFlag(flagAsk('f'), named)
+  t.strictSame(await complaints(log), [], 'the flag stands under a reservation')
+})
+
+await t.test('If-Match is asked of the flag, and never of the reservations around it', async (t) => {
+  const { log, reservations } = await started()
+  const rule = { ...ruleAsk('r1', 's'), rank: 0 }
+  await refused(t, reservations.addRule(rule, { ...context, ifMatch: ['7'] }), 'revision_moved', 'revision moved: have "1", given "7"')
+  t.equal((await stateOf(log, segment, 'ns+s')).reservations.size, 0)
+  t.equal((await reservations.addRule(rule, { ...context, ifMatch: ['1'] })).revision, 2n)
+  await refused(
+    t,
+    reservations.createFlag(flagAsk('g'), { ...context, ifMatch: '*' }),
+    'revision_moved',
+    'revision moved: have "0", given "*"',
+  )
+  const gone = { ...ofFlag, incarnation: 'life-2' }
+  await refused(
+    t,
+    reservations.deleteFlag(gone, { ...context, ifMatch: ['2'], needsEffect: true }),
+    'revision_moved',
+    'revision moved: have "0", given "2"',
+  )
+  t.equal((await reservations.deleteFlag(ofFlag, { ...context, ifMatch: ['2'], needsEffect: true })).revision, 3n)
+  t.equal((await stateOf(log, flag, 'ns+f')).incarnation, undefined)
+})
