@@ -21,7 +21,13 @@ const people: readonly Person[] = Array.from({ length: 1024 }, (_, n) => ({
   },
 }))
 
-const constraint = (id: string, type: ConstraintInput['type'], property: string, operator: string, value: string): ConstraintInput => ({
+const constraint = (
+  id: string,
+  type: ConstraintInput['type'],
+  property: string,
+  operator: string,
+  value: string,
+): ConstraintInput => ({
   id,
   type,
   property,
@@ -37,7 +43,12 @@ const bare = { enabled: false, variants: [], rules: [], rollouts: [] } as const
 /** One threshold. */
 const threshold = () => {
   const flag = compileFlag(
-    { ...bare, key: 'checkout', type: 'boolean', rollouts: [{ id: 't', rank: 1, type: 'threshold', percentage: 50, value: true }] },
+    {
+      ...bare,
+      key: 'checkout',
+      type: 'boolean',
+      rollouts: [{ id: 't', rank: 1, type: 'threshold', percentage: 50, value: true }],
+    },
     named(),
   ) as BooleanFlag
   return ({ id, context }: Person) => hit(evaluateBoolean(flag, id, contextOf(context)))
@@ -72,7 +83,10 @@ const tenRules = () => {
     distributions: [{ id: 'd', variantId: 'v', rollout: 100 }],
   }))
   const variants = [{ id: 'v', key: 'on', attachment: '' }]
-  const flag = compileFlag({ ...bare, key: 'many', type: 'variant', enabled: true, variants, rules }, named(...segments)) as VariantFlag
+  const flag = compileFlag(
+    { ...bare, key: 'many', type: 'variant', enabled: true, variants, rules },
+    named(...segments),
+  ) as VariantFlag
   return ({ id, context }: Person) => {
     const answer = evaluateVariant(flag, id, contextOf(context))
     if ('error' in answer) throw new Error(answer.error)
@@ -138,7 +152,13 @@ const unleashed = async () => {
   }) as unknown as ConstructorParameters<typeof inner.default>[0]
   const contexts = new Map(people.map((person) => [person, { userId: person.id, properties: { ...person.context } }]))
 
-  const whole = new Unleash({ appName: 'bench', url: 'http://127.0.0.1/', repository, disableAutoStart: true, disableMetrics: true })
+  const whole = new Unleash({
+    appName: 'bench',
+    url: 'http://127.0.0.1/',
+    repository,
+    disableAutoStart: true,
+    disableMetrics: true,
+  })
   await whole.start()
   const bare = new inner.default(repository, defaultStrategies)
   return {
@@ -152,7 +172,12 @@ const flagd = () => {
   const core = new FlagdCore()
   const half = { fractional: [{ var: 'targetingKey' }, ['on', 50], ['off', 50]] }
   const inside = { and: [{ in: [{ var: 'country' }, ['de', 'fr', 'us']] }, { '==': [{ var: 'plan' }, 'pro'] }] }
-  const flag = { state: 'ENABLED', variants: { on: true, off: false }, defaultVariant: 'off', targeting: { if: [inside, half, 'off'] } }
+  const flag = {
+    state: 'ENABLED',
+    variants: { on: true, off: false },
+    defaultVariant: 'off',
+    targeting: { if: [inside, half, 'off'] },
+  }
   core.setConfigurations(JSON.stringify({ flags: { checkout: flag } }))
   const contexts = new Map(people.map((person) => [person, { targetingKey: person.id, ...person.context }]))
   return (person: Person) => core.resolveBooleanEvaluation('checkout', false, contexts.get(person)).value
@@ -176,7 +201,8 @@ const slice = (evaluate: Evaluate): number => {
   return (done / elapsed) * 1000
 }
 
-const upperQuartile = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.75)]!
+const upperQuartile = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * 0.75)]!
 
 /** Slices of all in turn, so that what the machine does meanwhile strikes all alike; the first round warms up. */
 const alternate = (all: readonly Evaluate[]): readonly number[] => {
@@ -203,7 +229,9 @@ export const run = async (): Promise<readonly Row[]> => {
   const [rate = 0, whole = 1, bare = 1, flagdRate = 1] = alternate(same)
   theirs.stop()
   const told = (id: string, name: string, figure: number, atLeast?: number): Row =>
-    atLeast === undefined ? { id, name, figure: figure.toFixed(2), target: '', ok: true } : row(id, name, figure, { atLeast })
+    atLeast === undefined
+      ? { id, name, figure: figure.toFixed(2), target: '', ok: true }
+      : row(id, name, figure, { atLeast })
   return [
     told('B13', 'boolean evaluations / unleash-client, same rule', rate / whole, 5),
     told('B13', 'boolean evaluations / flagd-core, same rule', rate / flagdRate, 1.2),

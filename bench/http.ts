@@ -8,7 +8,9 @@ const newest = { 'x-service-accept-server-version': '1.47.0' }
 const SNAPSHOT = '/internal/v1/evaluation/snapshot/namespace/default'
 
 /** Questions about one entity after another, of all flags in turn. */
-const questions = (flags: number): readonly { readonly flagKey: string; readonly entityId: string; readonly context: object }[] =>
+const questions = (
+  flags: number,
+): readonly { readonly flagKey: string; readonly entityId: string; readonly context: object }[] =>
   Array.from({ length: 1000 }, (_, n) => ({
     flagKey: `flag-${n % flags}`,
     entityId: `user-${n * 7919}`,
@@ -65,7 +67,14 @@ const againstBare = async (): Promise<Row[]> => {
         perSecond(rate.ours),
       ),
       row('B2', 'authenticated evaluation / bare node:http hello', rate.ours / rate.hello, { atLeast: 0.42 }),
-      row('B4', 'p99 of both at the same fixed rate', tail[0] / tail[1], { atMost: 1.5 }, '', `${tail[0]} ms, ${tail[1]} ms at ${fixed}/s`),
+      row(
+        'B4',
+        'p99 of both at the same fixed rate',
+        tail[0] / tail[1],
+        { atMost: 1.5 },
+        '',
+        `${tail[0]} ms, ${tail[1]} ms at ${fixed}/s`,
+      ),
     ]
   } finally {
     await Promise.all([service.stop(), bare.stop()])
@@ -80,7 +89,10 @@ const authentication = async (): Promise<Row[]> => {
   ]
   try {
     const path = '/api/v1/namespaces/default/flags/flag-0'
-    const rate = await rates({ authenticated: { url: closed.url + path, tokens: closed.tokens }, open: { url: open.url + path } })
+    const rate = await rates({
+      authenticated: { url: closed.url + path, tokens: closed.tokens },
+      open: { url: open.url + path },
+    })
     return [row('B3', 'GET with a credential / the same without', rate.authenticated / rate.open, { atLeast: 0.8 })]
   } finally {
     await Promise.all([closed.stop(), open.stop()])
@@ -103,7 +115,9 @@ const durability = async (): Promise<Row[]> => {
 const changeToAnswer = async ({ url, tokens: [token = ''] }: Server): Promise<number> => {
   const headers = { ...json, authorization: `Bearer ${token}` }
   const ask = async (method: string, path: string, body: object) =>
-    (await (await fetch(url + path, { method, headers, body: JSON.stringify(body) })).json()) as { readonly enabled: boolean }
+    (await (await fetch(url + path, { method, headers, body: JSON.stringify(body) })).json()) as {
+      readonly enabled: boolean
+    }
   const flag = '/api/v1/flags/fresh'
   await ask('POST', '/api/v1/flags', { key: 'fresh', name: 'fresh', type: 'BOOLEAN_FLAG_TYPE' })
   const times: number[] = []

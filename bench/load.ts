@@ -12,7 +12,8 @@ const run = promisify(execFile)
 const found = (...paths: readonly string[]) => paths.find((path) => existsSync(path))
 const WRK = found('/usr/bin/wrk', '/usr/local/bin/wrk')
 const TASKSET = availableParallelism() > 1 ? found('/usr/bin/taskset') : undefined
-const onCore = (core: number, command: readonly string[]) => (TASKSET === undefined ? command : [TASKSET, '-c', String(core), ...command])
+const onCore = (core: number, command: readonly string[]) =>
+  TASKSET === undefined ? command : [TASKSET, '-c', String(core), ...command]
 
 /** A server in a process of its own. */
 export type Server = { readonly url: string; readonly tokens: readonly string[]; readonly stop: () => Promise<void> }
@@ -39,10 +40,12 @@ const begun = async (name: string, [command, ...args]: readonly string[]): Promi
 }
 
 /** Starts a server of `bench/servers` on the first core; the load comes from the second, where there is one. */
-export const startServer = (name: string, ...args: readonly string[]): Promise<Server> => begun(name, onCore(0, script(name, args)))
+export const startServer = (name: string, ...args: readonly string[]): Promise<Server> =>
+  begun(name, onCore(0, script(name, args)))
 
 /** Starts a server of `bench/servers` that is not measured itself: it runs where this process may run. */
-export const startBeside = (name: string, ...args: readonly string[]): Promise<Server> => begun(name, script(name, args))
+export const startBeside = (name: string, ...args: readonly string[]): Promise<Server> =>
+  begun(name, script(name, args))
 
 /** Requests sent again and again over a number of connections (50); `bodies` and `tokens` are taken in turn. */
 export type Load = {
@@ -91,7 +94,15 @@ const byWrk = async (load: Load, seconds: number): Promise<number> => {
   ]
   try {
     await writeFile(script, lines.join('\n'))
-    const [command, ...args] = onCore(1, [WRK!, '-t1', `-c${load.connections ?? CONNECTIONS}`, `-d${seconds}s`, '-s', script, load.url])
+    const [command, ...args] = onCore(1, [
+      WRK!,
+      '-t1',
+      `-c${load.connections ?? CONNECTIONS}`,
+      `-d${seconds}s`,
+      '-s',
+      script,
+      load.url,
+    ])
     const { stdout } = await run(command!, args)
     const [, requests, micros, errors] = /RESULT (\d+) (\d+) (\d+)/.exec(stdout) ?? []
     if (errors !== '0') throw new Error(`${load.url}: ${errors ?? 'no'} errors\n${stdout}`)
@@ -107,7 +118,8 @@ const byAutocannon = async (load: Load, duration: number, overallRate?: number) 
   const requests = requestsOf(load).slice(0, connections)
   const options = { url: load.url, connections, duration, requests }
   const result = await autocannon(overallRate === undefined ? options : { ...options, overallRate })
-  if (result.errors + result.non2xx > 0) throw new Error(`${load.url}: ${result.errors} errors, ${result.non2xx} refusals`)
+  if (result.errors + result.non2xx > 0)
+    throw new Error(`${load.url}: ${result.errors} errors, ${result.non2xx} refusals`)
   return result
 }
 
@@ -130,12 +142,16 @@ export const offFirstCore = async <T>(work: () => Promise<T>): Promise<T> => {
 }
 
 /** Requests per second of several loads, their one-second slices by turns: the upper quantile of each, for noise only ever slows. */
-export const rates = async <K extends string>(loads: Readonly<Record<K, Load>>, rounds = 9): Promise<Readonly<Record<K, number>>> => {
+export const rates = async <K extends string>(
+  loads: Readonly<Record<K, Load>>,
+  rounds = 9,
+): Promise<Readonly<Record<K, number>>> => {
   const names = Object.keys(loads) as K[]
   const measured = new Map<K, number[]>(names.map((name) => [name, []]))
   for (let round = -1; round < rounds; round++) {
     for (const name of names) {
-      const rate = WRK === undefined ? (await byAutocannon(loads[name], 1)).requests.average : await byWrk(loads[name], 1)
+      const rate =
+        WRK === undefined ? (await byAutocannon(loads[name], 1)).requests.average : await byWrk(loads[name], 1)
       if (round >= 0) measured.get(name)!.push(rate)
     }
   }

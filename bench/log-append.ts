@@ -68,7 +68,13 @@ export const measureAppends = async (rounds: number) => {
   const engine = await bareEngine(join(store.directory, 'engine.sqlite'))
   try {
     return await alternate(
-      { disk: disk.slice, engine: engine.slice, one: writers(store.log, 1), some: writers(store.log, 16), many: writers(store.log, 64) },
+      {
+        disk: disk.slice,
+        engine: engine.slice,
+        one: writers(store.log, 1),
+        some: writers(store.log, 16),
+        many: writers(store.log, 64),
+      },
       { rounds },
     )
   } finally {

@@ -40,7 +40,9 @@ export const run = async (): Promise<readonly Row[]> => {
     }
     const [read, parse] = [quantile(reads, 0.85), quantile(parses, 0.85)]
     const note = `${Math.round(read)}/s against ${Math.round(parse)}/s, ${Math.round(bytes / EVENTS)} bytes an event`
-    return [row('B10', `forward read of ${EVENTS} events / JSON.parse of the same`, read / parse, { atLeast: 1.5 }, '', note)]
+    return [
+      row('B10', `forward read of ${EVENTS} events / JSON.parse of the same`, read / parse, { atLeast: 1.5 }, '', note),
+    ]
   } finally {
     await store.done()
   }

@@ -5,7 +5,9 @@ import { type Embedded, openEmbedded } from '../src/adapters/embedded/open.ts'
 import type { NewEvent } from '../src/events/log.ts'
 
 /** A store in a new directory under the working directory (a real disk, unlike many a /tmp); `done` closes and removes it. */
-export const newStore = async (): Promise<Embedded & { readonly directory: string; readonly done: () => Promise<void> }> => {
+export const newStore = async (): Promise<
+  Embedded & { readonly directory: string; readonly done: () => Promise<void> }
+> => {
   const directory = await mkdtemp(join(process.env['ROLLCALL_BENCH_DIR'] ?? process.cwd(), '.bench-'))
   const store = await openEmbedded(directory, {
     kek: randomBytes(32),

@@ -19,7 +19,14 @@ export const row = (
 ): Row => {
   const [sign, bound] = 'atLeast' in target ? ['≥', target.atLeast] : ['≤', target.atMost]
   const ok = 'atLeast' in target ? figure >= target.atLeast : figure <= target.atMost
-  return { id, name, figure: `${figure.toFixed(2)}${unit}`, target: `${sign} ${bound}${unit}`, ok, ...(note !== undefined && { note }) }
+  return {
+    id,
+    name,
+    figure: `${figure.toFixed(2)}${unit}`,
+    target: `${sign} ${bound}${unit}`,
+    ok,
+    ...(note !== undefined && { note }),
+  }
 }
 
 /** A row of a figure that has no target. */

@@ -9,7 +9,14 @@ const TOKENS = Number(process.env['ROLLCALL_BENCH_TOKENS'] ?? 1_000_000)
 
 const filled = (): TokenIndex => {
   const index = tokenIndex(TOKENS)
-  const shared = { method: 'token', createdAt: '', updatedAt: '', attributes: {}, metadata: {}, namespace: 'default' } as const
+  const shared = {
+    method: 'token',
+    createdAt: '',
+    updatedAt: '',
+    attributes: {},
+    metadata: {},
+    namespace: 'default',
+  } as const
   for (let n = 0; n < TOKENS; n++) {
     const doc = {
       ...shared,

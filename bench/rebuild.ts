@@ -28,7 +28,9 @@ export const run = async (): Promise<readonly Row[]> => {
       for (let k = 0; k < AT_ONCE && n < EVENTS; k++) {
         const id = randomUUID()
         const ends = k % ENDED === 0 && n + 2 <= EVENTS
-        batch.push(store.log.append(`token-${id}`, ends ? [tokenIssued(id), tokenRevoked(id)] : [tokenIssued(id)], 'none'))
+        batch.push(
+          store.log.append(`token-${id}`, ends ? [tokenIssued(id), tokenRevoked(id)] : [tokenIssued(id)], 'none'),
+        )
         n += ends ? 2 : 1
       }
       await Promise.all(batch)
@@ -73,7 +75,14 @@ export const run = async (): Promise<readonly Row[]> => {
         '',
         `${build.toFixed(2)} s against ${parse.toFixed(2)} s`,
       ),
-      row('B12', 'restart with the view built / cold rebuild', restart / build, { atMost: 0.5 }, '', `${restart.toFixed(2)} s`),
+      row(
+        'B12',
+        'restart with the view built / cold rebuild',
+        restart / build,
+        { atMost: 0.5 },
+        '',
+        `${restart.toFixed(2)} s`,
+      ),
     ]
   } finally {
     await store.done()

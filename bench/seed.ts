@@ -42,7 +42,13 @@ export const seedFlags = async (config: Config, count: number): Promise<void> =>
           value: `${key}-${property}`,
           description: '',
         } as const
-        await execute(segment, `default+${key}`, 'AddConstraint', { namespace: 'default', key, incarnation, constraint }, context)
+        await execute(
+          segment,
+          `default+${key}`,
+          'AddConstraint',
+          { namespace: 'default', key, incarnation, constraint },
+          context,
+        )
       }
     }
     for (let n = 0; n < count; n++) {

@@ -19,7 +19,10 @@ const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 const revocation = async (one: Server, other: Server): Promise<number> => {
   const headers = { ...json, authorization: `Bearer ${one.tokens[0]}` }
   const issued = await fetch(`${one.url}/auth/v1/method/token`, { method: 'POST', headers, body: '{"name":"revoked"}' })
-  const { clientToken, authentication } = (await issued.json()) as { clientToken: string; authentication: { id: string } }
+  const { clientToken, authentication } = (await issued.json()) as {
+    clientToken: string
+    authentication: { id: string }
+  }
   const self = async () => {
     const answer = await fetch(`${other.url}/auth/v1/self`, { headers: { authorization: `Bearer ${clientToken}` } })
     await answer.arrayBuffer()

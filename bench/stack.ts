@@ -17,10 +17,15 @@ type Kind = {
   /** Fails when the server does not answer. */
   readonly knock: (url: string) => Promise<unknown>
   readonly standIn: string
-  readonly start: (owner: Owner) => Promise<Pick<Found, 'skip'> & { readonly server?: { readonly url: string } | undefined }>
+  readonly start: (
+    owner: Owner,
+  ) => Promise<Pick<Found, 'skip'> & { readonly server?: { readonly url: string } | undefined }>
 }
 
-const knockMongo = async (url: string, work = (client: MongoClient): Promise<unknown> => client.db().command({ ping: 1 })) => {
+const knockMongo = async (
+  url: string,
+  work = (client: MongoClient): Promise<unknown> => client.db().command({ ping: 1 }),
+) => {
   const client = new MongoClient(url, { serverSelectionTimeoutMS: ANSWER_MS })
   try {
     await work(client)

@@ -11,7 +11,10 @@ const main = resolve(import.meta.dirname, '../src/main.js')
 const until = (args: readonly string[], line: RegExp, env: NodeJS.ProcessEnv = {}): Promise<number> =>
   new Promise((done, fail) => {
     const start = performance.now()
-    const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     let took: number | undefined
     child.stdout.on('data', (data: Buffer) => {
       if (took !== undefined || !line.test(String(data))) return
@@ -27,12 +30,18 @@ export const run = async (): Promise<readonly Row[]> => {
   const [ours, bare]: [number[], number[]] = [[], []]
   for (let round = 0; round < ROUNDS; round++) {
     const directory = await mkdtemp(join(tmpdir(), 'rollcall-start-'))
-    const env = { ROLLCALL_STORAGE_DATA_DIR: directory, ROLLCALL_SERVER_HTTP_PORT: '0', ROLLCALL_SERVER_HOST: '127.0.0.1' }
+    const env = {
+      ROLLCALL_STORAGE_DATA_DIR: directory,
+      ROLLCALL_SERVER_HTTP_PORT: '0',
+      ROLLCALL_SERVER_HOST: '127.0.0.1',
+    }
     ours.push(await until([main, 'serve'], /is listening/, env))
     bare.push(await until(['--input-type=module', '-e', "await import('fastify'); console.log('ready')"], /ready/))
     await rm(directory, { recursive: true })
   }
   const [one, other] = [median(ours), median(bare)]
   const note = `${Math.round(one)} ms against ${Math.round(other)} ms`
-  return [row('B18', 'start to listening, empty store / node importing fastify only', one / other, { atMost: 4 }, '', note)]
+  return [
+    row('B18', 'start to listening, empty store / node importing fastify only', one / other, { atMost: 4 }, '', note),
+  ]
 }

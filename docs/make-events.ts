@@ -26,7 +26,15 @@ Fields marked *personal* are sealed with a key of their subject (form \`sealed.1
 `
 
 const typeOf = (schema: TSchema): string => {
-  const { type, enum: names, const: only, anyOf, items, properties, patternProperties } = schema as Record<string, unknown>
+  const {
+    type,
+    enum: names,
+    const: only,
+    anyOf,
+    items,
+    properties,
+    patternProperties,
+  } = schema as Record<string, unknown>
   if (only !== undefined) return JSON.stringify(only)
   if (Array.isArray(names)) return names.map((name) => JSON.stringify(name)).join(' or ')
   if (Array.isArray(anyOf)) return anyOf.map((each) => typeOf(each as TSchema)).join(' or ')
@@ -39,7 +47,9 @@ const typeOf = (schema: TSchema): string => {
 /** The sentences above the events in the source, by event. */
 const sentences = (category: string): ReadonlyMap<string, string> => {
   const source = readFileSync(resolve(import.meta.dirname, `../../src/events/${category}.ts`), 'utf8')
-  return new Map([...source.matchAll(/\/\*\* ([^*]+) \*\/\n {2}([A-Z]\w+):/g)].map(([, sentence, name]) => [name!, sentence!]))
+  return new Map(
+    [...source.matchAll(/\/\*\* ([^*]+) \*\/\n {2}([A-Z]\w+):/g)].map(([, sentence, name]) => [name!, sentence!]),
+  )
 }
 
 const page = (category: string, shapes: Readonly<Record<string, Shape>>): string => {

@@ -7,7 +7,11 @@ export const refusals = {
   invalid_page_token: { status: 400, code: 3, sentence: 'pageToken is not valid' },
   invalid_at: { status: 400, code: 3, sentence: 'invalid field at' },
   duplicate_credential: { status: 400, code: 3, sentence: 'credential given twice' },
-  expiry_not_earlier: { status: 400, code: 3, sentence: 'invalid field expiresAt: must not be later than the present expiry' },
+  expiry_not_earlier: {
+    status: 400,
+    code: 3,
+    sentence: 'invalid field expiresAt: must not be later than the present expiry',
+  },
   not_unique: { status: 400, code: 3, sentence: 'not unique' },
   rank_taken: { status: 400, code: 3, sentence: 'rank number already exists' },
   in_use: { status: 400, code: 3, sentence: 'resource is in use' },
@@ -93,7 +97,8 @@ export const invalid = (field: string, description: string, reason: Reason = 'in
   refuse(reason, `invalid field ${field}: ${description}`, { violation: { field, description } })
 
 /** True for a refusal with this reason. */
-export const isRefusal = (error: unknown, reason: Reason): error is Refusal => error instanceof Refusal && error.reason === reason
+export const isRefusal = (error: unknown, reason: Reason): error is Refusal =>
+  error instanceof Refusal && error.reason === reason
 
 /** Why something failed, for the log: what caused a refusal, or the error itself. On one line, and without what an address says of a user. */
 export const whyOf = (error: unknown): string | undefined => {

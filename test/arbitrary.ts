@@ -38,5 +38,7 @@ const valueOf = (schema: Schema): fc.Arbitrary<unknown> => {
 /** Events of a category in their newest shapes, without any history behind them. */
 export const anyEvent = <E extends AnyEvent>(shapes: Shapes): fc.Arbitrary<E> =>
   fc.oneof(
-    ...Object.entries(shapes).map(([type, { schema }]) => valueOf(schema as unknown as Schema).map((data) => ({ type, data }))),
+    ...Object.entries(shapes).map(([type, { schema }]) =>
+      valueOf(schema as unknown as Schema).map((data) => ({ type, data })),
+    ),
   ) as unknown as fc.Arbitrary<E>

@@ -113,7 +113,11 @@ await t.test('variables hold booleans, numbers, durations, lists, maps and lists
 })
 
 await t.test('a provider comes from variables, its name in lower case, and over the file’s', async (t) => {
-  const one = { [`${P}_MY_IDP_ISSUER_URL`]: 'https://id.example.com', [`${P}_MY_IDP_CLIENT_ID`]: 'me', [`${P}_MY_IDP_CLIENT_SECRET`]: 's' }
+  const one = {
+    [`${P}_MY_IDP_ISSUER_URL`]: 'https://id.example.com',
+    [`${P}_MY_IDP_CLIENT_ID`]: 'me',
+    [`${P}_MY_IDP_CLIENT_SECRET`]: 's',
+  }
   const env = { ...one, ROLLCALL_SERVER_PUBLIC_URL: 'https://me.example.com' }
   t.match(fromEnv(env).config.authentication.methods.oidc.providers['my_idp'], {
     client_id: 'me',
@@ -121,7 +125,10 @@ await t.test('a provider comes from variables, its name in lower case, and over 
     scopes: [],
   })
   const file = write('authentication: {methods: {oidc: {providers: {my_idp: {client_id: file, scopes: [email]}}}}}')
-  t.match(loadConfig({ file, env }).config.authentication.methods.oidc.providers['my_idp'], { client_id: 'me', scopes: ['email'] })
+  t.match(loadConfig({ file, env }).config.authentication.methods.oidc.providers['my_idp'], {
+    client_id: 'me',
+    scopes: ['email'],
+  })
   const whole = {
     [P]: '{"x":{"issuer_url":"https://id.example.com","client_id":"c","client_secret":"s"}}',
     ROLLCALL_SERVER_PUBLIC_URL: 'http://a',
@@ -148,10 +155,17 @@ await t.test('a text comes from the file that a variable with _FILE names', asyn
 })
 
 await t.test('an unknown variable only warns, and those of the command line do not', async (t) => {
-  t.match(fromEnv({ ROLLCALL_LOG_LEVL: 'x' }).warnings, [/^ROLLCALL_LOG_LEVL is not a setting.*did you mean ROLLCALL_LOG_LEVEL\?/])
+  t.match(fromEnv({ ROLLCALL_LOG_LEVL: 'x' }).warnings, [
+    /^ROLLCALL_LOG_LEVL is not a setting.*did you mean ROLLCALL_LOG_LEVEL\?/,
+  ])
   t.strictSame(
-    fromEnv({ ROLLCALL_TOKEN: 'a', ROLLCALL_TOKEN_FILE: 'b', ROLLCALL_ADDRESS: 'c', ROLLCALL_CONFIG: 'd', ROLLCALL_TEST_X_URL: 'e' })
-      .warnings,
+    fromEnv({
+      ROLLCALL_TOKEN: 'a',
+      ROLLCALL_TOKEN_FILE: 'b',
+      ROLLCALL_ADDRESS: 'c',
+      ROLLCALL_CONFIG: 'd',
+      ROLLCALL_TEST_X_URL: 'e',
+    }).warnings,
     [],
   )
   t.match(fromEnv({ ROLLCALL_REDIS_URL: 'redis://r' }).warnings, [/redis\.url has no effect/])
@@ -173,11 +187,19 @@ await t.test('all problems are told at once, each with its key and line', async 
 
 await t.test('a file that cannot be read is a problem with its line', async (t) => {
   t.match(failed(() => loadConfig({ file: join(folder, 'none.yml'), env: {} })).message, /cannot be read \(ENOENT\)/)
-  t.match(failed(() => loadConfig({ file: write('a: 1\na: 2\n'), env: {} })).message, /a key is given twice \(\d+\.yml line 2\)/)
-  t.match(failed(() => loadConfig({ file: write('log:\n\tlevel: INFO\n'), env: {} })).message, /is not valid YAML or JSON .*line 2/)
+  t.match(
+    failed(() => loadConfig({ file: write('a: 1\na: 2\n'), env: {} })).message,
+    /a key is given twice \(\d+\.yml line 2\)/,
+  )
+  t.match(
+    failed(() => loadConfig({ file: write('log:\n\tlevel: INFO\n'), env: {} })).message,
+    /is not valid YAML or JSON .*line 2/,
+  )
   t.match(failed(() => loadConfig({ file: write('- a\n'), env: {} })).message, /expected a map/)
   t.match(
-    failed(() => loadConfig({ file: write(`a: &a [x]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(50)}]`), env: {} })).message,
+    failed(() =>
+      loadConfig({ file: write(`a: &a [x]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(50)}]`), env: {} }),
+    ).message,
     /alias/,
   )
 })
@@ -191,7 +213,11 @@ await t.test('no message holds a secret', async (t) => {
     () => fromEnv({ ROLLCALL_SERVER_PUBLIC_URL: `https://x:hunter2@y` }),
     () => loadConfig({ file: write(`authentication: {methods: {codehost: {client_secret: [${secret}]}}}`), env: {} }),
     () => loadConfig({ file: write(`authentication:\n  methods: {codehost: {client_secret: *hunter2}}`), env: {} }),
-    () => loadConfig({ file: write(`authentication:\n  methods:\n    codehost:\n      client_secret: "hunter2\n  x: [`), env: {} }),
+    () =>
+      loadConfig({
+        file: write(`authentication:\n  methods:\n    codehost:\n      client_secret: "hunter2\n  x: [`),
+        env: {},
+      }),
   ]
   for (const load of broken) t.notMatch(failed(load).message, /hunter2/)
 })
@@ -212,7 +238,11 @@ await t.test('the public configuration leaves secrets and URLs with credentials 
   })
   const shown = publicConfig(config)
   t.notMatch(JSON.stringify(shown), /hunter2|\*\*/)
-  t.match(shown, { redis: { url: 'redis://r:6379' }, eventstore: {}, authentication: { session: { token_lifetime: '24h' } } })
+  t.match(shown, {
+    redis: { url: 'redis://r:6379' },
+    eventstore: {},
+    authentication: { session: { token_lifetime: '24h' } },
+  })
   t.match(shown, { authentication: { methods: { oidc: { providers: { g: { client_id: 'me' } } } } } })
   const { url } = shown['eventstore'] as { url?: string }
   t.equal(url, undefined)
@@ -244,7 +274,8 @@ await t.test('the schema names every setting and allows no other', async (t) => 
   }
   for (const [key, { sentence }] of leaves(settings)) {
     let at: Inner | undefined = schema
-    for (const name of key.split('.')) at = name === '*' ? Object.values(at?.patternProperties ?? {})[0] : at?.properties?.[name]
+    for (const name of key.split('.'))
+      at = name === '*' ? Object.values(at?.patternProperties ?? {})[0] : at?.properties?.[name]
     t.equal(at?.description, sentence, key)
   }
 })

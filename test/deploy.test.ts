@@ -51,10 +51,16 @@ await t.test('the image is built without any script of a package and holds packa
   t.equal(installs.length, 2)
   for (const install of installs) t.match(install, /--ignore-scripts/)
   t.match(installs[1], /--omit=dev/)
-  const copies = instructions.slice(instructions.findLastIndex(([name]) => name === 'FROM')).filter(([name]) => name === 'COPY')
+  const copies = instructions
+    .slice(instructions.findLastIndex(([name]) => name === 'FROM'))
+    .filter(([name]) => name === 'COPY')
   t.strictSame(
     copies.map(([, rest]) => rest),
-    ['--from=packages /app ./', '--from=build /app/dist/src ./dist/src', '--from=packages --chown=10001:10001 /data /data'],
+    [
+      '--from=packages /app ./',
+      '--from=build /app/dist/src ./dist/src',
+      '--from=packages --chown=10001:10001 /data /data',
+    ],
   )
   t.match(of('LABEL')[0], new RegExp('title="rollcall".*licenses="Apache-2.0"'))
   t.ok(of('ARG').includes(`VERSION=${version}`), 'the version of the package')
@@ -64,7 +70,9 @@ await t.test('what the program imports is there for production', async (t) => {
   let seen = 0
   for (const name of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
     if (!name.endsWith('.ts')) continue
-    for (const [, type, target] of read(join('src', name)).matchAll(/(?:^import( type)?[^;'"]*?from |\bimport\()'([^.'][^']*)'/gm)) {
+    for (const [, type, target] of read(join('src', name)).matchAll(
+      /(?:^import( type)?[^;'"]*?from |\bimport\()'([^.'][^']*)'/gm,
+    )) {
       if (type !== undefined || target!.startsWith('node:')) continue
       const [scope = '', rest = ''] = target!.split('/')
       seen++
@@ -95,7 +103,9 @@ await t.test('the health checks of the service tell one that answers from one th
   const service = await startService(t)
   const { port } = new URL(service.url)
   const inImage = JSON.parse(last('HEALTHCHECK').replace(/^.*?CMD /, '')) as string[]
-  const inCompose = compose.services['rollcall']!.healthcheck.test.slice(1).map((word) => word.replace(':8080', `:${port}`))
+  const inCompose = compose.services['rollcall']!.healthcheck.test.slice(1).map((word) =>
+    word.replace(':8080', `:${port}`),
+  )
   const exit = async ([command = '', ...args]: readonly string[]) =>
     run(command, args, { env: { ...process.env, ROLLCALL_SERVER_HTTP_PORT: port } }).then(
       () => 0,
@@ -115,30 +125,43 @@ await t.test('nothing but what the image is made from reaches its build', async 
   )
 })
 
-await t.test('every service of docker-compose.yml has an exact tag, a health check, a restart policy and keeps its data', async (t) => {
-  t.same(Object.keys(compose.services), ['rollcall', 'eventstore', 'mongodb', 'redis'])
-  for (const [name, { image, restart, healthcheck, volumes }] of Object.entries(compose.services)) {
-    t.match(image, EXACT, name)
-    t.equal(restart, 'unless-stopped', name)
-    t.match(healthcheck.test[0], /^CMD(-SHELL)?$/, name)
-    t.ok(healthcheck.test.length > 1, name)
-    for (const volume of volumes) t.ok(Object.hasOwn(compose.volumes, volume.split(':')[0]!), `${name} mounts the named volume ${volume}`)
-  }
-  t.equal(compose.services['rollcall']!.image, `rollcall:${version}`)
-})
+await t.test(
+  'every service of docker-compose.yml has an exact tag, a health check, a restart policy and keeps its data',
+  async (t) => {
+    t.same(Object.keys(compose.services), ['rollcall', 'eventstore', 'mongodb', 'redis'])
+    for (const [name, { image, restart, healthcheck, volumes }] of Object.entries(compose.services)) {
+      t.match(image, EXACT, name)
+      t.equal(restart, 'unless-stopped', name)
+      t.match(healthcheck.test[0], /^CMD(-SHELL)?$/, name)
+      t.ok(healthcheck.test.length > 1, name)
+      for (const volume of volumes)
+        t.ok(Object.hasOwn(compose.volumes, volume.split(':')[0]!), `${name} mounts the named volume ${volume}`)
+    }
+    t.equal(compose.services['rollcall']!.image, `rollcall:${version}`)
+  },
+)
 
-await t.test('only the service is published, on this machine only, and it begins when all three servers are healthy', async (t) => {
-  for (const [name, { ports }] of servers) t.equal(ports, undefined, name)
-  const rollcall = compose.services['rollcall']!
-  t.same(rollcall.ports, ['127.0.0.1:8080:8080'])
-  t.same(rollcall.depends_on, Object.fromEntries(servers.map(([name]) => [name, { condition: 'service_healthy' }])))
-  t.match(rollcall, { read_only: true, user: last('USER'), tmpfs: ['/tmp'], cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] })
-  t.match(compose.networks, { stores: { internal: true } })
-  const { config, warnings } = loadConfig({ env: rollcall.environment! })
-  t.same(warnings, [], 'every variable is a setting')
-  t.equal(config.storage.type, 'cluster')
-  for (const name of ['eventstore', 'mongodb', 'redis'] as const) t.equal(new URL(config[name].url!).hostname, name)
-})
+await t.test(
+  'only the service is published, on this machine only, and it begins when all three servers are healthy',
+  async (t) => {
+    for (const [name, { ports }] of servers) t.equal(ports, undefined, name)
+    const rollcall = compose.services['rollcall']!
+    t.same(rollcall.ports, ['127.0.0.1:8080:8080'])
+    t.same(rollcall.depends_on, Object.fromEntries(servers.map(([name]) => [name, { condition: 'service_healthy' }])))
+    t.match(rollcall, {
+      read_only: true,
+      user: last('USER'),
+      tmpfs: ['/tmp'],
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    })
+    t.match(compose.networks, { stores: { internal: true } })
+    const { config, warnings } = loadConfig({ env: rollcall.environment! })
+    t.same(warnings, [], 'every variable is a setting')
+    t.equal(config.storage.type, 'cluster')
+    for (const name of ['eventstore', 'mongodb', 'redis'] as const) t.equal(new URL(config[name].url!).hostname, name)
+  },
+)
 
 await t.test('each server is set up so that nothing acknowledged is lost', async (t) => {
   const { eventstore, mongodb, redis } = compose.services
@@ -167,39 +190,55 @@ const manifests = readdirSync(folder).flatMap((name) =>
 const manifest = (kind: string) => manifests.find((one) => one.kind === kind)!
 
 await t.test('the manifests are those of one deployment, and point at each other', async (t) => {
-  const kinds = 'ClusterRoleBinding ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount'.split(' ')
+  const kinds =
+    'ClusterRoleBinding ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount'.split(' ')
   t.same(manifests.map(({ kind }) => kind).sort(), kinds)
   for (const { metadata, apiVersion } of manifests) t.match([metadata.name, apiVersion], [/^rollcall/, /v1$/])
   const app = { 'app.kubernetes.io/name': 'rollcall' }
-  t.match(manifest('Deployment'), { spec: { replicas: 2, selector: { matchLabels: app }, template: { metadata: { labels: app } } } })
+  t.match(manifest('Deployment'), {
+    spec: { replicas: 2, selector: { matchLabels: app }, template: { metadata: { labels: app } } },
+  })
   t.match(manifest('Service'), { spec: { selector: app, ports: [{ targetPort: 'http' }] } })
   t.match(manifest('PodDisruptionBudget'), { spec: { minAvailable: 1, selector: { matchLabels: app } } })
-  t.match(manifest('NetworkPolicy'), { spec: { podSelector: { matchLabels: app }, policyTypes: ['Ingress', 'Egress'] } })
+  t.match(manifest('NetworkPolicy'), {
+    spec: { podSelector: { matchLabels: app }, policyTypes: ['Ingress', 'Egress'] },
+  })
   t.match(manifest('ClusterRoleBinding'), {
     roleRef: { kind: 'ClusterRole', name: 'system:auth-delegator' },
     subjects: [{ kind: 'ServiceAccount', name: manifest('ServiceAccount').metadata.name }],
   })
 })
 
-await t.test('metrics have a port of their own, which the Service does not lead to and strangers do not reach', async (t) => {
-  const { metrics } = parse(manifest('ConfigMap').data['rollcall.yml']!) as { metrics: { address: string } }
-  const port = Number(metrics.address.split(':')[1])
-  t.match(manifest('Deployment'), {
-    spec: {
-      template: {
-        metadata: { annotations: { 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(port), 'prometheus.io/path': '/metrics' } },
-        spec: { containers: [{ ports: [{ name: 'http' }, { name: 'metrics', containerPort: port }] }] },
+await t.test(
+  'metrics have a port of their own, which the Service does not lead to and strangers do not reach',
+  async (t) => {
+    const { metrics } = parse(manifest('ConfigMap').data['rollcall.yml']!) as { metrics: { address: string } }
+    const port = Number(metrics.address.split(':')[1])
+    t.match(manifest('Deployment'), {
+      spec: {
+        template: {
+          metadata: {
+            annotations: {
+              'prometheus.io/scrape': 'true',
+              'prometheus.io/port': String(port),
+              'prometheus.io/path': '/metrics',
+            },
+          },
+          spec: { containers: [{ ports: [{ name: 'http' }, { name: 'metrics', containerPort: port }] }] },
+        },
       },
-    },
-  })
-  t.same((manifest('Service').spec as { ports: readonly object[] }).ports.length, 1)
-  type Rule = { readonly from: readonly object[]; readonly ports: readonly { readonly port: number }[] }
-  const rules = (manifest('NetworkPolicy').spec as { ingress: readonly Rule[] }).ingress.filter(({ ports }) =>
-    ports.some((one) => one.port === port),
-  )
-  t.match(rules, [{ from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }] }])
-  t.equal(rules.length, 1)
-})
+    })
+    t.same((manifest('Service').spec as { ports: readonly object[] }).ports.length, 1)
+    type Rule = { readonly from: readonly object[]; readonly ports: readonly { readonly port: number }[] }
+    const rules = (manifest('NetworkPolicy').spec as { ingress: readonly Rule[] }).ingress.filter(({ ports }) =>
+      ports.some((one) => one.port === port),
+    )
+    t.match(rules, [
+      { from: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }] },
+    ])
+    t.equal(rules.length, 1)
+  },
+)
 
 type Container = {
   readonly image: string
@@ -234,7 +273,11 @@ await t.test('a pod is nobody: no root, no privileges, no writable file system, 
 
 await t.test('a pod is asked at routes that are there, and is given the time that it needs to stop', async (t) => {
   const probe = (path: string) => ({ httpGet: { path, port: 'http' } })
-  t.match(container, { startupProbe: probe('/livez'), livenessProbe: probe('/livez'), readinessProbe: probe('/readyz') })
+  t.match(container, {
+    startupProbe: probe('/livez'),
+    livenessProbe: probe('/livez'),
+    readinessProbe: probe('/readyz'),
+  })
   const service = await startService(t)
   for (const path of ['/livez', '/readyz']) t.equal((await service.request('GET', path)).status, 200)
   const patience = Number(/PATIENCE_MS = ([\d_]+)/.exec(read('src/app/start.ts'))![1]!.replace('_', '')) / 1000
@@ -251,8 +294,13 @@ await t.test('the configuration of the pod is valid, and each of its variables i
   const file = join(directory, 'rollcall.yml')
   writeFileSync(file, manifest('ConfigMap').data['rollcall.yml']!)
   const settings = container.env.filter(({ name }) => name !== 'ROLLCALL_CONFIG')
-  const env = Object.fromEntries(settings.map(({ name, value }) => [name, value.replace('/etc/rollcall-secrets', directory)]))
-  const { config, warnings } = loadConfig({ file, env: { ...env, ROLLCALL_AUTHENTICATION_METHODS_ORCHESTRATOR_CA_PATH: ca } })
+  const env = Object.fromEntries(
+    settings.map(({ name, value }) => [name, value.replace('/etc/rollcall-secrets', directory)]),
+  )
+  const { config, warnings } = loadConfig({
+    file,
+    env: { ...env, ROLLCALL_AUTHENTICATION_METHODS_ORCHESTRATOR_CA_PATH: ca },
+  })
   t.same(warnings, [])
   t.match(config, {
     storage: { type: 'cluster' },
@@ -262,7 +310,8 @@ await t.test('the configuration of the pod is valid, and each of its variables i
   })
   const { allowed, audiences } = config.authentication.methods.orchestrator
   t.ok(audiences.length > 0 && allowed.length > 0)
-  for (const { namespace, service_accounts } of allowed) t.notOk([namespace, ...service_accounts].includes('*'), 'nobody is everybody')
+  for (const { namespace, service_accounts } of allowed)
+    t.notOk([namespace, ...service_accounts].includes('*'), 'nobody is everybody')
   for (const name of ['eventstore', 'mongodb', 'redis'] as const) t.equal(config[name].url, URLS[name])
   t.equal(container.env.find(({ name }) => name === 'ROLLCALL_CONFIG')?.value, '/etc/rollcall/rollcall.yml')
 })

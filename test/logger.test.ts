@@ -9,7 +9,9 @@ const onFullDisk = async (encoding: string, text: string) => {
   const script = `const { logger } = await import('${module}')
     const log = logger({ level: 'INFO', encoding: '${encoding}', file: '/dev/full' })
     ${text}`
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let told = ''
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (told += chunk))
   const exit = await new Promise((done) => child.once('close', done))

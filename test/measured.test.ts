@@ -12,44 +12,68 @@ const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 const page = [{ stream: 'a-1' }] as unknown as readonly Stored[]
 
 /** Stores over the functions given, measured, and what the page of metrics says of one operation. */
-const measuring = (ports: { readonly log?: Partial<EventLog>; readonly views?: Partial<Views>; readonly queue?: Partial<Queue> }) => {
+const measuring = (ports: {
+  readonly log?: Partial<EventLog>
+  readonly views?: Partial<Views>
+  readonly queue?: Partial<Queue>
+}) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   const lines: object[] = []
-  const faults = portFaults({ error: (record: object) => lines.push(record), info: (record: object) => lines.push(record) })
+  const faults = portFaults({
+    error: (record: object) => lines.push(record),
+    info: (record: object) => lines.push(record),
+  })
   const adapters = { log: 'l', views: 'v', queue: 'q' }
-  const stores = instrumented({ log: {}, views: {}, queue: {}, keys: {}, adapters, ...ports } as unknown as Stores, metrics, faults)
+  const stores = instrumented(
+    { log: {}, views: {}, queue: {}, keys: {}, adapters, ...ports } as unknown as Stores,
+    metrics,
+    faults,
+  )
   const found = async (name: string, operation: string) => {
     const text = Buffer.concat(await metrics.write()).toString()
-    const lines = text.matchAll(new RegExp(`^m_store_${name}\\{(port="[^}]*operation="${operation}"[^}]*)\\} (\\S+)$`, 'gm'))
+    const lines = text.matchAll(
+      new RegExp(`^m_store_${name}\\{(port="[^}]*operation="${operation}"[^}]*)\\} (\\S+)$`, 'gm'),
+    )
     return [...lines].map(([, labels, value]) => [labels, Number(value)] as const)
   }
   /** ok, refused, failed. */
   const calls = async (operation: string) => (await found('calls_total', operation)).map(([, value]) => value)
-  const seconds = async (operation: string) => (await found('call_duration_seconds_sum', operation)).map(([, value]) => value)
+  const seconds = async (operation: string) =>
+    (await found('call_duration_seconds_sum', operation)).map(([, value]) => value)
   return { ...stores, found, calls, seconds, lines }
 }
 
-await t.test('a call gives what the store gives, and is counted by port, adapter, operation and how it ended', async (t) => {
-  let answers = 0
-  const { views, calls, found, seconds, lines } = measuring({
-    views: {
-      checkpoint: async () => {
-        await sleep(20)
-        return ++answers === 1 ? 7n : answers === 2 ? refuse('backend_unavailable') : refuse('body_too_large')
+await t.test(
+  'a call gives what the store gives, and is counted by port, adapter, operation and how it ended',
+  async (t) => {
+    let answers = 0
+    const { views, calls, found, seconds, lines } = measuring({
+      views: {
+        checkpoint: async () => {
+          await sleep(20)
+          return ++answers === 1 ? 7n : answers === 2 ? refuse('backend_unavailable') : refuse('body_too_large')
+        },
       },
-    },
-  })
-  t.same(await calls('checkpoint'), [0, 0, 0], 'there from the start')
-  const view = { name: 'x', version: 1, indexes: [] }
-  t.equal(await views.checkpoint(view), 7n)
-  await t.rejects(views.checkpoint(view), new Refusal('backend_unavailable'))
-  await t.rejects(views.checkpoint(view), new Refusal('body_too_large'))
-  t.same(await calls('checkpoint'), [1, 1, 1])
-  t.match(lines, [{ port: 'views', adapter: 'v', operation: 'checkpoint' }], 'the failure is told, the refusal is not')
-  t.same((await found('calls_total', 'checkpoint'))[0]![0], 'port="views",adapter="v",operation="checkpoint",outcome="ok"')
-  const [took] = await seconds('checkpoint')
-  t.ok(took! >= 0.055 && took! < 2, String(took))
-})
+    })
+    t.same(await calls('checkpoint'), [0, 0, 0], 'there from the start')
+    const view = { name: 'x', version: 1, indexes: [] }
+    t.equal(await views.checkpoint(view), 7n)
+    await t.rejects(views.checkpoint(view), new Refusal('backend_unavailable'))
+    await t.rejects(views.checkpoint(view), new Refusal('body_too_large'))
+    t.same(await calls('checkpoint'), [1, 1, 1])
+    t.match(
+      lines,
+      [{ port: 'views', adapter: 'v', operation: 'checkpoint' }],
+      'the failure is told, the refusal is not',
+    )
+    t.same(
+      (await found('calls_total', 'checkpoint'))[0]![0],
+      'port="views",adapter="v",operation="checkpoint",outcome="ok"',
+    )
+    const [took] = await seconds('checkpoint')
+    t.ok(took! >= 0.055 && took! < 2, String(took))
+  },
+)
 
 await t.test("an iterator is one call, and the time its reader takes is not the store's", async (t) => {
   let ended = 0

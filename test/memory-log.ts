@@ -8,7 +8,10 @@ type Options = {
 }
 
 /** The log's law in memory, for tests of what stands on it. `all` is everything that was ever appended. */
-export const memoryLog = ({ pause = async () => {}, pageSize = 3 }: Options = {}): EventLog & { readonly all: readonly Stored[] } => {
+export const memoryLog = ({
+  pause = async () => {},
+  pageSize = 3,
+}: Options = {}): EventLog & { readonly all: readonly Stored[] } => {
   const all: Stored[] = []
   const streams = new Map<string, Stored[]>()
   const waiting = new Set<() => void>()
@@ -39,7 +42,8 @@ export const memoryLog = ({ pause = async () => {}, pageSize = 3 }: Options = {}
       const first = expected === 'none' ? 0 : Number(expected) + 1
       let written = own.slice(first, first + events.length)
       if (own.length === first) written = write(stream, events)
-      else if (own.length < first || own[first]!.id !== events[0]!.id || written.length < events.length) refuse('write_conflict')
+      else if (own.length < first || own[first]!.id !== events[0]!.id || written.length < events.length)
+        refuse('write_conflict')
       return { revision: BigInt(first + events.length - 1), positions: written.map(({ position }) => position) }
     },
     read: async function* (stream, from = 0n) {

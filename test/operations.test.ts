@@ -36,33 +36,44 @@ const without = async (t: Test, ...commands: readonly string[]): Promise<boolean
   return false
 }
 
-await t.test('a backup made by the guide while eight writers write has all that was acknowledged before, whole', async (t) => {
-  if (await without(t, 'sqlite3')) return
-  const directory = await newDirectory(t)
-  const data = join(directory, 'data')
-  await mkdir(data)
-  await writeFile(join(data, 'keys'), '{}', { mode: 0o600 })
-  const writers = startChild([CHILD, data, '8'])
-  await writers.until(() => writers.count('ack') > 200)
-  const before = writers.acked()
-  await follow('backup', directory)
-  const during = writers.count('ack')
-  await writers.until(() => writers.count('ack') > during + 50)
-  t.ok(writers.count('ack') > during, 'the writers went on')
-  await writers.kill()
+await t.test(
+  'a backup made by the guide while eight writers write has all that was acknowledged before, whole',
+  async (t) => {
+    if (await without(t, 'sqlite3')) return
+    const directory = await newDirectory(t)
+    const data = join(directory, 'data')
+    await mkdir(data)
+    await writeFile(join(data, 'keys'), '{}', { mode: 0o600 })
+    const writers = startChild([CHILD, data, '8'])
+    await writers.until(() => writers.count('ack') > 200)
+    const before = writers.acked()
+    await follow('backup', directory)
+    const during = writers.count('ack')
+    await writers.until(() => writers.count('ack') > during + 50)
+    t.ok(writers.count('ack') > during, 'the writers went on')
+    await writers.kill()
 
-  t.match(await follow('check', directory), /^ok\n\d+\|\d+\|20/)
-  await follow('restore', directory)
-  const { events, lost, torn, differing } = await inspect(join(directory, 'restored'), before)
-  t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 }, `${before.size} acknowledged before, ${events} in the backup`)
-  t.ok(events >= before.size)
-})
+    t.match(await follow('check', directory), /^ok\n\d+\|\d+\|20/)
+    await follow('restore', directory)
+    const { events, lost, torn, differing } = await inspect(join(directory, 'restored'), before)
+    t.same(
+      { lost, torn, differing },
+      { lost: 0, torn: 0, differing: 0 },
+      `${before.size} acknowledged before, ${events} in the backup`,
+    )
+    t.ok(events >= before.size)
+  },
+)
 
 await t.test('a service restored from a backup knows its tokens, flags and people', async (t) => {
   if (await without(t, 'sqlite3')) return
   const service = await startService(t)
   const made = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'kept' })
-  await service.request('POST', '/api/v1/namespaces/default/flags', { key: 'kept', name: 'Kept', type: 'BOOLEAN_FLAG_TYPE' })
+  await service.request('POST', '/api/v1/namespaces/default/flags', {
+    key: 'kept',
+    name: 'Kept',
+    type: 'BOOLEAN_FLAG_TYPE',
+  })
   await follow('backup', service.directory)
   await follow('restore', service.directory)
   await service.close()
@@ -115,43 +126,54 @@ await t.test('Node.js makes the backup where there is no sqlite3', async (t) => 
 /** The metrics on a page: kind and labels by name. */
 const metricsOn = (page: string): ReadonlyMap<string, { readonly kind: string; readonly labels: Set<string> }> => {
   const metrics = new Map(
-    [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => [name!, { kind: kind!, labels: new Set<string>() }]),
+    [...page.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, kind]) => [
+      name!,
+      { kind: kind!, labels: new Set<string>() },
+    ]),
   )
   for (const [, name, labels] of page.matchAll(/^(\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? \S+$/gm))
-    for (const [, label] of labels?.matchAll(/(\w+)="/g) ?? []) if (label !== 'le') metrics.get(name!)!.labels.add(label!)
+    for (const [, label] of labels?.matchAll(/(\w+)="/g) ?? [])
+      if (label !== 'le') metrics.get(name!)!.labels.add(label!)
   return metrics
 }
 
-await t.test('the table of metrics has every metric of the service, with its kind and labels, and the alerts name no other', async (t) => {
-  const service = await startService(t, { 'metrics.flag_labels': 'true' })
-  await service.request('GET', '/auth/v1/tokens', undefined, { authorization: 'Bearer no' })
-  await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
-  await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })
-  const { text } = await service.request('GET', '/metrics')
-  const there = metricsOn(text)
-  const rows = [...section('Metrics').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\|/gm)]
-  t.same(rows.map((row) => row[1]!).toSorted(), [...there.keys()].toSorted())
-  for (const [, name, kind, cell] of rows) {
-    t.equal(there.get(name!)?.kind, kind, name!)
-    const labels = [...cell!.matchAll(/`(\w+)`/g)].map(([, label]) => label!)
-    for (const label of there.get(name!)?.labels ?? []) t.ok(labels.includes(label), `${name} ${label}`)
-  }
-  const alerts = section('Alerts')
-  for (const [, name, selected] of alerts.matchAll(/(rollcall_[a-z_]+[a-z])(?:\{([^}]*)\})?/g)) {
-    const row = rows.find((row) => row[1] === name!.replace(/_bucket$/, ''))
-    t.ok(row, name!)
-    for (const [, label] of selected?.matchAll(/(\w+)=/g) ?? []) t.ok(row?.[3]?.includes(`\`${label}\``), `${name} ${label}`)
-  }
-  t.match(text, /rollcall_auth_decisions_total\{result="refused",reason="credential_invalid"/)
-})
+await t.test(
+  'the table of metrics has every metric of the service, with its kind and labels, and the alerts name no other',
+  async (t) => {
+    const service = await startService(t, { 'metrics.flag_labels': 'true' })
+    await service.request('GET', '/auth/v1/tokens', undefined, { authorization: 'Bearer no' })
+    await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' })
+    await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })
+    const { text } = await service.request('GET', '/metrics')
+    const there = metricsOn(text)
+    const rows = [...section('Metrics').matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]*)\|/gm)]
+    t.same(rows.map((row) => row[1]!).toSorted(), [...there.keys()].toSorted())
+    for (const [, name, kind, cell] of rows) {
+      t.equal(there.get(name!)?.kind, kind, name!)
+      const labels = [...cell!.matchAll(/`(\w+)`/g)].map(([, label]) => label!)
+      for (const label of there.get(name!)?.labels ?? []) t.ok(labels.includes(label), `${name} ${label}`)
+    }
+    const alerts = section('Alerts')
+    for (const [, name, selected] of alerts.matchAll(/(rollcall_[a-z_]+[a-z])(?:\{([^}]*)\})?/g)) {
+      const row = rows.find((row) => row[1] === name!.replace(/_bucket$/, ''))
+      t.ok(row, name!)
+      for (const [, label] of selected?.matchAll(/(\w+)=/g) ?? [])
+        t.ok(row?.[3]?.includes(`\`${label}\``), `${name} ${label}`)
+    }
+    t.match(text, /rollcall_auth_decisions_total\{result="refused",reason="credential_invalid"/)
+  },
+)
 
 await t.test('every reason and every file that the guide names is there', async (t) => {
   const reasons = [...section('What a failure looks like').matchAll(/503 `(\w+)`/g)].map(([, reason]) => reason!)
   t.ok(reasons.length >= 5)
-  for (const reason of reasons) t.equal((refusals as Readonly<Record<string, { status: number }>>)[reason]?.status, 503, reason)
+  for (const reason of reasons)
+    t.equal((refusals as Readonly<Record<string, { status: number }>>)[reason]?.status, 503, reason)
 
   const service = await startService(t)
-  const files = [...section('The files of a data directory').matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) => cell!.split(', '))
+  const files = [...section('The files of a data directory').matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) =>
+    cell!.split(', '),
+  )
   t.same(files, ['`events.sqlite`', '`views.sqlite`', '`subjects.sqlite`', '`keys`', '`lock`', '`lock.pid`'])
   for (const file of files) t.ok(await readFile(join(service.directory, 'data', file.replaceAll('`', ''))), file)
 })

@@ -8,32 +8,39 @@ type Line = readonly [level: string, record: Readonly<Record<string, unknown>>, 
 const QUIET = 50
 const faulty = () => {
   const lines: Line[] = []
-  const to = (level: string) => (record: object, message: string) => void lines.push([level, record as Line[1], message])
+  const to = (level: string) => (record: object, message: string) =>
+    void lines.push([level, record as Line[1], message])
   return { ...portFaults({ error: to('ERROR'), info: to('INFO') } as Parameters<typeof portFaults>[0], QUIET), lines }
 }
 const away = (why = 'connect ECONNREFUSED mongodb://root:canary@db:27017/x\nat canary') =>
   new Refusal('backend_unavailable', undefined, { cause: new Error(why) })
 
-await t.test('one line when a store begins to fail, one when it has worked for a while, however many calls there are', async (t) => {
-  const { of, lines, knows } = faulty()
-  const mongo = of('mongodb')
-  const first = away()
-  mongo.failed('views', 'put', first)
-  for (let n = 0; n < 100; n++) {
+await t.test(
+  'one line when a store begins to fail, one when it has worked for a while, however many calls there are',
+  async (t) => {
+    const { of, lines, knows } = faulty()
+    const mongo = of('mongodb')
+    const first = away()
+    mongo.failed('views', 'put', first)
+    for (let n = 0; n < 100; n++) {
+      mongo.failed('views', 'put', away())
+      mongo.failed('keys', 'find', away())
+      mongo.worked('views', 'put')
+    }
+    await sleep(2 * QUIET)
+    t.equal(lines.length, 2)
+    t.match(lines[0], [
+      'ERROR',
+      { port: 'views', adapter: 'mongodb', operation: 'put', why: 'connect ECONNREFUSED mongodb://db:27017/x' },
+    ])
+    t.match(lines[0]![1]['advice'], /MongoDB/)
+    t.match(lines[1], ['INFO', { adapter: 'mongodb', failures: 201 }, 'it works again'])
+    t.notMatch(JSON.stringify(lines), /canary/)
+    t.ok(knows(first) && !knows(new Error('of somebody else')))
     mongo.failed('views', 'put', away())
-    mongo.failed('keys', 'find', away())
-    mongo.worked('views', 'put')
-  }
-  await sleep(2 * QUIET)
-  t.equal(lines.length, 2)
-  t.match(lines[0], ['ERROR', { port: 'views', adapter: 'mongodb', operation: 'put', why: 'connect ECONNREFUSED mongodb://db:27017/x' }])
-  t.match(lines[0]![1]['advice'], /MongoDB/)
-  t.match(lines[1], ['INFO', { adapter: 'mongodb', failures: 201 }, 'it works again'])
-  t.notMatch(JSON.stringify(lines), /canary/)
-  t.ok(knows(first) && !knows(new Error('of somebody else')))
-  mongo.failed('views', 'put', away())
-  t.equal(lines.length, 3, 'a new failure is told anew')
-})
+    t.equal(lines.length, 3, 'a new failure is told anew')
+  },
+)
 
 await t.test('what never failed says nothing of what did, and a failure in between begins the wait anew', async (t) => {
   const { of, lines } = faulty()
@@ -50,7 +57,9 @@ await t.test('what never failed says nothing of what did, and a failure in betwe
 
 await t.test('a full disk is told by its own line', (t) => {
   const { of, lines, knows } = faulty()
-  const full = new Refusal('backend_unavailable', undefined, { cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }) })
+  const full = new Refusal('backend_unavailable', undefined, {
+    cause: Object.assign(new Error('disk full'), { code: 'ENOSPC' }),
+  })
   of('embedded').failed('log', 'append', full)
   t.same(lines, [])
   t.ok(knows(full))
@@ -75,5 +84,7 @@ await t.test('functions told of give and throw what they did; a refusal is no fa
   await t.rejects(calls.finish(1), new Refusal('code_refused'))
   t.same(lines, [])
   await t.rejects(calls.finish(2), new Refusal('provider_unavailable'))
-  t.match(lines, [['ERROR', { port: 'provider', adapter: 'oidc main', operation: 'finish', why: 'no route', advice: /provider/ }]])
+  t.match(lines, [
+    ['ERROR', { port: 'provider', adapter: 'oidc main', operation: 'finish', why: 'no route', advice: /provider/ }],
+  ])
 })

@@ -22,7 +22,11 @@ await t.test('a port that cannot be had ends the start before anything is made, 
   const data = join(folder, 'new')
   const serve = (args: readonly string[], env = {}) => rollcall(['serve', '--data', data, ...args], env)
   const rows: readonly (readonly [readonly string[], NodeJS.ProcessEnv, string])[] = [
-    [['--host', '127.0.0.1', '--port', String(taken)], {}, `error: port ${taken} is taken: choose another with --port N\n`],
+    [
+      ['--host', '127.0.0.1', '--port', String(taken)],
+      {},
+      `error: port ${taken} is taken: choose another with --port N\n`,
+    ],
     [
       ['--host', '300.1.1.1', '--port', String(free)],
       {},
@@ -43,7 +47,10 @@ await t.test('a port that cannot be had ends the start before anything is made, 
 
   const main = resolve(import.meta.dirname, '../src/main.js')
   const args = [main, 'serve', '--host', '127.0.0.1', '--port', String(free), '--data', data]
-  const child = spawn(process.execPath, args, { env: { PATH: process.env['PATH'] }, stdio: ['ignore', 'pipe', 'ignore'] })
+  const child = spawn(process.execPath, args, {
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
   let said = ''
   for await (const chunk of child.stdout.setEncoding('utf8')) {
     said += String(chunk)

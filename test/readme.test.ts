@@ -14,14 +14,25 @@ const curls = [...readme.matchAll(/```sh\n([\s\S]*?)```/g)]
   .flatMap(([, block]) => block!.split('\n'))
   .filter((line) => line.startsWith('curl '))
 
-type Service = { readonly port: string; readonly token: string | undefined; readonly kill: (signal: NodeJS.Signals) => Promise<void> }
+type Service = {
+  readonly port: string
+  readonly token: string | undefined
+  readonly kill: (signal: NodeJS.Signals) => Promise<void>
+}
 
 /** `npm start`, as the README says, on a free port and a directory of its own. */
 const start = (directory: string): Promise<Service> =>
   new Promise((started, failed) => {
-    const scripts = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }).scripts
+    const scripts = (
+      JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+    ).scripts
     const [command = '', ...args] = scripts['start']!.split(' ')
-    const env = { ...process.env, ROLLCALL_STORAGE_DATA_DIR: directory, ROLLCALL_SERVER_HTTP_PORT: '0', ROLLCALL_SERVER_HOST: '127.0.0.1' }
+    const env = {
+      ...process.env,
+      ROLLCALL_STORAGE_DATA_DIR: directory,
+      ROLLCALL_SERVER_HTTP_PORT: '0',
+      ROLLCALL_SERVER_HOST: '127.0.0.1',
+    }
     const child = spawn(command, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
     let log = ''
     child.stdout.on('data', (data: Buffer) => {

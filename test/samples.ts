@@ -33,19 +33,33 @@ export const variantAdded = (id: string, key = `key-${id}`) =>
   }) as const satisfies FlagEvent
 
 export const ruleAdded = (id: string, rank: number, ...segments: Rule['segments']) =>
-  ({ type: 'RuleAdded', data: { ...ofFlag, rule: { id, rank, segments, operator: 'or' } } }) as const satisfies FlagEvent
+  ({
+    type: 'RuleAdded',
+    data: { ...ofFlag, rule: { id, rank, segments, operator: 'or' } },
+  }) as const satisfies FlagEvent
 
 export const distributionAdded = (rule: string, id: string, variantId: string, rollout: number) =>
-  ({ type: 'DistributionAdded', data: { ...ofFlag, rule, distribution: { id, variantId, rollout } } }) as const satisfies FlagEvent
+  ({
+    type: 'DistributionAdded',
+    data: { ...ofFlag, rule, distribution: { id, variantId, rollout } },
+  }) as const satisfies FlagEvent
 
-export const rolloutAdded = (rollout: Rollout) => ({ type: 'RolloutAdded', data: { ...ofFlag, rollout } }) as const satisfies FlagEvent
+export const rolloutAdded = (rollout: Rollout) =>
+  ({ type: 'RolloutAdded', data: { ...ofFlag, rollout } }) as const satisfies FlagEvent
 
 export const segmentCreated = {
   type: 'SegmentCreated',
   data: { ...ofSegment, generation: 1, name: 'Segment', description: '', matchType: 'all' },
 } as const satisfies SegmentEvent
 
-export const constraint = { id: 'c1', type: 'string', property: 'plan', operator: 'eq', value: 'pro', description: '' } as const
+export const constraint = {
+  id: 'c1',
+  type: 'string',
+  property: 'plan',
+  operator: 'eq',
+  value: 'pro',
+  description: '',
+} as const
 
 export const tokenIssued = {
   type: 'TokenIssued',

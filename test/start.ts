@@ -40,7 +40,9 @@ export const startService = async (
     'authentication.methods.token.bootstrap.token': TOKEN,
     ...settings,
   }
-  const set = Object.fromEntries(Object.entries(flags).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
+  const set = Object.fromEntries(
+    Object.entries(flags).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+  )
   const open = () => start(loadConfig({ env: {}, flags: set }).config, now ? { now } : {})
   let running = await open()
   let closed = false
@@ -58,11 +60,17 @@ export const startService = async (
   })
 
   /** Sends a request with the bootstrap token (header `authorization: ''`: without). The path is sent as it stands; a body that is no text is sent as JSON. */
-  const request = <T = Fields>(method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Response<T>> => {
+  const request = <T = Fields>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Headers = {},
+  ): Promise<Response<T>> => {
     const { port, hostname: host } = new URL(running.url)
     const bytes = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
     const sent: Record<string, string | string[]> = { authorization: `Bearer ${TOKEN}` }
-    for (const [name, value] of Object.entries(headers)) sent[name.toLowerCase()] = typeof value === 'string' ? value : [...value]
+    for (const [name, value] of Object.entries(headers))
+      sent[name.toLowerCase()] = typeof value === 'string' ? value : [...value]
     if (sent['authorization'] === '') delete sent['authorization']
     if (bytes) sent['content-length'] = String(bytes.length)
     return new Promise((resolve, reject) => {

@@ -12,7 +12,11 @@ t.teardown(() => Promise.all([unbind(one), unbind(other)]))
 const { port } = one.server.address() as AddressInfo
 
 type Asked = { readonly status: number; readonly headers: Headers; readonly json: Record<string, unknown> }
-const ask = async (path: string, headers: Readonly<Record<string, string>> = {}, at = `http://127.0.0.1:${port}`): Promise<Asked> => {
+const ask = async (
+  path: string,
+  headers: Readonly<Record<string, string>> = {},
+  at = `http://127.0.0.1:${port}`,
+): Promise<Asked> => {
   const answer = await fetch(at + path, { headers })
   return { status: answer.status, headers: answer.headers, json: (await answer.json()) as Record<string, unknown> }
 }
@@ -36,13 +40,19 @@ await t.test('it keeps the id of a request where that is one, in the body of an 
   t.match(kept.json, { details: [{ value: { metadata: { requestId: 'my.own-id_1' } } }] })
   t.equal((await ask('/livez', { 'x-request-id': 'my.own-id_1' })).headers.get('x-request-id'), 'my.own-id_1')
   for (const given of ['no id', 'x'.repeat(129)])
-    t.match((await ask('/livez', { 'x-request-id': given })).headers.get('x-request-id'), /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+    t.match(
+      (await ask('/livez', { 'x-request-id': given })).headers.get('x-request-id'),
+      /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+    )
 })
 
 await t.test('of health by name it says what the service says', async (t) => {
   const service = await startService(t)
   for (const path of ['/health?service=other', '/health?service=a&service=b', '/health?service=%ZZ']) {
-    const [here, there] = [await ask(path, { 'x-request-id': 'one' }), await ask(path, { 'x-request-id': 'one' }, service.url)]
+    const [here, there] = [
+      await ask(path, { 'x-request-id': 'one' }),
+      await ask(path, { 'x-request-id': 'one' }, service.url),
+    ]
     t.strictSame([here.status, here.json], [there.status, there.json], path)
     for (const name of ['content-type', 'cache-control', 'x-content-type-options', 'x-request-id'])
       t.equal(here.headers.get(name), there.headers.get(name), `${path} ${name}`)

@@ -35,13 +35,20 @@ const flags = new Map(
     const key = `flag-${n}`
     return [
       key,
-      compileFlag({ key, type: 'boolean', enabled: false, variants: [], rules: [], rollouts }, (name) => segments.get(name)),
+      compileFlag({ key, type: 'boolean', enabled: false, variants: [], rules: [], rollouts }, (name) =>
+        segments.get(name),
+      ),
     ] as const
   }),
 )
 const reasons = { match: 'MATCH_EVALUATION_REASON', default: 'DEFAULT_EVALUATION_REASON', unknown: '', disabled: '' }
 
-type Body = { readonly requestId?: string; readonly flagKey: string; readonly entityId: string; readonly context: Record<string, string> }
+type Body = {
+  readonly requestId?: string
+  readonly flagKey: string
+  readonly entityId: string
+  readonly context: Record<string, string>
+}
 
 const refuse = (response: ServerResponse, status: number) => response.writeHead(status).end()
 
@@ -58,13 +65,20 @@ const answer = (response: ServerResponse, text: string) => {
 
 const evaluate = (request: IncomingMessage, response: ServerResponse) => {
   const { authorization = '' } = request.headers
-  const found = authorization.startsWith('Bearer ') ? tokens.get(hash('sha256', authorization.slice(7), 'binary')) : undefined
+  const found = authorization.startsWith('Bearer ')
+    ? tokens.get(hash('sha256', authorization.slice(7), 'binary'))
+    : undefined
   if (!found || found.expiresAt < Date.now()) return refuse(response, 401)
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     const start = performance.now()
-    const { requestId = randomUUID(), flagKey, entityId, context } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Body
+    const {
+      requestId = randomUUID(),
+      flagKey,
+      entityId,
+      context,
+    } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Body
     const flag = flags.get(flagKey)
     if (flag?.type !== 'boolean') return refuse(response, 404)
     const said = evaluateBoolean(flag, entityId, context)

@@ -39,7 +39,9 @@ const { config } = loadConfig({
     'log.file': join(directory, 'log'),
     'authentication.required': String(!values.open),
     'authentication.methods.token.bootstrap.token': bootstrap,
-    ...Object.fromEntries(values.set.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)])),
+    ...Object.fromEntries(
+      values.set.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]),
+    ),
   },
 })
 
@@ -94,7 +96,11 @@ if (values.prepare) {
 
 /** Makes flags and tokens in the store; gives the tokens. */
 const prepared = async (): Promise<readonly string[]> => {
-  const asked = [`--flags=${values.flags}`, `--tokens=${values.tokens}`, `--set=storage.data_dir=${config.storage.data_dir}`]
+  const asked = [
+    `--flags=${values.flags}`,
+    `--tokens=${values.tokens}`,
+    `--set=storage.data_dir=${config.storage.data_dir}`,
+  ]
   const args = [fileURLToPath(import.meta.url), '--prepare', ...asked, ...values.set.map((text) => `--set=${text}`)]
   const { stdout } = await promisify(execFile)(process.execPath, args)
   return (JSON.parse(stdout) as { readonly tokens: readonly string[] }).tokens

@@ -16,8 +16,12 @@ export const rollcall = ({ url, tokenFile, path = '/auth/v1/method/orchestrator/
 
   const exchange = async () => {
     const service_account_token = (await readFile(tokenFile, 'utf8')).trim()
-    const response = await fetch(new URL(path, url), { method: 'POST', body: JSON.stringify({ service_account_token }) })
-    if (response.status !== 200) throw new Error(`the exchange answered ${response.status}: ${(await response.json()).message}`)
+    const response = await fetch(new URL(path, url), {
+      method: 'POST',
+      body: JSON.stringify({ service_account_token }),
+    })
+    if (response.status !== 200)
+      throw new Error(`the exchange answered ${response.status}: ${(await response.json()).message}`)
     const { clientToken, authentication } = await response.json()
     const [from, end] = [now(), Date.parse(authentication.expiresAt)]
     held = { clientToken, end, renewAt: Math.max(end - (end - from) * LEFT, from + PAUSE_MS) }
@@ -47,7 +51,8 @@ export const rollcall = ({ url, tokenFile, path = '/auth/v1/method/orchestrator/
     token,
     /** Like fetch, for a path of the service. A token that was revoked is replaced once. */
     request: async (path, init = {}) => {
-      const send = async (bearer) => fetch(new URL(path, url), { ...init, headers: { ...init.headers, authorization: `Bearer ${bearer}` } })
+      const send = async (bearer) =>
+        fetch(new URL(path, url), { ...init, headers: { ...init.headers, authorization: `Bearer ${bearer}` } })
       const used = await token()
       const response = await send(used)
       if (response.status !== 401) return response
@@ -58,11 +63,22 @@ export const rollcall = ({ url, tokenFile, path = '/auth/v1/method/orchestrator/
 }
 
 /** Prints what a flag says, every ten seconds. */
-const watch = async ({ ROLLCALL_URL, TOKEN_FILE = '/var/run/secrets/rollcall/token', NAMESPACE = 'default', FLAG, EVERY = '10' }) => {
+const watch = async ({
+  ROLLCALL_URL,
+  TOKEN_FILE = '/var/run/secrets/rollcall/token',
+  NAMESPACE = 'default',
+  FLAG,
+  EVERY = '10',
+}) => {
   const client = rollcall({ url: ROLLCALL_URL, tokenFile: TOKEN_FILE })
   for (;;) {
     try {
-      const body = JSON.stringify({ namespaceKey: NAMESPACE, flagKey: FLAG, entityId: process.env.HOSTNAME ?? 'example', context: {} })
+      const body = JSON.stringify({
+        namespaceKey: NAMESPACE,
+        flagKey: FLAG,
+        entityId: process.env.HOSTNAME ?? 'example',
+        context: {},
+      })
       const response = await client.request('/evaluate/v1/boolean', { method: 'POST', body })
       const { enabled, reason, message } = await response.json()
       console.log(response.ok ? `${FLAG} is ${enabled ? 'on' : 'off'} (${reason})` : `${response.status}: ${message}`)

@@ -24,4 +24,6 @@ const provider = new Provider(issuer, {
     return grant
   },
 })
-createServer(provider.callback()).listen(Number(PORT), 'localhost', () => console.log(`${issuer} is ready for ${callback}`))
+createServer(provider.callback()).listen(Number(PORT), 'localhost', () =>
+  console.log(`${issuer} is ready for ${callback}`),
+)

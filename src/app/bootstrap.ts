@@ -31,7 +31,14 @@ const unlessThere = async (work: () => Promise<void>): Promise<boolean> => {
 }
 
 /** Makes what every log begins with: the namespace `default` and the bootstrap token. Gives the token's value when it was generated here and now, to be shown once. */
-export const bootstrap = async ({ config, execute, applied, digest, now, flagStore }: Bootstrap): Promise<string | undefined> => {
+export const bootstrap = async ({
+  config,
+  execute,
+  applied,
+  digest,
+  now,
+  flagStore,
+}: Bootstrap): Promise<string | undefined> => {
   const context = { actor: { kind: 'system' } } as const
   const makeDefault = async () => {
     const incarnation = idFrom('rollcall', 'default')
@@ -50,7 +57,9 @@ export const bootstrap = async ({ config, execute, applied, digest, now, flagSto
       digest: digest(secret),
       method: 'token' as const,
       issuedAt: issued.toISOString(),
-      ...(bootstrap.expiration === undefined ? {} : { expiresAt: new Date(issued.getTime() + bootstrap.expiration).toISOString() }),
+      ...(bootstrap.expiration === undefined
+        ? {}
+        : { expiresAt: new Date(issued.getTime() + bootstrap.expiration).toISOString() }),
       attributes: {
         'token.name': 'initial_bootstrap_token',
         'token.description': 'Initial token created when bootstrapping authentication',

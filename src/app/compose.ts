@@ -1,13 +1,12 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { aboutOf } from './about.ts'
 import { asOf } from '../audit/as-of.ts'
 import { digester, plausible } from '../auth/client-token.ts'
 import { reservations } from '../commands/reservations.ts'
 import { enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
 import type { Config } from '../config/load.ts'
-import { publicConfig } from '../config/describe.ts'
 import { sealer } from '../events/personal.ts'
 import { bootstrap } from './bootstrap.ts'
 import { cookieJar } from '../http/wire/cookies.ts'
@@ -45,8 +44,6 @@ const CATCH_UP_MS = 250
 const FAILURES_A_MINUTE = 300
 const EXCHANGES_A_MINUTE = 60
 
-export const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
-
 /** The service over its stores, not yet begun. */
 export type Composed = {
   readonly service: Service
@@ -80,7 +77,8 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
     log,
     views,
     projections,
-    remember: ({ name }, row, first) => (name === tokens.name ? index.remember(row as Row<TokenDoc>, first) : held.set(name, row)),
+    remember: ({ name }, row, first) =>
+      name === tokens.name ? index.remember(row as Row<TokenDoc>, first) : held.set(name, row),
     recall: ({ name }, key) => held.row(name, key),
     writes,
     onError: onError('the read models fell behind'),
@@ -106,7 +104,12 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
   const service: Service = {
     settings,
     names,
-    cookies: cookieJar({ ...settings, ...settings.session, tokenName: names.tokenCookie, stateName: names.stateCookie }),
+    cookies: cookieJar({
+      ...settings,
+      ...settings.session,
+      tokenName: names.tokenCookie,
+      stateName: names.stateCookie,
+    }),
     instance,
     alone,
     now: time.present,
@@ -127,11 +130,14 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
     asOf: asOf({ log, views, catalog: held, compile: compileFlag, clock: { now, newest: time.newest } }),
     logins: await loginMethods(config, names, stores, faults, now),
     exchange: orchestrator && { orchestrator, attempts: stores.limiter('exchanges', EXCHANGES_A_MINUTE) },
-    idempotency: idempotency({ views, now, instance, metrics, alone }),
+    idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, stateOf, randomUUID, now),
     methods: {
       ...config.authentication.methods,
-      oidc: { ...config.authentication.methods.oidc, providers: Object.keys(config.authentication.methods.oidc.providers) },
+      oidc: {
+        ...config.authentication.methods.oidc,
+        providers: Object.keys(config.authentication.methods.oidc.providers),
+      },
     },
     readiness: readinessOf(
       stores,
@@ -147,19 +153,32 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
     begin: async () => {
       await time.begin(log)
       await follower.start(({ done, position, head }) => {
-        if (done % 100_000 === 0) log_.info({ events: done, position: String(position), head: String(head) }, 'building read models')
+        if (done % 100_000 === 0)
+          log_.info({ events: done, position: String(position), head: String(head) }, 'building read models')
       })
       const token = await bootstrap({ ...service, config, digest })
       if (token !== undefined)
-        log_.child({}, { level: 'info' }).info({ client_token: token }, 'bootstrap token created; it is shown only this once')
+        log_
+          .child({}, { level: 'info' })
+          .info({ client_token: token }, 'bootstrap token created; it is shown only this once')
       const onJump = () =>
-        log_.warn('the clock has jumped by more than an hour: expired tokens are ended by the next cleanup, if it stays so')
+        log_.warn(
+          'the clock has jumped by more than an hour: expired tokens are ended by the next cleanup, if it stays so',
+        )
       for (const method of methods) {
         const { enabled, cleanup: times } = config.authentication.methods[method]
         if (!enabled) continue
         const onDeleted = (of: string) => void metrics.cleaned(of).value++
         const of = { method, interval: times.interval, gracePeriod: times.grace_period, onDeleted }
-        const job = cleanup({ ...of, execute, applied: follower.applied, views, now: time.present, steady: time.steady(), onJump })
+        const job = cleanup({
+          ...of,
+          execute,
+          applied: follower.applied,
+          views,
+          now: time.present,
+          steady: time.steady(),
+          onJump,
+        })
         intervals.set(job.name, job.every)
         await queue.schedule(job)
       }
@@ -176,22 +195,3 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
     },
   }
 }
-
-const aboutOf = (config: Config): Service['about'] => ({
-  info: {
-    version,
-    latestVersion: version,
-    commit: process.env['ROLLCALL_COMMIT'] ?? '',
-    buildDate: process.env['ROLLCALL_BUILD_DATE'] ?? '',
-    nodeVersion: process.version,
-    updateAvailable: false,
-    isRelease: !version.includes('-'),
-    os: process.platform,
-    arch: process.arch,
-    authentication: { required: config.authentication.required },
-    storage: { type: config.storage.type, readOnly: config.storage.read_only },
-    analytics: { enabled: false },
-    ui: { theme: config.ui.default_theme, topbarColor: config.ui.topbar.color ?? '' },
-  },
-  config: publicConfig(config),
-})

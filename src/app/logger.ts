@@ -7,16 +7,34 @@ import type { Config } from '../config/load.ts'
 export type Logger = ReturnType<typeof logger>
 
 const redact = {
-  paths: ['token', 'secret', 'authorization', 'cookie', '*.token', '*.secret', '*.authorization', '*.cookie', 'headers'],
+  paths: [
+    'token',
+    'secret',
+    'authorization',
+    'cookie',
+    '*.token',
+    '*.secret',
+    '*.authorization',
+    '*.cookie',
+    'headers',
+  ],
   censor: '[removed]',
 }
 
-const level = (number: unknown) => ({ 20: 'DEBUG', 30: 'INFO', 40: 'WARN', 50: 'ERROR', 60: 'ERROR' })[Number(number)] ?? 'INFO'
+const level = (number: unknown) =>
+  ({ 20: 'DEBUG', 30: 'INFO', 40: 'WARN', 50: 'ERROR', 60: 'ERROR' })[Number(number)] ?? 'INFO'
 
 /** `console` form: time, level, message, then the record's other members, all on one line whatever they hold. */
 const consoleLines = (to: DestinationStream): DestinationStream => ({
   write: (line: string) => {
-    const { time, level: name, msg, pid: _pid, hostname: _hostname, ...rest } = JSON.parse(line) as Record<string, unknown>
+    const {
+      time,
+      level: name,
+      msg,
+      pid: _pid,
+      hostname: _hostname,
+      ...rest
+    } = JSON.parse(line) as Record<string, unknown>
     const text = Object.entries(rest).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`)
     to.write(`${String(time)} ${String(name)} ${JSON.stringify(msg ?? '').slice(1, -1)}${text.join('')}\n`)
   },

@@ -14,7 +14,12 @@ const pathOf = (address: string, path: string) => new URL(address).pathname.repl
 
 type Methods = Config['authentication']['methods']
 
-const oidcWays = async ({ enabled, providers }: Methods['oidc'], admits: LoginMethod['admits'], faults: PortFaults, now: () => Date) => {
+const oidcWays = async (
+  { enabled, providers }: Methods['oidc'],
+  admits: LoginMethod['admits'],
+  faults: PortFaults,
+  now: () => Date,
+) => {
   const ways = new Map<string, LoginMethod>()
   if (!enabled) return ways
   const { oidcProvider } = await import('../auth/oidc.ts')
@@ -23,12 +28,23 @@ const oidcWays = async ({ enabled, providers }: Methods['oidc'], admits: LoginMe
     const client = { issuerUrl: issuer_url, clientId: client_id, clientSecret: client_secret, scopes }
     const settings = { name, ...client, redirectAddress: redirect_address!, callbackPath: path, now }
     const provider = faults.around('provider', `oidc ${name}`, oidcProvider(settings))
-    ways.set(name, { method: 'oidc', callback: 'OIDC', provider: name, callbackPath: pathOf(redirect_address!, path), ...provider, admits })
+    ways.set(name, {
+      method: 'oidc',
+      callback: 'OIDC',
+      provider: name,
+      callbackPath: pathOf(redirect_address!, path),
+      ...provider,
+      admits,
+    })
   }
   return ways
 }
 
-const codehostWay = async (settings: Methods['codehost'], names: Names, faults: PortFaults): Promise<LoginMethod | undefined> => {
+const codehostWay = async (
+  settings: Methods['codehost'],
+  names: Names,
+  faults: PortFaults,
+): Promise<LoginMethod | undefined> => {
   if (!settings.enabled) return undefined
   const { codehost } = await import('../auth/codehost.ts')
   const path = `/auth/v1/method/${names.codehostPath}/callback`
@@ -61,7 +77,9 @@ export const loginMethods = async (
   now: () => Date,
 ): Promise<Logins> => {
   const restricted = methods.oidc.email_matches.length > 0
-  const matches = restricted ? (await import('../config/email.ts')).emailMatcher(methods.oidc.email_matches) : () => true
+  const matches = restricted
+    ? (await import('../config/email.ts')).emailMatcher(methods.oidc.email_matches)
+    : () => true
   const admits: LoginMethod['admits'] = ({ 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
     !restricted || emailRule(matches, { email, email_verified })
   return {
@@ -81,7 +99,8 @@ export const exchangeOf = async (
   faults: PortFaults,
   now: () => Date,
 ): Promise<Orchestrator | undefined> => {
-  const { enabled, verification, audiences, allowed, discovery_url, ca_path, service_account_token_path } = methods.orchestrator
+  const { enabled, verification, audiences, allowed, discovery_url, ca_path, service_account_token_path } =
+    methods.orchestrator
   if (!enabled) return undefined
   const { orchestrator } = await import('../auth/orchestrator.ts')
   if (discovery_url.startsWith('https:')) readFileSync(ca_path)

@@ -25,7 +25,11 @@ import { eventsOf, openStores, type Stores } from './stores.ts'
 /** Works on stores that are there: a directory without a history is not made into one. */
 const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
   if (config.storage.type === 'embedded' && !existsSync(eventsOf(config)))
-    fail('notFound', `There is no ${eventsOf(config)}.`, 'Name the data directory of a service that has run, with --data.')
+    fail(
+      'notFound',
+      `There is no ${eventsOf(config)}.`,
+      'Name the data directory of a service that has run, with --data.',
+    )
   const stores = await openStores(config, {})
   try {
     return await work(stores)
@@ -67,7 +71,10 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
   withStores(config, async ({ log, views, keys }) => {
     const now = () => new Date()
     const { execute, stateOf } = executor(log, enveloper(sealer(keys), 'command-line', now))
-    const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = await stateOf(namespaceDecider, namespace)
+    const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = await stateOf(
+      namespaceDecider,
+      namespace,
+    )
     const of = { namespace, key, incarnation }
     const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
     const { stored } = await reservations(execute, stateOf, randomUUID, now).deleteFlag(of, context)
@@ -75,7 +82,9 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
     for (const [stream, events] of byStream(stored)) {
       for (const projection of projections.filter(({ category }) => stream.startsWith(`${category}-`))) {
         if ((await views.checkpoint(projection)) === undefined) continue
-        await views.put(projection, [await foldRow(log, projection, events, await views.get(projection, keyOf(projection, stream)))])
+        await views.put(projection, [
+          await foldRow(log, projection, events, await views.get(projection, keyOf(projection, stream))),
+        ])
       }
     }
   })

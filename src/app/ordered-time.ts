@@ -7,8 +7,14 @@ const BELIEVED_MS = 3_600_000
 
 const states = {
   right: ['info', 'the clock is no more behind the newest event'],
-  behind: ['warn', 'the newest event is ahead of the clock: a clock was wrong, or is; events get its time until the clock has come there'],
-  far_behind: ['error', 'the newest event is more than an hour ahead of the clock: expiries are judged by the clock alone'],
+  behind: [
+    'warn',
+    'the newest event is ahead of the clock: a clock was wrong, or is; events get its time until the clock has come there',
+  ],
+  far_behind: [
+    'error',
+    'the newest event is more than an hour ahead of the clock: expiries are judged by the clock alone',
+  ],
 } as const
 
 /**

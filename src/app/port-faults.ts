@@ -26,7 +26,8 @@ type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 /** True when it is the store that fails: one that refuses (a lost race, an event too large) works. */
 export const fails = (error: unknown): boolean => !(error instanceof Refusal) || error.status === 503
 
-const isFull = ({ cause }: { readonly cause?: unknown }) => cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC'
+const isFull = ({ cause }: { readonly cause?: unknown }) =>
+  cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC'
 
 /** Tells of what the service needs and cannot reach: one ERROR line when it begins to fail, one INFO line when it works again. */
 export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_MS) => {
@@ -96,7 +97,9 @@ export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_
           }
         },
       ]
-      return Object.fromEntries(Object.entries(calls as Calls).map((entry) => telling(entry as Parameters<typeof telling>[0]))) as P
+      return Object.fromEntries(
+        Object.entries(calls as Calls).map((entry) => telling(entry as Parameters<typeof telling>[0])),
+      ) as P
     },
   }
 }

@@ -39,14 +39,20 @@ export const quotas = (limits: Limits, held: Held, index: Pick<TokenIndex, 'made
     for (const { type, data } of events as readonly Counted[]) {
       if (type === 'NamespaceCreated') oneMore('the service', held.namespaceCount(), 'namespaces', 'namespaces')
       else if (type === 'TokenIssued') {
-        if (data.method === 'token') oneMore('this credential', index.madeBy(data.issuedBy), 'live tokens', 'tokens_per_credential')
+        if (data.method === 'token')
+          oneMore('this credential', index.madeBy(data.issuedBy), 'live tokens', 'tokens_per_credential')
       } else if (type === 'FlagRegistered') {
         // One that is there already is refused, or told again, by its own stream.
         if (held.flag(data.key, data.flag)) continue
         oneMore(`namespace "${data.key}"`, held.tally(data.key).flags, 'flags', 'flags_per_namespace')
         room(data.key, () => 1)
       } else if (type === 'SegmentCreated') {
-        oneMore(`namespace "${data.namespace}"`, held.tally(data.namespace).segments, 'segments', 'segments_per_namespace')
+        oneMore(
+          `namespace "${data.namespace}"`,
+          held.tally(data.namespace).segments,
+          'segments',
+          'segments_per_namespace',
+        )
         room(data.namespace, () => 1 + growth())
       } else if ('incarnation' in data && 'namespace' in data) room(data.namespace, growth)
     }

@@ -9,7 +9,9 @@ export const serverSettings = ({ server, cors }: Config): HttpSettings => ({
   headersTimeout: server.headers_timeout,
   requestTimeout: server.request_timeout,
   trustProxy: server.trust_proxy,
-  ...(server.protocol === 'https' ? { tls: { cert: readFileSync(server.cert_file!), key: readFileSync(server.cert_key!) } } : {}),
+  ...(server.protocol === 'https'
+    ? { tls: { cert: readFileSync(server.cert_file!), key: readFileSync(server.cert_key!) } }
+    : {}),
   ...(cors.enabled ? { cors: { origins: cors.allowed_origins, headers: cors.allowed_headers } } : {}),
 })
 

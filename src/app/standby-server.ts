@@ -12,7 +12,10 @@ type Answers = Readonly<Record<string, Answer>>
 
 const healthOf = (why: () => string): Answers => ({
   '/livez': () => [200, { status: 'ok' }],
-  '/readyz': (query) => [503, { status: 'not_ready', ...(named(query, 'verbose') && { checks: [{ name: why(), status: 'failed' }] }) }],
+  '/readyz': (query) => [
+    503,
+    { status: 'not_ready', ...(named(query, 'verbose') && { checks: [{ name: why(), status: 'failed' }] }) },
+  ],
   '/health': (query) => {
     unnamed(healthQuery.read(query))
     return [503, { status: 'NOT_SERVING' }]
@@ -20,11 +23,18 @@ const healthOf = (why: () => string): Answers => ({
 })
 
 const answering = (answers: Answers): RequestListener => {
-  const told = (target: string, id: string): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
+  const told = (
+    target: string,
+    id: string,
+  ): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
     const [path = '/', query = ''] = target.split('?')
     try {
       const [status, body] = answers[path]?.(query) ?? refuse('backend_unavailable')
-      return [status, { 'content-type': 'application/json', ...(status >= 400 && { 'cache-control': 'no-store' }) }, body]
+      return [
+        status,
+        { 'content-type': 'application/json', ...(status >= 400 && { 'cache-control': 'no-store' }) },
+        body,
+      ]
     } catch (error) {
       if (!(error instanceof Refusal)) throw error
       return [error.status, refusalHeaders(error), errorBody(error, id)]
@@ -33,7 +43,12 @@ const answering = (answers: Answers): RequestListener => {
   return (request, response) => {
     const id = requestId(request)
     const [status, headers, body] = told(cleanTarget(request), id)
-    response.writeHead(status, { ...headers, 'x-request-id': id, 'x-content-type-options': 'nosniff', connection: 'close' })
+    response.writeHead(status, {
+      ...headers,
+      'x-request-id': id,
+      'x-content-type-options': 'nosniff',
+      connection: 'close',
+    })
     response.end(JSON.stringify(body))
   }
 }

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
-import { compose, type Composed, version } from './compose.ts'
+import { version } from './about.ts'
+import { compose, type Composed } from './compose.ts'
 import type { Config } from '../config/load.ts'
 import { placeOf } from '../config/addresses.ts'
 import { type Fatal, faults } from './fatal.ts'
@@ -40,12 +41,20 @@ export type StartOptions = {
 }
 
 /** Opens the stores and begins. What is begun in vain is closed again. */
-const begun = async (config: Config, log_: Logger, fatal: Fatal, { now = wallClock(), stores }: StartOptions): Promise<Composed> => {
+const begun = async (
+  config: Config,
+  log_: Logger,
+  fatal: Fatal,
+  { now = wallClock(), stores }: StartOptions,
+): Promise<Composed> => {
   const onError = (job: string, error: unknown) => log_.error({ err: error, job }, 'a job failed')
   const { data_dir: directory } = config.storage
   const onFull = (full: boolean) =>
     full
-      ? log_.error({ directory }, `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`)
+      ? log_.error(
+          { directory },
+          `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`,
+        )
       : log_.info({ directory }, 'the disk has room again')
   const opened = stores ?? (await openStores(config, { onError, onFull, fatal }))
   let composed: Composed | undefined
@@ -60,7 +69,13 @@ const begun = async (config: Config, log_: Logger, fatal: Fatal, { now = wallClo
 }
 
 /** Waits for servers that are not up yet, in whatever order they come. */
-const sooner = async (config: Config, log_: Logger, fatal: Fatal, room: Room, options: StartOptions): Promise<Composed> => {
+const sooner = async (
+  config: Config,
+  log_: Logger,
+  fatal: Fatal,
+  room: Room,
+  options: StartOptions,
+): Promise<Composed> => {
   let ending: ReturnType<typeof endHeard> | undefined
   try {
     for (;;) {
@@ -79,10 +94,17 @@ const sooner = async (config: Config, log_: Logger, fatal: Fatal, room: Room, op
 }
 
 /** The ports, that of the service first, bound before anything is made: a start in vain leaves nothing behind. */
-const bound = async ({ server, metrics }: Config, settings: HttpSettings): Promise<readonly [Port, ...(readonly Port[])]> => {
+const bound = async (
+  { server, metrics }: Config,
+  settings: HttpSettings,
+): Promise<readonly [Port, ...(readonly Port[])]> => {
   const port = openPort(settings)
   const { host, http_port, https_port } = server
-  await bind(port, { host, port: settings.tls ? https_port : http_port, choose: { port: '--port N', host: '--host ADDRESS' } })
+  await bind(port, {
+    host,
+    port: settings.tls ? https_port : http_port,
+    choose: { port: '--port N', host: '--host ADDRESS' },
+  })
   const place = metrics.enabled && metrics.address !== undefined && placeOf(metrics.address)
   if (!place) return [port]
   const { tls: _, ...plain } = settings
@@ -97,7 +119,13 @@ const bound = async ({ server, metrics }: Config, settings: HttpSettings): Promi
 }
 
 /** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
-const serving = async (config: Config, log_: Logger, service: Service, settings: HttpSettings, [port, second]: readonly Port[]) => {
+const serving = async (
+  config: Config,
+  log_: Logger,
+  service: Service,
+  settings: HttpSettings,
+  [port, second]: readonly Port[],
+) => {
   const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
   const forwarded = forwardedUntrusted(config.server.trust_proxy, () => log_[level](FORWARDED))
   const shared = { logger: log_, authorize: authorizer(service), answered: observer(service, log_, forwarded) }
@@ -111,7 +139,10 @@ const serving = async (config: Config, log_: Logger, service: Service, settings:
   })
   const { cors: _, ...plain } = settings
   return second
-    ? [app, await httpServer({ ...shared, config: plain, routes: [(app) => metricsRoutes(app, service)], port: second })]
+    ? [
+        app,
+        await httpServer({ ...shared, config: plain, routes: [(app) => metricsRoutes(app, service)], port: second }),
+      ]
     : [app]
 }
 
@@ -123,7 +154,9 @@ const listening = async (config: Config, log_: Logger, fatal: Fatal, options: St
   try {
     const room = standbyServer(ports)
     composed =
-      config.storage.type === 'cluster' ? await sooner(config, log_, fatal, room, options) : await begun(config, log_, fatal, options)
+      config.storage.type === 'cluster'
+        ? await sooner(config, log_, fatal, room, options)
+        : await begun(config, log_, fatal, options)
     const { service, drain, close } = composed
     const apps = await serving(config, log_, service, settings, ports)
     const { protocol, host } = config.server

@@ -27,7 +27,9 @@ const paged = async function* (pages: AsyncIterable<unknown>, told: Told): Async
   const iterator = pages[Symbol.asyncIterator]()
   let [outcome, took, failure]: [Outcome, number, unknown] = ['ok', 0, undefined]
   const next = () =>
-    timed(iterator.next(), (how, ms, error) => ([outcome, took, failure] = [how, took + ms, error])) as Promise<IteratorResult<unknown>>
+    timed(iterator.next(), (how, ms, error) => ([outcome, took, failure] = [how, took + ms, error])) as Promise<
+      IteratorResult<unknown>
+    >
   try {
     for (let page = await next(); !page.done; page = await next()) yield page.value
   } finally {
@@ -53,7 +55,11 @@ const wrapped = <P extends object>(port: P, tellerOf: (operation: string) => Tol
   ) as P
 
 /** The same stores, their three ports counted and timed by operation, and those and the keys told of when they fail: an iterator is one call from its first page to its last. Runs of jobs here count as `run`. */
-export const instrumented = (stores: Stores, { storeCalls, storeCallDuration }: Metrics, faults: PortFaults): Stores => {
+export const instrumented = (
+  stores: Stores,
+  { storeCalls, storeCallDuration }: Metrics,
+  faults: PortFaults,
+): Stores => {
   const tellers = (port: keyof Stores['adapters']) => {
     const adapter = stores.adapters[port]
     const fault = faults.of(adapter)

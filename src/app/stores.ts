@@ -63,14 +63,21 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
 }
 
 /** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
-export const openStores = async (config: Config, { onError = () => undefined, onFull, fatal }: Told, given?: Secrets): Promise<Stores> => {
+export const openStores = async (
+  config: Config,
+  { onError = () => undefined, onFull, fatal }: Told,
+  given?: Secrets,
+): Promise<Stores> => {
   if (config.storage.type === 'cluster') return openCluster(config, onError, given)
   const { openEmbedded } = await import('../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
   const { pepper, kek } = await openKeyFile(config.keys.file!, given)
   const { data_dir } = config.storage
-  const onLost = (error: Error) => fatal?.(error, 'rollcall ends: the embedded store can be written no more by this process')
-  const embedded = await inDirectory(data_dir, () => openEmbedded(data_dir, { kek, onError, onLost, ...(onFull && { onFull }) }))
+  const onLost = (error: Error) =>
+    fatal?.(error, 'rollcall ends: the embedded store can be written no more by this process')
+  const embedded = await inDirectory(data_dir, () =>
+    openEmbedded(data_dir, { kek, onError, onLost, ...(onFull && { onFull }) }),
+  )
   return {
     ...embedded,
     adapters: { log: 'embedded', views: 'embedded', queue: 'embedded' },
@@ -115,9 +122,14 @@ const openCluster = async (
   try {
     const { url, database } = mongodb
     const mongo = closing(
-      await reaching('mongodb', () => openMongo(url!, database, { bulk: mongodb.bulk_size, onError: telling('mongodb') })),
+      await reaching('mongodb', () =>
+        openMongo(url!, database, { bulk: mongodb.bulk_size, onError: telling('mongodb') }),
+      ),
     )
-    const { pepper, kek } = await mongo.deploymentKeys(file === undefined ? undefined : await openKeyFile(file, given), given)
+    const { pepper, kek } = await mongo.deploymentKeys(
+      file === undefined ? undefined : await openKeyFile(file, given),
+      given,
+    )
     const keys = await mongo.keys(kek)
     const restarts = { connection: 0, subscription: 0 }
     const onRestart = (what: keyof typeof restarts) => void restarts[what]++

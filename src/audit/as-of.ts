@@ -8,7 +8,7 @@ import { type Projection, project } from '../projections/projection.ts'
 import { type SegmentDoc, segments } from '../projections/segments.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, Views } from '../projections/views.ts'
-import { pacer } from '../slices.ts'
+import { pacer } from '../concurrency.ts'
 
 /** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
 export type Moment = { readonly instant: string } | { readonly position: bigint }
@@ -70,7 +70,8 @@ const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
 type InNamespace = { readonly place: string; readonly incarnation: string }
 const byPlace = (a: { readonly doc: { readonly place: string } }, b: { readonly doc: { readonly place: string } }) =>
   a.doc.place < b.doc.place ? -1 : 1
-const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined => (row?.doc === undefined ? undefined : (row as Live<D>))
+const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
+  row?.doc === undefined ? undefined : (row as Live<D>)
 
 const segmentsOf = ({ rules, rollouts }: FlagDoc): ReadonlySet<string> =>
   new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
@@ -78,7 +79,8 @@ const segmentsOf = ({ rules, rollouts }: FlagDoc): ReadonlySet<string> =>
 /** When the last event of a moment happened, so what the clock showed then; undefined for a position at which no event stands. */
 const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> => {
   if ('instant' in moment) return moment.instant
-  if (moment.position > 0n) for await (const [event] of log.readAll(moment.position - 1n, moment.position)) if (event) return event.time
+  if (moment.position > 0n)
+    for await (const [event] of log.readAll(moment.position - 1n, moment.position)) if (event) return event.time
   return undefined
 }
 
@@ -101,7 +103,10 @@ export const asOf =
   async (asked: Moment) => {
     const moment = await come(log, clock, asked)
     const pause = pacer()
-    const read = async <D extends object, E extends AnyEvent>(projection: Projection<D, E>, id: string): Promise<Row<D> | undefined> => {
+    const read = async <D extends object, E extends AnyEvent>(
+      projection: Projection<D, E>,
+      id: string,
+    ): Promise<Row<D> | undefined> => {
       await pause()
       return rowAt(log, projection, id, moment)
     }
@@ -111,7 +116,10 @@ export const asOf =
     const flagRow = reading(flags)
     const segmentRow = reading(segments)
 
-    const ofLife = async <D extends InNamespace>(key: string, row: Row<D> | undefined): Promise<Live<D> | undefined> => {
+    const ofLife = async <D extends InNamespace>(
+      key: string,
+      row: Row<D> | undefined,
+    ): Promise<Live<D> | undefined> => {
       const life = row?.doc && (await namespaceRow(key))?.doc?.incarnation
       return row?.doc?.incarnation === life ? living(row) : undefined
     }

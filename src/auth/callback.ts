@@ -27,7 +27,8 @@ export const givenOnce = (query: URLSearchParams): void => {
 }
 
 /** The parameter, where an empty one counts as absent. */
-export const given = (query: URLSearchParams, name: (typeof ONCE)[number]): string | undefined => query.get(name) || undefined
+export const given = (query: URLSearchParams, name: (typeof ONCE)[number]): string | undefined =>
+  query.get(name) || undefined
 
 /** True unless the callback names another issuer than the configured one (RFC 9207). Needs no discovery, so a foreign answer is refused whether or not the provider is up. */
 export const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
@@ -40,6 +41,7 @@ export const codeOf = (callback: Callback, query: URLSearchParams, issuerUrl?: s
   givenOnce(query)
   if (issuerUrl !== undefined && !issuerFits(query, issuerUrl)) refuseCallback(callback, 'issuer_mismatch')
   const error = given(query, 'error')
-  if (error !== undefined) refuseCallback(callback, 'provider_error', PROVIDER_CODE.test(error) ? { metadata: { error } } : {})
+  if (error !== undefined)
+    refuseCallback(callback, 'provider_error', PROVIDER_CODE.test(error) ? { metadata: { error } } : {})
   return given(query, 'code') ?? invalid('code', 'must not be empty')
 }

@@ -1,4 +1,11 @@
-import { createLocalJWKSet, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from 'jose'
+import {
+  createLocalJWKSet,
+  errors,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions,
+} from 'jose'
 import { type Answer, type Cluster, clusterUnavailable } from './cluster.ts'
 import { cached } from './cached.ts'
 import { type Account, claimed, refuseToken } from './service-account.ts'
@@ -14,7 +21,11 @@ type Issuer = { readonly issuer: string; readonly keyOf: JWTVerifyGetKey }
 
 /** Confirms a token by the cluster's public keys, without asking the cluster about it: revocation counts only when the token ends. */
 export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
-  const issuer = cached(() => readIssuer(call, discoveryUrl.replace(/\/+$/, '')), { life: LIFE_MS, pause: PAUSE_MS, now })
+  const issuer = cached(() => readIssuer(call, discoveryUrl.replace(/\/+$/, '')), {
+    life: LIFE_MS,
+    pause: PAUSE_MS,
+    now,
+  })
 
   const verify = (token: string, by: Issuer) =>
     payloadOf(token, by.keyOf, {
@@ -38,7 +49,11 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Set
   }
 }
 
-const payloadOf = async (token: string, key: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTPayload | Error> => {
+const payloadOf = async (
+  token: string,
+  key: JWTVerifyGetKey,
+  options: JWTVerifyOptions,
+): Promise<JWTPayload | Error> => {
   try {
     return (await jwtVerify(token, key, options)).payload
   } catch (error) {
@@ -53,7 +68,8 @@ const payloadOf = async (token: string, key: JWTVerifyGetKey, options: JWTVerify
 }
 
 const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> => {
-  const get = (url: string, bearer: 'if there' | 'none') => call({ url, method: 'GET', bearer, headers: { accept: 'application/json' } })
+  const get = (url: string, bearer: 'if there' | 'none') =>
+    call({ url, method: 'GET', bearer, headers: { accept: 'application/json' } })
   const { issuer, jwks_uri } = objectOf(await get(`${discoveryUrl}/.well-known/openid-configuration`, 'if there'))
   if (typeof issuer !== 'string' || issuer === '' || typeof jwks_uri !== 'string' || !URL.canParse(jwks_uri))
     return clusterUnavailable('document without issuer or key set')

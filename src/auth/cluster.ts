@@ -31,7 +31,11 @@ export type Call = {
   readonly signal?: AbortSignal
 }
 
-export type Answer = { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly body: string }
+export type Answer = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
 
 /** Calls to the cluster's API server: 2 s each, no redirect followed, at most 1 MiB of answer. The files are read anew for each call, so a rotated token or CA counts at once. Failure: `orchestrator_unavailable`. */
 export const cluster = ({ caPath, tokenPath }: ClusterSettings) => {
@@ -85,7 +89,9 @@ const send = (url: string, options: RequestOptions, body: string | undefined): P
       })
       response.on('error', reject)
       response.on('end', () => {
-        const headers = Object.fromEntries(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
+        const headers = Object.fromEntries(
+          Object.entries(response.headers).map(([name, value]) => [name, String(value)]),
+        )
         resolve({ status: response.statusCode ?? 0, headers, body: Buffer.concat(chunks).toString() })
       })
     })

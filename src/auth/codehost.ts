@@ -118,7 +118,9 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       const known = readsOrganizations ? await memberships(read) : { organizations: [], teams: {} }
       const { admitted, organizations, teams } = admit(known, settings)
       if (!admitted) return refuse('membership_required')
-      const kept = readsOrganizations ? { organizations: JSON.stringify(organizations), teams: JSON.stringify(teams) } : {}
+      const kept = readsOrganizations
+        ? { organizations: JSON.stringify(organizations), teams: JSON.stringify(teams) }
+        : {}
       return identity(server, user, kept)
     },
   }

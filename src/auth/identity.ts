@@ -26,10 +26,14 @@ export const emailRule = (
   matches: (email: string) => boolean,
   claims: { readonly email?: unknown; readonly email_verified?: unknown },
 ): boolean =>
-  typeof claims.email === 'string' && claims.email_verified !== false && claims.email_verified !== 'false' && matches(claims.email)
+  typeof claims.email === 'string' &&
+  claims.email_verified !== false &&
+  claims.email_verified !== 'false' &&
+  matches(claims.email)
 
 /** A text as it can be kept: unpaired surrogates, which JSON escapes let through, are replaced. */
-export const text = (value: unknown): string | undefined => (typeof value === 'string' ? Buffer.from(value).toString() : undefined)
+export const text = (value: unknown): string | undefined =>
+  typeof value === 'string' ? Buffer.from(value).toString() : undefined
 
 /** The attributes that have a value. More than an event can hold is an answer that cannot be used. */
 export const attributesOf = (all: Readonly<Record<string, string | undefined>>): Record<string, string> => {

@@ -30,7 +30,9 @@ export const loginStates = (pepper: Uint8Array) => {
       const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, 12))
       decipher.setAuthTag(body.subarray(-16))
       try {
-        const state = JSON.parse(Buffer.concat([decipher.update(body.subarray(12, -16)), decipher.final()]).toString()) as LoginState
+        const state = JSON.parse(
+          Buffer.concat([decipher.update(body.subarray(12, -16)), decipher.final()]).toString(),
+        ) as LoginState
         // An earlier version sealed states without their times.
         return 'expiresAt' in state ? state : undefined
       } catch {

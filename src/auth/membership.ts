@@ -1,5 +1,8 @@
 /** What somebody belongs to at a code host: organizations by login, teams as organization → slugs. */
-export type Memberships = { readonly organizations: readonly string[]; readonly teams: Readonly<Record<string, readonly string[]>> }
+export type Memberships = {
+  readonly organizations: readonly string[]
+  readonly teams: Readonly<Record<string, readonly string[]>>
+}
 
 /** Empty = no restriction. A team's organization must be an allowed one too. */
 export type Restrictions = {
@@ -24,5 +27,9 @@ export const admit = (
         [organization, byTeam ? slugs.filter((slug) => allowed.get(organization)?.includes(slug)) : slugs] as const,
     )
     .filter(([, slugs]) => slugs.length > 0)
-  return { admitted: kept.length > 0 && (!byTeam || keptTeams.length > 0), organizations: kept, teams: Object.fromEntries(keptTeams) }
+  return {
+    admitted: kept.length > 0 && (!byTeam || keptTeams.length > 0),
+    organizations: kept,
+    teams: Object.fromEntries(keptTeams),
+  }
 }

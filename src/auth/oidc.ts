@@ -57,12 +57,21 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const redirectUri = redirectUriOf(settings)
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
   const document = cached(() => discover(issuerUrl, clientId), { life: DOCUMENT_LIFE_MS, now })
-  const keys = cached(async () => keySet((await document.get()).jwks_uri), { life: KEYS_LIFE_MS, pause: KEYS_PAUSE_MS, now })
+  const keys = cached(async () => keySet((await document.get()).jwks_uri), {
+    life: KEYS_LIFE_MS,
+    pause: KEYS_PAUSE_MS,
+    now,
+  })
 
   const configuration = (metadata: ServerMetadata) => (authentication: ClientAuth) => {
     const skew = Math.round((now().getTime() - Date.now()) / 1000)
     const server = { ...metadata, id_token_signing_alg_values_supported: ALGORITHMS }
-    const config = new Configuration(server, clientId, { [clockSkew]: skew, [clockTolerance]: TOLERANCE_S }, authentication)
+    const config = new Configuration(
+      server,
+      clientId,
+      { [clockSkew]: skew, [clockTolerance]: TOLERANCE_S },
+      authentication,
+    )
     if (issuerUrl.startsWith('http:')) allowInsecureRequests(config)
     // Without it a signature is not looked at: the library trusts the connection.
     enableNonRepudiationChecks(config)
@@ -90,7 +99,8 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
         callback: 'OIDC',
         configuration: (authentication) => {
           const config = configuration(metadata)(authentication)
-          if (held) setJwksCache(config, { jwks: { keys: [...held.keys] }, uat: Math.floor(Date.now() / 1000) - KEYS_OLD_S })
+          if (held)
+            setJwksCache(config, { jwks: { keys: [...held.keys] }, uat: Math.floor(Date.now() / 1000) - KEYS_OLD_S })
           return config
         },
         authentications: authentications(metadata, clientSecret),
@@ -112,7 +122,11 @@ const discover = async (issuerUrl: string, clientId: string): Promise<ServerMeta
     // The library lets the template issuers of two well-known hosts pass.
     if (new URL(metadata.issuer).href !== issuer.href) return unavailable('document of another issuer')
     for (const endpoint of [metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri])
-      if (typeof endpoint !== 'string' || !URL.canParse(endpoint) || !['https:', issuer.protocol].includes(new URL(endpoint).protocol))
+      if (
+        typeof endpoint !== 'string' ||
+        !URL.canParse(endpoint) ||
+        !['https:', issuer.protocol].includes(new URL(endpoint).protocol)
+      )
         return unavailable('document without a usable endpoint')
     return metadata
   } catch (error) {
@@ -130,9 +144,14 @@ const keySet = async (address: string | undefined): Promise<KeySet> => {
     : unavailable('key set without keys')
 }
 
-const authentications = ({ token_endpoint_auth_methods_supported: listed }: ServerMetadata, secret: string): readonly ClientAuth[] => {
+const authentications = (
+  { token_endpoint_auth_methods_supported: listed }: ServerMetadata,
+  secret: string,
+): readonly ClientAuth[] => {
   const ways = [ClientSecretBasic(secret), ClientSecretPost(secret)]
-  return Array.isArray(listed) && listed.includes('client_secret_post') && !listed.includes('client_secret_basic') ? ways.reverse() : ways
+  return Array.isArray(listed) && listed.includes('client_secret_post') && !listed.includes('client_secret_basic')
+    ? ways.reverse()
+    : ways
 }
 
 const identity = (provider: string, issuer: string, claims: Readonly<Record<string, unknown>>): Identity => {
@@ -140,7 +159,9 @@ const identity = (provider: string, issuer: string, claims: Readonly<Record<stri
   const sub = text(claims['sub'])
   if (!sub) return refuseCallback('OIDC', 'id_token_invalid')
   const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
-  const verified = ['true', 'false'].find((word) => claims['email_verified'] === word || claims['email_verified'] === (word === 'true'))
+  const verified = ['true', 'false'].find(
+    (word) => claims['email_verified'] === word || claims['email_verified'] === (word === 'true'),
+  )
   const attributes = attributesOf({
     'oidc.provider': provider,
     'oidc.email': email,

@@ -35,7 +35,8 @@ export const orchestrator = async (settings: OrchestratorSettings): Promise<Orch
       const claims = presented(token, now())
       const account = await confirm(token, claims, address)
       const { namespace, name } = account
-      if (!isAllowed(allowed, account)) return refuse('service_account_not_allowed', undefined, { metadata: { namespace, name } })
+      if (!isAllowed(allowed, account))
+        return refuse('service_account_not_allowed', undefined, { metadata: { namespace, name } })
       return { ...account, expiresAt: claims.expiresAt }
     },
   }

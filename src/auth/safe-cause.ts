@@ -8,7 +8,11 @@ const CODE = /^[A-Z0-9_]{1,64}$/
 export const safeCause = (error: unknown): Error => {
   if (typeof error === 'string') return new Error(error)
   const steps: string[] = []
-  for (let step = error; typeof step === 'object' && step !== null && steps.length < 8; step = (step as { cause?: unknown }).cause) {
+  for (
+    let step = error;
+    typeof step === 'object' && step !== null && steps.length < 8;
+    step = (step as { cause?: unknown }).cause
+  ) {
     const { name, code, claim } = step as { name?: unknown; code?: unknown; claim?: unknown }
     const words = [fitting(NAME, name), fitting(CODE, code), fitting(NAME, claim)].filter((word) => word !== undefined)
     if (words.length > 0) steps.push(words.join(' '))

@@ -30,15 +30,19 @@ export const presented = (token: string, now: Date): ServiceAccount => {
   if (token.length > MAX_BYTES) return refuseToken('token is larger than 16 KiB')
   const parts = token.split('.')
   const [header, payload] = parts.slice(0, 2).map(decoded)
-  if (parts.length !== 3 || !parts.every((part) => PART.test(part)) || !header || !payload) return refuseToken('token is not a JWT')
-  if (typeof header['alg'] !== 'string' || !ALGORITHM.test(header['alg'])) return refuseToken('token is not signed by a cluster')
+  if (parts.length !== 3 || !parts.every((part) => PART.test(part)) || !header || !payload)
+    return refuseToken('token is not a JWT')
+  if (typeof header['alg'] !== 'string' || !ALGORITHM.test(header['alg']))
+    return refuseToken('token is not signed by a cluster')
   return { ...claimed(payload), expiresAt: expiryOf(payload, now) }
 }
 
 const decoded = (part: string): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString())
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Readonly<Record<string, unknown>>) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Readonly<Record<string, unknown>>)
+      : undefined
   } catch {
     return undefined
   }
@@ -68,23 +72,34 @@ export const accountNamed = (username: unknown): Account | undefined => {
 
 /** The parts that are there. */
 export const accountDetails = (parts: { readonly uid: unknown; readonly podName: unknown; readonly podUid: unknown }) =>
-  Object.fromEntries(Object.entries(parts).filter(([, part]) => typeof part === 'string' && part !== '')) as Partial<Account>
+  Object.fromEntries(
+    Object.entries(parts).filter(([, part]) => typeof part === 'string' && part !== ''),
+  ) as Partial<Account>
 
 /** False when the two name something differently; what one of them leaves out is no difference. */
 export const agree = (a: Account, b: Account): boolean =>
-  (['namespace', 'name', 'uid', 'podName', 'podUid'] as const).every((part) => (a[part] ?? b[part]) === (b[part] ?? a[part]))
+  (['namespace', 'name', 'uid', 'podName', 'podUid'] as const).every(
+    (part) => (a[part] ?? b[part]) === (b[part] ?? a[part]),
+  )
 
 /** Whether the account is on the list; an empty list takes every account. */
 export const isAllowed = (allowed: Allowed, { namespace, name }: Account): boolean =>
   allowed.length === 0 ||
   allowed.some(
-    (entry) => ['*', namespace].includes(entry.namespace) && entry.serviceAccounts.some((account) => ['*', name].includes(account)),
+    (entry) =>
+      ['*', namespace].includes(entry.namespace) &&
+      entry.serviceAccounts.some((account) => ['*', name].includes(account)),
   )
 
-const member = (object: Readonly<Record<string, unknown>> | undefined, name: string): Readonly<Record<string, unknown>> | undefined => {
+const member = (
+  object: Readonly<Record<string, unknown>> | undefined,
+  name: string,
+): Readonly<Record<string, unknown>> | undefined => {
   const value = object?.[name]
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : undefined
 }
 
 const named = (namespace: unknown, name: unknown): Account | undefined =>
-  typeof namespace === 'string' && typeof name === 'string' && namespace !== '' && name !== '' ? { namespace, name } : undefined
+  typeof namespace === 'string' && typeof name === 'string' && namespace !== '' && name !== ''
+    ? { namespace, name }
+    : undefined

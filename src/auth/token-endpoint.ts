@@ -13,7 +13,12 @@ import { isObject, providerFetch, unavailable } from './provider-fetch.ts'
 import { safeCause } from './safe-cause.ts'
 
 /** Errors that are about the code or its user. Every other one is about our client or the provider's state. */
-const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set(['invalid_grant', 'invalid_request', 'access_denied', 'bad_verification_code'])
+const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set([
+  'invalid_grant',
+  'invalid_request',
+  'access_denied',
+  'bad_verification_code',
+])
 const TOKEN_TYPES: ReadonlySet<unknown> = new Set(['bearer', 'dpop'])
 
 export type Exchange = {
@@ -54,7 +59,9 @@ const attempt = async (
     seen.otherClient = error === 'invalid_client' && another
     // The well-known code host says no with a 200.
     if (typeof error === 'string' && (answer.status === 200 || (answer.status < 500 && ABOUT_THE_CODE.has(error))))
-      return refuseCallback(callback, 'code_refused', { cause: withProviderError(new Error('the token endpoint refused the code'), error) })
+      return refuseCallback(callback, 'code_refused', {
+        cause: withProviderError(new Error('the token endpoint refused the code'), error),
+      })
     if (answer.status !== 200) return unavailable(`token endpoint answered ${answer.status}`, error)
     const tokens = usable(content, keys !== undefined)
     seen.tokens = true
@@ -65,13 +72,16 @@ const attempt = async (
   } catch (error) {
     if (seen.otherClient) return undefined
     const refusal = (error as { cause?: unknown }).cause instanceof Refusal
-    return seen.tokens && !refusal ? refuseCallback(callback, 'id_token_invalid', { cause: safeCause(error) }) : unavailable(error)
+    return seen.tokens && !refusal
+      ? refuseCallback(callback, 'id_token_invalid', { cause: safeCause(error) })
+      : unavailable(error)
   }
 }
 
 /** Only what is asked of the answer goes on, so that whatever fails from here on is the ID token. */
 const usable = ({ access_token, token_type, id_token }: Readonly<Record<string, unknown>>, withIdToken: boolean) => {
-  const bearer = typeof access_token === 'string' && typeof token_type === 'string' && TOKEN_TYPES.has(token_type.toLowerCase())
+  const bearer =
+    typeof access_token === 'string' && typeof token_type === 'string' && TOKEN_TYPES.has(token_type.toLowerCase())
   if (!bearer || access_token === '') return unavailable('token endpoint gave no access token')
   if (!withIdToken) return { access_token, token_type }
   return typeof id_token === 'string' && id_token !== ''

@@ -46,7 +46,12 @@ export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Set
   }
 }
 
-const ask = async (call: Cluster, discoveryUrl: string, signal: AbortSignal, body: V1TokenReview): Promise<V1TokenReview> => {
+const ask = async (
+  call: Cluster,
+  discoveryUrl: string,
+  signal: AbortSignal,
+  body: V1TokenReview,
+): Promise<V1TokenReview> => {
   const api = new AuthenticationV1Api(
     createConfiguration({
       baseServer: new ServerConfiguration(discoveryUrl.replace(/\/+$/, ''), {}),
@@ -62,9 +67,14 @@ const ask = async (call: Cluster, discoveryUrl: string, signal: AbortSignal, bod
             signal,
           })
           // Its exceptions quote the body of an answer they do not know.
-          if (answer.status < 200 || answer.status > 299) return clusterUnavailable(`TokenReview answered with status ${answer.status}`)
+          if (answer.status < 200 || answer.status > 299)
+            return clusterUnavailable(`TokenReview answered with status ${answer.status}`)
           const bytes = async () => Buffer.from(answer.body)
-          return new ResponseContext(answer.status, answer.headers, { text: async () => answer.body, binary: bytes, stream: () => null })
+          return new ResponseContext(answer.status, answer.headers, {
+            text: async () => answer.body,
+            binary: bytes,
+            stream: () => null,
+          })
         },
       }),
     }),
@@ -77,7 +87,8 @@ const ask = async (call: Cluster, discoveryUrl: string, signal: AbortSignal, bod
 }
 
 /** The library writes JSON text. */
-const text = (body: unknown): string => (typeof body === 'string' ? body : clusterUnavailable('TokenReview that is not text'))
+const text = (body: unknown): string =>
+  typeof body === 'string' ? body : clusterUnavailable('TokenReview that is not text')
 
 const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readonly string[]): Account => {
   if (typeof status !== 'object' || status === null) return clusterUnavailable('TokenReview without a status')
@@ -88,9 +99,15 @@ const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readon
   const account = accountNamed(user?.username) ?? refuseToken('token is not of a service account')
   const reviewed = {
     ...account,
-    ...accountDetails({ uid: user?.uid, podName: user?.extra?.[`${POD}name`]?.[0], podUid: user?.extra?.[`${POD}uid`]?.[0] }),
+    ...accountDetails({
+      uid: user?.uid,
+      podName: user?.extra?.[`${POD}name`]?.[0],
+      podUid: user?.extra?.[`${POD}uid`]?.[0],
+    }),
   }
-  return agree(reviewed, claims) ? { ...claims, ...reviewed } : refuseToken('token names another account than its review')
+  return agree(reviewed, claims)
+    ? { ...claims, ...reviewed }
+    : refuseToken('token names another account than its review')
 }
 
 const rememberedRefusals = (now: () => Date) => {

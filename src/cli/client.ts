@@ -3,7 +3,11 @@ import { type About, EXIT, fail, isFailure } from './failure.ts'
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
 
 type Query = Readonly<Record<string, string | number | undefined>>
-export type Asked = { readonly query?: Query; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }
+export type Asked = {
+  readonly query?: Query
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
 export type Client = {
   /** Asks a running service and gives the JSON of its 200. Any other outcome is a Failure with the exit code that belongs to it. */
   readonly ask: <T>(method: string, path: string, asked?: Asked) => Promise<T>
@@ -43,7 +47,12 @@ const refused = (status: number, body: unknown): never => {
   const detail = Array.isArray(details) ? (details as readonly Detail[])[0]?.value : undefined
   const reason = detail?.reason ?? ''
   const said = typeof message === 'string' ? message : `HTTP status ${status}`
-  return fail(REASONS[reason] ?? EXITS[status] ?? 'failed', `The service refused: ${said}`, NEXT[reason], detail?.metadata)
+  return fail(
+    REASONS[reason] ?? EXITS[status] ?? 'failed',
+    `The service refused: ${said}`,
+    NEXT[reason],
+    detail?.metadata,
+  )
 }
 
 const base = (address: string): string => {
@@ -66,7 +75,11 @@ export const isUnreachable = (error: unknown): boolean => isFailure(error) && er
 
 const unanswered = (error: unknown, address: string, timeout: number): never => {
   if (error instanceof Error && error.name === 'TimeoutError') {
-    return fail('unavailable', `No answer from ${address} within ${timeout} ms.`, 'Try again, or wait longer with --timeout.')
+    return fail(
+      'unavailable',
+      `No answer from ${address} within ${timeout} ms.`,
+      'Try again, or wait longer with --timeout.',
+    )
   }
   const { code } = ((error as Error).cause ?? {}) as { code?: string }
   const why = code === undefined ? '' : ` (${code})`
@@ -84,7 +97,8 @@ export const client = (address: string, token: string | undefined, timeout: numb
   return {
     ask: async <T>(method: string, path: string, { query = {}, body, headers = {} }: Asked = {}) => {
       const url = new URL(root + path)
-      for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
+      for (const [name, value] of Object.entries(query))
+        if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
       const answer = await fetch(url, {
         method,
         redirect: 'manual',
@@ -103,7 +117,11 @@ export const client = (address: string, token: string | undefined, timeout: numb
         parsed = JSON.parse(content)
       } catch {
         if (answer.ok)
-          return fail('failed', `What answers at ${root} is not Rollcall: it sent no JSON.`, 'Check --address and ROLLCALL_ADDRESS.')
+          return fail(
+            'failed',
+            `What answers at ${root} is not Rollcall: it sent no JSON.`,
+            'Check --address and ROLLCALL_ADDRESS.',
+          )
       }
       return answer.status === 200 ? (parsed as T) : refused(answer.status, parsed)
     },

@@ -26,7 +26,9 @@ type Shown = { readonly key: string; readonly value: unknown; readonly source: s
 const show = (options: FileOptions & OutputOptions): void => {
   const { config, sources, warnings } = read(options)
   for (const warning of warnings) info(`warning: ${warning}`)
-  const shown = publicSettings(config).map(([key, value]): Shown => ({ key, value, source: sources.get(key) ?? 'default' }))
+  const shown = publicSettings(config).map(
+    ([key, value]): Shown => ({ key, value, source: sources.get(key) ?? 'default' }),
+  )
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
   printMany(
     shown,
@@ -43,7 +45,10 @@ const show = (options: FileOptions & OutputOptions): void => {
 
 /** `rollcall config check|show|schema`: nothing is started and no service is asked. */
 export const addConfig = (program: Command): void => {
-  const config = program.command('config').summary('check and show the configuration').description('Checks and shows the configuration.')
+  const config = program
+    .command('config')
+    .summary('check and show the configuration')
+    .description('Checks and shows the configuration.')
   withConfig(config.command('check [file]'))
     .summary('tell every problem at once; exit 3 when there is one')
     .action((file: string | undefined, options: FileOptions) => check(file === undefined ? options : { config: file }))

@@ -24,7 +24,8 @@ const fromFile = (path: string, from: string): string => {
  */
 export const findToken = async (tokenFile: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> => {
   if (tokenFile === '-') return cleaned(await readStdin(), 'Standard input')
-  if (tokenFile !== undefined) return cleaned(fromFile(tokenFile, 'The file of --token-file'), 'The file of --token-file')
+  if (tokenFile !== undefined)
+    return cleaned(fromFile(tokenFile, 'The file of --token-file'), 'The file of --token-file')
   const { ROLLCALL_TOKEN: direct, ROLLCALL_TOKEN_FILE: named } = env
   if (direct !== undefined && direct !== '') return cleaned(direct, 'ROLLCALL_TOKEN')
   if (named !== undefined && named !== '')

@@ -6,5 +6,7 @@ import { flagsOf } from './serve.ts'
 /** The configuration of a verb that works on the data of a service that is down. */
 export const embeddedConfig = (options: FileOptions): Config => {
   const { config } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
-  return config.storage.type === 'embedded' ? config : fail('usage', '--data is for embedded storage, and storage.type is cluster.')
+  return config.storage.type === 'embedded'
+    ? config
+    : fail('usage', '--data is for embedded storage, and storage.type is cluster.')
 }

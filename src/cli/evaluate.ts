@@ -54,7 +54,10 @@ const STEPS: readonly Column<Step>[] = [
   ['MATCHED', ({ matched }) => String(matched)],
   ['SEGMENTS', ({ segmentKeys }) => segmentKeys.join(', ')],
   ['BUCKET', ({ bucket }) => (bucket === undefined ? '' : String(bucket))],
-  ['BOUNDS', ({ threshold, cumulative }) => cumulative?.join(' ') ?? (threshold === undefined ? '' : String(threshold))],
+  [
+    'BOUNDS',
+    ({ threshold, cumulative }) => cumulative?.join(' ') ?? (threshold === undefined ? '' : String(threshold)),
+  ],
   ['VARIANT', ({ variantKey = '' }) => variantKey],
 ]
 
@@ -66,13 +69,17 @@ const asked = async ({ ask }: Client, flagKey: string, options: EvaluateOptions)
   const [{ booleanResponse, variantResponse }] = responses
   const said = booleanResponse ?? variantResponse ?? fail('notFound', `flag "${namespaceKey}/${flagKey}" not found`)
   if (!explain) return said
-  return ask<Said>('POST', `/evaluate/v1/${booleanResponse ? 'boolean' : 'variant'}`, { body, query: { at, explain: 'true' } })
+  return ask<Said>('POST', `/evaluate/v1/${booleanResponse ? 'boolean' : 'variant'}`, {
+    body,
+    query: { at, explain: 'true' },
+  })
 }
 
 const evaluate = async (flagKey: string, options: EvaluateOptions): Promise<void> => {
   const said = await asked(await clientOf(options), flagKey, options)
   printOne(said, () => said.variantKey ?? text(said.enabled), COLUMNS, options)
-  if (said.trace && options.output === 'table' && options.field === undefined) print(`\n${table(said.trace, STEPS, options)}`)
+  if (said.trace && options.output === 'table' && options.field === undefined)
+    print(`\n${table(said.trace, STEPS, options)}`)
 }
 
 /** `rollcall evaluate`: what a flag says to an entity, now or as of any moment, and why. */

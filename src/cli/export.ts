@@ -60,17 +60,28 @@ const contents = async (client: Client, namespace: Namespace, { sort, at, progre
 
 const namespacesOf = async (client: Client, { namespaces = ['default'], allNamespaces = false, at }: ExportOptions) => {
   if (allNamespaces) return all<Namespace>(client, '/api/v1/namespaces', 'namespaces', at)
-  return each([...new Set(namespaces)], (key) => client.ask<Namespace>('GET', `/api/v1/namespaces/${segment(key)}`, { query: { at } }))
+  return each([...new Set(namespaces)], (key) =>
+    client.ask<Namespace>('GET', `/api/v1/namespaces/${segment(key)}`, { query: { at } }),
+  )
 }
 
 const lost = ({ namespaceKey, key }: Flag): never =>
-  fail('conflict', `flag "${namespaceKey}/${key}" was changed while it was read.`, 'Export again, or as of a moment with --at.')
+  fail(
+    'conflict',
+    `flag "${namespaceKey}/${key}" was changed while it was read.`,
+    'Export again, or as of a moment with --at.',
+  )
 
 const exported = async (options: ExportOptions): Promise<void> => {
   const { output = '-', namespaces, allNamespaces = false, sortByKey: sort = false, at, quiet = false } = options
   if (allNamespaces && namespaces) fail('usage', 'Give --namespaces or --all-namespaces, not both.')
   const client = await clientOf(options)
-  const { update, end } = progressBar(process.stderr.isTTY && options.progress && !quiet, undefined, quiet ? () => {} : undefined, 'flags')
+  const { update, end } = progressBar(
+    process.stderr.isTTY && options.progress && !quiet,
+    undefined,
+    quiet ? () => {} : undefined,
+    'flags',
+  )
   const trees: Tree[] = []
   try {
     for (const namespace of inOrder(await namespacesOf(client, options), sort)) {
@@ -102,7 +113,12 @@ export const addExport = (program: Command): void => {
     .summary('write flags and segments to a document')
     .description('Writes namespaces with their flags and segments as a YAML stream or JSON that import reads.')
     .option('-o, --output <file>', 'file to write, - is standard output', '-')
-    .addOption(new Option('--format <format>', 'yaml or json (default: by the name of the file, else yaml)').choices(['yaml', 'json']))
+    .addOption(
+      new Option('--format <format>', 'yaml or json (default: by the name of the file, else yaml)').choices([
+        'yaml',
+        'json',
+      ]),
+    )
     .option('-n, --namespaces <keys>', 'these namespaces, by commas (default: default)', (text) =>
       text.split(',').filter((key) => key !== ''),
     )

@@ -21,4 +21,5 @@ export const fail = (exit: keyof typeof EXIT, happened: string, next?: string, a
   throw Object.assign(new Error(next === undefined ? happened : `${happened}\n${next}`), { exit: EXIT[exit], about })
 }
 
-export const isFailure = (error: unknown): error is Failure => error instanceof Error && 'exit' in error && typeof error.exit === 'number'
+export const isFailure = (error: unknown): error is Failure =>
+  error instanceof Error && 'exit' in error && typeof error.exit === 'number'

@@ -1,11 +1,20 @@
 import type { Command } from 'commander'
 import { segment } from './client.ts'
 import { embeddedConfig } from './embedded.ts'
-import { clientOf, type FileOptions, reasonHeaders, type TargetOptions, withConfig, withReason, withTarget } from './options.ts'
+import {
+  clientOf,
+  type FileOptions,
+  reasonHeaders,
+  type TargetOptions,
+  withConfig,
+  withReason,
+  withTarget,
+} from './options.ts'
 import type { LoadServices } from './services.ts'
 import { confirm, print } from './terminal/terminal.ts'
 
-type DeleteOptions = TargetOptions & FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
+type DeleteOptions = TargetOptions &
+  FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
 
 /** Asks the service, or works on the data itself with --data: what a flag holds may be what keeps the service from starting. */
 const remove = async (key: string, options: DeleteOptions, load: LoadServices): Promise<void> => {

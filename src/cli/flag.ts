@@ -13,7 +13,11 @@ const COLUMNS: readonly Column<Flag>[] = [
   ['KEY', ({ key }) => key],
   ['TYPE', ({ type }) => type.replace(/_FLAG_TYPE$/, '')],
   ['ENABLED', ({ enabled }) => String(enabled)],
-  ['VARIANTS', ({ variants, defaultVariant }) => variants.map(({ id, key }) => (id === defaultVariant?.id ? `${key}*` : key)).join(', ')],
+  [
+    'VARIANTS',
+    ({ variants, defaultVariant }) =>
+      variants.map(({ id, key }) => (id === defaultVariant?.id ? `${key}*` : key)).join(', '),
+  ],
   ['NAME', ({ name }) => name],
   ['UPDATED', ({ updatedAt }) => updatedAt],
 ]
@@ -44,7 +48,10 @@ const list = async (options: FlagOptions & { readonly limit: number; readonly al
 
 /** `rollcall flag list|get|delete`: the first two now, or as of any moment. */
 export const addFlag = (program: Command, load: LoadServices): void => {
-  const flag = program.command('flag').summary('list, see and delete flags').description('Works with the flags of a running service.')
+  const flag = program
+    .command('flag')
+    .summary('list, see and delete flags')
+    .description('Works with the flags of a running service.')
   withField(withOutput(withMoment(withTarget(flag.command('list'))), ['table', 'json', 'ndjson', 'name']))
     .summary('list the flags of a namespace, the oldest first')
     .option('-n, --namespace <key>', 'the namespace', 'default')
@@ -56,7 +63,9 @@ export const addFlag = (program: Command, load: LoadServices): void => {
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .action(async (key: string, options: FlagOptions) => {
       const { namespace, at } = options
-      const found = await (await clientOf(options)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, { query: { at } })
+      const found = await (await clientOf(options)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, {
+        query: { at },
+      })
       printOne(found, () => found.key, MORE, options)
     })
   addFlagDelete(flag, load)

@@ -6,7 +6,9 @@ import { withReason, withTarget } from './options.ts'
 export const addImport = (program: Command): void => {
   withReason(withTarget(program.command('import [file]')))
     .summary('make the flags and segments of a document')
-    .description('Makes the namespaces, segments and flags of a YAML or JSON document. Everything is checked before anything is written.')
+    .description(
+      'Makes the namespaces, segments and flags of a YAML or JSON document. Everything is checked before anything is written.',
+    )
     .option('--stdin', 'read the document from standard input')
     .option('--skip-existing', 'leave flags and segments that are there as they are')
     .option('--drop', 'first delete all flags and segments of the namespaces in the document')

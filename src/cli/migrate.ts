@@ -22,12 +22,14 @@ const directory = (path: string, keys: string = join(path, 'keys')) => ({
   'keys.file': keys,
 })
 
-const sourceOf = ({ from, fromKeys }: MigrateOptions): Config => loadConfig({ env: {}, flags: directory(from, fromKeys) }).config
+const sourceOf = ({ from, fromKeys }: MigrateOptions): Config =>
+  loadConfig({ env: {}, flags: directory(from, fromKeys) }).config
 
 /** The servers that the configuration names, or a directory. */
 const targetOf = (options: MigrateOptions): Config => {
   const { to, from } = options
-  if (to === 'cluster') return loadConfig({ ...fileOf(options), env: process.env, flags: { 'storage.type': 'cluster' } }).config
+  if (to === 'cluster')
+    return loadConfig({ ...fileOf(options), env: process.env, flags: { 'storage.type': 'cluster' } }).config
   if (resolve(to) === resolve(from)) fail('usage', '--from and --to are the same directory.')
   return loadConfig({ env: {}, flags: directory(to) }).config
 }

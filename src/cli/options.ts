@@ -24,14 +24,21 @@ export const pair = (text: string, pairs: Readonly<Record<string, string>> = {})
   return { ...pairs, [text.slice(0, sign)]: text.slice(sign + 1) }
 }
 
-export type TargetOptions = { readonly address: string; readonly tokenFile?: string; readonly timeout: number; readonly quiet?: true }
+export type TargetOptions = {
+  readonly address: string
+  readonly tokenFile?: string
+  readonly timeout: number
+  readonly quiet?: true
+}
 
 /** The options of a verb that asks a running service. */
 export const withTarget = (command: Command): Command =>
   command
     .addOption(new Option('--address <url>', 'the running service').env('ROLLCALL_ADDRESS').default(DEFAULT_ADDRESS))
     .option('--token-file <path>', 'file that holds the client token, - is standard input (else ROLLCALL_TOKEN)')
-    .addOption(new Option('--timeout <duration>', 'how long to wait for an answer').argParser(duration).default(10_000, '10s'))
+    .addOption(
+      new Option('--timeout <duration>', 'how long to wait for an answer').argParser(duration).default(10_000, '10s'),
+    )
     .option('-q, --quiet', 'no messages')
 
 /** The client that these options name. */

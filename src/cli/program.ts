@@ -42,7 +42,12 @@ export const program = (load: LoadServices): Command => {
 
 /** Unavailable services and conflicts have codes of their own; any other refusal is a failure. */
 const exitOfRefusal = ({ status }: Refusal): number => {
-  const exits: Readonly<Record<number, number>> = { 404: EXIT.notFound, 409: EXIT.conflict, 412: EXIT.conflict, 503: EXIT.unavailable }
+  const exits: Readonly<Record<number, number>> = {
+    404: EXIT.notFound,
+    409: EXIT.conflict,
+    412: EXIT.conflict,
+    503: EXIT.unavailable,
+  }
   return exits[status] ?? EXIT.failed
 }
 

@@ -8,7 +8,8 @@ import { flagsOf } from './serve.ts'
 import type { LoadServices, ProjectionStatus } from './services.ts'
 import { confirm, info } from './terminal/terminal.ts'
 
-const configOf = (options: FileOptions): Config => loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) }).config
+const configOf = (options: FileOptions): Config =>
+  loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) }).config
 
 const COLUMNS: readonly Column<ProjectionStatus>[] = [
   ['NAME', ({ name }) => name],
@@ -38,7 +39,11 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, load: 
   const known = await services.projectionStatus(config)
   const unknown = names.filter((name) => !known.some((projection) => projection.name === name))
   if (unknown.length > 0)
-    fail('notFound', `There is no projection ${unknown.join(', ')}.`, `There are: ${known.map(({ name }) => name).join(', ')}`)
+    fail(
+      'notFound',
+      `There is no projection ${unknown.join(', ')}.`,
+      `There are: ${known.map(({ name }) => name).join(', ')}`,
+    )
 
   const chosen = known.filter(({ name }) => all || names.includes(name))
   const plan = chosen.map(({ name }) => name).join(', ')
@@ -51,7 +56,11 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, load: 
   process.once('SIGINT', stop)
   const { update, end } = progressBar(process.stderr.isTTY && options.progress)
   try {
-    await services.rebuildProjections(config, { names: chosen.map(({ name }) => name), progress: update, signal: stopped.signal })
+    await services.rebuildProjections(config, {
+      names: chosen.map(({ name }) => name),
+      progress: update,
+      signal: stopped.signal,
+    })
   } catch (error) {
     if (!stopped.signal.aborted) throw error
   } finally {
@@ -59,7 +68,9 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, load: 
     process.off('SIGINT', stop)
   }
   if (stopped.signal.aborted) {
-    info(`Stopped: what was not finished is as it was. To do it again: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`)
+    info(
+      `Stopped: what was not finished is as it was. To do it again: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`,
+    )
     process.exitCode = EXIT.interrupted
   } else info('Done.')
 }

@@ -23,7 +23,11 @@ export type Flag = {
   readonly updatedAt: string
 }
 /** One segment stands in `segmentKey`, several in `segmentKeys`. */
-export type BySegments = { readonly segmentKey: string; readonly segmentKeys: readonly string[]; readonly segmentOperator: string }
+export type BySegments = {
+  readonly segmentKey: string
+  readonly segmentKeys: readonly string[]
+  readonly segmentOperator: string
+}
 export type Rule = BySegments & {
   readonly id: string
   readonly rank: number
@@ -50,7 +54,10 @@ export type Segment = {
 }
 
 /** One page of a list: the items under the list's name, and where the next begins (`''`: nowhere). */
-export type Page<K extends string, T> = Readonly<Record<K, readonly T[]>> & { readonly nextPageToken: string; readonly totalCount: number }
+export type Page<K extends string, T> = Readonly<Record<K, readonly T[]>> & {
+  readonly nextPageToken: string
+  readonly totalCount: number
+}
 
 const PAGE = 1000
 

@@ -30,7 +30,12 @@ type CreateOptions = TargetOptions &
   }
 
 /** Asks the service; on the data itself with --data, or where the configuration names the data and no service answers. */
-const make = async (request: TokenRequest, options: CreateOptions, load: LoadServices, addressed: boolean): Promise<IssuedToken> => {
+const make = async (
+  request: TokenRequest,
+  options: CreateOptions,
+  load: LoadServices,
+  addressed: boolean,
+): Promise<IssuedToken> => {
   const { reason, ...body } = request
   if (options.data === undefined) {
     const { ask } = await clientOf(options)
@@ -89,7 +94,11 @@ const create = async (
 }
 
 /** `rollcall token create`: prints the token alone on standard output, all else beside it. */
-export const addTokenCreate = (token: Command, load: LoadServices, columns: readonly Column<Authentication>[]): void => {
+export const addTokenCreate = (
+  token: Command,
+  load: LoadServices,
+  columns: readonly Column<Authentication>[],
+): void => {
   withReason(withField(withOutput(withConfig(withTarget(token.command('create <name>'))), ['table', 'json'])))
     .summary('create a static token')
     .description('Creates a static token: through the running service, or with --data on the data of one that is down.')

@@ -2,7 +2,16 @@ import type { Command } from 'commander'
 import { addTokenCreate } from './token-create.ts'
 import { type Client, segment } from './client.ts'
 import { EXIT, type Failure, isFailure } from './failure.ts'
-import { clientOf, reasonHeaders, type TargetOptions, wholeNumber, withField, withOutput, withReason, withTarget } from './options.ts'
+import {
+  clientOf,
+  reasonHeaders,
+  type TargetOptions,
+  wholeNumber,
+  withField,
+  withOutput,
+  withReason,
+  withTarget,
+} from './options.ts'
 import { type Column, escapeControl, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import type { Authentication, LoadServices } from './services.ts'
 import { confirm, print, info } from './terminal/terminal.ts'
@@ -23,7 +32,11 @@ const COLUMNS: readonly Column<Authentication>[] = [
   ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
 ]
 
-type Page = { readonly authentications: readonly Authentication[]; readonly nextPageToken: string; readonly totalCount: number }
+type Page = {
+  readonly authentications: readonly Authentication[]
+  readonly nextPageToken: string
+  readonly totalCount: number
+}
 type ListOptions = TargetOptions &
   OutputOptions & { readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy']?: string } & {
     readonly limit: number
@@ -45,7 +58,8 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions): Prom
     found.push(...page.authentications)
   } while (page.nextPageToken !== '' && found.length < limit)
   printMany(found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
-  if (page.nextPageToken !== '' && !options.quiet) info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+  if (page.nextPageToken !== '' && !options.quiet)
+    info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
 }
 
 type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?: boolean; readonly reason?: string }
@@ -61,7 +75,8 @@ const lookUp = async ({ ask }: Client, ids: readonly string[]) => {
     } catch (error) {
       if (!isFailure(error)) throw error
       const { deletedAt } = error.about
-      if (typeof deletedAt === 'string') info(`${escapeControl(id)} had ended already, at ${escapeControl(deletedAt)}: nothing was done`)
+      if (typeof deletedAt === 'string')
+        info(`${escapeControl(id)} had ended already, at ${escapeControl(deletedAt)}: nothing was done`)
       else exits.push(notRevoked(id, error))
     }
   }
@@ -78,14 +93,18 @@ const described = ({ id, record }: Found): string => {
   return escapeControl(name === '' ? id : `"${name}" (${id})`)
 }
 
-const revoke = async (given: readonly string[], { yes = false, dryRun = false, reason, ...target }: RevokeOptions): Promise<void> => {
+const revoke = async (
+  given: readonly string[],
+  { yes = false, dryRun = false, reason, ...target }: RevokeOptions,
+): Promise<void> => {
   const ids = [...new Set(given)]
   for (const id of ids) segment(id)
   const headers = reasonHeaders(reason)
   const client = await clientOf(target)
   const { found, exits } = await lookUp(client, ids)
   if (dryRun) for (const { id } of found) info(`${id} would be revoked`)
-  else if (found.length > 0) await confirm(found.length === 1 ? `Revoke ${described(found[0]!)}?` : `Revoke ${found.length} tokens?`, yes)
+  else if (found.length > 0)
+    await confirm(found.length === 1 ? `Revoke ${described(found[0]!)}?` : `Revoke ${found.length} tokens?`, yes)
   for (const { id } of dryRun ? [] : found) {
     try {
       await client.ask('DELETE', `/auth/v1/tokens/${segment(id)}`, { headers })
@@ -107,7 +126,9 @@ export const addToken = (program: Command, load: LoadServices): void => {
   addTokenCreate(token, load, COLUMNS)
   withField(withOutput(withTarget(token.command('list')), ['table', 'json', 'ndjson', 'name']))
     .summary('list tokens, the oldest first')
-    .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) => text.toUpperCase())
+    .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) =>
+      text.toUpperCase(),
+    )
     .option('--method <method>', 'METHOD_TOKEN, METHOD_OIDC …')
     .option('--namespace <key>', 'bound to this namespace')
     .option('--name <prefix>', 'static tokens whose name begins so')

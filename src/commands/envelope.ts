@@ -36,7 +36,12 @@ export const eventId = (commandId: string | undefined, stream: string, n: number
   commandId === undefined ? randomUUID() : idFrom(commandId, `${stream}|${n}`)
 
 /** Puts decided events into the form they are kept in: personal fields sealed, canonical JSON, ids, writer's time and envelope. */
-export const enveloper = (sealer: Sealer, instance: string, now: () => Date, ordered: () => Date = () => new Date(0)) => {
+export const enveloper = (
+  sealer: Sealer,
+  instance: string,
+  now: () => Date,
+  ordered: () => Date = () => new Date(0),
+) => {
   let last = 0
   /** Never runs backwards within an instance, nor before what is `ordered` already; where that is not what the clock shows, it says so. */
   const time = () => {
@@ -57,9 +62,16 @@ export const enveloper = (sealer: Sealer, instance: string, now: () => Date, ord
     return data
   }
 
-  return async (stream: string, events: readonly AnyEvent[], shapes: Shapes, command: string, context: Context): Promise<NewEvent[]> => {
+  return async (
+    stream: string,
+    events: readonly AnyEvent[],
+    shapes: Shapes,
+    command: string,
+    context: Context,
+  ): Promise<NewEvent[]> => {
     const { actor, requestId, correlationId = requestId, causationId, route, reason, subject } = context
-    const seal = async (text: string | undefined) => (text === undefined || subject === undefined ? undefined : sealer.seal(subject, text))
+    const seal = async (text: string | undefined) =>
+      text === undefined || subject === undefined ? undefined : sealer.seal(subject, text)
     const [ip, userAgent] = [await seal(context.ip), await seal(context.userAgent)]
     const datas: string[] = []
     for (const event of events) datas.push(canonical(await sealed(event, personalFields(shapes[event.type]!.schema))))
@@ -68,7 +80,13 @@ export const enveloper = (sealer: Sealer, instance: string, now: () => Date, ord
     return events.map(({ type }, n) => {
       const { version } = shapes[type]!
       const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, ...who }
-      return { id: eventId(context.commandId, stream, n), type: wireName(type, version), time: at, data: datas[n]!, meta: canonical(meta) }
+      return {
+        id: eventId(context.commandId, stream, n),
+        type: wireName(type, version),
+        time: at,
+        data: datas[n]!,
+        meta: canonical(meta),
+      }
     })
   }
 }

@@ -54,11 +54,17 @@ const earlier = async <S, C extends Payloads, E extends AnyEvent>(
       fold = step(decider, fold, event, one.revision)
     }
   }
-  return stored.length > 0 ? { before, state: fold.state, revision: fold.changes, events, stored, repeated: true } : fold
+  return stored.length > 0
+    ? { before, state: fold.state, revision: fold.changes, events, stored, repeated: true }
+    : fold
 }
 
 /** Refuses what the decided events would add beyond a quota, asked right before they are appended. `growth` is by how many bytes the state's weight grows. */
-export type Admit = (asked: { readonly events: readonly AnyEvent[]; readonly growth: () => number; readonly actor: Actor }) => void
+export type Admit = (asked: {
+  readonly events: readonly AnyEvent[]
+  readonly growth: () => number
+  readonly actor: Actor
+}) => void
 
 type Options = { readonly pause?: () => Promise<unknown>; readonly admit?: Admit }
 
@@ -86,14 +92,20 @@ export const executor = (
 
     /** Undefined when another process was faster. */
     const attempt = async (): Promise<Outcome<S, E> | undefined> => {
-      const fold = await (commandId === undefined ? folds.newest(decider, stream) : earlier(log, decider, stream, commandId))
+      const fold = await (commandId === undefined
+        ? folds.newest(decider, stream)
+        : earlier(log, decider, stream, commandId))
       if ('repeated' in fold) return fold
       const decided = decide(decider, fold, name, command, context)
       const outcome = { before: fold.state, events: decided, repeated: false }
       if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
       const { weight } = decider
       const grown = () => decided.reduce((state, event) => evolve(decider, state, event), fold.state)
-      admit({ events: decided, growth: () => (weight ? weight(grown()) - weight(fold.state) : 0), actor: context.actor })
+      admit({
+        events: decided,
+        growth: () => (weight ? weight(grown()) - weight(fold.state) : 0),
+        actor: context.actor,
+      })
       const written = await envelope(stream, decided, decider.shapes, name, context)
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined
@@ -160,7 +172,11 @@ const decide = <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
 
 /** Refuses with 412 `revision_moved`: the revision there is (0 = none) and the one given. */
 export const revisionMoved = (have: bigint, given: string): never =>
-  refuse('revision_moved', `revision moved: have "${have}", given "${given}"`, have > 0n ? { headers: { etag: `"${have}"` } } : {})
+  refuse(
+    'revision_moved',
+    `revision moved: have "${have}", given "${given}"`,
+    have > 0n ? { headers: { etag: `"${have}"` } } : {},
+  )
 
 type Executor = ReturnType<typeof executor>
 export type Execute = Executor['execute']

@@ -19,7 +19,12 @@ export type NamespaceCommands = {
   UpdateNamespace: { readonly key: string; readonly name: string; readonly description: string }
   /** `stale` are the reservations known to hold no flag. */
   DeleteNamespace: { readonly key: string; readonly force: boolean; readonly stale: ReadonlySet<string> }
-  RegisterFlag: { readonly key: string; readonly flag: string; readonly reservation: string; readonly reservedAt: string }
+  RegisterFlag: {
+    readonly key: string
+    readonly flag: string
+    readonly reservation: string
+    readonly reservedAt: string
+  }
   UnregisterFlag: { readonly key: string; readonly reservation: string }
 }
 
@@ -36,7 +41,14 @@ export type Namespace = {
 
 type Texts = Pick<Namespace, 'name' | 'description'>
 
-const absent: Namespace = { incarnation: undefined, generation: 0, name: '', description: '', protected: false, reservations: emptyMap() }
+const absent: Namespace = {
+  incarnation: undefined,
+  generation: 0,
+  name: '',
+  description: '',
+  protected: false,
+  reservations: emptyMap(),
+}
 const missing = (key: string) => refuse('not_found', `namespace "${key}" not found`)
 
 export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = {
@@ -49,7 +61,9 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
 
   decide: {
     CreateNamespace: ({ incarnation }, data) =>
-      incarnation === undefined ? [{ type: 'NamespaceCreated', data }] : refuse('not_unique', `namespace "${data.key}" is not unique`),
+      incarnation === undefined
+        ? [{ type: 'NamespaceCreated', data }]
+        : refuse('not_unique', `namespace "${data.key}" is not unique`),
 
     UpdateNamespace: (state, { key, ...to }) => {
       if (state.incarnation === undefined) return missing(key)
@@ -61,7 +75,8 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
       if (incarnation === undefined) return missing(key)
       if (state.protected) return refuse('protected', `namespace "${key}" is protected`)
       const empty = [...reservations.keys()].every((reservation) => stale.has(reservation))
-      if (!force && !empty) return refuse('not_empty', `namespace "${key}" cannot be deleted; flags must be deleted first`)
+      if (!force && !empty)
+        return refuse('not_empty', `namespace "${key}" cannot be deleted; flags must be deleted first`)
       return [{ type: 'NamespaceDeleted', data: { key, incarnation, force } }]
     },
 
@@ -77,7 +92,11 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
   },
 
   evolve: {
-    NamespaceCreated: ({ generation }, { key: _key, ...data }) => ({ ...data, generation: generation + 1, reservations: emptyMap() }),
+    NamespaceCreated: ({ generation }, { key: _key, ...data }) => ({
+      ...data,
+      generation: generation + 1,
+      reservations: emptyMap(),
+    }),
     NamespaceUpdated: (state, { name, description }) => changed(state, { name, description }),
     NamespaceDeleted: ({ generation }) => ({ ...absent, generation }),
     FlagRegistered: (state, { flag, reservation, reservedAt }) => ({

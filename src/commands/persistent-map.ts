@@ -42,7 +42,12 @@ const split = <V>(entries: readonly Entry<V>[], shift: number): Node<V> => {
   return { nodes: parts.map((part) => split(part, shift + BITS)) }
 }
 
-const replaced = <V>(node: Node<V>, hash: number, by: (entries: readonly Entry<V>[]) => readonly Entry<V>[], shift = 0): Node<V> => {
+const replaced = <V>(
+  node: Node<V>,
+  hash: number,
+  by: (entries: readonly Entry<V>[]) => readonly Entry<V>[],
+  shift = 0,
+): Node<V> => {
   if (!('nodes' in node)) return split(by(node.entries), shift)
   const slot = slotOf(hash, shift)
   return { nodes: node.nodes.with(slot, replaced(node.nodes[slot]!, hash, by, shift + BITS)) }

@@ -1,69 +1,35 @@
-import { isRefusal, Refusal, refuse } from '../errors.ts'
-import type { FlagEvent } from '../events/flag.ts'
+import { isRefusal, refuse } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
 import type { Context } from './envelope.ts'
-import type { Execute, Outcome, StateOf } from './execute.ts'
+import type { Execute, StateOf } from './execute.ts'
 import { type FlagCommands, flag, holds } from './flag/flag.ts'
+import { aside, type FlagOutcome, idOf, releaser } from './release.ts'
 import { noRolloutParent, segmentsOf } from './flag/rollouts.ts'
 import { noRuleParent } from './flag/rules.ts'
-import { type Flag, lives, type OfFlag, usesOf } from './flag/state.ts'
+import { lives, type OfFlag } from './flag/state.ts'
 import { type Reservation, RESERVATION_LIFE_MS, namespace } from './namespace.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { type SegmentCommands, segment } from './segment.ts'
 
-type FlagOutcome = Outcome<Flag, FlagEvent>
-/** A reservation on a segment, or, where none is named, on the namespace. */
-type Held = { readonly reservation: string; readonly segment?: string }
 type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout'
 type Asked<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
 
 /** Rounds in which a rule or rollout is changed by others between the reservations and the command. */
 const ROUNDS = 3
 
-const idOf = ({ namespace, key }: OfFlag) => `${namespace}+${key}`
-const heldBy = (state: Flag): Held[] => [...(state.reservation === undefined ? [] : [{ reservation: state.reservation }]), ...usesOf(state)]
-
-/** The id of a command and its If-Match are those of the main aggregate, never of the reservations around it. */
-const aside = ({ commandId: _commandId, ifMatch: _ifMatch, needsEffect: _needsEffect, ...context }: Context): Context => context
-
 /**
  * The commands whose rule reaches over two aggregates, safe in any race and after any crash (docs/decisions/0003). Each gives the
  * outcome of its main command; `stored` are the events of every stream it wrote, in the order written.
  */
 export const reservations = (execute: Execute, stateOf: StateOf, newId: () => string, now: () => Date) => {
-  /** A reservation that cannot be released now is not held by its flag: it goes stale by itself. */
-  const release = async (of: OfFlag, given: readonly Held[], context: Context): Promise<Stored[]> => {
-    const stored: Stored[] = []
-    for (const { reservation, segment: key } of given) {
-      try {
-        const { stored: more } =
-          key === undefined
-            ? await execute(namespace, of.namespace, 'UnregisterFlag', { key: of.namespace, reservation }, aside(context))
-            : await execute(segment, idOf({ ...of, key }), 'DetachSegment', { ...of, key, reservation }, aside(context))
-        stored.push(...more)
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error
-      }
-    }
-    return stored
-  }
+  const { release, settled } = releaser(execute)
 
-  /** Runs the command on the flag and releases every reservation that the flag does not hold by it: fresh ones in vain, and those it let go. */
-  const settled = async (of: OfFlag, fresh: readonly Held[], context: Context, main: () => Promise<FlagOutcome>): Promise<FlagOutcome> => {
-    let outcome: FlagOutcome
-    try {
-      outcome = await main()
-    } catch (error) {
-      // Out of reach, the append may have happened all the same: then the flag holds the reservations.
-      if (error instanceof Refusal && error.reason !== 'backend_unavailable') await release(of, fresh, context)
-      throw error
-    }
-    const kept = new Set(heldBy(outcome.state).map(({ reservation }) => reservation))
-    const free = [...fresh, ...heldBy(outcome.before)].filter(({ reservation }) => !kept.has(reservation))
-    return { ...outcome, stored: [...outcome.stored, ...(await release(of, free, context))] }
-  }
-
-  const attached = async (of: OfFlag, keys: readonly string[], missing: (of: OfFlag, key: string) => never, context: Context) => {
+  const attached = async (
+    of: OfFlag,
+    keys: readonly string[],
+    missing: (of: OfFlag, key: string) => never,
+    context: Context,
+  ) => {
     const uses: { segment: string; reservation: string }[] = []
     const stored: Stored[] = []
     for (const key of keys) {
@@ -114,7 +80,13 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
     const before = new Date(now().getTime() - RESERVATION_LIFE_MS).toISOString()
     if ([...given.values()].some(({ reservedAt }) => reservedAt >= before)) return { found, stored }
     for (const [reservation, { flag: key }] of given) {
-      const outcome = await execute(flag, idOf({ ...of, key }), 'VoidReservation', { ...of, key, reservation }, aside(context))
+      const outcome = await execute(
+        flag,
+        idOf({ ...of, key }),
+        'VoidReservation',
+        { ...of, key, reservation },
+        aside(context),
+      )
       stored.push(...outcome.stored)
       if (holds(outcome.state, reservation)) break
       found.add(reservation)
@@ -125,21 +97,29 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
   const noNamespace = (key: string) => refuse('not_found', `namespace "${key}" not found`)
 
   return {
-    createFlag: async (ask: Omit<FlagCommands['CreateFlag'], 'incarnation' | 'generation' | 'reservation'>, context: Context) => {
+    createFlag: async (
+      ask: Omit<FlagCommands['CreateFlag'], 'incarnation' | 'generation' | 'reservation'>,
+      context: Context,
+    ) => {
       const key = ask.namespace
       const reservation = newId()
       const register = { key, flag: ask.key, reservation, reservedAt: now().toISOString() }
       const { state, stored } = await execute(namespace, key, 'RegisterFlag', register, aside(context))
       const { incarnation = noNamespace(key), generation } = state
       const command = { ...ask, incarnation, generation, reservation }
-      const outcome = await settled(command, [{ reservation }], context, () => execute(flag, idOf(command), 'CreateFlag', command, context))
+      const outcome = await settled(command, [{ reservation }], context, () =>
+        execute(flag, idOf(command), 'CreateFlag', command, context),
+      )
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },
 
-    deleteFlag: (ask: OfFlag, context: Context) => settled(ask, [], context, () => execute(flag, idOf(ask), 'DeleteFlag', ask, context)),
+    deleteFlag: (ask: OfFlag, context: Context) =>
+      settled(ask, [], context, () => execute(flag, idOf(ask), 'DeleteFlag', ask, context)),
 
-    addRule: (ask: Asked<'AddRule'>, context: Context) => withSegments('AddRule', ask, ask.segments, noRuleParent, context),
-    updateRule: (ask: Asked<'UpdateRule'>, context: Context) => withSegments('UpdateRule', ask, ask.segments, noRuleParent, context),
+    addRule: (ask: Asked<'AddRule'>, context: Context) =>
+      withSegments('AddRule', ask, ask.segments, noRuleParent, context),
+    updateRule: (ask: Asked<'UpdateRule'>, context: Context) =>
+      withSegments('UpdateRule', ask, ask.segments, noRuleParent, context),
     removeRule: (ask: FlagCommands['RemoveRule'], context: Context) =>
       settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRule', ask, context)),
 
@@ -151,7 +131,10 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
       settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRollout', ask, context)),
 
     /** Needs no reservation: a segment that is deleted with its namespace is missed by nobody. */
-    createSegment: async (ask: Omit<SegmentCommands['CreateSegment'], 'incarnation' | 'generation'>, context: Context) => {
+    createSegment: async (
+      ask: Omit<SegmentCommands['CreateSegment'], 'incarnation' | 'generation'>,
+      context: Context,
+    ) => {
       const { incarnation = noNamespace(ask.namespace), generation } = await stateOf(namespace, ask.namespace)
       const command = { ...ask, incarnation, generation }
       return execute(segment, idOf(command), 'CreateSegment', command, context)
@@ -159,7 +142,11 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
 
     deleteSegment: async (ask: Omit<SegmentCommands['DeleteSegment'], 'stale'>, context: Context) => {
       const { incarnation, reservations: given } = await stateOf(segment, idOf(ask))
-      const { found, stored } = await stale(ask, incarnation === ask.incarnation ? given : emptyMap<Reservation>(), context)
+      const { found, stored } = await stale(
+        ask,
+        incarnation === ask.incarnation ? given : emptyMap<Reservation>(),
+        context,
+      )
       const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },

@@ -63,14 +63,20 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
 
     UpdateSegment: (state, { name, description, matchType, ...of }) => {
       if (!lives(state, of)) return missing(of)
-      const found = changes<Pick<Segment, 'name' | 'description' | 'matchType'>>(state, { name, description, matchType })
+      const found = changes<Pick<Segment, 'name' | 'description' | 'matchType'>>(state, {
+        name,
+        description,
+        matchType,
+      })
       return found ? [{ type: 'SegmentUpdated', data: { ...naming(of), ...found } }] : []
     },
 
     DeleteSegment: (state, { stale, ...of }) => {
       if (!lives(state, of)) return []
       const free = [...state.reservations.keys()].every((reservation) => stale.has(reservation))
-      return free ? [{ type: 'SegmentDeleted', data: naming(of) }] : refuse('in_use', `segment "${of.namespace}/${of.key}" is in use`)
+      return free
+        ? [{ type: 'SegmentDeleted', data: naming(of) }]
+        : refuse('in_use', `segment "${of.namespace}/${of.key}" is in use`)
     },
 
     AddConstraint: (state, { constraint, ...of }) => {
@@ -83,7 +89,9 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
       const present = lives(state, of) ? state.constraints.find(({ id }) => id === constraint.id) : undefined
       if (!present) return refuse('not_found', `constraint "${constraint.id}" not found`)
       const found = changes<Omit<Constraint, 'id'>>(present, constraint)
-      return found ? [{ type: 'ConstraintUpdated', data: { ...naming(of), constraint: { id: constraint.id, ...found } } }] : []
+      return found
+        ? [{ type: 'ConstraintUpdated', data: { ...naming(of), constraint: { id: constraint.id, ...found } } }]
+        : []
     },
 
     RemoveConstraint: (state, { id, ...of }) =>

@@ -27,9 +27,14 @@ export const bounded = <S, C extends Readonly<Record<string, Named>>, E extends 
       if (events.every(({ type }) => quiet?.has(type))) return events
       const after = bytesOf(partsOf(events.reduce((folded, event) => evolve(decider, folded, event), state)))
       if (after > MOST_BYTES && after > bytesOf(partsOf(state)))
-        refuse('invalid_argument', `${category} "${command.namespace}/${command.key}" must not be larger than 7 MiB with all its parts`)
+        refuse(
+          'invalid_argument',
+          `${category} "${command.namespace}/${command.key}" must not be larger than 7 MiB with all its parts`,
+        )
       return events
     }
-  const decide = Object.fromEntries(Object.entries(decider.decide).map(([name, decide]) => [name, within(decide as never)]))
+  const decide = Object.fromEntries(
+    Object.entries(decider.decide).map(([name, decide]) => [name, within(decide as never)]),
+  )
   return { ...decider, decide: decide as unknown as typeof decider.decide }
 }

@@ -12,7 +12,11 @@ export type Fold<S> = { readonly state: S; readonly changes: bigint; readonly at
 type Payloads = Readonly<Record<string, object>>
 
 /** The fold of a stream that nothing happened in. */
-export const unwritten = <S>({ initial }: { readonly initial: S }): Fold<S> => ({ state: initial, changes: 0n, at: 'none' })
+export const unwritten = <S>({ initial }: { readonly initial: S }): Fold<S> => ({
+  state: initial,
+  changes: 0n,
+  at: 'none',
+})
 
 /** The fold after one more event of its stream. */
 export const step = <S, C extends Payloads, E extends AnyEvent>(
@@ -40,7 +44,10 @@ export const streamFolds = (log: Pick<EventLog, 'read'>) => {
   return {
     keep,
     /** The fold of a stream as the log has it now. */
-    newest: async <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, stream: string): Promise<Fold<S>> => {
+    newest: async <S, C extends Payloads, E extends AnyEvent>(
+      decider: Decider<S, C, E>,
+      stream: string,
+    ): Promise<Fold<S>> => {
       let fold = (kept.get(stream) as Fold<S> | undefined) ?? unwritten(decider)
       for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n))
         for (const { type, data, revision } of page) fold = step(decider, fold, decider.read(type, data), revision)

@@ -48,11 +48,20 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
     RevokeToken: ({ status }, { id }) => (status === 'live' ? [{ type: 'TokenRevoked', data: { id } }] : []),
 
     CleanUpToken: ({ status, expiresAt }, { id, before }) =>
-      status === 'live' && expiresAt !== undefined && expiresAt < before ? [{ type: 'TokenExpired', data: { id, expiresAt } }] : [],
+      status === 'live' && expiresAt !== undefined && expiresAt < before
+        ? [{ type: 'TokenExpired', data: { id, expiresAt } }]
+        : [],
   },
 
   evolve: {
-    TokenIssued: (_, { id, digest, method, namespace, expiresAt }) => ({ status: 'live', id, digest, method, namespace, expiresAt }),
+    TokenIssued: (_, { id, digest, method, namespace, expiresAt }) => ({
+      status: 'live',
+      id,
+      digest,
+      method,
+      namespace,
+      expiresAt,
+    }),
     TokenExpiryChanged: (state, { to }) => ({ ...state, expiresAt: to }),
     TokenRevoked: (state) => ({ ...state, status: 'deleted' }),
     TokenExpired: (state) => ({ ...state, status: 'deleted' }),

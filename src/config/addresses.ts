@@ -7,7 +7,9 @@ import type { Kind } from './setting.ts'
 export const host = textual('host name', {
   fix: (value) => value.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/(:\d*)?(\/.*)?$/, ''),
   check: (value) =>
-    /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value) ? undefined : 'must be a host name',
+    /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value)
+      ? undefined
+      : 'must be a host name',
 })
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
@@ -18,11 +20,15 @@ export const isSafe = (url: string): boolean => {
 }
 const webAddress: Check = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value)) return 'must be an http or https URL'
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value))
+    return 'must be an http or https URL'
   if (url.username !== '' || url.password !== '') return 'must not hold credentials'
-  return url.search !== '' || url.hash !== '' || /[?#\s]/.test(value) ? 'must not hold a query or a fragment' : undefined
+  return url.search !== '' || url.hash !== '' || /[?#\s]/.test(value)
+    ? 'must not hold a query or a fragment'
+    : undefined
 }
-const safeAddress: Check = (value) => webAddress(value) ?? (isSafe(value) ? undefined : 'must be https, or http on a loopback host')
+const safeAddress: Check = (value) =>
+  webAddress(value) ?? (isSafe(value) ? undefined : 'must be https, or http on a loopback host')
 const cutSlashes = (value: string): string => value.replace(/\/+$/, '')
 /** An http or https URL, kept without a slash at its end. */
 export const url = textual('URL', { check: webAddress, fix: cutSlashes, schema: { format: 'uri' } })
@@ -32,11 +38,17 @@ export const safeUrl = textual('URL', { check: safeAddress, fix: cutSlashes, sch
 export const issuer = textual('URL', { check: safeAddress, schema: { format: 'uri' } })
 export const origin = textual('origin', {
   check: (value) =>
-    webAddress(value) === undefined && new URL(value).origin === value ? undefined : 'must be an origin such as https://app.example.com',
+    webAddress(value) === undefined && new URL(value).origin === value
+      ? undefined
+      : 'must be an origin such as https://app.example.com',
 })
 export const originOrAll = textual('origin', {
   check: (value) =>
-    value === '*' ? undefined : origin.read(value, () => undefined) ? undefined : 'must be * or an origin such as https://app.example.com',
+    value === '*'
+      ? undefined
+      : origin.read(value, () => undefined)
+        ? undefined
+        : 'must be * or an origin such as https://app.example.com',
 })
 /** The address of a server of ours; shown only when it cannot hold a credential. */
 export const connection = (...schemes: readonly string[]): Kind<string> =>
@@ -52,7 +64,9 @@ export const connection = (...schemes: readonly string[]): Kind<string> =>
 export const placeOf = (value: string): { readonly host: string; readonly port: number } | undefined => {
   const [, six, name, port = ''] = /^(?:\[([^\]]+)\]|([^\s:[\]/]+)):(\d{1,5})$/.exec(value) ?? []
   const host = six ?? name
-  return host === undefined || Number(port) > 65_535 || (six !== undefined && isIP(six) !== 6) ? undefined : { host, port: Number(port) }
+  return host === undefined || Number(port) > 65_535 || (six !== undefined && isIP(six) !== 6)
+    ? undefined
+    : { host, port: Number(port) }
 }
 export const listener = textual('host:port', {
   check: (value) => (placeOf(value) ? undefined : 'must be an address and a port such as 127.0.0.1:9090'),

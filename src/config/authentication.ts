@@ -31,7 +31,10 @@ export const authentication = {
     domain: setting(host, none, 'Domain of the cookies; a scheme and a port are cut off.'),
     secure: setting(
       bool,
-      { shown: '`true` when server.public_url is https', from: (get): boolean => /^https:/i.test(String(get('server.public_url'))) },
+      {
+        shown: '`true` when server.public_url is https',
+        from: (get): boolean => /^https:/i.test(String(get('server.public_url'))),
+      },
       'Send the cookies over https only.',
     ),
     token_lifetime: setting(duration, 86_400_000, 'Life of the tokens and cookies that logins make.'),
@@ -54,12 +57,20 @@ export const authentication = {
     },
     oidc: {
       enabled: setting(bool, false, 'Login through OpenID Connect providers.'),
-      email_matches: setting(list(emailPattern), [], 'Patterns (RE2), one of which must match the whole e-mail address; empty admits all.'),
+      email_matches: setting(
+        list(emailPattern),
+        [],
+        'Patterns (RE2), one of which must match the whole e-mail address; empty admits all.',
+      ),
       providers: {
         names: /^[a-z0-9][a-z0-9_-]{0,62}$/,
         sentence: 'The providers by name.',
         each: {
-          issuer_url: setting(issuer, required, 'Issuer, exactly as the provider states it; https, or http on a loopback host.'),
+          issuer_url: setting(
+            issuer,
+            required,
+            'Issuer, exactly as the provider states it; https, or http on a loopback host.',
+          ),
           client_id: setting(text, required, 'Client id that the provider gave.'),
           client_secret: setting(secret, required, 'Client secret that the provider gave.'),
           redirect_address: setting(url, publicUrl, 'Base URL that the provider sends browsers back to.'),
@@ -77,9 +88,17 @@ export const authentication = {
       redirect_address: setting(url, publicUrl, 'Base URL that the code host sends browsers back to.'),
       server_url: setting(url, 'https://github.com', 'Where users log in.'),
       api_url: setting(url, 'https://api.github.com', 'Where users, organizations and teams are asked for.'),
-      scopes: setting(list(text), [], 'Scopes to ask for; must hold read:org when organizations or teams are restricted.'),
+      scopes: setting(
+        list(text),
+        [],
+        'Scopes to ask for; must hold read:org when organizations or teams are restricted.',
+      ),
       allowed_organizations: setting(list(text), [], 'Organizations whose members may log in; empty admits all.'),
-      allowed_teams: setting(map(list(text)), empty, 'Teams, by organization, whose members may log in; empty admits all.'),
+      allowed_teams: setting(
+        map(list(text)),
+        empty,
+        'Teams, by organization, whose members may log in; empty admits all.',
+      ),
       cleanup: cleanup('code-host'),
     },
     orchestrator: {
@@ -89,7 +108,11 @@ export const authentication = {
         'token_review',
         'Ask the cluster about each token, or check its signature here.',
       ),
-      audiences: setting(list(text), [], 'Audiences, one of which a service-account token must have; empty accepts all.'),
+      audiences: setting(
+        list(text),
+        [],
+        'Audiences, one of which a service-account token must have; empty accepts all.',
+      ),
       allowed: setting(
         list(record({ namespace: text, service_accounts: list(text) })),
         [],
@@ -101,7 +124,11 @@ export const authentication = {
         'API server of the cluster; http only on a loopback host.',
       ),
       ca_path: setting(path, `${SECRETS}/ca.crt`, 'Certificate authority of the API server, needed for https.'),
-      service_account_token_path: setting(path, `${SECRETS}/token`, 'Our own token for the API server; read again when it changes.'),
+      service_account_token_path: setting(
+        path,
+        `${SECRETS}/token`,
+        'Our own token for the API server; read again when it changes.',
+      ),
       cleanup: cleanup('orchestrator'),
     },
     jwt: {

@@ -19,7 +19,9 @@ export const list = <T>(item: Kind<T>): Kind<readonly T[]> => ({
   words: `list of ${item.words}s`.replace('texts', 'text'),
   read: (value, fault) => {
     if (!Array.isArray(value)) return fault(`expected a list, got ${named(value)}`)
-    const items = value.map((entry, n) => item.read(entry, (description, part = '') => fault(description, `[${n}]${part}`)))
+    const items = value.map((entry, n) =>
+      item.read(entry, (description, part = '') => fault(description, `[${n}]${part}`)),
+    )
     return items.filter((entry) => entry !== undefined)
   },
   parse: (text) =>

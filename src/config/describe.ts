@@ -45,7 +45,11 @@ export const configSchema = (): Plain => ({
   ...schemaOf(settings),
 })
 
-const SAMPLES: Plain = { issuer_url: 'https://id.example.com', client_id: 'rollcall', client_secret: 'from the provider' }
+const SAMPLES: Plain = {
+  issuer_url: 'https://id.example.com',
+  client_id: 'rollcall',
+  client_secret: 'from the provider',
+}
 
 const scalar = (value: unknown): string =>
   typeof value === 'string' && /^[a-zA-Z./][a-zA-Z0-9:/._-]*$/.test(value) ? value : JSON.stringify(value)
@@ -53,11 +57,18 @@ const scalar = (value: unknown): string =>
 const lines = (group: Group, indent: string): readonly string[] =>
   Object.entries(group).flatMap(([name, node]) => {
     if (isMany(node))
-      return [`${indent}# ${node.sentence}`, `${indent}#${name}:`, `${indent}  #example:`, ...lines(node.each, `${indent}    `)]
+      return [
+        `${indent}# ${node.sentence}`,
+        `${indent}#${name}:`,
+        `${indent}  #example:`,
+        ...lines(node.each, `${indent}    `),
+      ]
     if (!isSetting(node)) return [`${indent}${name}:`, ...lines(node, `${indent}  `)]
     const { kind, initial, sentence } = node
     const value = isDerived(initial) ? SAMPLES[name] : initial === undefined ? undefined : kind.show(initial)
-    const note = isDerived(initial) ? ` (${initial.shown === 'required' ? '' : 'default: '}${initial.shown.replaceAll('`', '')})` : ''
+    const note = isDerived(initial)
+      ? ` (${initial.shown === 'required' ? '' : 'default: '}${initial.shown.replaceAll('`', '')})`
+      : ''
     return [`${indent}# ${sentence}${note}`, `${indent}#${name}:${value === undefined ? '' : ` ${scalar(value)}`}`]
   })
 

@@ -42,6 +42,8 @@ const table = (rows: readonly (readonly [string, Setting<unknown>])[]): string =
 export const configHandbook = (): string => {
   const top = Object.entries(settings as { readonly [name: string]: Node })
   const single = top.filter(([, node]) => isSetting(node)).flatMap(([name, node]) => leaves(node, name))
-  const sections = top.filter(([, node]) => !isSetting(node)).map(([name, node]) => `## ${name}\n\n${table(leaves(node, name))}\n`)
+  const sections = top
+    .filter(([, node]) => !isSetting(node))
+    .map(([name, node]) => `## ${name}\n\n${table(leaves(node, name))}\n`)
   return [INTRODUCTION, `## The file\n\n${table(single)}\n`, ...sections].join('\n')
 }

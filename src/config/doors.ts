@@ -43,17 +43,24 @@ const named = ({ authentication: { required, exclude, methods } }: Config): read
 export const unknownDoors = (config: Config): string | false => {
   const known = named(config).map(({ word }) => word)
   const unknown = config.authentication.open_on_purpose.filter((word) => !known.includes(word))
-  return unknown.length > 0 && unknown.map((word) => `"${word}" is not a door of this configuration${didYouMean(word, known)}`).join(', ')
+  return (
+    unknown.length > 0 &&
+    unknown.map((word) => `"${word}" is not a door of this configuration${didYouMean(word, known)}`).join(', ')
+  )
 }
 
 /** What to tell of the open doors: a warning for each that nobody says is meant, a note for each other. */
-export const toldOfDoors = (config: Config): { readonly warnings: readonly string[]; readonly meant: readonly string[] } => {
+export const toldOfDoors = (
+  config: Config,
+): { readonly warnings: readonly string[]; readonly meant: readonly string[] } => {
   const isMeant = ({ word }: Door) => config.authentication.open_on_purpose.includes(word)
   const doors = named(config).filter(({ open }) => open)
   return {
     warnings: doors
       .filter((door) => !isMeant(door))
       .map(({ word, sentence }) => `${sentence}; if that is meant, name ${word} in authentication.open_on_purpose`),
-    meant: doors.filter(isMeant).map(({ word, sentence }) => `${sentence}, as authentication.open_on_purpose says (${word})`),
+    meant: doors
+      .filter(isMeant)
+      .map(({ word, sentence }) => `${sentence}, as authentication.open_on_purpose says (${word})`),
   }
 }

@@ -76,7 +76,11 @@ export const readEnvironment = (env: Environment, table: Group) => {
         given.push({ key: named.key, value: readFileSync(content, 'utf8').replace(/\r?\n$/, ''), place: name })
       } catch (error) {
         const { code = 'unknown error' } = error as NodeJS.ErrnoException
-        problems.push({ key: named.key, description: `the file that ${name} names cannot be read (${code})`, place: name })
+        problems.push({
+          key: named.key,
+          description: `the file that ${name} names cannot be read (${code})`,
+          place: name,
+        })
       }
     }
   }

@@ -4,7 +4,11 @@ import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
 import type { Problem } from './problem.ts'
 
 /** A configuration file: its plain value, and where in it a key stands. */
-export type ConfigFile = { readonly tree: unknown; readonly placeOf: (key: string) => string; readonly problems: readonly Problem[] }
+export type ConfigFile = {
+  readonly tree: unknown
+  readonly placeOf: (key: string) => string
+  readonly problems: readonly Problem[]
+}
 
 /** Reads a YAML or JSON file. What cannot be read is a problem, told without quoting the file: it may hold secrets. */
 export const readConfigFile = (path: string): ConfigFile => {
@@ -14,7 +18,11 @@ export const readConfigFile = (path: string): ConfigFile => {
     content = readFileSync(path, 'utf8')
   } catch (error) {
     const { code = 'unknown error' } = error as NodeJS.ErrnoException
-    return { tree: undefined, placeOf: () => name, problems: [{ key: path, description: `cannot be read (${code})`, place: '' }] }
+    return {
+      tree: undefined,
+      placeOf: () => name,
+      problems: [{ key: path, description: `cannot be read (${code})`, place: '' }],
+    }
   }
   const counter = new LineCounter()
   const document = parseDocument(content, { lineCounter: counter, prettyErrors: false, strict: true })
@@ -22,7 +30,9 @@ export const readConfigFile = (path: string): ConfigFile => {
 
   const problems = [...document.errors, ...document.warnings].map(({ code, pos }) => {
     const description =
-      code === 'DUPLICATE_KEY' ? 'a key is given twice' : `is not valid YAML or JSON (${code.toLowerCase().replaceAll('_', ' ')})`
+      code === 'DUPLICATE_KEY'
+        ? 'a key is given twice'
+        : `is not valid YAML or JSON (${code.toLowerCase().replaceAll('_', ' ')})`
     return { key: path, description, place: lineOf(pos[0]) }
   })
   let tree: unknown

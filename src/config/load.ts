@@ -18,18 +18,27 @@ export type Loaded = {
 }
 
 /** `flags` are texts of the command line by key; they beat the environment, which beats the file. */
-export type LoadOptions = { readonly file?: string; readonly env: Environment; readonly flags?: Readonly<Record<string, string>> }
+export type LoadOptions = {
+  readonly file?: string
+  readonly env: Environment
+  readonly flags?: Readonly<Record<string, string>>
+}
 
 /** Groups that hold what this version knows nothing of. */
 const OPEN = new Set(['authentication.methods.jwt'])
 const TABLE: Group = settings
 
-type Reading = { readonly given: Map<string, Given>; readonly names: Map<string, Set<string>>; readonly problems: Problem[] }
+type Reading = {
+  readonly given: Map<string, Given>
+  readonly names: Map<string, Set<string>>
+  readonly problems: Problem[]
+}
 
 /** Lays a plain tree over what was given before. */
 const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => string, reading: Reading): void => {
   if (value === undefined || value === null) return
-  const problem = (description: string, at = key) => reading.problems.push({ key: at || 'the file', description, place: placeOf(at) })
+  const problem = (description: string, at = key) =>
+    reading.problems.push({ key: at || 'the file', description, place: placeOf(at) })
   if (isSetting(node)) {
     reading.given.set(key, { key, value, place: placeOf(key) })
     return
@@ -60,13 +69,17 @@ const put = ({ key, value, place }: Given, reading: Reading): void => {
 /** Every setting there is once the names within maps are known. */
 const expand = (node: Node, names: Reading['names'], key = ''): readonly (readonly [string, Setting<unknown>])[] => {
   if (isSetting(node)) return [[key, node]]
-  const groups = isMany(node) ? [...(names.get(key) ?? [])].map((name) => [name, node.each] as const) : Object.entries(node)
+  const groups = isMany(node)
+    ? [...(names.get(key) ?? [])].map((name) => [name, node.each] as const)
+    : Object.entries(node)
   return groups.flatMap(([name, inner]) => expand(inner, names, key === '' ? name : `${key}.${name}`))
 }
 
 const assemble = (node: Node, names: Reading['names'], values: ReadonlyMap<string, unknown>, key = ''): unknown => {
   if (isSetting(node)) return values.get(key)
-  const groups = isMany(node) ? [...(names.get(key) ?? [])].map((name) => [name, node.each] as const) : Object.entries(node)
+  const groups = isMany(node)
+    ? [...(names.get(key) ?? [])].map((name) => [name, node.each] as const)
+    : Object.entries(node)
   const group = Object.create(isMany(node) ? null : Object.prototype) as Record<string, unknown>
   for (const [name, inner] of groups) group[name] = assemble(inner, names, values, key === '' ? name : `${key}.${name}`)
   return group
@@ -83,7 +96,10 @@ export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
   const environment = readEnvironment(env, TABLE)
   reading.problems.push(...environment.problems)
   for (const given of environment.given) put(given, reading)
-  const flagged = readEnvironment(Object.fromEntries(Object.entries(flags).map(([key, text]) => [variableOf(key), text])), TABLE)
+  const flagged = readEnvironment(
+    Object.fromEntries(Object.entries(flags).map(([key, text]) => [variableOf(key), text])),
+    TABLE,
+  )
   for (const given of flagged.given) put({ ...given, place: 'command line' }, reading)
 
   const values = new Map<string, unknown>()
@@ -113,5 +129,10 @@ export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
   if (reading.problems.length > 0) throw configError(reading.problems)
   const sources = new Map(all.map(([key]) => [key, reading.given.get(key)?.place ?? 'default']))
   const doors = toldOfDoors(config)
-  return { config, warnings: [...environment.warnings, ...warnings(config), ...doors.warnings], meant: doors.meant, sources }
+  return {
+    config,
+    warnings: [...environment.warnings, ...warnings(config), ...doors.warnings],
+    meant: doors.meant,
+    sources,
+  }
 }

@@ -5,7 +5,8 @@ export type Problem = { readonly key: string; readonly description: string; read
 export type ConfigError = Error & { readonly problems: readonly Problem[] }
 
 /** One line: `key: description (place)`. */
-export const printProblem = ({ key, description, place }: Problem): string => `${key}: ${description}${place === '' ? '' : ` (${place})`}`
+export const printProblem = ({ key, description, place }: Problem): string =>
+  `${key}: ${description}${place === '' ? '' : ` (${place})`}`
 
 export const configError = (problems: readonly Problem[]): ConfigError => {
   const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`

@@ -63,9 +63,13 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
     [`${base}.codehost.redirect_address`, codehost.enabled && codehost.redirect_address === undefined && address],
     [
       `${base}.codehost.scopes`,
-      restricted && !codehost.scopes.includes('read:org') && 'must hold read:org, because organizations or teams are restricted',
+      restricted &&
+        !codehost.scopes.includes('read:org') &&
+        'must hold read:org, because organizations or teams are restricted',
     ],
-    ...strangers.map((name): Finding => [`${base}.codehost.allowed_teams`, `organization "${name}" is not in allowed_organizations`]),
+    ...strangers.map(
+      (name): Finding => [`${base}.codehost.allowed_teams`, `organization "${name}" is not in allowed_organizations`],
+    ),
     [
       `${base}.orchestrator.ca_path`,
       orchestrator.enabled && /^https:/i.test(orchestrator.discovery_url) && unreadable(orchestrator.ca_path),
@@ -81,7 +85,9 @@ const names = ({ identifiers: { codehost, orchestrator, orchestrator_metadata } 
     ['identifiers.orchestrator', (taken.includes(orchestrator) || orchestrator === codehost) && clash],
     [
       'identifiers.orchestrator_metadata',
-      orchestrator_metadata !== orchestrator && (taken.includes(orchestrator_metadata) || orchestrator_metadata === codehost) && clash,
+      orchestrator_metadata !== orchestrator &&
+        (taken.includes(orchestrator_metadata) || orchestrator_metadata === codehost) &&
+        clash,
     ],
   ]
 }
@@ -94,7 +100,10 @@ const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): 
       const missing = server[key] === undefined && 'is required when server.protocol is https'
       return [`server.${key}`, https && (missing || unreadable(server[key]))]
     }),
-    ['cors.allowed_origins', cors.enabled && cors.allowed_origins.length === 0 && 'needs an origin when cors is enabled'],
+    [
+      'cors.allowed_origins',
+      cors.enabled && cors.allowed_origins.length === 0 && 'needs an origin when cors is enabled',
+    ],
     ...urls.map(
       ([name, { url }]): Finding => [
         `${name}.url`,
@@ -115,7 +124,13 @@ export const errors = (config: Config): readonly Finding[] =>
   ].filter(([, description]) => description)
 
 /** What is probably not meant, though the service can run with it. */
-export const warnings = ({ authentication: { methods }, storage, eventstore, mongodb, redis }: Config): readonly string[] => {
+export const warnings = ({
+  authentication: { methods },
+  storage,
+  eventstore,
+  mongodb,
+  redis,
+}: Config): readonly string[] => {
   const { oidc, codehost } = methods
   const found: readonly Finding[] = [
     ...Object.entries({ eventstore, mongodb, redis }).map(

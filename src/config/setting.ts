@@ -40,7 +40,11 @@ type Set = {
   <T>(kind: Kind<T>, initial: undefined | Derived<NoInfer<T> | undefined>, sentence: string): Setting<T | undefined>
 }
 /** One setting: its kind, its default (undefined = not set) and the sentence that says what it does. */
-export const setting: Set = <T>(kind: Kind<T>, initial: unknown, sentence: string): Setting<T> => ({ kind, initial, sentence })
+export const setting: Set = <T>(kind: Kind<T>, initial: unknown, sentence: string): Setting<T> => ({
+  kind,
+  initial,
+  sentence,
+})
 
 /** Stands in the place of a default where there is none. */
 export const required: Derived<never> = {

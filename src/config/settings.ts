@@ -33,7 +33,11 @@ export const settings = {
       false,
       'Proxies whose X-Forwarded-For, -Proto, -Host and -Prefix headers count: all, none, or these addresses.',
     ),
-    body_limit: setting(integer(1, 2 ** 31 - 1), 4_194_304, 'Largest request body in bytes; under /auth/v1 it is 65536 at most.'),
+    body_limit: setting(
+      integer(1, 2 ** 31 - 1),
+      4_194_304,
+      'Largest request body in bytes; under /auth/v1 it is 65536 at most.',
+    ),
     max_response_bytes: setting(
       integer(65_536, 2 ** 30),
       33_554_432,
@@ -44,7 +48,11 @@ export const settings = {
   },
   ui: {
     enabled: setting(bool, true, 'Serve the web UI.'),
-    default_theme: setting(oneOf('system', 'light', 'dark'), 'system', 'Theme of the web UI before a user chooses one.'),
+    default_theme: setting(
+      oneOf('system', 'light', 'dark'),
+      'system',
+      'Theme of the web UI before a user chooses one.',
+    ),
     topbar: {
       color: setting(
         matching(/^(#[0-9a-fA-F]{3,8}|[a-zA-Z]+)$/, 'must be a colour such as #4f46e5'),
@@ -87,7 +95,11 @@ export const settings = {
     ),
   },
   storage: {
-    type: setting(oneOf('embedded', 'cluster'), 'embedded', 'One SQLite file and no servers, or EventStoreDB, MongoDB and Redis.'),
+    type: setting(
+      oneOf('embedded', 'cluster'),
+      'embedded',
+      'One SQLite file and no servers, or EventStoreDB, MongoDB and Redis.',
+    ),
     data_dir: setting(path, './data', 'Directory of the embedded event log, its views and its keys.'),
     read_only: setting(bool, false, 'Refuse every write under /api/v1.'),
   },
@@ -111,21 +123,36 @@ export const settings = {
       path,
       {
         shown: '`<storage.data_dir>/keys` (embedded), not set (cluster)',
-        from: (get): string | undefined => (get('storage.type') === 'embedded' ? `${String(get('storage.data_dir'))}/keys` : undefined),
+        from: (get): string | undefined =>
+          get('storage.type') === 'embedded' ? `${String(get('storage.data_dir'))}/keys` : undefined,
       },
       'File of the key that seals token digests and of the keys of personal data; a cluster without it keeps them in MongoDB.',
     ),
   },
-  eventstore: { url: setting(connection('esdb', 'esdb+discover'), none, 'Connection URL of EventStoreDB, needed for cluster.') },
+  eventstore: {
+    url: setting(connection('esdb', 'esdb+discover'), none, 'Connection URL of EventStoreDB, needed for cluster.'),
+  },
   mongodb: {
     url: setting(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),
-    database: setting(matching(/^[^/\\. "$*<>:|?]{1,63}$/, 'must be a database name'), 'rollcall', 'Database that holds the views.'),
-    bulk_size: setting(integer(1, 100_000), 1000, 'Documents written in one command; smaller for servers that take no more.'),
+    database: setting(
+      matching(/^[^/\\. "$*<>:|?]{1,63}$/, 'must be a database name'),
+      'rollcall',
+      'Database that holds the views.',
+    ),
+    bulk_size: setting(
+      integer(1, 100_000),
+      1000,
+      'Documents written in one command; smaller for servers that take no more.',
+    ),
   },
   redis: { url: setting(connection('redis', 'rediss'), none, 'Connection URL of Redis, needed for cluster.') },
   identifiers: {
     service: setting(identifier, 'service', 'Word in the names of cookies, headers, metrics and metadata keys.'),
-    codehost: setting(identifier, 'codehost', 'Word for the code-host method in paths, method names and metadata keys.'),
+    codehost: setting(
+      identifier,
+      'codehost',
+      'Word for the code-host method in paths, method names and metadata keys.',
+    ),
     orchestrator: setting(identifier, 'orchestrator', 'Word for the orchestrator method in paths and method names.'),
     orchestrator_metadata: setting(
       identifier,

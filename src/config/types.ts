@@ -4,7 +4,13 @@ import type { Kind } from './setting.ts'
 
 /** Names the type of a value, never the value. */
 export const named = (value: unknown): string =>
-  value === null ? 'nothing' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'a map' : `a ${typeof value}`
+  value === null
+    ? 'nothing'
+    : Array.isArray(value)
+      ? 'a list'
+      : typeof value === 'object'
+        ? 'a map'
+        : `a ${typeof value}`
 
 /** What is wrong with a text, if anything. */
 export type Check = (text: string) => string | undefined
@@ -52,7 +58,9 @@ export const tokenText = textual('secret text', {
 export const matching = (pattern: RegExp, rule: string): Kind<string> =>
   textual('text', { check: (value) => (pattern.test(value) ? undefined : rule), schema: { pattern: pattern.source } })
 /** A pattern for whole e-mail addresses that is matched in linear time. */
-export const emailPattern = textual('pattern', { check: (value) => (isPattern(value) ? undefined : 'is not a pattern (RE2 syntax)') })
+export const emailPattern = textual('pattern', {
+  check: (value) => (isPattern(value) ? undefined : 'is not a pattern (RE2 syntax)'),
+})
 export const header = matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name')
 export const identifier = matching(/^[a-z][a-z0-9_]{0,31}$/, 'must match ^[a-z][a-z0-9_]{0,31}$')
 

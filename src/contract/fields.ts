@@ -1,17 +1,10 @@
-import { type TSchema, Type } from 'typebox'
+import { Type } from 'typebox'
 import { invalid } from '../errors.ts'
-import type { Input } from './input.ts'
-import { instantOf, define, fits, fitsBytes, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
+import type { Field, Input } from './field.ts'
+import { instantOf, fits, fitsBytes, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'
 
-/** One member of a request: its JSON Schema for the documentation and its reader (api.md §1.1). An absent value is undefined or null; `query` reads the text of a query parameter where that differs from a body's. */
-export type Field<T> = {
-  readonly schema: TSchema
-  readonly optional?: boolean
-  readonly read: (value: unknown, name: string) => T
-  readonly query?: (text: string, name: string) => T
-}
-
-const absent = (value: unknown): value is undefined | null => value === undefined || value === null
+/** Neither given nor null. */
+export const absent = (value: unknown): value is undefined | null => value === undefined || value === null
 
 type TextRules = {
   readonly required?: boolean
@@ -27,7 +20,15 @@ type TextRules = {
 }
 
 /** Text; absent is `""`. Lengths count Unicode code points. */
-export const text = ({ required = false, max, maxBytes, trim = false, pattern, control, stored }: TextRules = {}): Field<string> => ({
+export const text = ({
+  required = false,
+  max,
+  maxBytes,
+  trim = false,
+  pattern,
+  control,
+  stored,
+}: TextRules = {}): Field<string> => ({
   schema: Type.String({ ...(required ? { minLength: 1 } : {}), ...(max === undefined ? {} : { maxLength: max }) }),
   optional: !required,
   read: (value, name) => {
@@ -60,12 +61,19 @@ const queryFlags: ReadonlyMap<string, boolean> = new Map([
 export const flag = (): Field<boolean> => ({
   schema: Type.Boolean(),
   optional: true,
-  read: (value, name) => (absent(value) ? false : typeof value === 'boolean' ? value : malformed(name, 'true or false')),
+  read: (value, name) =>
+    absent(value) ? false : typeof value === 'boolean' ? value : malformed(name, 'true or false'),
   query: (text, name) => queryFlags.get(text) ?? invalid(name, 'must be true or false'),
 })
 
 /** An int32, as JSON number or the same number as text; absent is 0, which `min` does not concern. */
-export const integer = ({ min, minMessage }: { readonly min?: number; readonly minMessage?: string } = {}): Field<number> => ({
+export const integer = ({
+  min,
+  minMessage,
+}: {
+  readonly min?: number
+  readonly minMessage?: string
+} = {}): Field<number> => ({
   schema: Type.Integer({ format: 'int32', ...(min === undefined ? {} : { minimum: min }) }),
   optional: true,
   read: (value, name) => {
@@ -94,7 +102,9 @@ export const choice = <const E extends Readonly<Record<string, number>>>(
 ): Field<keyof E & string> => {
   type Name = keyof E & string
   const names = Object.keys(options) as Name[]
-  const known = new Map<unknown, Name>(names.flatMap((name) => [name, options[name], String(options[name])].map((key) => [key, name])))
+  const known = new Map<unknown, Name>(
+    names.flatMap((name) => [name, options[name], String(options[name])].map((key) => [key, name])),
+  )
   return {
     schema: Type.Enum(names, byDefault === undefined ? {} : { default: byDefault }),
     optional: byDefault !== undefined,
@@ -110,49 +120,9 @@ export const choice = <const E extends Readonly<Record<string, number>>>(
 export const timestamp = (): Field<string> => ({
   schema: Type.String({ format: 'date-time' }),
   read: (value, name) =>
-    absent(value) ? invalid(name, 'must not be empty') : (instantOf(textOf(value, name)) ?? invalid(name, 'must be an RFC 3339 timestamp')),
-})
-
-type TextsRules = {
-  readonly maxEntries?: number
-  readonly maxKey?: number
-  readonly maxValue?: number
-  /** What is wrong with a key, if anything. */
-  readonly key?: (key: string) => string | undefined
-  /** False: the texts are not kept, so NUL and unpaired surrogates pass. */
-  readonly stored?: false
-}
-
-/** A map from text to text; absent is `{}`, a null value is `""`. Lengths count code points; an empty key is refused where keys have a limit. */
-export const texts = ({
-  maxEntries = Infinity,
-  maxKey,
-  maxValue,
-  key: check,
-  stored,
-}: TextsRules = {}): Field<Readonly<Record<string, string>>> => ({
-  schema: Type.Record(Type.String(), Type.String()),
-  optional: true,
-  read: (value, name) => {
-    if (absent(value)) return {}
-    const given = objectOf(value, name)
-    const keys = Object.keys(given)
-    const read: Record<string, string> = {}
-    for (const key of keys) define(read, key, absent(given[key]) ? '' : textOf(given[key], `${name}.${key}`))
-    if (keys.length > maxEntries) invalid(name, `must have at most ${maxEntries} entries`)
-    for (const key of keys) {
-      const value = read[key]!
-      if (stored !== false) {
-        storable(key, name, true)
-        storable(value, name, true)
-      }
-      if (maxKey !== undefined && !(key.length > 0 && fits(key, maxKey))) invalid(name, `keys must be 1 to ${maxKey} characters`)
-      if (maxValue !== undefined && !fits(value, maxValue)) invalid(name, `values must be at most ${maxValue} characters`)
-      const wrong = check?.(key)
-      if (wrong !== undefined) invalid(name, wrong)
-    }
-    return read
-  },
+    absent(value)
+      ? invalid(name, 'must not be empty')
+      : (instantOf(textOf(value, name)) ?? invalid(name, 'must be an RFC 3339 timestamp')),
 })
 
 type ListRules = { readonly min?: number; readonly max?: number }
@@ -181,7 +151,8 @@ export const list = <T>(item: Field<T>, { min = 0, max = Infinity }: ListRules =
 /** An object with members of its own, named `outer.inner` in messages; absent is refused: see `optional`. */
 export const object = <T>(members: Input<T>): Field<T> => ({
   schema: members.schema,
-  read: (value, name) => (absent(value) ? invalid(name, 'must not be empty') : members.read(objectOf(value, name), name)),
+  read: (value, name) =>
+    absent(value) ? invalid(name, 'must not be empty') : members.read(objectOf(value, name), name),
 })
 
 /** Any JSON object, passed through as it is; absent is `{}`. */

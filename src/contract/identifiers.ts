@@ -15,13 +15,20 @@ const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
 /** Every name that follows from the identifiers: cookies, headers, metadata keys, method names, metric prefix. */
 export const namesOf = ({ service, codehost, orchestrator, orchestratorMetadata }: Identifiers) => {
   const words: Readonly<Record<Method, string>> = { token: 'token', oidc: 'oidc', codehost, orchestrator }
-  const groups: Readonly<Record<string, string>> = { token: 'token', oidc: 'oidc', codehost, orchestrator: orchestratorMetadata }
+  const groups: Readonly<Record<string, string>> = {
+    token: 'token',
+    oidc: 'oidc',
+    codehost,
+    orchestrator: orchestratorMetadata,
+  }
   const prefix = `io.${service}.auth.`
   const reserved = ['service', service].flatMap((word) => {
     const own = ['token', 'oidc', 'codehost', 'orchestrator', codehost, orchestrator, orchestratorMetadata]
     return own.map((group) => `io.${word}.auth.${group}.`)
   })
-  const common = ['service', service].flatMap((word) => ['claims', 'email', 'name', 'picture'].map((key) => `io.${word}.auth.${key}`))
+  const common = ['service', service].flatMap((word) =>
+    ['claims', 'email', 'name', 'picture'].map((key) => `io.${word}.auth.${key}`),
+  )
   return {
     tokenCookie: `${service}_client_token`,
     stateCookie: `${service}_client_state`,
@@ -33,7 +40,8 @@ export const namesOf = ({ service, codehost, orchestrator, orchestratorMetadata 
     /** Wire name of a method: METHOD_TOKEN. */
     method: (method: Method): string => `METHOD_${words[method].toUpperCase()}`,
     /** The method of a wire name, undefined for those without records. */
-    methodNamed: (name: string): Method | undefined => methods.find((method) => `METHOD_${words[method].toUpperCase()}` === name),
+    methodNamed: (name: string): Method | undefined =>
+      methods.find((method) => `METHOD_${words[method].toUpperCase()}` === name),
     /** Wire name → number, NONE and the reserved JWT included (api.md §5.1). */
     methodNumbers: {
       METHOD_NONE: 0,

@@ -1,10 +1,7 @@
 import { type TObject, type TSchema, Type } from 'typebox'
 import { invalid, refuse } from '../errors.ts'
-import type { Field } from './fields.ts'
+import type { Field, Input } from './field.ts'
 import { type Raw, settle } from './value.ts'
-
-/** What a request may carry, member by member: the JSON Schema, and the reader of the raw form. `under` names the object it stands in. */
-export type Input<T, From = Raw> = { readonly schema: TObject; readonly read: (raw: From, under?: string) => T }
 
 type Fields = Readonly<Record<string, Field<unknown>>>
 type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
@@ -12,7 +9,10 @@ type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<in
 const schemaOf = (fields: Fields): TObject =>
   Type.Object(
     Object.fromEntries(
-      Object.entries(fields).map(([name, { schema, optional }]): [string, TSchema] => [name, optional ? Type.Optional(schema) : schema]),
+      Object.entries(fields).map(([name, { schema, optional }]): [string, TSchema] => [
+        name,
+        optional ? Type.Optional(schema) : schema,
+      ]),
     ),
   )
 
@@ -35,7 +35,9 @@ export const member = (raw: Raw, name: string, other: string = respelled(name)):
 /** The members of a JSON object, by camelCase or snake_case name; messages name them as declared. Unknown members are ignored. */
 export const input = <F extends Fields>(fields: F): Input<ReadOf<F>> => {
   const members = Object.entries(fields).map(([name, { read }]) => ({ name, read }))
-  const declared = new Map(members.flatMap(({ name }, n) => [respelled(name), name].map((spelling) => [spelling, n] as const)))
+  const declared = new Map(
+    members.flatMap(({ name }, n) => [respelled(name), name].map((spelling) => [spelling, n] as const)),
+  )
   const spellings = members.map(({ name }) => [name, respelled(name)] as const)
 
   /** What the body gives for each field, in one walk over its members. */
@@ -84,7 +86,9 @@ const nothing: ReadonlyMap<string, string> = new Map()
 /** The parameters of a raw query string (without `?`), by camelCase or snake_case name. Given twice: 400; empty: absent; a bare name: true where a boolean is due, else absent. */
 export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => {
   const parameters = Object.entries(fields)
-  const declared = new Map(parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)))
+  const declared = new Map(
+    parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)),
+  )
 
   const given = (raw: string): ReadonlyMap<string, string> => {
     const spellings = new Map<string, string>()

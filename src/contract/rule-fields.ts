@@ -1,12 +1,20 @@
-import type { SegmentOperator } from '../events/flag.ts'
 import { invalid, refuse } from '../errors.ts'
 import { segmentOperators } from './enums.ts'
 import { integer, list, text } from './fields.ts'
 
 /** Members by which a rule or rollout names its segments. */
-export const segmentFields = { segmentKey: text(), segmentKeys: list(text()), segmentOperator: segmentOperators.field('or') }
+export const segmentFields = {
+  segmentKey: text(),
+  segmentKeys: list(text()),
+  segmentOperator: segmentOperators.field('or'),
+}
 
-type Given = { readonly segmentKey: string; readonly segmentKeys: readonly string[]; readonly segmentOperator: SegmentOperator }
+type SegmentOperator = keyof typeof segmentOperators.wire
+type Given = {
+  readonly segmentKey: string
+  readonly segmentKeys: readonly string[]
+  readonly segmentOperator: SegmentOperator
+}
 
 /** The segments that a rule or rollout names, in one of the two ways. */
 export const segmentsGiven = ({ segmentKey, segmentKeys, segmentOperator: operator }: Given) => {

@@ -4,10 +4,12 @@ import { invalid, Refusal, refuse } from '../errors.ts'
 export type Raw = Readonly<Record<string, unknown>>
 
 /** Refuses a member of the wrong JSON type: 400 `malformed_body`. */
-export const malformed = (name: string, due: string): never => refuse('malformed_body', `request body is not valid: ${name} must be ${due}`)
+export const malformed = (name: string, due: string): never =>
+  refuse('malformed_body', `request body is not valid: ${name} must be ${due}`)
 
 /** Text, or 400 `malformed_body`. */
-export const textOf = (value: unknown, name: string): string => (typeof value === 'string' ? value : malformed(name, 'text'))
+export const textOf = (value: unknown, name: string): string =>
+  typeof value === 'string' ? value : malformed(name, 'text')
 
 /** A JSON object, or 400 `malformed_body`. */
 export const objectOf = (value: unknown, name: string): Raw =>
@@ -17,14 +19,17 @@ export const objectOf = (value: unknown, name: string): Raw =>
 export const lengthOf = (text: string): number => Array.from(text).length
 
 /** Whether a text has at most `max` code points, each of which is one unit of UTF-16 or two. */
-export const fits = (text: string, max: number): boolean => text.length <= max || (text.length <= max * 2 && lengthOf(text) <= max)
+export const fits = (text: string, max: number): boolean =>
+  text.length <= max || (text.length <= max * 2 && lengthOf(text) <= max)
 
 /** Whether a text has at most `max` bytes in UTF-8: a unit of UTF-16 needs three at most. */
-export const fitsBytes = (text: string, max: number): boolean => text.length * 3 <= max || Buffer.byteLength(text) <= max
+export const fitsBytes = (text: string, max: number): boolean =>
+  text.length * 3 <= max || Buffer.byteLength(text) <= max
 
 /** Sets a member of any name, `__proto__` too. */
 export const define = (object: Record<string, string>, key: string, value: string): void => {
-  if (key === '__proto__') Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })
   else object[key] = value
 }
 
@@ -37,7 +42,8 @@ export const numberOf = (value: unknown, name: string, description: string): num
   return numeral.test(value) ? Number(value) : invalid(name, description)
 }
 
-const instant = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,3})\d*)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+const instant =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,3})\d*)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
 /** An RFC 3339 timestamp as UTC text with milliseconds (further digits cut), or undefined for other text, days that no calendar has, and instants outside the years 0000 to 9999. */
 export const instantOf = (text: string): string | undefined => {
@@ -56,4 +62,18 @@ export const instantOf = (text: string): string | undefined => {
 export const settle = (error: unknown, held: Error | undefined): Error => {
   if (error instanceof Refusal && error.reason !== 'malformed_body') return held ?? error
   throw error
+}
+
+/** Code unit of the mark that opens and closes a JSON string. */
+export const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/** Where the JSON string that opens here ends; the length of a text that ends before it. */
+export const closingQuote = (text: string, opening: number): number => {
+  for (let at = opening + 1; at < text.length; at++) {
+    const unit = text.charCodeAt(at)
+    if (unit === BACKSLASH) at++
+    else if (unit === QUOTE) return at
+  }
+  return text.length
 }

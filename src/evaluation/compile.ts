@@ -3,7 +3,12 @@ import type { FlagInput, SegmentInput, VariantInput } from './flag.ts'
 import { compileCondition, type Condition } from './segment.ts'
 
 type Place = { readonly id: string; readonly rank: number }
-export type Threshold = Place & { readonly type: 'threshold'; readonly percentage: number; readonly below: number; readonly value: boolean }
+export type Threshold = Place & {
+  readonly type: 'threshold'
+  readonly percentage: number
+  readonly below: number
+  readonly value: boolean
+}
 export type Segmented = Place & { readonly type: 'segment'; readonly condition: Condition; readonly value: boolean }
 export type Rollout = Threshold | Segmented
 

@@ -23,7 +23,11 @@ const text = (operator: (of: string) => Test) => (of: string) => {
   return (value: string) => value !== '' && test(value)
 }
 
-const oneOf = <T>(read: (value: string) => T | undefined, list: (of: string) => readonly T[] | undefined, wanted: boolean) => {
+const oneOf = <T>(
+  read: (value: string) => T | undefined,
+  list: (of: string) => readonly T[] | undefined,
+  wanted: boolean,
+) => {
   return (of: string): Test => {
     const items = list(of)
     if (!items) return never

@@ -58,7 +58,8 @@ export const parseDatetime = (text: string): Instant | undefined => {
 }
 
 /** Negative, zero or positive as `one` is before, at or after `other`. */
-export const compareInstants = (one: Instant, other: Instant): number => one.seconds - other.seconds || one.nanoseconds - other.nanoseconds
+export const compareInstants = (one: Instant, other: Instant): number =>
+  one.seconds - other.seconds || one.nanoseconds - other.nanoseconds
 
 /**
  * The form in which a datetime is stored: UTC with whole seconds, or the date it was. Undefined if it is no datetime, or lies in no year

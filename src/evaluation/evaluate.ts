@@ -31,7 +31,12 @@ const failure: Failure = { error: 'unknown constraint type' }
 const spent: Failure = { error: 'evaluation takes too much work' }
 
 /** What a boolean flag says to an entity (api.md §8.3). The steps tried are added to `trace`, if one is given. */
-export const evaluateBoolean = (flag: BooleanFlag, entityId: string, context: Context, trace?: Trace): BooleanAnswer | Failure => {
+export const evaluateBoolean = (
+  flag: BooleanFlag,
+  entityId: string,
+  context: Context,
+  trace?: Trace,
+): BooleanAnswer | Failure => {
   const subject = subjectOf(entityId, context)
   let bucket: number | undefined
   for (const rollout of flag.rollouts) {
@@ -52,7 +57,12 @@ export const evaluateBoolean = (flag: BooleanFlag, entityId: string, context: Co
 }
 
 /** What a variant flag says to an entity (api.md §8.2). The steps tried are added to `trace`, if one is given. */
-export const evaluateVariant = (flag: VariantFlag, entityId: string, context: Context, trace?: Trace): VariantAnswer | Failure => {
+export const evaluateVariant = (
+  flag: VariantFlag,
+  entityId: string,
+  context: Context,
+  trace?: Trace,
+): VariantAnswer | Failure => {
   const { defaultVariant } = flag
   const start: VariantAnswer = {
     match: false,

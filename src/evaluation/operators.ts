@@ -24,7 +24,12 @@ export type Checked =
   | { readonly kind: 'field'; readonly field: 'property' | 'operator' | 'value'; readonly description: string }
   | { readonly kind: 'refused'; readonly message: string }
 
-type Draft = { readonly type: ConstraintType | 'unknown'; readonly property: string; readonly operator: string; readonly value: string }
+type Draft = {
+  readonly type: ConstraintType | 'unknown'
+  readonly property: string
+  readonly operator: string
+  readonly value: string
+}
 
 /** Checks what api.md §7.3 asks of type, operator and value (and that property and operator are given), in that order, and brings operator and value into the stored form. */
 export const checkConstraint = ({ type, property, operator: given, value }: Draft): Checked => {
@@ -51,5 +56,9 @@ export const checkConstraint = ({ type, property, operator: given, value }: Draf
   return stored === undefined ? refused(`parsing datetime from "${value}"`) : { kind: 'valid', operator, value: stored }
 }
 
-const field = (name: 'property' | 'operator' | 'value', description: string): Checked => ({ kind: 'field', field: name, description })
+const field = (name: 'property' | 'operator' | 'value', description: string): Checked => ({
+  kind: 'field',
+  field: name,
+  description,
+})
 const refused = (message: string): Checked => ({ kind: 'refused', message })

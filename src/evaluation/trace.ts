@@ -21,12 +21,30 @@ export type TraceStep = {
 export type Trace = TraceStep[]
 
 /** The step of a threshold, hit or not. */
-export const traceThreshold = ({ id, rank, type, percentage }: Threshold, matched: boolean, bucket: number): TraceStep => {
-  return { kind: 'rollout', id, rank, matched, segmentKeys: [], failedConstraintIds: [], type, bucket, threshold: percentage }
+export const traceThreshold = (
+  { id, rank, type, percentage }: Threshold,
+  matched: boolean,
+  bucket: number,
+): TraceStep => {
+  return {
+    kind: 'rollout',
+    id,
+    rank,
+    matched,
+    segmentKeys: [],
+    failedConstraintIds: [],
+    type,
+    bucket,
+    threshold: percentage,
+  }
 }
 
 /** The step of a segment rollout, hit or not. */
-export const traceSegment = ({ id, rank, type, condition }: Segmented, matched: boolean, subject: Subject): TraceStep => ({
+export const traceSegment = (
+  { id, rank, type, condition }: Segmented,
+  matched: boolean,
+  subject: Subject,
+): TraceStep => ({
   kind: 'rollout',
   id,
   rank,

@@ -36,8 +36,11 @@ export const changed = <T extends object>(before: T, update: Update<T>): T => {
 }
 
 /** The list with the part of this id replaced; the same list when there is none. */
-export const replaced = <T extends { readonly id: string }>(list: readonly T[], id: string, by: (part: T) => T): readonly T[] =>
-  list.map((part) => (part.id === id ? by(part) : part))
+export const replaced = <T extends { readonly id: string }>(
+  list: readonly T[],
+  id: string,
+  by: (part: T) => T,
+): readonly T[] => list.map((part) => (part.id === id ? by(part) : part))
 
 /** The list without the part of this id. */
 export const without = <T extends { readonly id: string }>(list: readonly T[], id: string): readonly T[] =>
@@ -50,5 +53,7 @@ export const moved = <T extends { readonly id: string; readonly rank: number }>(
   also: Partial<T> = {},
 ): readonly T[] => {
   const to = new Map(moves.map((move) => [move.id, move.to]))
-  return list.map((part) => (to.has(part.id) ? { ...part, ...also, rank: to.get(part.id)! } : part)).sort((a, b) => a.rank - b.rank)
+  return list
+    .map((part) => (to.has(part.id) ? { ...part, ...also, rank: to.get(part.id)! } : part))
+    .sort((a, b) => a.rank - b.rank)
 }

@@ -20,7 +20,8 @@ export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
 ) => ({ version: from.version + 1, schema, from, upcast }) as const
 
 /** Marks a text field as personal data of the subject named by another field of the same event (design.md §5): it is sealed before it is appended. */
-export const personal = <S extends TSchema>(schema: S, subject: string): S => Object.assign(schema, { personal: subject })
+export const personal = <S extends TSchema>(schema: S, subject: string): S =>
+  Object.assign(schema, { personal: subject })
 
 /** The union that a category's code speaks: `{ type, data }` for each of its events. */
 export type EventOf<S extends Shapes> = {

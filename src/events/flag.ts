@@ -72,7 +72,9 @@ export const flagEvents = {
     }),
   ),
   RuleAdded: v1(Type.Object({ ...flag, rule: Rule })),
-  RuleUpdated: v1(Type.Object({ ...flag, rule: Type.Object({ id: Text, segments: change(Uses), operator: change(Operator) }) })),
+  RuleUpdated: v1(
+    Type.Object({ ...flag, rule: Type.Object({ id: Text, segments: change(Uses), operator: change(Operator) }) }),
+  ),
   RuleRemoved: v1(Type.Object({ ...flag, rule: Text, moved: Moves })),
   RulesReordered: v1(Type.Object({ ...flag, moved: Moves })),
   DistributionAdded: v1(Type.Object({ ...flag, rule: Text, distribution: Distribution })),

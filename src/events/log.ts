@@ -12,7 +12,11 @@ export type Stored = NewEvent & { readonly stream: string; readonly revision: bi
 
 export type Expected = bigint | 'none'
 /** Revision of the last event appended, and the position of each. `times` are there when the log keeps other times than were given: never one before the event in front. */
-export type Appended = { readonly revision: bigint; readonly positions: readonly bigint[]; readonly times?: readonly string[] }
+export type Appended = {
+  readonly revision: bigint
+  readonly positions: readonly bigint[]
+  readonly times?: readonly string[]
+}
 
 /** Who acted. `id` is the authentication id of a token; `anonymous` and `system` have none. */
 export type Actor = {

@@ -18,7 +18,9 @@ export const loginEvents = {
   /** The callback came: the login is used up, whatever becomes of it. */
   LoginReturned: v1(Type.Object({ login: Type.String(), returnedAt: Type.String() })),
   LoginCompleted: v1(Type.Object({ login: Type.String(), tokenId: Type.String(), subject: Type.String() })),
-  LoginRefused: v1(Type.Object({ login: Type.String(), reason: Type.String(), providerError: Type.Optional(Type.String()) })),
+  LoginRefused: v1(
+    Type.Object({ login: Type.String(), reason: Type.String(), providerError: Type.Optional(Type.String()) }),
+  ),
 }
 
 export type LoginEvent = EventOf<typeof loginEvents>

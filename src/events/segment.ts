@@ -11,7 +11,14 @@ const ConstraintType = Type.Union([
   Type.Literal('datetime'),
   Type.Literal('entityId'),
 ])
-const Constraint = Type.Object({ id: Text, type: ConstraintType, property: Text, operator: Text, value: Text, description: Text })
+const Constraint = Type.Object({
+  id: Text,
+  type: ConstraintType,
+  property: Text,
+  operator: Text,
+  value: Text,
+  description: Text,
+})
 
 /** Every event names its segment and the life of the namespace it belongs to. */
 const segment = { namespace: Text, key: Text, incarnation: Text }
@@ -19,8 +26,12 @@ const segment = { namespace: Text, key: Text, incarnation: Text }
 /** Life of one segment with its constraints. Stream: segment-{namespace}+{key}. Constraint values are kept in the text form of api.md §7.3. */
 export const segmentEvents = {
   /** `generation` counts the lives of the namespace's key. */
-  SegmentCreated: v1(Type.Object({ ...segment, generation: Type.Integer(), name: Text, description: Text, matchType: MatchType })),
-  SegmentUpdated: v1(Type.Object({ ...segment, name: change(Text), description: change(Text), matchType: change(MatchType) })),
+  SegmentCreated: v1(
+    Type.Object({ ...segment, generation: Type.Integer(), name: Text, description: Text, matchType: MatchType }),
+  ),
+  SegmentUpdated: v1(
+    Type.Object({ ...segment, name: change(Text), description: change(Text), matchType: change(MatchType) }),
+  ),
   SegmentDeleted: v1(Type.Object(segment)),
   ConstraintAdded: v1(Type.Object({ ...segment, constraint: Constraint })),
   ConstraintUpdated: v1(

@@ -1,7 +1,12 @@
 import { Type } from 'typebox'
 import { type EventOf, personal, v1 } from './define.ts'
 
-const Method = Type.Union([Type.Literal('token'), Type.Literal('oidc'), Type.Literal('codehost'), Type.Literal('orchestrator')])
+const Method = Type.Union([
+  Type.Literal('token'),
+  Type.Literal('oidc'),
+  Type.Literal('codehost'),
+  Type.Literal('orchestrator'),
+])
 const Texts = Type.Record(Type.String(), Type.String())
 
 /** Life of one client token, whichever of the four ways issued it. Stream: token-{id}. Times are RFC 3339 UTC with milliseconds. */

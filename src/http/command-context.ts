@@ -11,7 +11,10 @@ export const contextOf = ({ request, caller, requestId, route }: Call<unknown, u
     actor: caller.actor,
     requestId,
     route,
-    subject: caller.actor.id === undefined ? `network-${service.now().toISOString().slice(0, 10)}` : `token-${caller.actor.id}`,
+    subject:
+      caller.actor.id === undefined
+        ? `network-${service.now().toISOString().slice(0, 10)}`
+        : `token-${caller.actor.id}`,
     ip: request.address,
     ...(userAgent === undefined ? {} : { userAgent: userAgent.slice(0, 512) }),
     ...request.directives,

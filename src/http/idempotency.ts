@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { Refusal, refuse } from '../errors.ts'
 import type { Answer } from './wire/reply.ts'
-import type { Service } from './service.ts'
+import type { Views } from '../projections/views.ts'
+import type { Cell } from './operations/metrics.ts'
 
 const TABLE = 'requests'
 const KEPT_MS = 24 * 3_600_000
@@ -37,19 +38,24 @@ export const alreadyShown = (body: object, requestId: string): object => ({
 /** A request as its key remembers it; the id is of this try alone. */
 export type Fingerprint = { readonly fingerprint: string; readonly requestId: string }
 type Work = (commandId: string) => Promise<Answer> | Answer
-type Options = Pick<Service, 'views' | 'now' | 'instance' | 'metrics'> & {
+type Options = {
+  readonly views: Pick<Views, 'record' | 'swapRecord'>
+  readonly now: () => Date
+  readonly instance: string
+  /** Counts answers given again. */
+  readonly replays: Cell
   /** True when there is no other instance: what another began, it does not run any more. */
   readonly alone: boolean
 }
 
 /** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
-export const idempotency = ({ views, now, instance, metrics, alone }: Options) => {
+export const idempotency = ({ views, now, instance, replays, alone }: Options) => {
   const abandonedMs = alone ? 0 : ABANDONED_MS
   const running = new Map<string, Promise<unknown>>()
 
   const replay = ({ answer }: StoredResponse, requestId: string): Answer => {
     const { status, text, headers, etag, secret } = answer!
-    metrics.replays().value++
+    replays.value++
     const body = JSON.parse(text) as object
     return {
       status,
@@ -72,7 +78,12 @@ export const idempotency = ({ views, now, instance, metrics, alone }: Options) =
       if (present && present.value.owner !== instance && time - present.value.since < abandonedMs) {
         return refuse('idempotency_in_progress', undefined, { headers: { 'retry-after': '1' } })
       }
-      const kept: StoredResponse = { fingerprint, commandId: present?.value.commandId ?? randomUUID(), owner: instance, since: time }
+      const kept: StoredResponse = {
+        fingerprint,
+        commandId: present?.value.commandId ?? randomUUID(),
+        owner: instance,
+        since: time,
+      }
       const revision = present?.revision ?? 0
       if (await views.swapRecord(TABLE, key, revision, kept, time + KEPT_MS)) return { revision: revision + 1, kept }
     }
@@ -97,7 +108,9 @@ export const idempotency = ({ views, now, instance, metrics, alone }: Options) =
     } catch (error) {
       // A client's mistake leaves nothing behind; after a fault of ours the key keeps its command id, so that trying again cannot have a second effect.
       const mistake = error instanceof Refusal && error.status < 500
-      await views.swapRecord(TABLE, key, revision, { ...kept, since: 0 }, mistake ? 0 : kept.since + KEPT_MS).catch(() => false)
+      await views
+        .swapRecord(TABLE, key, revision, { ...kept, since: 0 }, mistake ? 0 : kept.since + KEPT_MS)
+        .catch(() => false)
       throw error
     }
   }

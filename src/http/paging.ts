@@ -2,7 +2,6 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../errors.ts'
 import type { Answer } from './wire/reply.ts'
 import { gather, listed } from './wire/pieces.ts'
-import type { Service } from './service.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
 
@@ -11,7 +10,8 @@ const b64 = (bytes: Buffer) => bytes.toString('base64url')
  * `scope` names list, parent and filters; the cursor is any JSON value.
  */
 export const pageTokens = (key: Uint8Array) => {
-  const mac = (scope: string, cursor: string) => createHmac('sha256', key).update(`page|${scope}|${cursor}`).digest().subarray(0, 16)
+  const mac = (scope: string, cursor: string) =>
+    createHmac('sha256', key).update(`page|${scope}|${cursor}`).digest().subarray(0, 16)
   const scopeOf = (scope: readonly unknown[]) => createHash('sha256').update(JSON.stringify(scope)).digest('base64url')
   return {
     write: (scope: readonly unknown[], cursor: unknown): string => {
@@ -75,7 +75,7 @@ export type Shown<T> = { readonly names: readonly string[]; readonly show: (item
 
 /** Answers one page of a list held whole in memory: behind the items that the token speaks of, or from the offset, as long as there is room for the next (api.md §7.7). */
 export const pageOf = async <T>(
-  { pageTokens, settings }: Pick<Service, 'pageTokens' | 'settings'>,
+  { pageTokens, settings }: { readonly pageTokens: PageTokens; readonly settings: { readonly mostBytes: number } },
   scope: readonly unknown[],
   all: readonly T[],
   { limit, offset, pageToken }: PageQuery,

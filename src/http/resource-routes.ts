@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { Type } from 'typebox'
 import { rowAt } from '../audit/as-of.ts'
 import { type Context, idFrom } from '../commands/envelope.ts'
 import { revisionMoved } from '../commands/execute.ts'
@@ -14,9 +13,7 @@ import { foldRow } from '../projections/engine/fold-rows.ts'
 import type { Projection } from '../projections/projection.ts'
 import { segments } from '../projections/segments.ts'
 import { type Answer, ok } from './wire/reply.ts'
-import { integer, text } from '../contract/fields.ts'
 import { atOf } from './wire/headers.ts'
-import { query } from '../contract/input.ts'
 import { type Call, type RouteOptions, route } from './route.ts'
 import type { Service } from './service.ts'
 import { contextOf, applyEvents } from './command-context.ts'
@@ -29,34 +26,15 @@ export type Of = { readonly namespace: string; readonly key: string; readonly in
 export const NAMESPACE = '/api/v1/namespaces/:namespaceKey'
 
 /** Mounts a route of the flag API under its namespace and, for `default`, directly under /api/v1 (api.md §7.1). */
-export const namespacedRoute = <B = undefined, Q = undefined>(app: FastifyInstance, options: Omit<RouteOptions<B, Q>, 'access'>): void => {
+export const namespacedRoute = <B = undefined, Q = undefined>(
+  app: FastifyInstance,
+  options: Omit<RouteOptions<B, Q>, 'access'>,
+): void => {
   for (const root of [NAMESPACE, '/api/v1']) route(app, { ...options, url: root + options.url, access: 'management' })
 }
 
 /** The namespace that a path means. */
 export const namespaceOf = ({ params }: AnyCall): string => params['namespaceKey'] ?? 'default'
-
-/** Key of a flag, segment or namespace (api.md §7.3). */
-export const key = text({
-  required: true,
-  max: 255,
-  pattern: { test: (text) => /^[-_,A-Za-z0-9]+$/.test(text), message: 'contains invalid characters' },
-})
-export const name = text({ required: true, max: 255 })
-export const description = text({ max: 10_000 })
-
-/** An instant or a position. */
-const at = text({ stored: false })
-/** Query of a GET of one resource, and of a list (api.md §7.7). */
-export const single = query({ at })
-export const paged = query({
-  limit: integer({ min: 0, minMessage: 'must not be negative' }),
-  offset: integer({ min: 0, minMessage: 'must not be negative' }),
-  pageToken: text({ stored: false }),
-  at,
-})
-export const pageFields = { nextPageToken: Type.String(), totalCount: Type.Integer() }
-export const Nothing = Type.Object({})
 
 /** Where a GET looks: at the present, or at the moment that `at` names. */
 export const viewOf = (service: Service, at: string) => {
@@ -105,7 +83,11 @@ const writer =
     held: (service: Service, namespace: string, key: string) => Live<D> | undefined,
   ) =>
   (service: Service) => {
-    const run = async <W extends Written>(call: AnyCall, key: string, work: (of: Of, context: Context) => Promise<W>) => {
+    const run = async <W extends Written>(
+      call: AnyCall,
+      key: string,
+      work: (of: Of, context: Context) => Promise<W>,
+    ) => {
       const namespace = namespaceOf(call)
       const incarnation = await incarnationOf(service, namespace)
       return work({ namespace, key, incarnation }, contextOf(call, service))
@@ -121,11 +103,21 @@ const writer =
         const written = await run(call, key, work)
         const { headers } = await applyEvents(service, written.stored)
         const namespace = namespaceOf(call)
-        const { doc, changes } = await rowAfter(service, projection, idOf(namespace, key), written, held(service, namespace, key))
+        const { doc, changes } = await rowAfter(
+          service,
+          projection,
+          idOf(namespace, key),
+          written,
+          held(service, namespace, key),
+        )
         return ok(show(doc), changes, headers)
       },
       /** Runs a command that leaves nothing to show. */
-      respondEmpty: async (call: AnyCall, key: string, work: (of: Of, context: Context) => Promise<Written>): Promise<Answer> => {
+      respondEmpty: async (
+        call: AnyCall,
+        key: string,
+        work: (of: Of, context: Context) => Promise<Written>,
+      ): Promise<Answer> => {
         const { stored } = await run(call, key, work)
         const { headers } = await applyEvents(service, stored)
         return ok({}, undefined, headers)
@@ -136,7 +128,9 @@ const writer =
 const inNamespace = (namespace: string, key: string) => `${namespace}+${key}`
 
 export const flagWriter = writer(flags, inNamespace, ({ flagStore }, namespace, key) => flagStore.flag(namespace, key))
-export const segmentWriter = writer(segments, inNamespace, ({ flagStore }, namespace, key) => flagStore.segment(namespace, key))
+export const segmentWriter = writer(segments, inNamespace, ({ flagStore }, namespace, key) =>
+  flagStore.segment(namespace, key),
+)
 export const namespaceWriter = writer(
   namespaces,
   (_, key) => key,

@@ -5,9 +5,9 @@ import type { Actor } from '../events/log.ts'
 import { type Answer, send } from './wire/reply.ts'
 import { AUTH_BODY_LIMIT, jsonBody, takeBody } from './wire/body.ts'
 import { framing } from './wire/framing.ts'
-import type { Input } from '../contract/input.ts'
 import { rawQuery } from './wire/path.ts'
 import { type Raw, settle } from '../contract/value.ts'
+import type { Input } from '../contract/field.ts'
 
 /** Who may use a route (api.md §3.2): the route group whose rule decides whether a credential is needed and how far a namespaced token reaches. */
 export type Access =
@@ -74,7 +74,10 @@ export type RouteOptions<B, Q> = {
 export type Spec = RouteOptions<unknown, unknown>
 
 /** Runs around steps 9 and 10 of api.md §1.3: header syntax, waiting for a position, idempotent replay. `next` runs the field rules and the route. */
-export type AfterParse = (call: Call<unknown, unknown>, next: () => Promise<Answer> | Answer) => Promise<Answer> | Answer
+export type AfterParse = (
+  call: Call<unknown, unknown>,
+  next: () => Promise<Answer> | Answer,
+) => Promise<Answer> | Answer
 
 /** Step 3 to 6 of api.md §1.3, synchronous: sets `request.caller`, or ends with a Refusal in `done`. */
 export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
@@ -140,7 +143,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
       route: url,
     }
     const next = (): Promise<Answer> | Answer => {
-      if (request.raw.path === 'hollow') for (const name in params) if (params[name] === '') invalid(name, 'must not be empty')
+      if (request.raw.path === 'hollow')
+        for (const name in params) if (params[name] === '') invalid(name, 'must not be empty')
       if (wrong) throw wrong
       return run(call)
     }
@@ -159,7 +163,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
         if (refusal) throw refusal
         request.bytes = bytes
         const answer = respond(request, reply)
-        if (answer instanceof Promise) answer.then((answer) => deliver(request, reply, answer)).catch((error: unknown) => reply.send(error))
+        if (answer instanceof Promise)
+          answer.then((answer) => deliver(request, reply, answer)).catch((error: unknown) => reply.send(error))
         else deliver(request, reply, answer)
       } catch (error) {
         reply.send(error)

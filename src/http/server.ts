@@ -7,7 +7,7 @@ import { takeBodies } from './wire/body.ts'
 import { allowOrigins, type CorsSettings } from './wire/cors.ts'
 import { answering, brokenRequest } from './wire/connections.ts'
 import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './wire/framing.ts'
-import { documentRoutes } from './operations/openapi.ts'
+import { documentRoutes } from './routes/docs.ts'
 import { cleanTarget } from './wire/path.ts'
 import { HEADER_LIMIT, openPort, type Port, unbind, type WireSettings } from './wire/port.ts'
 import { type Logger, refuser } from './wire/error-reply.ts'
@@ -38,7 +38,8 @@ export type ServerParts = {
 }
 
 const unreported: Answered = () => undefined
-const api = /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|health|metrics|openapi\.json|docs)(?:[/?]|$)/
+const api =
+  /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|health|metrics|openapi\.json|docs)(?:[/?]|$)/
 
 /** The HTTP server with the routes mounted. Refuses to be made when a route does not state its access. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
@@ -67,7 +68,8 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   const specs: Spec[] = []
   app.addHook('onRoute', ({ url, method, config }) => {
     if (config?.access === undefined || !config.spec) {
-      if (!(cors && url === '*' && method === 'OPTIONS')) throw new Error(`route ${String(method)} ${url} does not state who may use it`)
+      if (!(cors && url === '*' && method === 'OPTIONS'))
+        throw new Error(`route ${String(method)} ${url} does not state who may use it`)
     } else if (method !== 'HEAD') specs.push(config.spec)
   })
 
@@ -123,7 +125,9 @@ export const shutDown = async (app: FastifyInstance, patience: number): Promise<
     for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()
   }
   const cut = setTimeout(() => app.server.closeAllConnections(), patience)
-  const running = [...app.sockets].map((socket) => [socket, answering(socket)] as const).filter(([, answer]) => answer !== undefined)
+  const running = [...app.sockets]
+    .map((socket) => [socket, answering(socket)] as const)
+    .filter(([, answer]) => answer !== undefined)
   const unfinished = () => running.some(([socket, answer]) => !socket.destroyed && answering(socket) === answer)
   while (unfinished()) await sleep(10)
   const sweep = setInterval(cutQuiet, 50)

@@ -52,7 +52,13 @@ export const cleanup = ({
       for (const { doc } of rows) {
         if (!doc || signal.aborted) break
         done++
-        const { stored } = await execute(token, doc.id, 'CleanUpToken', { id: doc.id, before }, { actor: { kind: 'system' } })
+        const { stored } = await execute(
+          token,
+          doc.id,
+          'CleanUpToken',
+          { id: doc.id, before },
+          { actor: { kind: 'system' } },
+        )
         if (stored.length === 0) continue
         await applied(stored)
         onDeleted(method)

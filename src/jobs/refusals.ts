@@ -46,7 +46,13 @@ const tally = (bound: number) => {
 }
 
 /** What was refused since a time. */
-const span = (since: Date) => ({ since, total: 0, byReason: tally(ROUTES), byRoute: tally(ROUTES), byNetwork: tally(NETWORKS) })
+const span = (since: Date) => ({
+  since,
+  total: 0,
+  byReason: tally(ROUTES),
+  byRoute: tally(ROUTES),
+  byNetwork: tally(NETWORKS),
+})
 
 /** Logins that were begun since a time. */
 const begunSpan = (since: Date) => ({ since, total: 0, byWay: tally(ROUTES) })
@@ -64,7 +70,16 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
   let flushing: Promise<void> = Promise.resolve()
   const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
 
-  const note = ({ reason, route, requestId, network, tokenId, provider, serviceAccount, attempt = false }: Refused): void => {
+  const note = ({
+    reason,
+    route,
+    requestId,
+    network,
+    tokenId,
+    provider,
+    serviceAccount,
+    attempt = false,
+  }: Refused): void => {
     const time = now()
     if (current.total === 0) current.since = time
     current.total++
@@ -82,8 +97,21 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
     const before = seen.get(key) ?? 0
     if (before >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) return more.add(key)
     if (seen.has(key) || seen.size < NETWORKS) seen.set(key, before + 1)
-    const who = { ...(tokenId && { tokenId }), ...(provider && { provider }), ...(serviceAccount && { serviceAccount }) }
-    told.push({ reason, refusedAt: time.toISOString(), route, requestId, more: more.take(key), ...who, subject: subjectOf(time), network })
+    const who = {
+      ...(tokenId && { tokenId }),
+      ...(provider && { provider }),
+      ...(serviceAccount && { serviceAccount }),
+    }
+    told.push({
+      reason,
+      refusedAt: time.toISOString(),
+      route,
+      requestId,
+      more: more.take(key),
+      ...who,
+      subject: subjectOf(time),
+      network,
+    })
   }
 
   const begun = (way: string): void => {
@@ -116,7 +144,12 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
     if (told.length === 0 && !due && !loginsDue) return undefined
     const id = `${time.toISOString().slice(0, 10)}+${randomUUID()}`
     const { since, total, byWay } = logins
-    const counted = { from: since.toISOString(), to: time.toISOString(), total, byWay: Object.fromEntries(byWay.counts) }
+    const counted = {
+      from: since.toISOString(),
+      to: time.toISOString(),
+      total,
+      byWay: Object.fromEntries(byWay.counts),
+    }
     const batch = { id, refusals: told, ...(due && { summary: summary(time) }), ...(loginsDue && { begun: counted }) }
     told = []
     if (due) current = span(time)

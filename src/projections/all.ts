@@ -5,4 +5,9 @@ import { segments } from './segments.ts'
 import { tokens } from './tokens.ts'
 
 /** Every read model there is. */
-export const projections = [anyProjection(tokens), anyProjection(namespaces), anyProjection(flags), anyProjection(segments)]
+export const projections = [
+  anyProjection(tokens),
+  anyProjection(namespaces),
+  anyProjection(flags),
+  anyProjection(segments),
+]

@@ -56,11 +56,16 @@ export const flagStore = <C>(compile: Compile<C>) => {
     return made
   }
 
-  const ofLife = <D extends InNamespace>(shelf: NamespaceState<C> | undefined, row: Row<D> | undefined): Live<D> | undefined =>
+  const ofLife = <D extends InNamespace>(
+    shelf: NamespaceState<C> | undefined,
+    row: Row<D> | undefined,
+  ): Live<D> | undefined =>
     row?.doc !== undefined && row.doc.incarnation === shelf?.namespace?.doc?.incarnation ? (row as Live<D>) : undefined
 
-  const list = <D extends InNamespace>(shelf: NamespaceState<C>, rows: ReadonlyMap<string, Row<D>>): readonly Live<D>[] =>
-    [...rows.values()].flatMap((row) => ofLife(shelf, row) ?? []).sort(byPlace)
+  const list = <D extends InNamespace>(
+    shelf: NamespaceState<C>,
+    rows: ReadonlyMap<string, Row<D>>,
+  ): readonly Live<D>[] => [...rows.values()].flatMap((row) => ofLife(shelf, row) ?? []).sort(byPlace)
 
   const forget = (shelf: NamespaceState<C>) => {
     shelf.compiled.clear()
@@ -129,7 +134,11 @@ export const flagStore = <C>(compile: Compile<C>) => {
       const [namespace = '', name = ''] = key.split('+')
       const shelf = shelves.get(namespace)
       if (view === namespaces.name) return shelf?.namespace
-      return view === flags.name ? shelf?.flags.get(name) : view === segments.name ? shelf?.segments.get(name) : undefined
+      return view === flags.name
+        ? shelf?.flags.get(name)
+        : view === segments.name
+          ? shelf?.segments.get(name)
+          : undefined
     },
 
     namespace,
@@ -181,7 +190,9 @@ export const flagStore = <C>(compile: Compile<C>) => {
     version: (key: string): bigint | undefined => {
       const shelf = shelves.get(key)
       const incarnation = shelf?.namespace?.doc?.incarnation
-      return incarnation === undefined ? undefined : BigInt.asUintN(64, shelf!.sum + stateOf(namespaces.name, key, incarnation))
+      return incarnation === undefined
+        ? undefined
+        : BigInt.asUintN(64, shelf!.sum + stateOf(namespaces.name, key, incarnation))
     },
   }
 }

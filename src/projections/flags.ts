@@ -5,7 +5,9 @@ import { type Projection, orderOf } from './projection.ts'
 
 /** When a part of a resource was made and last changed, RFC 3339 UTC with milliseconds. */
 export type Times = { readonly createdAt: string; readonly updatedAt: string }
-type Keys<R> = R extends { readonly segments: unknown } ? Omit<R, 'segments'> & { readonly segments: readonly string[] } : R
+type Keys<R> = R extends { readonly segments: unknown }
+  ? Omit<R, 'segments'> & { readonly segments: readonly string[] }
+  : R
 
 export type VariantDoc = Variant & Times
 export type DistributionDoc = Distribution & Times
@@ -33,14 +35,21 @@ export type FlagDoc = Times & {
 type Uses = readonly { readonly segment: string }[]
 const keysOf = (uses: Uses) => uses.map(({ segment }) => segment)
 /** An update of a part, its uses of segments as plain keys. */
-const plain = <U extends { readonly segments?: { readonly from: Uses; readonly to: Uses } | undefined }>({ segments, ...update }: U) => ({
+const plain = <U extends { readonly segments?: { readonly from: Uses; readonly to: Uses } | undefined }>({
+  segments,
+  ...update
+}: U) => ({
   ...update,
   ...(segments && { segments: { from: keysOf(segments.from), to: keysOf(segments.to) } }),
 })
 const rolloutDoc = (rollout: Rollout): Keys<Rollout> =>
   rollout.type === 'segment' ? { ...rollout, segments: keysOf(rollout.segments) } : rollout
 
-const inRule = (doc: FlagDoc, id: string, by: (parts: readonly DistributionDoc[]) => readonly DistributionDoc[]): FlagDoc => ({
+const inRule = (
+  doc: FlagDoc,
+  id: string,
+  by: (parts: readonly DistributionDoc[]) => readonly DistributionDoc[],
+): FlagDoc => ({
   ...doc,
   rules: replaced(doc.rules, id, (rule) => ({ ...rule, distributions: by(rule.distributions) })),
 })
@@ -69,7 +78,10 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
     VariantAdded: (doc, { variant }, { time }) =>
       doc && { ...doc, variants: [...doc.variants, { ...variant, createdAt: time, updatedAt: time }] },
     VariantUpdated: (doc, { variant }, { time }) =>
-      doc && { ...doc, variants: replaced(doc.variants, variant.id, (part) => ({ ...changed(part, variant), updatedAt: time })) },
+      doc && {
+        ...doc,
+        variants: replaced(doc.variants, variant.id, (part) => ({ ...changed(part, variant), updatedAt: time })),
+      },
     VariantRemoved: (doc, { variant }) => {
       if (!doc) return undefined
       const { defaultVariantId: chosen, ...rest } = doc
@@ -84,26 +96,38 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
       return doc && { ...doc, rules: moved([...doc.rules, added], []) }
     },
     RuleUpdated: (doc, { rule }, { time }) =>
-      doc && { ...doc, rules: replaced(doc.rules, rule.id, (part) => ({ ...changed(part, plain(rule)), updatedAt: time })) },
+      doc && {
+        ...doc,
+        rules: replaced(doc.rules, rule.id, (part) => ({ ...changed(part, plain(rule)), updatedAt: time })),
+      },
     RuleRemoved: (doc, { rule, moved: moves }, { time }) =>
       doc && { ...doc, rules: moved(without(doc.rules, rule), moves, { updatedAt: time }) },
-    RulesReordered: (doc, { moved: moves }, { time }) => doc && { ...doc, rules: moved(doc.rules, moves, { updatedAt: time }) },
+    RulesReordered: (doc, { moved: moves }, { time }) =>
+      doc && { ...doc, rules: moved(doc.rules, moves, { updatedAt: time }) },
 
     DistributionAdded: (doc, { rule, distribution }, { time }) =>
       doc && inRule(doc, rule, (parts) => [...parts, { ...distribution, createdAt: time, updatedAt: time }]),
     DistributionUpdated: (doc, { rule, distribution: update }, { time }) =>
-      doc && inRule(doc, rule, (parts) => replaced(parts, update.id, (part) => ({ ...changed(part, update), updatedAt: time }))),
-    DistributionRemoved: (doc, { rule, distribution }) => doc && inRule(doc, rule, (parts) => without(parts, distribution)),
+      doc &&
+      inRule(doc, rule, (parts) =>
+        replaced(parts, update.id, (part) => ({ ...changed(part, update), updatedAt: time })),
+      ),
+    DistributionRemoved: (doc, { rule, distribution }) =>
+      doc && inRule(doc, rule, (parts) => without(parts, distribution)),
 
     RolloutAdded: (doc, { rollout }, { time }) => {
       const added = { ...rolloutDoc(rollout), createdAt: time, updatedAt: time }
       return doc && { ...doc, rollouts: moved([...doc.rollouts, added], []) }
     },
     RolloutUpdated: (doc, { rollout }, { time }) =>
-      doc && { ...doc, rollouts: replaced(doc.rollouts, rollout.id, (part) => ({ ...changed(part, plain(rollout)), updatedAt: time })) },
+      doc && {
+        ...doc,
+        rollouts: replaced(doc.rollouts, rollout.id, (part) => ({ ...changed(part, plain(rollout)), updatedAt: time })),
+      },
     RolloutRemoved: (doc, { rollout, moved: moves }, { time }) =>
       doc && { ...doc, rollouts: moved(without(doc.rollouts, rollout), moves, { updatedAt: time }) },
-    RolloutsReordered: (doc, { moved: moves }, { time }) => doc && { ...doc, rollouts: moved(doc.rollouts, moves, { updatedAt: time }) },
+    RolloutsReordered: (doc, { moved: moves }, { time }) =>
+      doc && { ...doc, rollouts: moved(doc.rollouts, moves, { updatedAt: time }) },
 
     ReservationVoided: (doc) => doc,
   },

@@ -41,7 +41,10 @@ export const segments: Projection<SegmentDoc, SegmentEvent> = {
     ConstraintUpdated: (doc, { constraint }, { time }) =>
       doc && {
         ...doc,
-        constraints: replaced(doc.constraints, constraint.id, (part) => ({ ...changed(part, constraint), updatedAt: time })),
+        constraints: replaced(doc.constraints, constraint.id, (part) => ({
+          ...changed(part, constraint),
+          updatedAt: time,
+        })),
       },
     ConstraintRemoved: (doc, { constraint }) => doc && { ...doc, constraints: without(doc.constraints, constraint) },
     SegmentAttached: (doc) => doc,

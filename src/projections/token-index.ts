@@ -3,10 +3,15 @@ import type { TokenDoc } from './tokens.ts'
 import type { Row } from './views.ts'
 
 /** What every request needs of a token: numbers and shared texts only. `expiresAt` is epoch milliseconds, Infinity = never. */
-export type TokenEntry = { readonly id: string; readonly method: TokenDoc['method']; readonly namespace: string | undefined }
+export type TokenEntry = {
+  readonly id: string
+  readonly method: TokenDoc['method']
+  readonly namespace: string | undefined
+}
 
 const methods = ['token', 'oidc', 'codehost', 'orchestrator'] as const satisfies readonly TokenDoc['method'][]
-const keyOf = (digest: string): string => Buffer.from(digest.slice(digest.indexOf('.') + 1), 'base64url').toString('latin1')
+const keyOf = (digest: string): string =>
+  Buffer.from(digest.slice(digest.indexOf('.') + 1), 'base64url').toString('latin1')
 
 /** Tokens that ended last, of which a read may not show it yet. */
 const ENDED = 10_000

@@ -47,7 +47,10 @@ export type Views = {
   readonly getMany: <D extends object>(view: View, keys: readonly string[]) => Promise<readonly Row<D>[]>
   /** Writes each row unless the stored one has the same or a later revision. Rows put are seen by every later get and list of this process. */
   readonly put: (view: View, rows: readonly Row[]) => Promise<void>
-  readonly list: <D extends object>(view: View, query: Query) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
+  readonly list: <D extends object>(
+    view: View,
+    query: Query,
+  ) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
   /** Every row, tombstones too, in pages, in no promised order. */
   readonly scan: <D extends object>(view: View) => AsyncIterable<readonly Row<D>[]>
   /** Position up to which the view holds every event; undefined for a view (or version of it) never built. */

@@ -12,21 +12,25 @@ import { following, open, until } from './eventstoredb-nodes.ts'
 const query = (url: string) => new URLSearchParams(url.slice(url.indexOf('?')))
 const last = (url: string, key: string) => query(url).getAll(key).at(-1)
 
-void t.test('an address is taken as it is meant: several hosts by name, credentials whole, the leader for what needs it', async (t) => {
-  for (const scheme of ['esdb', 'esdb+discover']) {
-    const { leader, follower } = addressOf(`${scheme}://a:2113,b,c:2115?tls=false&nodePreference=readOnlyReplica`)
-    for (const url of [leader, follower]) t.match(url, /^esdb:\/\/a:2113,b,c:2115\?/, 'discovery would know the first host only')
-    t.equal(last(leader, 'nodePreference'), 'leader')
-    t.equal(last(follower, 'nodePreference'), 'readOnlyReplica')
-  }
-  t.match(addressOf('esdb+discover://cluster.example/?tls=false').leader, /^esdb\+discover:\/\/cluster\.example\?/)
-  t.equal(last(addressOf('esdb://a?tls=false').follower, 'nodePreference'), 'follower')
-  t.equal(last(addressOf('esdb://a?tls=false&throwOnAppendFailure=false').leader, 'throwOnAppendFailure'), 'true')
-  t.equal(last(addressOf('esdb://a?tls=false&gossipTimeout=3').leader, 'gossipTimeout'), '3')
-  const { leader, credentials } = addressOf('esdb://us%40er:p:a@ss%2F?@host?tls=true'.replace('?@', '%3F@'))
-  t.same(credentials, { username: 'us@er', password: 'p:a@ss/?' })
-  t.match(leader, /^esdb:\/\/us%40er:p%3Aa%40ss%2F%3F@host\?/, 'the driver would cut a password at its colon')
-})
+void t.test(
+  'an address is taken as it is meant: several hosts by name, credentials whole, the leader for what needs it',
+  async (t) => {
+    for (const scheme of ['esdb', 'esdb+discover']) {
+      const { leader, follower } = addressOf(`${scheme}://a:2113,b,c:2115?tls=false&nodePreference=readOnlyReplica`)
+      for (const url of [leader, follower])
+        t.match(url, /^esdb:\/\/a:2113,b,c:2115\?/, 'discovery would know the first host only')
+      t.equal(last(leader, 'nodePreference'), 'leader')
+      t.equal(last(follower, 'nodePreference'), 'readOnlyReplica')
+    }
+    t.match(addressOf('esdb+discover://cluster.example/?tls=false').leader, /^esdb\+discover:\/\/cluster\.example\?/)
+    t.equal(last(addressOf('esdb://a?tls=false').follower, 'nodePreference'), 'follower')
+    t.equal(last(addressOf('esdb://a?tls=false&throwOnAppendFailure=false').leader, 'throwOnAppendFailure'), 'true')
+    t.equal(last(addressOf('esdb://a?tls=false&gossipTimeout=3').leader, 'gossipTimeout'), '3')
+    const { leader, credentials } = addressOf('esdb://us%40er:p:a@ss%2F?@host?tls=true'.replace('?@', '%3F@'))
+    t.same(credentials, { username: 'us@er', password: 'p:a@ss/?' })
+    t.match(leader, /^esdb:\/\/us%40er:p%3Aa%40ss%2F%3F@host\?/, 'the driver would cut a password at its colon')
+  },
+)
 
 void t.test('an address that is wrong is refused, and never repeated', async (t) => {
   const wrong: Readonly<Record<string, RegExp>> = {
@@ -62,7 +66,8 @@ const secured = async (t: Test, user = 'admin:p%3Aw') => {
     server.kill()
     await rm(directory, { recursive: true })
   })
-  const url = (name = user, file = authority) => `esdb://${name}@127.0.0.1:${server.port}?tlsCAFile=${encodeURIComponent(file)}`
+  const url = (name = user, file = authority) =>
+    `esdb://${name}@127.0.0.1:${server.port}?tlsCAFile=${encodeURIComponent(file)}`
   return { server, url, authority }
 }
 const causes = (error: unknown): string => (error instanceof Error ? `${error.message} < ${causes(error.cause)}` : '')
@@ -81,25 +86,28 @@ void t.test('with TLS every call carries the credentials: appends, reads and sub
   t.same(errors, [])
 })
 
-void t.test('a wrong password and a certificate of somebody else are refused with their cause, the password at once', async (t) => {
-  const { url, authority } = await secured(t)
-  const stranger = await open(t, url('admin:hunter2'))
-  for (const ask of [() => stranger.log.head(), () => stranger.log.append('test-1', [happened(1)], 'none')]) {
-    const start = Date.now()
-    const error = await ask().catch((error: unknown) => error)
+void t.test(
+  'a wrong password and a certificate of somebody else are refused with their cause, the password at once',
+  async (t) => {
+    const { url, authority } = await secured(t)
+    const stranger = await open(t, url('admin:hunter2'))
+    for (const ask of [() => stranger.log.head(), () => stranger.log.append('test-1', [happened(1)], 'none')]) {
+      const start = Date.now()
+      const error = await ask().catch((error: unknown) => error)
+      t.match(error, { reason: 'backend_unavailable' })
+      t.match(causes(error), /401/)
+      t.notMatch(causes(error), /hunter2/)
+      t.ok(Date.now() - start < 300, `after ${Date.now() - start} ms`)
+    }
+    const { cert } = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
+    await writeFile(`${authority}.other`, cert)
+    const misled = await open(t, url(undefined, `${authority}.other`), { patience: 500 })
+    const error = await misled.log.head().catch((error: unknown) => error)
     t.match(error, { reason: 'backend_unavailable' })
-    t.match(causes(error), /401/)
-    t.notMatch(causes(error), /hunter2/)
-    t.ok(Date.now() - start < 300, `after ${Date.now() - start} ms`)
-  }
-  const { cert } = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
-  await writeFile(`${authority}.other`, cert)
-  const misled = await open(t, url(undefined, `${authority}.other`), { patience: 500 })
-  const error = await misled.log.head().catch((error: unknown) => error)
-  t.match(error, { reason: 'backend_unavailable' })
-  t.match(causes(error), /certificate/)
-  await t.rejects(open(t, url(undefined, `${authority}.missing`)), /certificate file/)
-})
+    t.match(causes(error), /certificate/)
+    await t.rejects(open(t, url(undefined, `${authority}.missing`)), /certificate file/)
+  },
+)
 
 void t.test('a certificate file that is away for a moment ends nothing', async (t) => {
   const { server, url, authority } = await secured(t)

@@ -95,27 +95,30 @@ void t.test('a leader that hangs is left for the new one, and what it kept is no
   t.same(ids(seen), ids(events as never))
 })
 
-void t.test('a follower that hangs holds events up for less than the lease, also when it is chosen again', async (t) => {
-  const { b, c, url } = await threeNodes(t)
-  const { log } = await open(t, url, { deadline: 2000 })
-  const seen = following(t, log)
-  const stream = fresh()
-  await log.append(stream, [happened(0)], 'none')
-  await until(() => seen.length === 1 && b.counts.subscribe + c.counts.subscribe > 0)
-  // Whoever is chosen keeps its connections open, confirms nothing and says nothing; its gossip still counts it among the living.
-  for (const node of [b, c]) node.freeze(true)
-  const waits: number[] = []
-  for (let n = 1; n <= 5; n++) {
-    const start = Date.now()
-    await log.append(stream, [happened(n)], BigInt(n - 1))
-    await until(() => seen.length === n + 1)
-    waits.push(Date.now() - start)
-  }
-  t.ok(
-    waits.every((wait) => wait < 1900),
-    `delivered after ${waits.join(', ')} ms`,
-  )
-})
+void t.test(
+  'a follower that hangs holds events up for less than the lease, also when it is chosen again',
+  async (t) => {
+    const { b, c, url } = await threeNodes(t)
+    const { log } = await open(t, url, { deadline: 2000 })
+    const seen = following(t, log)
+    const stream = fresh()
+    await log.append(stream, [happened(0)], 'none')
+    await until(() => seen.length === 1 && b.counts.subscribe + c.counts.subscribe > 0)
+    // Whoever is chosen keeps its connections open, confirms nothing and says nothing; its gossip still counts it among the living.
+    for (const node of [b, c]) node.freeze(true)
+    const waits: number[] = []
+    for (let n = 1; n <= 5; n++) {
+      const start = Date.now()
+      await log.append(stream, [happened(n)], BigInt(n - 1))
+      await until(() => seen.length === n + 1)
+      waits.push(Date.now() - start)
+    }
+    t.ok(
+      waits.every((wait) => wait < 1900),
+      `delivered after ${waits.join(', ')} ms`,
+    )
+  },
+)
 
 void t.test('what needs the leader goes to the leader, whatever node the operator prefers', async (t) => {
   const { a, b, c, url } = await threeNodes(t, '&nodePreference=follower')
@@ -160,7 +163,11 @@ void t.test('a leader that was cut off is not believed, and what only it took is
   const [lost, late, ...raced] = await outcomes
   t.match([lost, late], [{ reason: { reason: 'write_conflict' } }, { reason: { reason: 'write_conflict' } }])
   t.same(ids(await collect(one.log.read(contested))), [first.id, taken.id])
-  t.same(raced.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'one of two wins where nobody else came')
+  t.same(
+    raced.map(({ status }) => status).toSorted(),
+    ['fulfilled', 'rejected'],
+    'one of two wins where nobody else came',
+  )
   const winner = raced.findIndex(({ status }) => status === 'fulfilled')
   t.same(ids(await collect(one.log.read(free, 1n))), [mine[2 + winner]!.id])
   t.ok((await one.log.head()) > positions[0]!)
@@ -184,22 +191,29 @@ const used = `
   process.stdout.write(String(closed))
 `
 
-void t.test('a log that was closed keeps no process alive, whether its cluster answers, hangs or is gone', async (t) => {
-  const { nodes, url } = await threeNodes(t)
-  const adapter = new URL('../../src/adapters/eventstoredb/open.js', import.meta.url).href
-  const run = async () => {
-    const start = Date.now()
-    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', used, adapter, url], { timeout: 20_000 })
-    return { closed: Number(stdout), lived: Date.now() - start }
-  }
-  const check = async (how: string) => {
-    const { closed, lived } = await run()
-    t.ok(closed < 2500, `${how}: closed after ${closed} ms`)
-    t.ok(lived < 7000, `${how}: lived for ${lived} ms`)
-  }
-  await check('answers')
-  for (const node of nodes) node.freeze(true)
-  await check('hangs')
-  for (const node of nodes) node.kill()
-  await check('is gone')
-})
+void t.test(
+  'a log that was closed keeps no process alive, whether its cluster answers, hangs or is gone',
+  async (t) => {
+    const { nodes, url } = await threeNodes(t)
+    const adapter = new URL('../../src/adapters/eventstoredb/open.js', import.meta.url).href
+    const run = async () => {
+      const start = Date.now()
+      const { stdout } = await promisify(execFile)(
+        process.execPath,
+        ['--input-type=module', '-e', used, adapter, url],
+        { timeout: 20_000 },
+      )
+      return { closed: Number(stdout), lived: Date.now() - start }
+    }
+    const check = async (how: string) => {
+      const { closed, lived } = await run()
+      t.ok(closed < 2500, `${how}: closed after ${closed} ms`)
+      t.ok(lived < 7000, `${how}: lived for ${lived} ms`)
+    }
+    await check('answers')
+    for (const node of nodes) node.freeze(true)
+    await check('hangs')
+    for (const node of nodes) node.kill()
+    await check('is gone')
+  },
+)

@@ -10,7 +10,10 @@ import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 const open = async (t: Test) => {
   const server = await startEventStore()
-  const log = await openEventStore(server.url, { categories: ['test'], onError: (_, error) => t.fail('no error', { error }) })
+  const log = await openEventStore(server.url, {
+    categories: ['test'],
+    onError: (_, error) => t.fail('no error', { error }),
+  })
   const client = EventStoreDBClient.connectionString(server.url)
   t.teardown(async () => {
     await client.dispose()
@@ -23,7 +26,10 @@ const fresh = () => `test-${randomUUID()}`
 const credentials = { username: 'admin', password: 'changeit' }
 
 const json = fc.dictionary(
-  fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('__proto__', 'constructor', 'toJSON', '10', '9', '', '-1', 'é', '😀', '\ud800')),
+  fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.constantFrom('__proto__', 'constructor', 'toJSON', '10', '9', '', '-1', 'é', '😀', '\ud800'),
+  ),
   fc.jsonValue({ stringUnit: 'binary' }),
 )
 const texts = fc.record({
@@ -38,7 +44,13 @@ void t.test('what comes back is byte for byte what was given', async (t) => {
     fc.asyncProperty(fc.array(texts, { minLength: 1, maxLength: 20 }), async (all) => {
       const stream = fresh()
       const given = all.map(
-        ({ data, meta, time }): NewEvent => ({ id: randomUUID(), type: 'Happened', time: time.toISOString(), data, meta }),
+        ({ data, meta, time }): NewEvent => ({
+          id: randomUUID(),
+          type: 'Happened',
+          time: time.toISOString(),
+          data,
+          meta,
+        }),
       )
       const { positions } = await log.append(stream, given, 'none')
       const expected = given.map((event, n) => ({ ...event, stream, revision: BigInt(n), position: positions[n]! }))
@@ -80,7 +92,12 @@ void t.test(
     for await (const { event: kept } of client.readStream(stream)) {
       t.same(kept!.isJson, true)
       t.same(kept!.data, { n: 1 })
-      t.same(kept!.metadata, { $correlationId: 'request-1', $causationId: 'event-1', time: event.time, meta: JSON.parse(meta) })
+      t.same(kept!.metadata, {
+        $correlationId: 'request-1',
+        $causationId: 'event-1',
+        time: event.time,
+        meta: JSON.parse(meta),
+      })
     }
   },
 )
@@ -151,7 +168,9 @@ void t.test('an event that somebody else wrote into a stream of the log is given
   const { log, client } = await open(t)
   const stream = fresh()
   await log.append(stream, [happened(1)], 'none')
-  await client.appendToStream(stream, [foreign('Odd', { n: 1 }), foreign('Odd', Buffer.from([0, 255]), true)], { credentials })
+  await client.appendToStream(stream, [foreign('Odd', { n: 1 }), foreign('Odd', Buffer.from([0, 255]), true)], {
+    credentials,
+  })
   const events = await collect(log.read(stream))
   t.same(
     events.map(({ type, data, meta }) => [type, data, meta]),

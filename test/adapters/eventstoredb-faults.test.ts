@@ -79,40 +79,43 @@ void t.test('a silent server is answered for within the patience, and nothing it
   t.equal((await collect(log.read(stream))).length >= 1, true)
 })
 
-void t.test('a server killed again and again under load loses nothing that was acknowledged and doubles nothing', async (t) => {
-  const server = await started(t)
-  const { log } = await open(t, server.now().url, { deadline: 1000, patience: 10_000 })
-  const seen = following(t, log)
-  const streams = Array.from({ length: 6 }, fresh)
-  const acknowledged = new Map<string, string[]>()
-  const stop = new AbortController()
-  const writers = streams.map(async (stream) => {
-    const mine: string[] = []
-    acknowledged.set(stream, mine)
-    while (!stop.signal.aborted) {
-      const events = [happened(mine.length), happened(mine.length + 1)]
-      const { revision } = await log.append(stream, events, mine.length === 0 ? 'none' : BigInt(mine.length - 1))
-      mine.push(...events.map(({ id }) => id))
-      t.equal(revision, BigInt(mine.length - 1))
+void t.test(
+  'a server killed again and again under load loses nothing that was acknowledged and doubles nothing',
+  async (t) => {
+    const server = await started(t)
+    const { log } = await open(t, server.now().url, { deadline: 1000, patience: 10_000 })
+    const seen = following(t, log)
+    const streams = Array.from({ length: 6 }, fresh)
+    const acknowledged = new Map<string, string[]>()
+    const stop = new AbortController()
+    const writers = streams.map(async (stream) => {
+      const mine: string[] = []
+      acknowledged.set(stream, mine)
+      while (!stop.signal.aborted) {
+        const events = [happened(mine.length), happened(mine.length + 1)]
+        const { revision } = await log.append(stream, events, mine.length === 0 ? 'none' : BigInt(mine.length - 1))
+        mine.push(...events.map(({ id }) => id))
+        t.equal(revision, BigInt(mine.length - 1))
+      }
+    })
+    for (let n = 0; n < 3; n++) {
+      await new Promise((resolve) => setTimeout(resolve, 250))
+      server.now().kill()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await server.restart()
     }
-  })
-  for (let n = 0; n < 3; n++) {
     await new Promise((resolve) => setTimeout(resolve, 250))
-    server.now().kill()
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    await server.restart()
-  }
-  await new Promise((resolve) => setTimeout(resolve, 250))
-  stop.abort()
-  await Promise.all(writers)
-  const total = [...acknowledged.values()].reduce((sum, { length }) => sum + length, 0)
-  t.ok(total > 12, `${total} events`)
-  for (const [stream, mine] of acknowledged) t.same(ids(await collect(log.read(stream))), mine)
-  await until(() => seen.length >= total)
-  t.same(ids(seen), ids(await collect(log.readAll(0n))), 'the follower had everything once and in order')
-  t.equal(seen.length, total)
-  t.equal(server.now().counts.batchAppend, 0, 'the append that can hang for ever is never used')
-})
+    stop.abort()
+    await Promise.all(writers)
+    const total = [...acknowledged.values()].reduce((sum, { length }) => sum + length, 0)
+    t.ok(total > 12, `${total} events`)
+    for (const [stream, mine] of acknowledged) t.same(ids(await collect(log.read(stream))), mine)
+    await until(() => seen.length >= total)
+    t.same(ids(seen), ids(await collect(log.readAll(0n))), 'the follower had everything once and in order')
+    t.equal(seen.length, total)
+    t.equal(server.now().counts.batchAppend, 0, 'the append that can hang for ever is never used')
+  },
+)
 
 void t.test('a dropped subscriber goes on behind the event it had last, and no alarm is given', async (t) => {
   const server = await started(t)
@@ -192,7 +195,8 @@ void t.test('a wrong version that no read can show is not believed', async (t) =
   const real = law.append
   let lies = 3
   Object.assign(law, {
-    append: (...given: Parameters<typeof real>) => (given[1] === 0n && lies-- > 0 ? { wrong: 0n, current: 1n } : real(...given)),
+    append: (...given: Parameters<typeof real>) =>
+      given[1] === 0n && lies-- > 0 ? { wrong: 0n, current: 1n } : real(...given),
   })
   const event = happened(2)
   t.equal((await log.append(stream, [event], 0n)).revision, 1n)
@@ -267,7 +271,10 @@ void t.test('a follower may begin at any position, also one that no event carrie
     'none',
   )
   const [first, , last] = positions as [bigint, bigint, bigint]
-  const begun = [0n, first - 1n, first, first + 1n, last - 1n, last, last + 1n].map((after) => ({ after, seen: following(t, log, after) }))
+  const begun = [0n, first - 1n, first, first + 1n, last - 1n, last, last + 1n].map((after) => ({
+    after,
+    seen: following(t, log, after),
+  }))
   await until(() => begun[0]!.seen.length === 3)
   await log.append(stream, [happened(3)], 2n)
   await until(() => begun.every(({ seen }) => seen.at(-1)?.revision === 3n))
@@ -281,7 +288,9 @@ void t.test('a follower may begin at any position, also one that no event carrie
 void t.test('more appends than are allowed at once are refused, and none of the others', async (t) => {
   const server = await started(t)
   const { log } = await open(t, server.now().url, { deadline: 2000, patience: 10_000, inFlight: 200 })
-  const all = await Promise.allSettled(Array.from({ length: 210 }, (_, n) => log.append(fresh(), [happened(n)], 'none')))
+  const all = await Promise.allSettled(
+    Array.from({ length: 210 }, (_, n) => log.append(fresh(), [happened(n)], 'none')),
+  )
   const failed = all.filter(({ status }) => status === 'rejected')
   t.equal(failed.length, 10)
 })
@@ -303,41 +312,44 @@ void t.test('closing waits for what is under way and refuses what comes after', 
   for await (const _ of log.follow(0n, new AbortController().signal)) t.fail('a closed log has no followers')
 })
 
-void t.test('what others write into the same store neither holds a follower up nor alarms it, however much and large it is', async (t) => {
-  const server = await started(t)
-  const { log, errors } = await open(t, server.now().url)
-  const { law, counts } = server.now()
-  const foreign = (bytes: number) => ({
-    id: randomUUID(),
-    type: 'Elsewhere',
-    contentType: 'application/octet-stream',
-    data: Buffer.alloc(bytes),
-    metadata: new Uint8Array(),
-  })
-  const stream = fresh()
-  const seen = following(t, log)
-  await log.append(stream, [happened(1)], 'none')
-  await until(() => seen.length === 1 && counts.subscribe > 0)
-  // Ours is the last of its kind, far from the end, and one of theirs is as large as a server ever gives.
-  law.append('other-1', 'any', [foreign(16 * 1_048_576)])
-  for (let n = 0; n < 30; n++)
-    law.append(
-      'other-1',
-      'any',
-      Array.from({ length: 100 }, () => foreign(10)),
+void t.test(
+  'what others write into the same store neither holds a follower up nor alarms it, however much and large it is',
+  async (t) => {
+    const server = await started(t)
+    const { log, errors } = await open(t, server.now().url)
+    const { law, counts } = server.now()
+    const foreign = (bytes: number) => ({
+      id: randomUUID(),
+      type: 'Elsewhere',
+      contentType: 'application/octet-stream',
+      data: Buffer.alloc(bytes),
+      metadata: new Uint8Array(),
+    })
+    const stream = fresh()
+    const seen = following(t, log)
+    await log.append(stream, [happened(1)], 'none')
+    await until(() => seen.length === 1 && counts.subscribe > 0)
+    // Ours is the last of its kind, far from the end, and one of theirs is as large as a server ever gives.
+    law.append('other-1', 'any', [foreign(16 * 1_048_576)])
+    for (let n = 0; n < 30; n++)
+      law.append(
+        'other-1',
+        'any',
+        Array.from({ length: 100 }, () => foreign(10)),
+      )
+    t.equal(await log.head(), seen[0]!.position)
+    await new Promise((resolve) => setTimeout(resolve, 1700))
+    t.same(errors, [])
+    await log.append(stream, [happened(2)], 0n)
+    await until(() => seen.length === 2)
+    server.now().drop()
+    await log.append(stream, [happened(3)], 1n)
+    await until(() => seen.length === 3)
+    t.same(
+      (await collect(log.readAll(0n))).map(({ revision }) => revision),
+      [0n, 1n, 2n],
     )
-  t.equal(await log.head(), seen[0]!.position)
-  await new Promise((resolve) => setTimeout(resolve, 1700))
-  t.same(errors, [])
-  await log.append(stream, [happened(2)], 0n)
-  await until(() => seen.length === 2)
-  server.now().drop()
-  await log.append(stream, [happened(3)], 1n)
-  await until(() => seen.length === 3)
-  t.same(
-    (await collect(log.readAll(0n))).map(({ revision }) => revision),
-    [0n, 1n, 2n],
-  )
-  t.equal(seen.length, 3)
-  t.same(errors, [])
-})
+    t.equal(seen.length, 3)
+    t.same(errors, [])
+  },
+)

@@ -15,9 +15,19 @@ export const until = async (enough: () => boolean, ms = 10_000) => {
 
 type Opened = { readonly log: EventLog; readonly errors: unknown[] }
 /** A log that is closed with the test, and what its followers survived. */
-export const open = async (t: Test, url: string, { deadline = 400, patience = 8000, inFlight = 4000 } = {}): Promise<Opened> => {
+export const open = async (
+  t: Test,
+  url: string,
+  { deadline = 400, patience = 8000, inFlight = 4000 } = {},
+): Promise<Opened> => {
   const errors: unknown[] = []
-  const log = await openEventStore(url, { categories, onError: (_, error) => errors.push(error), deadline, patience, inFlight })
+  const log = await openEventStore(url, {
+    categories,
+    onError: (_, error) => errors.push(error),
+    deadline,
+    patience,
+    inFlight,
+  })
   t.teardown(() => log.close())
   return { log, errors }
 }
@@ -28,7 +38,8 @@ export const started = async (t: Test, faults: Faults = {}) => {
   t.teardown(() => server.kill())
   return {
     now: () => server,
-    restart: async () => void (server = await startEventStore({ faults, law: server.law, port: server.port, cluster: server.cluster })),
+    restart: async () =>
+      void (server = await startEventStore({ faults, law: server.law, port: server.port, cluster: server.cluster })),
   }
 }
 
@@ -54,5 +65,12 @@ export const threeNodes = async (t: Test, query = '', faults: Faults = {}) => {
   const c = await startEventStore({ cluster, law: a.law })
   const nodes = [a, b, c]
   for (const node of nodes) t.teardown(() => node.kill())
-  return { cluster, a, b, c, nodes, url: `esdb+discover://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}?tls=false${query}` }
+  return {
+    cluster,
+    a,
+    b,
+    c,
+    nodes,
+    url: `esdb+discover://${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}?tls=false${query}`,
+  }
 }

@@ -8,7 +8,10 @@ import type { Fact, Tell } from '../stand-ins/eventstoredb/question.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 /** What EventStoreDB 23.10.6 (one node, insecure, on disk) answered to @eventstore/db-client 6.2.1, one question a line. */
-const recorded = readFileSync(resolve(import.meta.dirname, '../../../test/stand-ins/eventstoredb/observed.ndjson'), 'utf8')
+const recorded = readFileSync(
+  resolve(import.meta.dirname, '../../../test/stand-ins/eventstoredb/observed.ndjson'),
+  'utf8',
+)
 const facts = recorded
   .trimEnd()
   .split('\n')

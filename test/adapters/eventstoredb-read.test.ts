@@ -31,12 +31,15 @@ const answeredBy = (answer: (options: ReadAllOptions) => readonly ResolvedEvent[
 }
 const isBackwards = ({ direction }: ReadAllOptions) => direction === 'backwards'
 
-void t.test('a node that does not know the head yet is asked again with pauses, and never makes the log shorter', async (t) => {
-  let asked = 0
-  const read = answeredBy((options) => (isBackwards(options) ? [at(7n)] : (asked++, [])), 600)
-  await refused(t, collect(read.readAll(0n)), 'backend_unavailable')
-  t.ok(asked > 1 && asked < 15, `${asked} times`)
-})
+void t.test(
+  'a node that does not know the head yet is asked again with pauses, and never makes the log shorter',
+  async (t) => {
+    let asked = 0
+    const read = answeredBy((options) => (isBackwards(options) ? [at(7n)] : (asked++, [])), 600)
+    await refused(t, collect(read.readAll(0n)), 'backend_unavailable')
+    t.ok(asked > 1 && asked < 15, `${asked} times`)
+  },
+)
 
 void t.test('a failure in the middle of the log is no reason to search the log for the place', async (t) => {
   let [searches, failures] = [0, 0]
@@ -46,8 +49,11 @@ void t.test('a failure in the middle of the log is no reason to search the log f
       return [at(1500n)]
     }
     const from = typeof options.fromPosition === 'object' ? options.fromPosition.commit : 1n
-    if (from > 1n && failures++ === 0) throw Object.assign(new Error('No leader info available'), { type: 'unknown', code: 2 })
-    return Array.from({ length: 1000 }, (_, n) => at(from + BigInt(n))).filter(({ event }) => event!.position!.commit <= 1500n)
+    if (from > 1n && failures++ === 0)
+      throw Object.assign(new Error('No leader info available'), { type: 'unknown', code: 2 })
+    return Array.from({ length: 1000 }, (_, n) => at(from + BigInt(n))).filter(
+      ({ event }) => event!.position!.commit <= 1500n,
+    )
   }, 5000)
   t.equal((await collect(read.readAll(0n))).length, 1500)
   t.same([failures > 0, searches], [true, 1], 'the head was looked for, and nothing else')

@@ -45,9 +45,16 @@ export type Server = {
 /** Whose end is the end of what was started for it: a test, or whoever else ends. */
 export type Owner = Pick<Test, 'teardown'>
 /** A server, or in one line why there is none. */
-export type Found = { readonly server: Server; readonly skip: false } | { readonly server?: undefined; readonly skip: string }
+export type Found =
+  | { readonly server: Server; readonly skip: false }
+  | { readonly server?: undefined; readonly skip: string }
 
-const launcher = async (t: Owner, command: string, scheme: string, args: (port: number, directory: string) => readonly string[]) => {
+const launcher = async (
+  t: Owner,
+  command: string,
+  scheme: string,
+  args: (port: number, directory: string) => readonly string[],
+) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   const port = await freePort()
   let child: ChildProcess | undefined
@@ -84,7 +91,10 @@ export const STAND_IN_BULK = 50
 
 /** The stand-in for MongoDB, built once and kept outside the tree. */
 const ferretdb = async (): Promise<string> => {
-  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(tmpdir(), `rollcall-cache-${process.getuid?.() ?? 0}`), 'ferretdb')
+  const folder = join(
+    process.env['XDG_CACHE_HOME'] ?? join(tmpdir(), `rollcall-cache-${process.getuid?.() ?? 0}`),
+    'ferretdb',
+  )
   const source = join(root, 'test/stand-ins/ferretdb')
   const version = createHash('sha256')
   for (const file of ['go.mod', 'main.go']) version.update(await readFile(join(source, file)))
@@ -128,7 +138,8 @@ export type Address =
 
 const addresses = async (name: string, variable: string, own: Promise<Found>): Promise<readonly Address[]> => {
   const url = process.env[variable]
-  const real: Address = url === undefined ? { name: variable, skip: `needs ${variable}` } : { name: variable, url, skip: false }
+  const real: Address =
+    url === undefined ? { name: variable, skip: `needs ${variable}` } : { name: variable, url, skip: false }
   const { server, skip } = await own
   return [server ? { name, url: server.url, skip: false } : { name, skip }, real]
 }

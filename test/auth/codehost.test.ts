@@ -89,7 +89,10 @@ await t.test('a login gives the attributes of the user, all pages of memberships
   host.asked.length = 0
   host.user = { id: 8, login: 'bob', name: null, email: null, avatar_url: null }
   const bob = await enter(client(host.url, { scopes: ['read:user'] }))
-  t.strictSame(bob, { subject: { issuer: host.url, sub: '8' }, attributes: { 'codehost.sub': '8', 'codehost.preferred_username': 'bob' } })
+  t.strictSame(bob, {
+    subject: { issuer: host.url, sub: '8' },
+    attributes: { 'codehost.sub': '8', 'codehost.preferred_username': 'bob' },
+  })
   t.notOk(
     host.asked.some((path) => /orgs|teams/.test(path)),
     'without read:org memberships are not read',
@@ -99,8 +102,16 @@ await t.test('a login gives the attributes of the user, all pages of memberships
 const team = (login: string, slug: string) => ({ slug, organization: { login } })
 type Membership = { readonly organizations: string; readonly teams: string }
 const RESTRICTIONS: readonly [string, Partial<CodehostSettings>, Membership | 'refused'][] = [
-  ['an organization', { allowedOrganizations: ['acme'] }, { organizations: '["acme"]', teams: '{"acme":["core","ops"]}' }],
-  ['one of several', { allowedOrganizations: ['none', 'beta'] }, { organizations: '["beta"]', teams: '{"beta":["core"]}' }],
+  [
+    'an organization',
+    { allowedOrganizations: ['acme'] },
+    { organizations: '["acme"]', teams: '{"acme":["core","ops"]}' },
+  ],
+  [
+    'one of several',
+    { allowedOrganizations: ['none', 'beta'] },
+    { organizations: '["beta"]', teams: '{"beta":["core"]}' },
+  ],
   ['a foreign organization', { allowedOrganizations: ['none'] }, 'refused'],
   ['an organization in other case', { allowedOrganizations: ['ACME'] }, 'refused'],
   [
@@ -109,9 +120,21 @@ const RESTRICTIONS: readonly [string, Partial<CodehostSettings>, Membership | 'r
     { organizations: '["acme","beta"]', teams: '{"acme":["core"]}' },
   ],
   ['a team one is not in', { allowedOrganizations: ['acme'], allowedTeams: { acme: ['security'] } }, 'refused'],
-  ['an allowed organization without teams', { allowedOrganizations: ['beta', 'none'], allowedTeams: { none: ['core'] } }, 'refused'],
-  ['a team of an organization that is not allowed', { allowedOrganizations: ['beta'], allowedTeams: { acme: ['core'] } }, 'refused'],
-  ['a team of that name elsewhere', { allowedOrganizations: ['acme', 'none'], allowedTeams: { none: ['core'] } }, 'refused'],
+  [
+    'an allowed organization without teams',
+    { allowedOrganizations: ['beta', 'none'], allowedTeams: { none: ['core'] } },
+    'refused',
+  ],
+  [
+    'a team of an organization that is not allowed',
+    { allowedOrganizations: ['beta'], allowedTeams: { acme: ['core'] } },
+    'refused',
+  ],
+  [
+    'a team of that name elsewhere',
+    { allowedOrganizations: ['acme', 'none'], allowedTeams: { none: ['core'] } },
+    'refused',
+  ],
   ['memberships that cannot be read', { allowedOrganizations: ['acme'], scopes: ['read:user'] }, 'refused'],
 ]
 
@@ -156,7 +179,11 @@ await t.test('what the token endpoint says is told apart', async (t) => {
     ['invalid_grant with 400', json(400, { error: 'invalid_grant' }), 'code_refused'],
     ['invalid_client with 401', json(401, { error: 'invalid_client' }), 'provider_unavailable'],
     ['no access token', json(200, { scope: 'read:org' }), 'provider_unavailable'],
-    ['an access token that fits no header', json(200, { access_token: 'canary\n\ud83d', token_type: 'bearer' }), 'provider_unavailable'],
+    [
+      'an access token that fits no header',
+      json(200, { access_token: 'canary\n\ud83d', token_type: 'bearer' }),
+      'provider_unavailable',
+    ],
     ...Object.entries(unusable).map(
       ([name, answer]) => [name, answer, 'provider_unavailable'] satisfies [string, Answer, keyof typeof MESSAGES],
     ),
@@ -188,8 +215,12 @@ await t.test('a refusal or unusable answer of the API is a 503', async (t) => {
   const { 'a JSON list': _, ...unusableList } = unusable
   const rows = [
     ...Object.entries({ ...unusable, ...odd, ...users }).map(([name, answer]) => ['/api/user', name, answer] as const),
-    ...Object.entries({ ...unusableList, ...odd, ...lists }).map(([name, answer]) => ['/api/user/orgs', name, answer] as const),
-    ...Object.entries({ ...odd, ...lists, HTML: unusable['HTML']! }).map(([name, answer]) => ['/api/user/teams', name, answer] as const),
+    ...Object.entries({ ...unusableList, ...odd, ...lists }).map(
+      ([name, answer]) => ['/api/user/orgs', name, answer] as const,
+    ),
+    ...Object.entries({ ...odd, ...lists, HTML: unusable['HTML']! }).map(
+      ([name, answer]) => ['/api/user/teams', name, answer] as const,
+    ),
   ]
   for (const [path, name, answer] of rows)
     await t.test(`${path}: ${name}`, async (t) => {
@@ -198,7 +229,11 @@ await t.test('a refusal or unusable answer of the API is a 503', async (t) => {
     })
   t.notOk(host.asked.some((path) => path.includes('/elsewhere')))
   const dead = client(await deadUrl())
-  await fails(t, () => dead.finish({ ...freshSecrets(), query: new URLSearchParams({ code: 'canary' }) }), 'provider_unavailable')
+  await fails(
+    t,
+    () => dead.finish({ ...freshSecrets(), query: new URLSearchParams({ code: 'canary' }) }),
+    'provider_unavailable',
+  )
 })
 
 await t.test('a call slower than 5 s is a 503', async (t) => {

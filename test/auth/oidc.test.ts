@@ -60,7 +60,13 @@ await t.test('two real providers at once each prove their own people', async (t)
       const name = ['one', 'two'][n]!
       const redirectUri = `https://flags.example.com${callbackPath}`
       const { url } = await realProvider(t, { ...lyingClient, redirectUris: [redirectUri], users })
-      const settings = { name, issuerUrl: url, callbackPath, redirectAddress: 'https://flags.example.com', scopes: ['email', 'profile'] }
+      const settings = {
+        name,
+        issuerUrl: url,
+        callbackPath,
+        redirectAddress: 'https://flags.example.com',
+        scopes: ['email', 'profile'],
+      }
       return { url, redirectUri, provider: client(url, settings) }
     }),
   )
@@ -106,19 +112,31 @@ await t.test('two real providers at once each prove their own people', async (t)
   const back = await signIn(await two.provider.begin(others), 'bob', two.redirectUri)
   await fails(t, () => one.provider.finish({ ...others, query: back.searchParams }), 'issuer_mismatch')
   const bob = await two.provider.finish({ ...others, query: back.searchParams })
-  t.match(bob, { subject: { issuer: two.url, sub: 'bob' }, emailVerified: false, attributes: { 'oidc.email_verified': 'false' } })
+  t.match(bob, {
+    subject: { issuer: two.url, sub: 'bob' },
+    emailVerified: false,
+    attributes: { 'oidc.email_verified': 'false' },
+  })
 
   const third = freshSecrets()
   const carol = await two.provider.finish({
     ...third,
     query: (await signIn(await two.provider.begin(third), 'carol', two.redirectUri)).searchParams,
   })
-  t.strictSame(Object.keys(carol.attributes).sort(), ['claims', 'oidc.provider', 'oidc.sub'], 'missing claims give no key')
+  t.strictSame(
+    Object.keys(carol.attributes).sort(),
+    ['claims', 'oidc.provider', 'oidc.sub'],
+    'missing claims give no key',
+  )
   t.notOk('email' in carol || 'emailVerified' in carol)
 
   const wrong = freshSecrets()
   const stolen = (await signIn(await one.provider.begin(wrong), 'alice', one.redirectUri)).searchParams
-  await fails(t, () => one.provider.finish({ ...wrong, codeVerifier: freshSecrets().codeVerifier, query: stolen }), 'code_refused')
+  await fails(
+    t,
+    () => one.provider.finish({ ...wrong, codeVerifier: freshSecrets().codeVerifier, query: stolen }),
+    'code_refused',
+  )
 })
 
 await t.test('fresh secrets have 256 bits each and never repeat', async (t) => {
@@ -172,7 +190,9 @@ await t.test('each claim of the ID token is checked', async (t) => {
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const hmac = (key: string | Uint8Array) => (claims: Record<string, unknown>) =>
-  new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).sign(typeof key === 'string' ? new TextEncoder().encode(key) : key)
+  new SignJWT(claims)
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(typeof key === 'string' ? new TextEncoder().encode(key) : key)
 
 await t.test('an ID token is taken only with a signature of the provider', async (t) => {
   const liar = await lyingProvider(t)
@@ -186,12 +206,21 @@ await t.test('an ID token is taken only with a signature of the provider', async
     ['alg none', (claims) => `${part({ alg: 'none' })}.${part(claims)}.`],
     ['HMAC with our client secret', hmac(lyingClient.clientSecret)],
     ['HMAC with the public key', hmac(await exportSPKI(stranger.publicKey))],
-    ['a foreign key under the right key id', async (claims) => sign(stranger.privateKey, { alg: 'ES256', kid: await kid() })(claims)],
+    [
+      'a foreign key under the right key id',
+      async (claims) => sign(stranger.privateKey, { alg: 'ES256', kid: await kid() })(claims),
+    ],
     ['a foreign key under its own key id', sign(stranger.privateKey, { alg: 'ES256', kid: 'foreign' })],
     ['an algorithm off the list', sign(rs384.privateKey, { alg: 'RS384' })],
-    ['garbage as signature', async (claims) => `${part({ alg: 'ES256', kid: await kid() })}.${part(claims)}.${'A'.repeat(86)}`],
+    [
+      'garbage as signature',
+      async (claims) => `${part({ alg: 'ES256', kid: await kid() })}.${part(claims)}.${'A'.repeat(86)}`,
+    ],
     ['no signature', async (claims) => `${part({ alg: 'ES256', kid: await kid() })}.${part(claims)}`],
-    ['a critical extension', async (claims) => `${part({ alg: 'ES256', kid: await kid(), crit: ['x'], x: 1 })}.${part(claims)}.AAAA`],
+    [
+      'a critical extension',
+      async (claims) => `${part({ alg: 'ES256', kid: await kid(), crit: ['x'], x: 1 })}.${part(claims)}.AAAA`,
+    ],
     ['not a JWT', () => 'canary'],
     ['five parts', () => 'canary.canary.canary.canary.canary'],
   ]
@@ -218,12 +247,22 @@ await t.test('a callback is refused in the order of the table, and the code goes
   const rows: readonly [string, string, Reason, string][] = [
     ['code twice', `code=${code}&code=${code}`, 'invalid_argument', 'invalid field code: given twice'],
     ['state twice', `code=${code}&state=a&state=b`, 'invalid_argument', 'invalid field state: given twice'],
-    ['error twice, before iss', 'error=a&error=b&iss=https://evil.example.com', 'invalid_argument', 'invalid field error: given twice'],
+    [
+      'error twice, before iss',
+      'error=a&error=b&iss=https://evil.example.com',
+      'invalid_argument',
+      'invalid field error: given twice',
+    ],
     ['iss twice', `code=${code}&iss=${liar.url}&iss=${liar.url}`, 'invalid_argument', 'invalid field iss: given twice'],
     ['another issuer', `code=${code}&iss=https://evil.example.com`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
     ['an issuer that is no address', `code=${code}&iss=evil`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
     ['nearly our issuer', `code=${code}&iss=${liar.url}/`, 'issuer_mismatch', MESSAGES.issuer_mismatch],
-    ['another issuer, before error', 'error=access_denied&iss=https://evil.example.com', 'issuer_mismatch', MESSAGES.issuer_mismatch],
+    [
+      'another issuer, before error',
+      'error=access_denied&iss=https://evil.example.com',
+      'issuer_mismatch',
+      MESSAGES.issuer_mismatch,
+    ],
     ['an error, before code', `error=access_denied&code=${code}`, 'provider_error', MESSAGES.provider_error],
     ['neither code nor error', '', 'invalid_argument', 'invalid field code: must not be empty'],
     ['an empty code', 'code=&error=', 'invalid_argument', 'invalid field code: must not be empty'],
@@ -235,7 +274,8 @@ await t.test('a callback is refused in the order of the table, and the code goes
     })
   t.equal(liar.asked.length, before, 'nobody was asked')
 
-  const denied = (error: string) => provider.finish({ ...secrets, query: new URLSearchParams({ error, error_description: '<b>' }) })
+  const denied = (error: string) =>
+    provider.finish({ ...secrets, query: new URLSearchParams({ error, error_description: '<b>' }) })
   t.strictSame((await fails(t, () => denied('access_denied'), 'provider_error')).metadata, { error: 'access_denied' })
   t.strictSame((await fails(t, () => denied('<script>\r\n'), 'provider_error')).metadata, {})
   query.set('iss', liar.url)
@@ -249,13 +289,19 @@ await t.test('what the token endpoint says is told apart', async (t) => {
     ['invalid_grant', json(400, { error: 'invalid_grant', error_description: 'canary' }), 'code_refused'],
     ['invalid_request', json(400, { error: 'invalid_request' }), 'code_refused'],
     ['invalid_client', json(401, { error: 'invalid_client', error_description: 'canary' }), 'provider_unavailable'],
-    ['a challenge', json(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="canary"' }), 'provider_unavailable'],
+    [
+      'a challenge',
+      json(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="canary"' }),
+      'provider_unavailable',
+    ],
     ['unauthorized_client', json(400, { error: 'unauthorized_client' }), 'provider_unavailable'],
     ['no ID token', { id_token: undefined }, 'provider_unavailable'],
     ['more than 1 MiB', filler, 'provider_unavailable'],
     ['no access token', { access_token: undefined }, 'provider_unavailable'],
     ['another type of token', { token_type: 'mac' }, 'provider_unavailable'],
-    ...Object.entries(unusable).map(([name, answer]) => [name, answer, 'provider_unavailable'] satisfies [string, Lies['token'], Failure]),
+    ...Object.entries(unusable).map(
+      ([name, answer]) => [name, answer, 'provider_unavailable'] satisfies [string, Lies['token'], Failure],
+    ),
   ]
   for (const [name, token, reason] of rows)
     await t.test(name, async (t) => {
@@ -306,7 +352,11 @@ await t.test('a discovery document that cannot be used is a 503 that heals', asy
   t.notOk(liar.asked.includes('/elsewhere'))
   const dead = await deadUrl()
   await fails(t, () => client(dead).begin(freshSecrets()), 'provider_unavailable')
-  await fails(t, () => client(dead).finish({ ...freshSecrets(), query: new URLSearchParams({ code: 'canary' }) }), 'provider_unavailable')
+  await fails(
+    t,
+    () => client(dead).finish({ ...freshSecrets(), query: new URLSearchParams({ code: 'canary' }) }),
+    'provider_unavailable',
+  )
 })
 
 await t.test('the document and the keys are read once, and shared by those who ask together', async (t) => {
@@ -392,9 +442,17 @@ await t.test('an identity that no event could hold is an answer that cannot be u
 await t.test('claims of odd types give no key and never fail a login', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
-  liar.lies = { claims: { email: 7, email_verified: 'true', name: null, picture: ['x'], preferred_username: 'broken \ud800' } }
+  liar.lies = {
+    claims: { email: 7, email_verified: 'true', name: null, picture: ['x'], preferred_username: 'broken \ud800' },
+  }
   const { attributes, ...rest } = await provider.finish(await login(provider))
-  t.strictSame(Object.keys(attributes).sort(), ['claims', 'oidc.email_verified', 'oidc.preferred_username', 'oidc.provider', 'oidc.sub'])
+  t.strictSame(Object.keys(attributes).sort(), [
+    'claims',
+    'oidc.email_verified',
+    'oidc.preferred_username',
+    'oidc.provider',
+    'oidc.sub',
+  ])
   t.equal(attributes['oidc.preferred_username'], 'broken \ufffd')
   t.strictSame(rest, { subject: { issuer: liar.url, sub: 'alice' }, emailVerified: true })
 })

@@ -55,7 +55,9 @@ for (const verification of WAYS) {
       expiresAt: new Date(exp * 1000),
     })
     cluster.keys = [await cluster.newKey('rsa', 'RS256')]
-    const bare = await cluster.token({ claims: { exp: exp + 0.25, ...claimObject({ serviceaccount: { name: 'web' } }) } })
+    const bare = await cluster.token({
+      claims: { exp: exp + 0.25, ...claimObject({ serviceaccount: { name: 'web' } }) },
+    })
     t.strictSame(await open(cluster, { verification }).verify(bare, '::1'), {
       namespace: 'apps',
       name: 'web',
@@ -92,10 +94,14 @@ for (const verification of WAYS) {
         `${part(header)}.${part(claims).replace(/.*/, () => Buffer.from('{"exp":1e999}').toString('base64url'))}.AAAA`,
       ],
       ['no account', cluster.token({ claims: { sub: 'alice', 'kubernetes.io': undefined } })],
-      ['an account without a namespace', cluster.token({ claims: { sub: 'system:serviceaccount:web', 'kubernetes.io': {} } })],
+      [
+        'an account without a namespace',
+        cluster.token({ claims: { sub: 'system:serviceaccount:web', 'kubernetes.io': {} } }),
+      ],
       ['two accounts', cluster.token({ claims: { sub: 'system:serviceaccount:apps:root' } })],
     ]
-    for (const [name, token] of rows) await t.test(name, async (t) => void (await invalid(t, async () => verify(await token, '::1'))))
+    for (const [name, token] of rows)
+      await t.test(name, async (t) => void (await invalid(t, async () => verify(await token, '::1'))))
     t.strictSame(cluster.asked, [], 'nobody was asked')
     const last = await cluster.token({ claims: { exp: 253_402_300_799 } })
     t.equal((await verify(last, '::1')).expiresAt.toISOString(), '9999-12-31T23:59:59.000Z')
@@ -109,7 +115,10 @@ for (const verification of WAYS) {
     const rows: readonly [string, Parameters<Cluster['token']>[0]][] = [
       ['a foreign key', { claims: ours, key: stranger.privateKey }],
       ['an unknown key id', { claims: ours, header: { kid: 'unknown' }, key: stranger.privateKey }],
-      ['a key by address', { claims: ours, header: { jku: 'https://evil.example.com/keys', kid: 'x' }, key: stranger.privateKey }],
+      [
+        'a key by address',
+        { claims: ours, header: { jku: 'https://evil.example.com/keys', kid: 'x' }, key: stranger.privateKey },
+      ],
       ['a foreign issuer', { claims: { ...ours, iss: 'https://evil.example.com' } }],
       ['another audience', { claims: { aud: ['elsewhere'] } }],
       ['no audience', { claims: { aud: undefined } }],
@@ -185,7 +194,9 @@ for (const verification of WAYS) {
       const other = await clusterStandIn(t)
       await unavailable(t, () => open(cluster, { verification, caPath: other.caPath }).verify(token, '::1'))
     })
-    await t.test('no CA file', (t) => unavailable(t, () => open(cluster, { verification, caPath: '/nonexistent' }).verify(token, '::1')))
+    await t.test('no CA file', (t) =>
+      unavailable(t, () => open(cluster, { verification, caPath: '/nonexistent' }).verify(token, '::1')),
+    )
     t.equal((await open(cluster, { verification }).verify(token, '::1')).name, 'web')
   })
 
@@ -203,22 +214,25 @@ for (const verification of WAYS) {
   })
 }
 
-await t.test('token_review: the question is the token, with audiences only when configured, under our own trimmed bearer', async (t) => {
-  const cluster = await clusterStandIn(t)
-  const token = await cluster.token()
-  await open(cluster).verify(token, '::1')
-  await open(cluster, { audiences: ['x', AUDIENCE] }).verify(token, '::1')
-  t.strictSame(
-    cluster.asked.map(({ path, authorization, body }) => ({ path, authorization, ...(JSON.parse(body) as object) })),
-    [{ token }, { token, audiences: ['x', AUDIENCE] }].map((spec) => ({
-      path: REVIEWS,
-      authorization: 'Bearer canary-bearer-1',
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenReview',
-      spec,
-    })),
-  )
-})
+await t.test(
+  'token_review: the question is the token, with audiences only when configured, under our own trimmed bearer',
+  async (t) => {
+    const cluster = await clusterStandIn(t)
+    const token = await cluster.token()
+    await open(cluster).verify(token, '::1')
+    await open(cluster, { audiences: ['x', AUDIENCE] }).verify(token, '::1')
+    t.strictSame(
+      cluster.asked.map(({ path, authorization, body }) => ({ path, authorization, ...(JSON.parse(body) as object) })),
+      [{ token }, { token, audiences: ['x', AUDIENCE] }].map((spec) => ({
+        path: REVIEWS,
+        authorization: 'Bearer canary-bearer-1',
+        apiVersion: 'authentication.k8s.io/v1',
+        kind: 'TokenReview',
+        spec,
+      })),
+    )
+  },
+)
 
 await t.test('token_review: a rotated bearer counts at once; a missing or refused one is a 503', async (t) => {
   const cluster = await clusterStandIn(t)
@@ -247,9 +261,21 @@ const STATUSES: readonly [string, (honest: Status) => unknown, 'invalid' | 'unav
   ['no status', () => undefined, 'unavailable'],
   ['no user', (status) => ({ ...status, user: undefined }), 'invalid'],
   ['a person', (status) => ({ ...status, user: { username: 'alice' } }), 'invalid'],
-  ['a user name of five parts', (status) => ({ ...status, user: { username: 'system:serviceaccount:apps:web:x' } }), 'invalid'],
-  ['another account', (status) => ({ ...status, user: { ...status.user, username: 'system:serviceaccount:apps:root' } }), 'invalid'],
-  ['another namespace', (status) => ({ ...status, user: { ...status.user, username: 'system:serviceaccount:kube:web' } }), 'invalid'],
+  [
+    'a user name of five parts',
+    (status) => ({ ...status, user: { username: 'system:serviceaccount:apps:web:x' } }),
+    'invalid',
+  ],
+  [
+    'another account',
+    (status) => ({ ...status, user: { ...status.user, username: 'system:serviceaccount:apps:root' } }),
+    'invalid',
+  ],
+  [
+    'another namespace',
+    (status) => ({ ...status, user: { ...status.user, username: 'system:serviceaccount:kube:web' } }),
+    'invalid',
+  ],
   ['another uid', (status) => ({ ...status, user: { ...status.user, uid: 'other' } }), 'invalid'],
   ['another pod', (status) => ({ ...status, user: { ...status.user, extra: extra('other') } }), 'invalid'],
   ['no audience in common', (status) => ({ ...status, audiences: ['other'] }), 'invalid'],
@@ -260,21 +286,28 @@ const STATUSES: readonly [string, (honest: Status) => unknown, 'invalid' | 'unav
     (status) => ({ ...status, user: { ...status.user, extra: undefined } }),
     { podName: 'web-0', podUid: 'uid-of-pod' },
   ],
-  ['no uid: that of the token counts', (status) => ({ ...status, user: { ...status.user, uid: undefined } }), { uid: 'uid-of-account' }],
+  [
+    'no uid: that of the token counts',
+    (status) => ({ ...status, user: { ...status.user, uid: undefined } }),
+    { uid: 'uid-of-account' },
+  ],
 ]
 
-await t.test('token_review: a review is believed only when it says yes to the account that the token names', async (t) => {
-  const cluster = await clusterStandIn(t)
-  for (const [name, status, outcome] of STATUSES)
-    await t.test(name, async (t) => {
-      cluster.status = (honest) => status(honest as Status)
-      const token = await cluster.token()
-      const verify = () => open(cluster, { audiences: [AUDIENCE] }).verify(token, '::1')
-      if (outcome === 'invalid') await invalid(t, verify)
-      else if (outcome === 'unavailable') await unavailable(t, verify)
-      else t.match(await verify(), outcome)
-    })
-})
+await t.test(
+  'token_review: a review is believed only when it says yes to the account that the token names',
+  async (t) => {
+    const cluster = await clusterStandIn(t)
+    for (const [name, status, outcome] of STATUSES)
+      await t.test(name, async (t) => {
+        cluster.status = (honest) => status(honest as Status)
+        const token = await cluster.token()
+        const verify = () => open(cluster, { audiences: [AUDIENCE] }).verify(token, '::1')
+        if (outcome === 'invalid') await invalid(t, verify)
+        else if (outcome === 'unavailable') await unavailable(t, verify)
+        else t.match(await verify(), outcome)
+      })
+  },
+)
 
 await t.test('token_review: revocation counts at once, and a no is remembered for ten seconds', async (t) => {
   const cluster = await clusterStandIn(t)
@@ -305,7 +338,9 @@ await t.test('token_review: ten calls at once, few waiting for one caller, all a
   const before = cluster.asked.length
   cluster.lies = { [REVIEWS]: silence }
   const began = Date.now()
-  const flood = Array.from({ length: 40 }, () => verify(token, '::1').catch((error: { reason: string }) => error.reason))
+  const flood = Array.from({ length: 40 }, () =>
+    verify(token, '::1').catch((error: { reason: string }) => error.reason),
+  )
   const other = verify(token, '::2').catch((error: { reason: string }) => error.reason)
   const outcomes = await Promise.all([...flood, other])
   const took = Date.now() - began
@@ -351,29 +386,39 @@ await t.test('jwks: a token without a key id is tried against every key', async 
   }
   const foreign = await cluster.token({ header: { kid: undefined }, key: (await cluster.newKey()).privateKey })
   await invalid(t, () => verify(foreign, '::1'))
-  const expired = await cluster.token({ header: { kid: undefined }, claims: { nbf: now() + 300 }, key: cluster.keys[1]!.privateKey })
+  const expired = await cluster.token({
+    header: { kid: undefined },
+    claims: { nbf: now() + 300 },
+    key: cluster.keys[1]!.privateKey,
+  })
   await invalid(t, () => verify(expired, '::1'))
 })
 
-await t.test('jwks: our bearer is shown to the configured address when the file is there, and nowhere else', async (t) => {
-  const [cluster, elsewhere] = await Promise.all([clusterStandIn(t), clusterStandIn(t)])
-  const verify = async (more: Partial<OrchestratorSettings> = {}) =>
-    open(cluster, { verification: 'jwks', ...more }).verify(await cluster.token(), '::1')
-  await verify()
-  t.ok(cluster.asked.every(({ authorization }) => authorization === 'Bearer canary-bearer-1'))
-  cluster.asked.length = 0
-  await verify({ tokenPath: '/nonexistent' })
-  t.ok(cluster.asked.length === 2 && cluster.asked.every(({ authorization }) => authorization === undefined))
+await t.test(
+  'jwks: our bearer is shown to the configured address when the file is there, and nowhere else',
+  async (t) => {
+    const [cluster, elsewhere] = await Promise.all([clusterStandIn(t), clusterStandIn(t)])
+    const verify = async (more: Partial<OrchestratorSettings> = {}) =>
+      open(cluster, { verification: 'jwks', ...more }).verify(await cluster.token(), '::1')
+    await verify()
+    t.ok(cluster.asked.every(({ authorization }) => authorization === 'Bearer canary-bearer-1'))
+    cluster.asked.length = 0
+    await verify({ tokenPath: '/nonexistent' })
+    t.ok(cluster.asked.length === 2 && cluster.asked.every(({ authorization }) => authorization === undefined))
 
-  elsewhere.keys = cluster.keys
-  await writeFile(cluster.caPath, await bundle(cluster.caPath, elsewhere.caPath))
-  cluster.lies = { [DOCUMENT]: json(200, { issuer: AUDIENCE, jwks_uri: `${elsewhere.url}${KEYS}` }), [KEYS]: json(404, {}) }
-  t.equal((await verify()).name, 'web', 'a key set elsewhere is found')
-  t.strictSame(
-    elsewhere.asked.map(({ authorization }) => authorization),
-    [undefined],
-  )
-})
+    elsewhere.keys = cluster.keys
+    await writeFile(cluster.caPath, await bundle(cluster.caPath, elsewhere.caPath))
+    cluster.lies = {
+      [DOCUMENT]: json(200, { issuer: AUDIENCE, jwks_uri: `${elsewhere.url}${KEYS}` }),
+      [KEYS]: json(404, {}),
+    }
+    t.equal((await verify()).name, 'web', 'a key set elsewhere is found')
+    t.strictSame(
+      elsewhere.asked.map(({ authorization }) => authorization),
+      [undefined],
+    )
+  },
+)
 
 await t.test('jwks: a document or key set that says nothing usable is a 503', async (t) => {
   const cluster = await clusterStandIn(t)

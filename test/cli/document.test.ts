@@ -62,18 +62,22 @@ await t.test('any other YAML attachment becomes compact JSON', async (t) => {
     ['', undefined],
   ]
   for (const [yaml, json] of cases) t.equal(attachment(yaml), json, yaml)
-  for (const yaml of ['.nan', '{a: .inf}', '{? [a] : 1}', '{a: 1, b: 2, a: 3}', '*nobody']) t.throws(() => attachment(yaml), yaml)
+  for (const yaml of ['.nan', '{a: .inf}', '{? [a] : 1}', '{a: 1, b: 2, a: 3}', '*nobody'])
+    t.throws(() => attachment(yaml), yaml)
 })
 
 await t.test('text that only looks like an attachment stays what it is', async (t) => {
-  const [document] = read('flags:\n- key: f\n  description: |\n    attachment: {"a": 1}\n    - attachment: [2],\n  name: n\n')
+  const [document] = read(
+    'flags:\n- key: f\n  description: |\n    attachment: {"a": 1}\n    - attachment: [2],\n  name: n\n',
+  )
   t.equal(document!.flags[0]!.body.description, 'attachment: {"a": 1}\n- attachment: [2],\n')
   const [other] = read('flags:\n- key: f\n  metadata:\n    attachment: {"a": 1}\n')
   t.strictSame(other!.flags[0]!.body.metadata, { attachment: { a: 1 } })
 })
 
 await t.test('all forms of a document are read: a stream, an object, an array, an object a line', async (t) => {
-  const keys = (text: string) => read(text).map(({ namespace, flags }) => [namespace.body.key, ...flags.map(({ body }) => body.key)])
+  const keys = (text: string) =>
+    read(text).map(({ namespace, flags }) => [namespace.body.key, ...flags.map(({ body }) => body.key)])
   const one = '{"namespace":"a","flags":[{"key":"f"}]}'
   const two = '{"namespace":{"key":"b"}}'
   t.strictSame(keys('namespace: a\nflags: [{key: f}]\n---\nnamespace: {key: b}\n---\n'), [['a', 'f'], ['b']])
@@ -97,8 +101,10 @@ await t.test('the versions 1.0 to 1.4 are read, as text or number, and no other'
   t.throws(() => read('version: 1.4\n---\nversion: 9\n'), { message: 'document 2: unsupported version: 9' })
 })
 
-await t.test('texts may be written without quotes, segments by key or keys, anchors and merges are followed', async (t) => {
-  const [document] = read(`
+await t.test(
+  'texts may be written without quotes, segments by key or keys, anchors and merges are followed',
+  async (t) => {
+    const [document] = read(`
 segments:
 - {key: 10, name: true, constraints: [{type: NUMBER_COMPARISON_TYPE, property: p, operator: eq, value: 1.50}]}
 flags:
@@ -115,23 +121,31 @@ flags:
 - <<: *base
   key: b
 `)
-  const [segment] = document!.segments
-  t.match(segment, { path: 'segments[0]', body: { key: '10', name: 'true' }, constraints: [{ body: { value: '1.50' } }] })
-  const [a, b] = document!.flags
-  t.match(a, {
-    body: { name: '2026-01-01' },
-    rules: [
-      { segments: ['s'], rank: 3 },
-      { segments: ['s'], rank: undefined },
-      { segments: ['s', 't'], body: { segmentOperator: 'AND_SEGMENT_OPERATOR' } },
-    ],
-    rollouts: [
-      { segments: ['s'], body: { segment: { segmentKeys: ['s'], value: true } } },
-      { body: { description: 'half', threshold: { percentage: 50.5, value: false } } },
-    ],
-  })
-  t.strictSame([b!.body.key, b!.rules.map(({ segments }) => segments)], ['b', a!.rules.map(({ segments }) => segments)])
-})
+    const [segment] = document!.segments
+    t.match(segment, {
+      path: 'segments[0]',
+      body: { key: '10', name: 'true' },
+      constraints: [{ body: { value: '1.50' } }],
+    })
+    const [a, b] = document!.flags
+    t.match(a, {
+      body: { name: '2026-01-01' },
+      rules: [
+        { segments: ['s'], rank: 3 },
+        { segments: ['s'], rank: undefined },
+        { segments: ['s', 't'], body: { segmentOperator: 'AND_SEGMENT_OPERATOR' } },
+      ],
+      rollouts: [
+        { segments: ['s'], body: { segment: { segmentKeys: ['s'], value: true } } },
+        { body: { description: 'half', threshold: { percentage: 50.5, value: false } } },
+      ],
+    })
+    t.strictSame(
+      [b!.body.key, b!.rules.map(({ segments }) => segments)],
+      ['b', a!.rules.map(({ segments }) => segments)],
+    )
+  },
+)
 
 await t.test('what is wrong is told with its place', async (t) => {
   const cases: readonly (readonly [string, RegExp])[] = [
@@ -156,7 +170,9 @@ await t.test('what is wrong is told with its place', async (t) => {
 
 await t.test('hostile documents are refused at once', async (t) => {
   const names = [...'abcdefghij']
-  const bomb = names.map((name, n) => `${name}: &${name} [${`${n === 0 ? '"lol"' : `*${names[n - 1]}`},`.repeat(10)}]`).join('\n')
+  const bomb = names
+    .map((name, n) => `${name}: &${name} [${`${n === 0 ? '"lol"' : `*${names[n - 1]}`},`.repeat(10)}]`)
+    .join('\n')
   const hostile = [
     `flags:\n- metadata: {x: *j}\n`.replace(/^/, `${bomb}\n`),
     `a: ${'['.repeat(100_000)}`,
@@ -167,7 +183,11 @@ await t.test('hostile documents are refused at once', async (t) => {
   ]
   for (const yaml of hostile) {
     const from = performance.now()
-    t.throws(() => documentsIn(yaml, () => {}), { message: /nested deeper|too much|too large/, exit: 2 }, yaml.slice(0, 40))
+    t.throws(
+      () => documentsIn(yaml, () => {}),
+      { message: /nested deeper|too much|too large/, exit: 2 },
+      yaml.slice(0, 40),
+    )
     t.ok(performance.now() - from < 20_000)
   }
 })
@@ -188,7 +208,14 @@ await t.test('whatever is written is read as it was, in each form', async () => 
         const document = yaml[n]!
         same(document.namespace.body, { key: namespace.key, name: namespace.name, description: namespace.description })
         same(
-          document.flags.map(({ body }) => [body.key, body.name, body.description ?? '', body.enabled, body.type, body.metadata ?? {}]),
+          document.flags.map(({ body }) => [
+            body.key,
+            body.name,
+            body.description ?? '',
+            body.enabled,
+            body.type,
+            body.metadata ?? {},
+          ]),
           flags.map(({ flag }) => [
             flag.key,
             flag.name,
@@ -199,11 +226,15 @@ await t.test('whatever is written is read as it was, in each form', async () => 
           ]),
         )
         same(
-          document.flags.flatMap(({ variants }) => variants.map(({ body }) => (body as { attachment?: string }).attachment ?? '')),
+          document.flags.flatMap(({ variants }) =>
+            variants.map(({ body }) => (body as { attachment?: string }).attachment ?? ''),
+          ),
           flags.flatMap(({ flag }) => flag.variants.map(({ attachment }) => attachment)),
         )
         same(
-          document.segments.map(({ constraints }) => constraints.map(({ body }) => (body as { value?: string }).value ?? '')),
+          document.segments.map(({ constraints }) =>
+            constraints.map(({ body }) => (body as { value?: string }).value ?? ''),
+          ),
           segments.map(({ constraints }) => constraints.map(({ value }) => value)),
         )
       }
@@ -214,9 +245,16 @@ await t.test('whatever is written is read as it was, in each form', async () => 
 
 await t.test('the guide for those who move shows a configuration and a document that are good', async (t) => {
   const guide = readFileSync(resolve(import.meta.dirname, '../../../docs/guides/moving-from-another-server.md'), 'utf8')
-  const [configuration = '', document = '', ...others] = [...guide.matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, yaml]) => yaml!)
+  const [configuration = '', document = '', ...others] = [...guide.matchAll(/^```yaml\n(.*?)^```$/gms)].map(
+    ([, yaml]) => yaml!,
+  )
   t.strictSame(others, [])
   const { config, warnings } = loadConfig({ file: file(configuration), env: {} })
-  t.match([config.identifiers, warnings], [{ service: 'acme', codehost: 'forge', orchestrator: 'fleet', orchestrator_metadata: 'fl' }, []])
-  t.match(read(document), [{ namespace: { stated: true }, flags: [{ rollouts: [{}, {}] }, { variants: [{}, {}] }], segments: [{}, {}] }])
+  t.match(
+    [config.identifiers, warnings],
+    [{ service: 'acme', codehost: 'forge', orchestrator: 'fleet', orchestrator_metadata: 'fl' }, []],
+  )
+  t.match(read(document), [
+    { namespace: { stated: true }, flags: [{ rollouts: [{}, {}] }, { variants: [{}, {}] }], segments: [{}, {}] },
+  ])
 })

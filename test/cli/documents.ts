@@ -63,7 +63,17 @@ const name = text.map((text) => (text === '' ? 'x' : text))
 
 /** JSON texts without spaces, odd ones too. */
 const attachment = fc.oneof(
-  fc.constantFrom('', 'null', '{"a":1,"a":2}', '1.50', '-0', '"\\u0041\\/"', '{"b":[],"a":{}}', '[[[[[[1]]]]]]', '12345678901234567890'),
+  fc.constantFrom(
+    '',
+    'null',
+    '{"a":1,"a":2}',
+    '1.50',
+    '-0',
+    '"\\u0041\\/"',
+    '{"b":[],"a":{}}',
+    '[[[[[[1]]]]]]',
+    '12345678901234567890',
+  ),
   fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
 )
 const metadata = fc
@@ -71,7 +81,8 @@ const metadata = fc
   .map((value) => JSON.parse(canonical(JSON.parse(JSON.stringify(value)))) as Record<string, unknown>)
   .filter((value) => !/\\ud[89a-f]|\\u0000/i.test(JSON.stringify(value)))
 
-const subset = (keys: readonly string[]) => fc.shuffledSubarray([...keys], { minLength: 1, maxLength: Math.min(3, keys.length) })
+const subset = (keys: readonly string[]) =>
+  fc.shuffledSubarray([...keys], { minLength: 1, maxLength: Math.min(3, keys.length) })
 const bySegments = (keys: readonly string[]) =>
   fc
     .tuple(subset(keys), fc.constantFrom('OR_SEGMENT_OPERATOR', 'AND_SEGMENT_OPERATOR'))
@@ -84,7 +95,13 @@ const bySegments = (keys: readonly string[]) =>
 const share = fc.constantFrom(0, 0.1, 12.5, 33.33, 33.34, 50, 100)
 
 const variants = fc.uniqueArray(
-  fc.record({ id: fc.uuid(), key: name.filter((key) => !/\p{Cc}/u.test(key)), name: text, description: text, attachment }),
+  fc.record({
+    id: fc.uuid(),
+    key: name.filter((key) => !/\p{Cc}/u.test(key)),
+    name: text,
+    description: text,
+    attachment,
+  }),
   { selector: ({ key }) => key, maxLength: 3 },
 )
 
@@ -140,9 +157,16 @@ const flagOf = (segmentKeys: readonly string[]) =>
           })),
         ),
       rules: fc
-        .array(fc.tuple(bySegments(segmentKeys), fc.integer({ min: 1, max: 3 }), fc.array(fc.tuple(fc.nat(2), share), { maxLength: 2 })), {
-          maxLength: 3,
-        })
+        .array(
+          fc.tuple(
+            bySegments(segmentKeys),
+            fc.integer({ min: 1, max: 3 }),
+            fc.array(fc.tuple(fc.nat(2), share), { maxLength: 2 }),
+          ),
+          {
+            maxLength: 3,
+          },
+        )
         .map((rules) => {
           let rank = 0
           return rules.map(([by, gap, shares], n) => ({

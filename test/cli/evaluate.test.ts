@@ -27,7 +27,10 @@ flags:
   t.match((await evaluate('pick', '-e', 'x', '-c', 'p=a=b')).out, /MATCH +true\nVARIANT +v\nATTACHMENT +\{"n":1\}\n/)
   t.equal((await evaluate('pick', '-e', 'x', '--field', 'match')).out, 'false')
   const why = await evaluate('on', '-e', 'x', '--explain')
-  t.match(why.out, /STEP +RANK +MATCHED +SEGMENTS +BUCKET +BOUNDS +VARIANT\nrollout +1 +false\nrollout +2 +false +\d+ +0\n$/)
+  t.match(
+    why.out,
+    /STEP +RANK +MATCHED +SEGMENTS +BUCKET +BOUNDS +VARIANT\nrollout +1 +false\nrollout +2 +false +\d+ +0\n$/,
+  )
   t.match(JSON.parse((await evaluate('pick', '-e', 'x', '-c', 'p=a=b', '--explain', '-o', 'json')).out), {
     variantKey: 'v',
     trace: [{ kind: 'rule', matched: true, cumulative: [1000], variantKey: 'v' }],
@@ -50,5 +53,6 @@ await t.test('a moment is an instant, a day, a span ago or a position', async (t
   }
   for (const [text, moment] of Object.entries(cases)) t.equal(momentOf(text, now), moment)
   t.equal(momentOf('2026-01-01T00:00:00+02:00', now), '2026-01-01T00:00:00+02:00')
-  for (const text of ['', 'now', '-', '-0s', '1h', '#', '-1']) t.throws(() => momentOf(text, now), { message: /--at must be/ })
+  for (const text of ['', 'now', '-', '-0s', '1h', '#', '-1'])
+    t.throws(() => momentOf(text, now), { message: /--at must be/ })
 })

@@ -13,7 +13,13 @@ await t.test('an export says all there is to say, and leaves out what is empty',
   const root = `${N}/shop`
   await post(`${root}/segments`, { key: 'zed', name: 'yes', matchType: 'ANY_MATCH_TYPE' })
   await post(`${root}/segments`, { key: 'abe', name: 'Abe', description: 'a: b\nc' })
-  const constraint = { type: 'STRING_COMPARISON_TYPE', property: 'plan', operator: 'eq', value: '10', description: 'ten' }
+  const constraint = {
+    type: 'STRING_COMPARISON_TYPE',
+    property: 'plan',
+    operator: 'eq',
+    value: '10',
+    description: 'ten',
+  }
   await post(`${root}/segments/abe/constraints`, constraint)
   await post(`${root}/segments/abe/constraints`, { ...constraint, operator: 'empty', value: '', description: '' })
   await post(`${root}/flags`, { key: 'f', name: 'F', enabled: true, metadata: { owner: 'me' } })
@@ -104,11 +110,23 @@ segments:
     ) // prettier-ignore
     const json = file('', 'json')
     t.equal((await inside(service, 'export', '-o', json, '-n', 'shop')).exit, 0)
-    t.match(readFileSync(json, 'utf8'), '"attachment": {"b":1.0,"b":[null]}', 'the source of an attachment stands in JSON too')
-    t.match(JSON.parse(readFileSync(json, 'utf8')), { version: '1.4', namespace: { key: 'shop' }, flags: [{ key: 'f' }, { key: 'b' }] })
+    t.match(
+      readFileSync(json, 'utf8'),
+      '"attachment": {"b":1.0,"b":[null]}',
+      'the source of an attachment stands in JSON too',
+    )
+    t.match(JSON.parse(readFileSync(json, 'utf8')), {
+      version: '1.4',
+      namespace: { key: 'shop' },
+      flags: [{ key: 'f' }, { key: 'b' }],
+    })
     const both = await exported(service, '--namespaces', 'shop,default,shop')
     t.equal(both, `${yaml}---\n${await exported(service)}`)
-    t.equal(await exported(service, '--all-namespaces'), `${await exported(service)}---\n${yaml}`, 'in the order of the list')
+    t.equal(
+      await exported(service, '--all-namespaces'),
+      `${await exported(service)}---\n${yaml}`,
+      'in the order of the list',
+    )
     t.match(JSON.parse(await exported(service, '--all-namespaces', '--format', 'json')), [
       { namespace: { key: 'default' } },
       { flags: [{}, {}] },
@@ -117,12 +135,18 @@ segments:
     await service.request('DELETE', `${root}/flags/f`)
     t.notMatch(await exported(service, '-n', 'shop'), 'key: f')
     const { headers } = await service.request('POST', `${N}/shop/flags`, { key: 'later', name: 'L' })
-    t.match(await exported(service, '-n', 'shop', '--at', `#${Number(headers['event-position']) - 2}`), 'key: later'.slice(0, 3))
+    t.match(
+      await exported(service, '-n', 'shop', '--at', `#${Number(headers['event-position']) - 2}`),
+      'key: later'.slice(0, 3),
+    )
     t.equal((await inside(service, 'export', '-n', 'shop', '--at', 'soon')).exit, 2)
   })
 
   await t.test('reach and rules of the token hold', async (t) => {
-    const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'shop' })
+    const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
+      name: 'n',
+      namespaceKey: 'shop',
+    })
     const bound = { url: service.url, token: json.clientToken }
     const out = file('', 'out')
     t.equal((await inside(bound, 'export', '-o', out, '-n', 'shop')).exit, 0)
@@ -156,10 +180,15 @@ await t.test('lists are read page after page, and a flag that changes meanwhile 
   const service = await standIn(({ path, query }) => {
     if (path.endsWith('/default')) return { body: { key: 'default', name: 'D', description: '' } }
     if (path.endsWith('/segments')) return { body: { segments: [], nextPageToken: '' } }
-    const rules = [{ id: 'r', rank: 1, segmentKey: 's', segmentKeys: [], segmentOperator: 'OR_SEGMENT_OPERATOR', distributions }]
-    if (/(rules|rollouts)$/.test(path)) return { body: { rules: path.endsWith('rules') ? rules : [], rollouts: [], nextPageToken: '' } }
+    const rules = [
+      { id: 'r', rank: 1, segmentKey: 's', segmentKeys: [], segmentOperator: 'OR_SEGMENT_OPERATOR', distributions },
+    ]
+    if (/(rules|rollouts)$/.test(path))
+      return { body: { rules: path.endsWith('rules') ? rules : [], rollouts: [], nextPageToken: '' } }
     const from = Number(query.get('pageToken') ?? 0)
-    const page = flags.slice(from, from + 2).map((flag) => ({ ...flag, namespaceKey: 'default', metadata: {}, variants: [] }))
+    const page = flags
+      .slice(from, from + 2)
+      .map((flag) => ({ ...flag, namespaceKey: 'default', metadata: {}, variants: [] }))
     return { body: { flags: page, nextPageToken: from + 2 < flags.length ? String(from + 2) : '' } }
   })
   t.teardown(service.close)

@@ -45,22 +45,32 @@ await t.test('a flag is deleted through the service, and on its data while it is
   t.match(await rollcall(['flag', 'delete', 'f', '--yes'], env), { exit: 4, err: /flag "default\/f" not found/ })
 
   const data = join(service.directory, 'data')
-  const offline = (key: string, ...more: readonly string[]) => rollcall(['flag', 'delete', key, '--yes', '--data', data, ...more])
+  const offline = (key: string, ...more: readonly string[]) =>
+    rollcall(['flag', 'delete', key, '--yes', '--data', data, ...more])
   t.match(await offline('g'), { exit: 1, err: /is in use by process/ })
   await service.close()
   t.match(await offline('g', '--reason', 'it filled memory'), { exit: 0, out: 'default/g deleted\n', err: '' })
   t.match(await offline('g'), { exit: 4, err: /flag "default\/g" not found/ })
   t.match(await offline('h', '-n', 'none'), { exit: 4, err: /namespace "none" not found/ })
-  t.match(await rollcall(['flag', 'delete', 'h', '--yes', '--data', join(data, 'none')]), { exit: 4, err: /There is no .*none/ })
+  t.match(await rollcall(['flag', 'delete', 'h', '--yes', '--data', join(data, 'none')]), {
+    exit: 4,
+    err: /There is no .*none/,
+  })
 
   const store = await openStores(loadConfig({ env: {}, flags: { 'storage.data_dir': data } }).config, {})
   const [deleted] = (await collect(store.log.readAll(0n))).slice(-3)
   t.match(deleted, { stream: 'flag-default+g', type: 'FlagDeleted' })
-  t.match(JSON.parse(deleted!.meta), { actor: { kind: 'operator' }, reason: 'it filled memory', instance: 'command-line' })
+  t.match(JSON.parse(deleted!.meta), {
+    actor: { kind: 'operator' },
+    reason: 'it filled memory',
+    instance: 'command-line',
+  })
   await store.close()
 
   const again = await startService(t, {}, { directory: service.directory })
-  const keys = (await again.request<{ flags: { key: string }[] }>('GET', `${root}/flags`)).json.flags.map(({ key }) => key)
+  const keys = (await again.request<{ flags: { key: string }[] }>('GET', `${root}/flags`)).json.flags.map(
+    ({ key }) => key,
+  )
   t.same(keys, ['h'])
   await again.request('DELETE', `${root}/flags/h`)
   t.equal((await again.request('DELETE', `${root}/segments/s`)).status, 200, 'the segment was given free by both')

@@ -21,9 +21,15 @@ const said = async (service: Started, namespaceKey: string, flags: readonly stri
   const requests = flags.flatMap((flagKey) =>
     entities.map((entityId, n) => ({ namespaceKey, flagKey, entityId, context: contexts[n % contexts.length] })),
   )
-  const { json } = await service.request<{ responses: readonly Record<string, object>[] }>('POST', '/evaluate/v1/batch', { requests })
+  const { json } = await service.request<{ responses: readonly Record<string, object>[] }>(
+    'POST',
+    '/evaluate/v1/batch',
+    { requests },
+  )
   const drop = ['timestamp', 'requestDurationMillis', 'requestId']
-  return json.responses.map((each) => JSON.stringify(each, (name, value: unknown) => (drop.includes(name) ? undefined : value)))
+  return json.responses.map((each) =>
+    JSON.stringify(each, (name, value: unknown) => (drop.includes(name) ? undefined : value)),
+  )
 }
 
 const row = (n: number) => `
@@ -46,26 +52,32 @@ const many = (count: number) =>
 // A write to the stand-in for MongoDB takes some 20 ms.
 const MANY = onCluster ? 20 : 200
 
-await t.test(`${MANY} flags and ${MANY} segments go from service to service, the same bytes and the same answers`, async (t) => {
-  const [one, other] = [await startService(t), await startService(t)]
-  const begun = await inside(one, 'import', file(many(MANY)))
-  t.match([begun.exit, begun.err], [0, new RegExp(`Imported: ${MANY * 2} created`)])
-  const whole = await exported(one)
-  t.equal((await inside(other, 'import', file(whole))).exit, 0)
-  t.equal(await exported(other), whole)
-  const flags = Array.from({ length: MANY }, (_, n) => `flag-${n}`)
-  const entities = fc.sample(fc.string({ maxLength: 8 }), { numRuns: 5, seed: 1 })
-  const answers = await said(one, 'default', flags, entities)
-  t.strictSame(await said(other, 'default', flags, entities), answers)
-  t.ok(new Set(answers.map((each) => each.replace(/flag-\d+|segment-\d+/g, ''))).size > 4, 'they say different things')
+await t.test(
+  `${MANY} flags and ${MANY} segments go from service to service, the same bytes and the same answers`,
+  async (t) => {
+    const [one, other] = [await startService(t), await startService(t)]
+    const begun = await inside(one, 'import', file(many(MANY)))
+    t.match([begun.exit, begun.err], [0, new RegExp(`Imported: ${MANY * 2} created`)])
+    const whole = await exported(one)
+    t.equal((await inside(other, 'import', file(whole))).exit, 0)
+    t.equal(await exported(other), whole)
+    const flags = Array.from({ length: MANY }, (_, n) => `flag-${n}`)
+    const entities = fc.sample(fc.string({ maxLength: 8 }), { numRuns: 5, seed: 1 })
+    const answers = await said(one, 'default', flags, entities)
+    t.strictSame(await said(other, 'default', flags, entities), answers)
+    t.ok(
+      new Set(answers.map((each) => each.replace(/flag-\d+|segment-\d+/g, ''))).size > 4,
+      'they say different things',
+    )
 
-  await t.test('read as of a moment, it is what it was', async (t) => {
-    const { headers } = await one.request('PUT', `${N}/default`, { name: 'Renamed' })
-    const before = String(Number(headers['event-position']) - 1)
-    t.not(await exported(one), whole)
-    t.equal(await exported(one, '--at', before), whole)
-  })
-})
+    await t.test('read as of a moment, it is what it was', async (t) => {
+      const { headers } = await one.request('PUT', `${N}/default`, { name: 'Renamed' })
+      const before = String(Number(headers['event-position']) - 1)
+      t.not(await exported(one), whole)
+      t.equal(await exported(one, '--at', before), whole)
+    })
+  },
+)
 
 await t.test('any documents come back as the same bytes, through YAML and through JSON', async (t) => {
   const services = [await startService(t), await startService(t), await startService(t)] as const
@@ -75,14 +87,19 @@ await t.test('any documents come back as the same bytes, through YAML and throug
   }
   const documents = fc.sample(contents, { numRuns: 8, seed: Number(process.env['SEED'] ?? 20) })
   const keys = documents.map((_, n) => `ns-${n}`)
-  const stream = documents.map((one, n) => yamlText(documentTree({ ...one, namespace: { ...one.namespace, key: keys[n]! } }, lost)))
+  const stream = documents.map((one, n) =>
+    yamlText(documentTree({ ...one, namespace: { ...one.namespace, key: keys[n]! } }, lost)),
+  )
   const given = await inside(first, 'import', file(stream.join('---\n')))
   t.equal(given.exit, 0, given.err)
   const yaml = await exported(first, '-n', keys.join(','))
   t.equal(yaml, stream.join('---\n'))
   t.equal((await inside(second, 'import', file(yaml))).exit, 0)
   t.equal(await exported(second, '--all-namespaces'), await exported(first, '--all-namespaces'))
-  t.equal((await inside(third, 'import', file(await exported(first, '-n', keys.join(','), '--format', 'json')))).exit, 0)
+  t.equal(
+    (await inside(third, 'import', file(await exported(first, '-n', keys.join(','), '--format', 'json')))).exit,
+    0,
+  )
   t.equal(await exported(third, '-n', keys.join(',')), yaml)
   for (const key of keys) {
     const flags = await keysOf(first, 'flags', key)
@@ -105,8 +122,16 @@ await t.test('what cannot be is told whole, before anything is written', async (
       'flags: [{key: f, name: x, variants: [{key: v}, {key: v}]}]',
       'flags[0].variants[1]: variant "v" is not unique for flag "default/f"',
     ],
-    [4, 'flags: [{key: f, name: x, rules: [{segment: nope}]}]', 'flags[0].rules[0]: flag "default/f" or segment "default/nope" not found'],
-    [4, 'flags: [{key: f, name: x, rules: [{segment: {keys: [there, no]}}]}]', 'flag "default/f" or segment "default/no" not found'],
+    [
+      4,
+      'flags: [{key: f, name: x, rules: [{segment: nope}]}]',
+      'flags[0].rules[0]: flag "default/f" or segment "default/nope" not found',
+    ],
+    [
+      4,
+      'flags: [{key: f, name: x, rules: [{segment: {keys: [there, no]}}]}]',
+      'flag "default/f" or segment "default/no" not found',
+    ],
     [
       4,
       'flags: [{key: f, name: x, rules: [{segment: there, distributions: [{variant: v, rollout: 1}]}]}]',
@@ -117,21 +142,41 @@ await t.test('what cannot be is told whole, before anything is written', async (
       'flags: [{key: f, name: x, rollouts: [{segment: {key: nope}}]}]',
       'flags[0].rollouts[0]: flag "default/f or segment nope" not found',
     ],
-    [4, 'namespace: other\nflags: [{key: f, name: x, rules: [{segment: there}]}]', 'flag "other/f" or segment "other/there" not found'],
+    [
+      4,
+      'namespace: other\nflags: [{key: f, name: x, rules: [{segment: there}]}]',
+      'flag "other/f" or segment "other/there" not found',
+    ],
     [1, 'flags: [{key: "a b", name: x}]', 'flags[0]: invalid field key: contains invalid characters'],
     [1, 'flags: [{key: f}]', 'flags[0]: invalid field name: must not be empty'],
     [1, 'flags: [{key: f, name: x, type: ODD}]', 'flags[0]: invalid field type: unknown value "ODD"'],
     [1, 'flags: [{key: f, name: x, metadata: 1}]', 'flags[0]: request body is not valid: metadata must be an object'],
-    [1, 'flags: [{key: f, name: x, rules: [{}]}]', 'flags[0].rules[0]: invalid field segmentKey or segmentKeys: must not be empty'],
+    [
+      1,
+      'flags: [{key: f, name: x, rules: [{}]}]',
+      'flags[0].rules[0]: invalid field segmentKey or segmentKeys: must not be empty',
+    ],
     [
       1,
       'flags: [{key: f, name: x, rules: [{segment: there, rank: 2}, {segment: there}]}]',
       'flags[0].rules[1]: rank number: 2 already exists',
     ],
-    [1, 'flags: [{key: f, name: x, rules: [{segment: there, rank: -1}]}]', 'flags[0].rules[0]: invalid field rank: must be greater than 0'],
+    [
+      1,
+      'flags: [{key: f, name: x, rules: [{segment: there, rank: -1}]}]',
+      'flags[0].rules[0]: invalid field rank: must be greater than 0',
+    ],
     [1, 'flags: [{key: f, name: x, rollouts: [{description: d}]}]', 'flags[0].rollouts[0]: rollout rule is missing'],
-    [1, 'flags: [{key: f, name: x, rollouts: [{threshold: {percentage: 101}}]}]', 'threshold.percentage: must be within range [0, 100]'],
-    [1, 'flags: [{key: f, name: x, variants: [{key: a, default: true}, {key: b, default: true}]}]', 'one default variant at most'],
+    [
+      1,
+      'flags: [{key: f, name: x, rollouts: [{threshold: {percentage: 101}}]}]',
+      'threshold.percentage: must be within range [0, 100]',
+    ],
+    [
+      1,
+      'flags: [{key: f, name: x, variants: [{key: a, default: true}, {key: b, default: true}]}]',
+      'one default variant at most',
+    ],
     [
       1,
       'flags: [{key: f, name: x, variants: [{key: v}], rules: [{segment: there, distributions: [{variant: v, rollout: 60}, {variant: v, rollout: 60}]}]}]',
@@ -146,7 +191,10 @@ await t.test('what cannot be is told whole, before anything is written', async (
     [2, 'version: 2.0', 'unsupported version: 2.0'],
     [2, 'flags: [', 'is not valid YAML'],
   ]
-  const { headers } = await service.request('PUT', `${N}/default`, { name: 'Default', description: 'Default namespace' })
+  const { headers } = await service.request('PUT', `${N}/default`, {
+    name: 'Default',
+    description: 'Default namespace',
+  })
   for (const [exit, yaml, message] of cases) {
     const ran = await inside(service, 'import', file(`segments: [{key: fresh, name: F}]\n---\n${yaml}\n`))
     t.equal(ran.exit, exit, yaml)
@@ -166,13 +214,18 @@ await t.test('what cannot be is told whole, before anything is written', async (
   t.equal((await inside(service, 'import', file(''), '--stdin')).exit, 2)
   t.equal((await inside(service, 'import', '/nonexistent')).exit, 2)
   t.match(await inside(service, 'import', file(Buffer.from([0x66, 0xff]))), { exit: 2, err: /is not UTF-8/ })
-  t.match(await inside(service, 'import', file('colour: red')), { exit: 0, err: /warning: colour is not a part[^]*nothing to do/ })
+  t.match(await inside(service, 'import', file('colour: red')), {
+    exit: 0,
+    err: /warning: colour is not a part[^]*nothing to do/,
+  })
 })
 
 await t.test('what is there is skipped or dropped when it is said so, and a dry run only plans', async (t) => {
   const service = await startService(t)
   const env = { ROLLCALL_TOKEN: service.token, ROLLCALL_ADDRESS: service.url }
-  const old = file('segments: [{key: s, name: Old}]\nflags: [{key: f, name: Old, rules: [{segment: s}]}, {key: g, name: Old}]')
+  const old = file(
+    'segments: [{key: s, name: Old}]\nflags: [{key: f, name: Old, rules: [{segment: s}]}, {key: g, name: Old}]',
+  )
   t.equal((await inside(service, 'import', old)).exit, 0)
   const yaml = `namespace: {key: default, name: Mine}
 flags: [{key: f, name: New}, {key: h, name: New, rules: [{segment: s}]}]
@@ -181,9 +234,9 @@ segments: [{key: s, name: New}, {key: t, name: New}]
 namespace: team
 segments: [{key: s, name: New}]`
   const names = async () =>
-    (await service.request<{ flags: readonly { key: string; name: string }[] }>('GET', `${N}/default/flags`)).json.flags.map(
-      ({ key, name }) => `${key} ${name}`,
-    )
+    (
+      await service.request<{ flags: readonly { key: string; name: string }[] }>('GET', `${N}/default/flags`)
+    ).json.flags.map(({ key, name }) => `${key} ${name}`)
 
   const skipping = await rollcall(['import', '--stdin', '--skip-existing', '--dry-run'], env, yaml)
   t.equal(
@@ -198,11 +251,25 @@ segments: [{key: s, name: New}]`
   )
   t.strictSame(await names(), ['f Old', 'g Old'])
 
-  t.match(await rollcall(['import', '--stdin', '--skip-existing'], env, yaml), { exit: 0, out: '', err: /Imported: 4 created, 2 skipped/ })
+  t.match(await rollcall(['import', '--stdin', '--skip-existing'], env, yaml), {
+    exit: 0,
+    out: '',
+    err: /Imported: 4 created, 2 skipped/,
+  })
   t.strictSame(await names(), ['f Old', 'g Old', 'h New'])
-  t.equal((await service.request('GET', `${N}/default`)).json['name'], 'Default', 'an existing namespace is skipped too')
-  t.match(await rollcall(['import', file(yaml), '--drop'], env), { exit: 2, err: /Drop 6 flags and segments first\? .*\n.*--yes/ })
-  t.match(await rollcall(['import', file(yaml), '--drop', '--yes'], env), { exit: 0, err: /Imported: 5 created, 1 updated, 6 dropped/ })
+  t.equal(
+    (await service.request('GET', `${N}/default`)).json['name'],
+    'Default',
+    'an existing namespace is skipped too',
+  )
+  t.match(await rollcall(['import', file(yaml), '--drop'], env), {
+    exit: 2,
+    err: /Drop 6 flags and segments first\? .*\n.*--yes/,
+  })
+  t.match(await rollcall(['import', file(yaml), '--drop', '--yes'], env), {
+    exit: 0,
+    err: /Imported: 5 created, 1 updated, 6 dropped/,
+  })
   t.strictSame(await names(), ['f New', 'h New'])
   t.match((await service.request('GET', `${N}/default`)).json, { name: 'Mine', description: '' })
   const again = await inside(service, 'import', file(yaml), '--skip-existing')
@@ -212,13 +279,19 @@ segments: [{key: s, name: New}]`
 await t.test('the reach of a token holds', async (t) => {
   const service = await startService(t)
   await service.request('POST', N, { key: 'shop', name: 'Shop' })
-  const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'shop' })
+  const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
+    name: 'n',
+    namespaceKey: 'shop',
+  })
   const bound = { url: service.url, token: json.clientToken }
   t.equal((await inside(bound, 'import', file('namespace: {key: shop, name: S}\nflags: [{key: f, name: F}]'))).exit, 0)
   t.equal((await inside(bound, 'import', file('flags: [{key: f, name: F}]'))).exit, 5)
   t.strictSame([await keysOf(service, 'flags', 'shop'), await keysOf(service, 'flags')], [['f'], []])
   const readOnly = await startService(t, { 'storage.read_only': 'true' })
-  t.match(await inside(readOnly, 'import', file('flags: [{key: f, name: F}]')), { exit: 1, err: /flags\[0\]: .*read-only/ })
+  t.match(await inside(readOnly, 'import', file('flags: [{key: f, name: F}]')), {
+    exit: 1,
+    err: /flags\[0\]: .*read-only/,
+  })
 })
 
 await t.test('an item that fails half-way is taken back, and the reason goes with each write', async (t) => {
@@ -228,7 +301,12 @@ await t.test('an item that fails half-way is taken back, and the reason goes wit
     return { body: { id: 'x', name: 'default', description: '' } }
   })
   t.teardown(service.close)
-  const yaml = file('segments: [{key: s, name: S}]\nflags: [{key: f, name: F, variants: [{key: "\u001b[31m"}]}]'.replace('\u001b[31m', 'v'))
+  const yaml = file(
+    'segments: [{key: s, name: S}]\nflags: [{key: f, name: F, variants: [{key: "\u001b[31m"}]}]'.replace(
+      '\u001b[31m',
+      'v',
+    ),
+  )
   const ran = await inside({ url: service.address, token: 'x' }, 'import', yaml, '--reason', 'Umzug für März')
   t.equal(ran.exit, 7)
   t.match(
@@ -240,7 +318,8 @@ await t.test('an item that fails half-way is taken back, and the reason goes wit
     writes.map(({ method, path }) => `${method} ${path.replace(`${N}/default/`, '')}`),
     ['POST segments', 'POST flags', 'POST flags/f/variants', 'DELETE flags/f'],
   )
-  for (const { headers } of writes) t.equal(Buffer.from(String(headers['event-reason']), 'latin1').toString(), 'Umzug für März')
+  for (const { headers } of writes)
+    t.equal(Buffer.from(String(headers['event-reason']), 'latin1').toString(), 'Umzug für März')
   t.equal((await inside({ url: service.address, token: 'x' }, 'import', yaml, '--reason', 'line\nbreak')).exit, 2)
 })
 
@@ -249,7 +328,8 @@ await t.test('what cannot be taken back is told, and an interrupt stops between 
   const service = await standIn(({ method, path }) => {
     if (method === 'GET' && path.endsWith('s')) return { body: { flags: [], segments: [], nextPageToken: '' } }
     if (method === 'POST') onPost()
-    if (path.endsWith('/variants') || method === 'DELETE') return refusal(503, 14, 'backend_unavailable', 'out of reach')
+    if (path.endsWith('/variants') || method === 'DELETE')
+      return refusal(503, 14, 'backend_unavailable', 'out of reach')
     return { body: { id: 'x', name: 'default', description: '' } }
   })
   t.teardown(service.close)
@@ -258,7 +338,10 @@ await t.test('what cannot be taken back is told, and an interrupt stops between 
   t.match([half.exit, half.err], [7, /flags\[0\]\.variants\[0\]: [^]*It is there in part, [^]*out of reach/])
   onPost = () => void process.emit('SIGINT')
   const stopped = await inside(there, 'import', file('segments: [{key: s, name: S}, {key: t, name: T}]'))
-  t.match([stopped.exit, stopped.err], [130, /Stopped: 1 of 2 items stand\. To go on: rollcall import .* --skip-existing\n$/])
+  t.match(
+    [stopped.exit, stopped.err],
+    [130, /Stopped: 1 of 2 items stand\. To go on: rollcall import .* --skip-existing\n$/],
+  )
 })
 
 await t.test('the document of the guide can be imported', async (t) => {

@@ -34,7 +34,9 @@ await t.test('without a verb there is help, and a wrong word is answered with th
 })
 
 await t.test('version is that of the package', async (t) => {
-  const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8')) as {
+    version: string
+  }
   t.match(JSON.parse((await rollcall(['version', '-o', 'json'])).out), { version, node: process.versions.node })
   t.equal((await rollcall(['--version'])).out, `${version}\n`)
 })
@@ -61,7 +63,14 @@ await t.test('an answer of the service decides the exit code', async (t) => {
   t.teardown(service.close)
   for (const [exit, given, said] of cases) {
     answer = given
-    const ran = await rollcall(['token', 'get', 'x', '--address', service.address, ...(given.after ? ['--timeout', '200ms'] : [])])
+    const ran = await rollcall([
+      'token',
+      'get',
+      'x',
+      '--address',
+      service.address,
+      ...(given.after ? ['--timeout', '200ms'] : []),
+    ])
     t.match([ran.exit, ran.out, ran.err], [exit, '', said], String(said))
   }
 })
@@ -70,7 +79,10 @@ await t.test('a service that is not there, and an address that is none', async (
   const gone = await standIn(() => ({}))
   gone.close()
   const ran = await rollcall(['token', 'list', '--address', gone.address])
-  t.match([ran.exit, ran.err], [7, /No service answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)[^]*rollcall serve/])
+  t.match(
+    [ran.exit, ran.err],
+    [7, /No service answers at http:\/\/127\.0\.0\.1:\d+ \(ECONNREFUSED\)[^]*rollcall serve/],
+  )
   t.equal((await rollcall(['token', 'list', '--address', 'nonsense'])).exit, 2)
   const secret = await rollcall(['token', 'list'], { ROLLCALL_ADDRESS: 'http://me:hunter2@127.0.0.1:1' })
   t.equal(secret.exit, 2)
@@ -90,14 +102,20 @@ await t.test('config check tells every problem and ends with 3', async (t) => {
   )
   t.match(ran.err, /3 problems/)
   t.notMatch(ran.out + ran.err, /hunter2/)
-  const good = await rollcall(['config', 'check'], { ROLLCALL_CONFIG: write('good.yml', 'log: {level: INFO}'), ROLLCALL_LOG_LEVL: 'x' })
+  const good = await rollcall(['config', 'check'], {
+    ROLLCALL_CONFIG: write('good.yml', 'log: {level: INFO}'),
+    ROLLCALL_LOG_LEVL: 'x',
+  })
   t.match([good.exit, good.out, good.err], [0, '', /warning: ROLLCALL_LOG_LEVL[^]*is a valid configuration/])
   t.equal((await rollcall(['config', 'check', join(folder, 'none.yml')])).exit, 3)
 })
 
 await t.test('config show says what is in effect and where it came from', async (t) => {
   const file = write('show.yml', 'server: {http_port: 1}\n')
-  const env = { ROLLCALL_LOG_LEVEL: 'WARN', ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN: 'hunter2hunter2hunter2' }
+  const env = {
+    ROLLCALL_LOG_LEVEL: 'WARN',
+    ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN: 'hunter2hunter2hunter2',
+  }
   const { exit, out } = await rollcall(['config', 'show', '--config', file], env)
   t.equal(exit, 0)
   t.match(out, /^log\.level +ROLLCALL_LOG_LEVEL +WARN$/m)
@@ -106,7 +124,10 @@ await t.test('config show says what is in effect and where it came from', async 
   t.notMatch(out, /hunter2/)
   const rows = JSON.parse((await rollcall(['config', 'show', '-o', 'json'])).out) as object[]
   t.match(rows[0], { key: 'version', value: '1.0', source: 'default' })
-  t.match(JSON.parse((await rollcall(['config', 'schema'])).out), { type: ['object', 'null'], additionalProperties: false })
+  t.match(JSON.parse((await rollcall(['config', 'schema'])).out), {
+    type: ['object', 'null'],
+    additionalProperties: false,
+  })
 })
 
 await t.test('serve tells all problems of the configuration before it listens', async (t) => {
@@ -124,14 +145,17 @@ const house = () => {
       return { clientToken: 'offline-token', authentication: record('id-9', name) }
     },
     deleteFlagOffline: async () => {},
-    projectionStatus: async () => ['tokens', 'flags'].map((name) => ({ name, version: 1, position: '9', head: '10', lag: 1 })),
+    projectionStatus: async () =>
+      ['tokens', 'flags'].map((name) => ({ name, version: 1, position: '9', head: '10', lag: 1 })),
     rebuildProjections: async (_, { names, progress }) => {
       for (const name of names) progress({ name, done: 10, total: 10 })
       asked.push(`rebuild ${names.join(' ')}`)
     },
     moveStores: async (from, to, { dryRun, progress }) => {
       progress({ name: 'copying', done: 4, total: 4 })
-      asked.push(`move ${from.storage.data_dir} (${from.keys.file}) to ${to.storage.type} ${to.storage.data_dir}, dry run ${dryRun}`)
+      asked.push(
+        `move ${from.storage.data_dir} (${from.keys.file}) to ${to.storage.type} ${to.storage.data_dir}, dry run ${dryRun}`,
+      )
       return dryRun ? { events: 4, copied: 4 } : { events: 4, copied: 4, streams: 2, subjects: 1, digest: 'abc' }
     },
   }
@@ -156,19 +180,26 @@ await t.test('projections are rebuilt by name or all, and not without a yes', as
   t.strictSame(asked, ['rebuild tokens', 'rebuild tokens flags'])
 })
 
-await t.test('a store moves to a directory or to the servers of the configuration, and not without a yes', async (t) => {
-  const { asked, load } = house()
-  const cluster = 'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
-  const file = write('servers.yml', cluster)
-  t.equal(await inside(['migrate', '--from', 'a'], load), 2)
-  t.equal(await inside(['migrate', '--from', 'a', '--to', 'b'], load), 2, 'nobody is there to say yes')
-  t.equal(await inside(['migrate', '--from', 'a', '--to', './a/', '-y'], load), 2, 'to itself')
-  t.equal(await inside(['migrate', '--from', 'a', '--to', 'cluster', '-y'], load), 2, 'to no servers')
-  t.strictSame(asked, [])
-  t.equal(await inside(['migrate', '--from', 'a', '--to', 'b', '--dry-run'], load), 0)
-  t.equal(await inside(['migrate', '--from', 'a', '--from-keys', 'k', '--to', 'cluster', '--config', file, '-y'], load), 0)
-  t.strictSame(asked, ['move a (a/keys) to embedded b, dry run true', 'move a (k) to cluster ./data, dry run false'])
-})
+await t.test(
+  'a store moves to a directory or to the servers of the configuration, and not without a yes',
+  async (t) => {
+    const { asked, load } = house()
+    const cluster =
+      'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
+    const file = write('servers.yml', cluster)
+    t.equal(await inside(['migrate', '--from', 'a'], load), 2)
+    t.equal(await inside(['migrate', '--from', 'a', '--to', 'b'], load), 2, 'nobody is there to say yes')
+    t.equal(await inside(['migrate', '--from', 'a', '--to', './a/', '-y'], load), 2, 'to itself')
+    t.equal(await inside(['migrate', '--from', 'a', '--to', 'cluster', '-y'], load), 2, 'to no servers')
+    t.strictSame(asked, [])
+    t.equal(await inside(['migrate', '--from', 'a', '--to', 'b', '--dry-run'], load), 0)
+    t.equal(
+      await inside(['migrate', '--from', 'a', '--from-keys', 'k', '--to', 'cluster', '--config', file, '-y'], load),
+      0,
+    )
+    t.strictSame(asked, ['move a (a/keys) to embedded b, dry run true', 'move a (k) to cluster ./data, dry run false'])
+  },
+)
 
 await t.test('a token is made on the data where the service is down and only there', async (t) => {
   const { asked, load } = house()
@@ -181,8 +212,12 @@ await t.test('a token is made on the data where the service is down and only the
     'an address was named',
   )
   t.strictSame(asked, [`create rescue in ${folder}`])
-  const cluster = 'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
-  t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '--config', write('cluster.yml', cluster)], load), 2)
+  const cluster =
+    'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
+  t.equal(
+    await inside(['token', 'create', 'rescue', '--data', folder, '--config', write('cluster.yml', cluster)], load),
+    2,
+  )
 })
 
 await t.test('a command that works on data names a store that is there, and makes none', async (t) => {
@@ -226,7 +261,8 @@ await t.test('an expiry is a span from now, an instant, or never', async (t) => 
   t.equal(expiryOf('90m', now), '2026-01-01T01:30:00.000Z')
   t.equal(expiryOf('2026-06-01T00:00:00+02:00', now), '2026-05-31T22:00:00.000Z')
   t.equal(expiryOf('never', now), undefined)
-  for (const text of ['', '0d', '30', '1x', '2026-06-01', '2025-01-01T00:00:00Z', '999999d']) t.throws(() => expiryOf(text, now), text)
+  for (const text of ['', '0d', '30', '1x', '2026-06-01', '2025-01-01T00:00:00Z', '999999d'])
+    t.throws(() => expiryOf(text, now), text)
 })
 
 await t.test('a field is found by its path, also where names hold dots', async (t) => {

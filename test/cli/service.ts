@@ -27,7 +27,13 @@ export const standIn = async (answer: (seen: Seen) => Answer) => {
     request.on('data', (chunk: string) => (body += chunk))
     request.on('end', () => {
       const url = new URL(request.url ?? '/', 'http://x')
-      const one = { method: request.method ?? '', path: url.pathname, query: url.searchParams, headers: request.headers, body }
+      const one = {
+        method: request.method ?? '',
+        path: url.pathname,
+        query: url.searchParams,
+        headers: request.headers,
+        body,
+      }
       seen.push(one)
       const { status = 200, body: json = {}, text = JSON.stringify(json), headers = {}, after = 0 } = answer(one)
       setTimeout(() => response.writeHead(status, headers).end(text), after).unref()
@@ -47,7 +53,9 @@ export const refusal = (status: number, code: number, reason: string, message: s
   body: {
     code,
     message,
-    details: [{ '@type': 'type.googleapis.com/google.protobuf.Struct', value: { reason, domain: 'rollcall', metadata: {} } }],
+    details: [
+      { '@type': 'type.googleapis.com/google.protobuf.Struct', value: { reason, domain: 'rollcall', metadata: {} } },
+    ],
   },
 })
 

@@ -67,41 +67,50 @@ await t.test('a token is never taken from the command line', async (t) => {
   }
 })
 
-await t.test('the credential comes from a file, standard input, the environment or the home directory, in this order', async (t) => {
-  const service = await standIn(() => ({ body: { authentications: [], nextPageToken: '', totalCount: 0 } }))
-  t.teardown(service.close)
-  const file = join(folder, 'token')
-  writeFileSync(file, 'from-file\n', { mode: 0o600 })
-  mkdirSync(join(folder, 'home/rollcall'), { recursive: true })
-  writeFileSync(join(folder, 'home/rollcall/token'), 'from-home\n', { mode: 0o644 })
-  const used = async (args: readonly string[], env: NodeJS.ProcessEnv, input = '') => {
-    const ran = await rollcall(
-      ['token', 'list', '--address', service.address, ...args],
-      { XDG_CONFIG_HOME: join(folder, 'home'), ...env },
-      input,
-    )
-    t.equal(ran.exit, 0, ran.err)
-    return { ...ran, authorization: service.seen.at(-1)!.headers.authorization }
-  }
-  const all = { ROLLCALL_TOKEN: 'from-env', ROLLCALL_TOKEN_FILE: file }
-  t.equal((await used(['--token-file', file], all)).authorization, 'Bearer from-file')
-  t.equal((await used(['--token-file', '-'], all, 'from-stdin\n')).authorization, 'Bearer from-stdin')
-  t.equal((await used([], all)).authorization, 'Bearer from-env')
-  t.equal((await used([], { ROLLCALL_TOKEN_FILE: file })).authorization, 'Bearer from-file')
-  const home = await used([], {})
-  t.equal(home.authorization, 'Bearer from-home')
-  t.match(home.err, /chmod 600/, 'others can read it')
-  t.equal((await used([], { XDG_CONFIG_HOME: folder })).authorization, undefined)
-  const bad = await rollcall(['token', 'list', '--address', service.address], { ROLLCALL_TOKEN: `${SECRET}\nX-Other: 1` })
-  t.equal(bad.exit, 2)
-  t.notMatch(bad.err, SECRET)
-})
+await t.test(
+  'the credential comes from a file, standard input, the environment or the home directory, in this order',
+  async (t) => {
+    const service = await standIn(() => ({ body: { authentications: [], nextPageToken: '', totalCount: 0 } }))
+    t.teardown(service.close)
+    const file = join(folder, 'token')
+    writeFileSync(file, 'from-file\n', { mode: 0o600 })
+    mkdirSync(join(folder, 'home/rollcall'), { recursive: true })
+    writeFileSync(join(folder, 'home/rollcall/token'), 'from-home\n', { mode: 0o644 })
+    const used = async (args: readonly string[], env: NodeJS.ProcessEnv, input = '') => {
+      const ran = await rollcall(
+        ['token', 'list', '--address', service.address, ...args],
+        { XDG_CONFIG_HOME: join(folder, 'home'), ...env },
+        input,
+      )
+      t.equal(ran.exit, 0, ran.err)
+      return { ...ran, authorization: service.seen.at(-1)!.headers.authorization }
+    }
+    const all = { ROLLCALL_TOKEN: 'from-env', ROLLCALL_TOKEN_FILE: file }
+    t.equal((await used(['--token-file', file], all)).authorization, 'Bearer from-file')
+    t.equal((await used(['--token-file', '-'], all, 'from-stdin\n')).authorization, 'Bearer from-stdin')
+    t.equal((await used([], all)).authorization, 'Bearer from-env')
+    t.equal((await used([], { ROLLCALL_TOKEN_FILE: file })).authorization, 'Bearer from-file')
+    const home = await used([], {})
+    t.equal(home.authorization, 'Bearer from-home')
+    t.match(home.err, /chmod 600/, 'others can read it')
+    t.equal((await used([], { XDG_CONFIG_HOME: folder })).authorization, undefined)
+    const bad = await rollcall(['token', 'list', '--address', service.address], {
+      ROLLCALL_TOKEN: `${SECRET}\nX-Other: 1`,
+    })
+    t.equal(bad.exit, 2)
+    t.notMatch(bad.err, SECRET)
+  },
+)
 
 const shop = Array.from({ length: 230 }, (_, n) => record(`id-${n}`, n === 0 ? 'evil\u001b[31m\u202e' : `name-${n}`))
 const pages = (limit: number, token: string | null) => {
   const from = Number(token ?? 0)
   const next = from + limit
-  return { authentications: shop.slice(from, next), nextPageToken: next < shop.length ? String(next) : '', totalCount: shop.length }
+  return {
+    authentications: shop.slice(from, next),
+    nextPageToken: next < shop.length ? String(next) : '',
+    totalCount: shop.length,
+  }
 }
 
 await t.test('list shows a page, or with --all everything', async (t) => {
@@ -130,7 +139,18 @@ await t.test('list shows a page, or with --all everything', async (t) => {
   t.notMatch((await list('--no-headers')).out, /METHOD +NAME/)
   t.equal((await list('--limit', '2', '--field', 'metadata.io.service.auth.token.name')).out.split('\n')[1], 'name-1')
 
-  await list('--status', 'deleted', '--method', 'METHOD_TOKEN', '--namespace', 'shop', '--name', 'ci', '--issued-by', 'id-1')
+  await list(
+    '--status',
+    'deleted',
+    '--method',
+    'METHOD_TOKEN',
+    '--namespace',
+    'shop',
+    '--name',
+    'ci',
+    '--issued-by',
+    'id-1',
+  )
   t.strictSame(Object.fromEntries(service.seen.at(-1)!.query), {
     limit: '25',
     status: 'DELETED',
@@ -145,7 +165,9 @@ await t.test('list shows a page, or with --all everything', async (t) => {
 
 await t.test('get prints one record, or one field of it', async (t) => {
   const service = await standIn(({ path }) =>
-    path.endsWith('/id-1') ? { body: record('id-1') } : refusal(404, 5, 'not_found', 'authentication "x": resource not found'),
+    path.endsWith('/id-1')
+      ? { body: record('id-1') }
+      : refusal(404, 5, 'not_found', 'authentication "x": resource not found'),
   )
   t.teardown(service.close)
   const get = (...args: readonly string[]) => rollcall(['token', 'get', '--address', `${service.address}/`, ...args])
@@ -197,13 +219,26 @@ await t.test('revoke asks first, also for one, goes on after a failure, and says
 await t.test('revoke tells what was there', async (t) => {
   const service = await startService(t)
   const create = async () =>
-    (await service.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', { name: 'ci' })).json.authentication.id
+    (await service.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', { name: 'ci' })).json
+      .authentication.id
   const id = await create()
   const env = { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   const revoke = (...ids: readonly string[]) => rollcall(['token', 'revoke', ...ids, '--yes'], env)
-  t.match(await revoke('nope'), { exit: 4, out: '', err: /nope not revoked: .*authentication "nope": resource not found/ })
+  t.match(await revoke('nope'), {
+    exit: 4,
+    out: '',
+    err: /nope not revoked: .*authentication "nope": resource not found/,
+  })
   t.match(await revoke(id), { exit: 0, out: `${id} revoked\n`, err: '' })
-  t.match(await revoke(id), { exit: 0, out: '', err: new RegExp(`^${id} had ended already, at 20\\S+Z: nothing was done\\n$`) })
+  t.match(await revoke(id), {
+    exit: 0,
+    out: '',
+    err: new RegExp(`^${id} had ended already, at 20\\S+Z: nothing was done\\n$`),
+  })
   const other = await create()
-  t.match(await revoke('nope', other, id), { exit: 1, out: `${other} revoked\n`, err: /nope not revoked[^]*had ended already/ })
+  t.match(await revoke('nope', other, id), {
+    exit: 1,
+    out: `${other} revoked\n`,
+    err: /nope not revoked[^]*had ended already/,
+  })
 })

@@ -6,7 +6,18 @@ import { type Backend, backends, type Fault, startFaulty } from './faults.ts'
 /** The lease of freshness, and some more. */
 const LEASE_MS = 2300
 /** What may be asked while a server is away. */
-const requests = ['evaluate', 'command', 'issue', 'revoke', 'self', 'list', 'login', 'exchange', 'readyz', 'livez'] as const
+const requests = [
+  'evaluate',
+  'command',
+  'issue',
+  'revoke',
+  'self',
+  'list',
+  'login',
+  'exchange',
+  'readyz',
+  'livez',
+] as const
 type Asked = (typeof requests)[number]
 /** What a request may be answered: `200`, or `503` with one of these reasons. */
 type Allowed = string
@@ -77,9 +88,11 @@ await t.test('what each request is answered while a server is away', { skip }, a
   const flag = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' }
   t.equal((await service.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200)
   const holder = await issue()
-  const evaluate = (headers = holder.bearer) => service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, headers)
+  const evaluate = (headers = holder.bearer) =>
+    service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, headers)
   let commands = 0
-  const command = () => service.request('POST', '/api/v1/namespaces/default/segments', { key: `s${commands++}`, name: 'S' }, holder.bearer)
+  const command = () =>
+    service.request('POST', '/api/v1/namespaces/default/segments', { key: `s${commands++}`, name: 'S' }, holder.bearer)
   const logIn = async () => {
     const { authorizeUrl, cookie } = await begin(service, OIDC)
     const query = await visit(authorizeUrl)
@@ -111,7 +124,11 @@ await t.test('what each request is answered while a server is away', { skip }, a
   const acknowledged: { readonly id: string; readonly token: string }[] = []
   let cells = 0
   /** Asks for everything at once, and compares each answer with what is allowed. */
-  const ask = async (asking: Awaited<ReturnType<typeof prepare>>, allowed: Readonly<Record<Asked, Allowed>>, when: string) => {
+  const ask = async (
+    asking: Awaited<ReturnType<typeof prepare>>,
+    allowed: Readonly<Record<Asked, Allowed>>,
+    when: string,
+  ) => {
     const told = requests.map(async (name) => {
       const since = performance.now()
       const answer = await asking[name]()
@@ -124,7 +141,8 @@ await t.test('what each request is answered while a server is away', { skip }, a
       cells++
       const { clientToken, authentication } = answer.json as Partial<Issued>
       const token = clientToken || cookiesOf(answer)['service_client_token']?.value
-      if (answer.status === 200 && token !== undefined && authentication) acknowledged.push({ id: authentication.id, token })
+      if (answer.status === 200 && token !== undefined && authentication)
+        acknowledged.push({ id: authentication.id, token })
     })
     await Promise.all(told)
   }
@@ -166,10 +184,15 @@ await t.test('what each request is answered while a server is away', { skip }, a
   t.ok((await recovered()) < 20_000, 'everything works to begin with')
   for (const backend of backends) for (const fault of faults![backend]) await row(backend, fault)
 
-  t.comment(`${cells} answers; the slowest of each: ${[...slowest].map(([name, ms]) => `${name} ${Math.round(ms)} ms`).join(', ')}`)
+  t.comment(
+    `${cells} answers; the slowest of each: ${[...slowest].map(([name, ms]) => `${name} ${Math.round(ms)} ms`).join(', ')}`,
+  )
   t.ok(acknowledged.length > 0)
   for (const { id, token } of acknowledged) {
     t.equal((await b!.request('GET', `/auth/v1/tokens/${id}`)).status, 200, 'what was acknowledged is known elsewhere')
-    t.not((await b!.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer(token))).status, 401)
+    t.not(
+      (await b!.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer(token))).status,
+      401,
+    )
   }
 })

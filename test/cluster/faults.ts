@@ -10,7 +10,11 @@ export const backends = ['eventstore', 'mongodb', 'redis', 'provider', 'orchestr
 export type Backend = (typeof backends)[number]
 
 /** A way to break a server or the way to it, and to mend it again. */
-export type Fault = { readonly name: string; readonly begin: () => Promise<unknown>; readonly end: () => Promise<unknown> }
+export type Fault = {
+  readonly name: string
+  readonly begin: () => Promise<unknown>
+  readonly end: () => Promise<unknown>
+}
 
 const onLink = (link: Proxy, ...modes: readonly Mode[]): readonly Fault[] =>
   modes.map((mode) => ({ name: mode, begin: () => link.set(mode), end: () => link.set('pass') }))
@@ -29,7 +33,10 @@ export const startFaulty = async (t: Test) => {
   const [mongo, redis] = [await linkTo(t, stack.mongo.url), await linkTo(t, stack.redis.url)]
   const [provider, api] = [await linkTo(t, liar.url), await linkTo(t, orchestrator.url)]
   const { url: issuer } = provider
-  liar.lies = { document: { issuer, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` }, claims: { iss: issuer } }
+  liar.lies = {
+    document: { issuer, token_endpoint: `${issuer}/token`, jwks_uri: `${issuer}/keys` },
+    claims: { iss: issuer },
+  }
 
   const settings = { ...stack.settings, 'rate_limit.enabled': 'false', 'server.public_url': PUBLIC }
   const b = await startService(t, settings)

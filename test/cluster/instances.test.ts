@@ -6,9 +6,13 @@ import { startStack } from './stack.ts'
 const { stack, skip } = await startStack(t)
 const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 const issue = async (service: Started) => {
-  const { status, json } = await service.request<{ clientToken: string; authentication: { id: string } }>('POST', '/auth/v1/method/token', {
-    name: 'n',
-  })
+  const { status, json } = await service.request<{ clientToken: string; authentication: { id: string } }>(
+    'POST',
+    '/auth/v1/method/token',
+    {
+      name: 'n',
+    },
+  )
   if (status !== 200) throw new Error(`no token: ${status}`)
   return { bearer: { authorization: `Bearer ${json.clientToken}` }, id: json.authentication.id }
 }
@@ -60,15 +64,24 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     const [one, other] = await Promise.all([a, b].map((each) => each.request('GET', `${flags}/f`, undefined, after)))
     t.same(one!.json, other!.json)
     t.equal(one!.headers.etag, other!.headers.etag)
-    const [left, right] = await Promise.all([a, b].map((each) => each.request('GET', '/internal/v1/evaluation/snapshot/namespace/default')))
+    const [left, right] = await Promise.all(
+      [a, b].map((each) => each.request('GET', '/internal/v1/evaluation/snapshot/namespace/default')),
+    )
     t.equal(left!.headers.etag, right!.headers.etag)
   })
 
   await t.test('one idempotency key has one effect over both instances', async (t) => {
     const key = { 'idempotency-key': 'once' }
-    const answers = await Promise.all([a, b, a, b].map((each) => each.request('POST', '/auth/v1/method/token', { name: 'same' }, key)))
+    const answers = await Promise.all(
+      [a, b, a, b].map((each) => each.request('POST', '/auth/v1/method/token', { name: 'same' }, key)),
+    )
     t.ok(answers.every(({ status }) => status === 200 || status === 409))
-    const again = await b.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', { name: 'same' }, key)
+    const again = await b.request<{ authentication: { id: string } }>(
+      'POST',
+      '/auth/v1/method/token',
+      { name: 'same' },
+      key,
+    )
     t.equal(again.status, 200)
     const { json } = await a.request<{ totalCount: number }>('GET', '/auth/v1/tokens?q=same')
     t.equal(json.totalCount, 1)
@@ -84,32 +97,38 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     await stack!.redis.start()
   })
 
-  await t.test('without MongoDB known tokens work, commands succeed, and all of it is in the views afterwards', async (t) => {
-    const before = await issue(a)
-    const ask = () => b.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, before.bearer)
-    t.equal((await ask()).status, 200)
-    await stack!.mongo.kill()
-    t.equal((await ask()).status, 200)
-    const flag = await a.request('POST', '/api/v1/namespaces/default/segments', { key: 's', name: 'S' })
-    t.equal(flag.status, 200, flag.text)
-    t.match((await a.request('GET', '/readyz?verbose')).text, /"views","status":"degraded"/)
-    t.equal((await a.request('GET', '/auth/v1/tokens')).status, 503, 'what only the views know is refused')
-    await stack!.mongo.start()
-    t.ok((await until(async () => (await a.request('GET', '/auth/v1/tokens')).status === 200, 10_000)) < 10_000)
-  })
+  await t.test(
+    'without MongoDB known tokens work, commands succeed, and all of it is in the views afterwards',
+    async (t) => {
+      const before = await issue(a)
+      const ask = () => b.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, before.bearer)
+      t.equal((await ask()).status, 200)
+      await stack!.mongo.kill()
+      t.equal((await ask()).status, 200)
+      const flag = await a.request('POST', '/api/v1/namespaces/default/segments', { key: 's', name: 'S' })
+      t.equal(flag.status, 200, flag.text)
+      t.match((await a.request('GET', '/readyz?verbose')).text, /"views","status":"degraded"/)
+      t.equal((await a.request('GET', '/auth/v1/tokens')).status, 503, 'what only the views know is refused')
+      await stack!.mongo.start()
+      t.ok((await until(async () => (await a.request('GET', '/auth/v1/tokens')).status === 200, 10_000)) < 10_000)
+    },
+  )
 
-  await t.test('without the event store protected requests end in 503 and never in a stale 200, and come back by themselves', async (t) => {
-    const { bearer } = await issue(a)
-    const evaluate = () => a.request<Problem>('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)
-    t.equal((await evaluate()).status, 200)
-    stack!.eventstore.kill()
-    const start = performance.now()
-    t.ok((await until(async () => (await evaluate()).status === 503, 4000)) < 4000)
-    t.comment(`fail closed after ${Math.round(performance.now() - start)} ms`)
-    t.equal((await evaluate()).json.details[0].value.reason, 'auth_stale')
-    t.equal((await a.request('GET', '/readyz')).status, 503)
-    t.equal((await a.request('GET', '/livez')).status, 200)
-    await stack!.eventstore.restart()
-    t.ok((await until(async () => (await evaluate()).status === 200, 15_000)) < 15_000)
-  })
+  await t.test(
+    'without the event store protected requests end in 503 and never in a stale 200, and come back by themselves',
+    async (t) => {
+      const { bearer } = await issue(a)
+      const evaluate = () => a.request<Problem>('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)
+      t.equal((await evaluate()).status, 200)
+      stack!.eventstore.kill()
+      const start = performance.now()
+      t.ok((await until(async () => (await evaluate()).status === 503, 4000)) < 4000)
+      t.comment(`fail closed after ${Math.round(performance.now() - start)} ms`)
+      t.equal((await evaluate()).json.details[0].value.reason, 'auth_stale')
+      t.equal((await a.request('GET', '/readyz')).status, 503)
+      t.equal((await a.request('GET', '/livez')).status, 200)
+      await stack!.eventstore.restart()
+      t.ok((await until(async () => (await evaluate()).status === 200, 15_000)) < 15_000)
+    },
+  )
 })

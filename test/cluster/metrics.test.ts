@@ -13,7 +13,8 @@ const read = async (service: Started, metric: string): Promise<number> => {
   return Number(line?.split(' ')[1] ?? Number.NaN)
 }
 const becomes = async (holds: () => Promise<boolean>, withinMs = 15_000): Promise<boolean> => {
-  for (const end = performance.now() + withinMs; performance.now() < end; await sleep(50)) if (await holds()) return true
+  for (const end = performance.now() + withinMs; performance.now() < end; await sleep(50))
+    if (await holds()) return true
   return false
 }
 const calls = (port: string, adapter: string, operation: string, outcome: string) =>
@@ -35,7 +36,10 @@ await t.test('what the metrics say of the servers', { skip }, async (t) => {
     t.ok((await read(a, append)) > before[0]!)
     t.ok((await read(a, put)) > before[1]!)
     t.equal(await read(a, schedule), 1)
-    t.ok((await read(a, 'store_call_duration_seconds_count{port="log",adapter="eventstoredb",operation="append"}')) > before[0]!)
+    t.ok(
+      (await read(a, 'store_call_duration_seconds_count{port="log",adapter="eventstoredb",operation="append"}')) >
+        before[0]!,
+    )
   })
 
   await t.test('a lost race is a refusal and no failure', async (t) => {

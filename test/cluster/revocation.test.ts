@@ -14,9 +14,13 @@ const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 type Bearer = { readonly authorization: string }
 
 const issue = async (service: Started) => {
-  const { status, json } = await service.request<{ clientToken: string; authentication: { id: string } }>('POST', '/auth/v1/method/token', {
-    name: 'n',
-  })
+  const { status, json } = await service.request<{ clientToken: string; authentication: { id: string } }>(
+    'POST',
+    '/auth/v1/method/token',
+    {
+      name: 'n',
+    },
+  )
   if (status !== 200) throw new Error(`no token: ${status}`)
   return { bearer: { authorization: `Bearer ${json.clientToken}` }, id: json.authentication.id }
 }
@@ -36,7 +40,8 @@ const becomes = async (service: Started, bearer: Bearer, wanted: 200 | 401): Pro
   }
   return false
 }
-const at = (sorted: readonly number[], part: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!
+const at = (sorted: readonly number[], part: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))]!
 const figures = (numbers: readonly number[]) => {
   const sorted = numbers.toSorted((one, other) => one - other)
   return `p50 ${at(sorted, 0.5).toFixed(1)} ms, p99 ${at(sorted, 0.99).toFixed(1)} ms, max ${sorted.at(-1)!.toFixed(1)} ms`
@@ -66,42 +71,45 @@ const FOLLOWERS = [
   { of: 'one node', ahead: undefined, rounds: 1 },
 ]
 for (const { of, ahead, rounds } of FOLLOWERS)
-  await t.test(`over ${of}: a token is usable elsewhere the moment it is shown, and refused there soon after it is revoked`, async (t) => {
-    const [lags, uses]: [number[], number[]] = [[], []]
-    let [unusable, stillUsable, late] = [0, 0, 0]
-    for (let round = 0; round < rounds; round++)
-      await t.test(`${REVOCATIONS / ROUNDS} tokens, round ${round + 1} of ${rounds}`, async (t) => {
-        const { stack, skip } = await startStack(t, ahead)
-        if (!stack) return t.pass('needs servers', { skip })
-        const { a, b } = await startTwo(t, stack)
-        const revoked: Bearer[] = []
-        await many(REVOCATIONS / ROUNDS, async () => {
-          const { bearer, id } = await issue(a)
-          if ((await use(a, bearer)) !== 200) unusable++
-          const used = performance.now()
-          if ((await use(b, bearer)) !== 200) unusable++
-          uses.push(performance.now() - used)
-          await revoke(a, id)
-          const since = performance.now()
-          if ((await use(a, bearer)) !== 401) stillUsable++
-          while ((await use(b, bearer)) === 200 && performance.now() - since < BOUND) await sleep(4)
-          lags.push(performance.now() - since)
-          revoked.push(bearer)
+  await t.test(
+    `over ${of}: a token is usable elsewhere the moment it is shown, and refused there soon after it is revoked`,
+    async (t) => {
+      const [lags, uses]: [number[], number[]] = [[], []]
+      let [unusable, stillUsable, late] = [0, 0, 0]
+      for (let round = 0; round < rounds; round++)
+        await t.test(`${REVOCATIONS / ROUNDS} tokens, round ${round + 1} of ${rounds}`, async (t) => {
+          const { stack, skip } = await startStack(t, ahead)
+          if (!stack) return t.pass('needs servers', { skip })
+          const { a, b } = await startTwo(t, stack)
+          const revoked: Bearer[] = []
+          await many(REVOCATIONS / ROUNDS, async () => {
+            const { bearer, id } = await issue(a)
+            if ((await use(a, bearer)) !== 200) unusable++
+            const used = performance.now()
+            if ((await use(b, bearer)) !== 200) unusable++
+            uses.push(performance.now() - used)
+            await revoke(a, id)
+            const since = performance.now()
+            if ((await use(a, bearer)) !== 401) stillUsable++
+            while ((await use(b, bearer)) === 200 && performance.now() - since < BOUND) await sleep(4)
+            lags.push(performance.now() - since)
+            revoked.push(bearer)
+          })
+          await sleep(BOUND)
+          for (const bearer of revoked) if ((await use(b, bearer)) !== 401) late++
+          t.equal(revoked.length, REVOCATIONS / ROUNDS)
+          return undefined
         })
-        await sleep(BOUND)
-        for (const bearer of revoked) if ((await use(b, bearer)) !== 401) late++
-        t.equal(revoked.length, REVOCATIONS / ROUNDS)
-        return undefined
-      })
-    if (lags.length === 0) return
-    t.equal(lags.length, (REVOCATIONS / ROUNDS) * rounds)
-    t.equal(unusable, 0, 'a new token was refused')
-    t.equal(stillUsable, 0, 'a revoked token worked where it was revoked')
-    t.equal(late, 0, 'a revoked token worked later')
-    t.ok(Math.max(...lags) < BOUND, 'the bound holds')
-    t.comment(`first use elsewhere: ${figures(uses)}`)
-    t.comment(`revocation elsewhere, ${lags.length} of them: ${figures(lags)}; 200s after 3 s: ${late}`)
-  })
+      if (lags.length === 0) return
+      t.equal(lags.length, (REVOCATIONS / ROUNDS) * rounds)
+      t.equal(unusable, 0, 'a new token was refused')
+      t.equal(stillUsable, 0, 'a revoked token worked where it was revoked')
+      t.equal(late, 0, 'a revoked token worked later')
+      t.ok(Math.max(...lags) < BOUND, 'the bound holds')
+      t.comment(`first use elsewhere: ${figures(uses)}`)
+      t.comment(`revocation elsewhere, ${lags.length} of them: ${figures(lags)}; 200s after 3 s: ${late}`)
+    },
+  )
 
 await t.test('a revocation that the other cannot hear of is in force there within the bound', async (t) => {
   const { stack, skip } = await startStack(t)
@@ -129,7 +137,9 @@ await t.test('a revocation that the other cannot hear of is in force there withi
           if (status === 200) last.push(asked)
         }
       }
-      t.comment(`${mode}: answers ${JSON.stringify([...seen])}, the last 200 was asked for ${Math.max(0, ...last).toFixed(0)} ms after`)
+      t.comment(
+        `${mode}: answers ${JSON.stringify([...seen])}, the last 200 was asked for ${Math.max(0, ...last).toFixed(0)} ms after`,
+      )
       t.ok(Math.max(0, ...last) < BOUND, 'never a 200 later')
       t.ok((seen.get(503) ?? 0) > 0, 'then it says that it does not know')
       const back = performance.now()

@@ -18,7 +18,9 @@ const life = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ incarnation: 'life-2', generation: 2 }) },
 )
 const of = <T extends object>(key: string, rest: { [K in keyof T]: fc.Arbitrary<T[K]> }) =>
-  fc.tuple(life, fc.record(rest)).map(([{ incarnation }, fields]) => ({ namespace: 'ns', key, incarnation, ...(fields as T) }))
+  fc
+    .tuple(life, fc.record(rest))
+    .map(([{ incarnation }, fields]) => ({ namespace: 'ns', key, incarnation, ...(fields as T) }))
 
 const segments = fc.array(one('s', 'q', 'z'), { minLength: 1, maxLength: 4 })
 const reservations = fc.constant(['s', 'q', 'z'].map((segment) => ({ segment, reservation: `reservation-${segment}` })))
@@ -95,7 +97,13 @@ export const segmentAsks: Asks<SegmentCommands> = {
 const ns = fc.constant('ns')
 
 export const namespaceAsks: Asks<NamespaceCommands> = {
-  CreateNamespace: fc.record({ key: ns, incarnation: one('life-1', 'life-2'), name: text, description: text, protected: fc.boolean() }),
+  CreateNamespace: fc.record({
+    key: ns,
+    incarnation: one('life-1', 'life-2'),
+    name: text,
+    description: text,
+    protected: fc.boolean(),
+  }),
   UpdateNamespace: fc.record({ key: ns, name: text, description: text }),
   DeleteNamespace: fc.record({ key: ns, force: fc.boolean(), stale: fc.constantFrom(none, new Set(['u1'])) }),
   RegisterFlag: fc.record({ key: ns, flag: one('f', 'g'), reservation: one('u1', 'u2'), reservedAt: time }),

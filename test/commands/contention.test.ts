@@ -10,7 +10,10 @@ import { begin, complaints, context, flagAsk, ruleAsk } from './world.ts'
 /** A log whose every step takes a moment, so that who comes together meets. */
 const slowLog = async () => {
   let slow = false
-  const log = memoryLog({ pause: async () => (slow ? new Promise((go) => setImmediate(go)) : undefined), pageSize: 1000 })
+  const log = memoryLog({
+    pause: async () => (slow ? new Promise((go) => setImmediate(go)) : undefined),
+    pageSize: 1000,
+  })
   await begin(log)
   slow = true
   return log
@@ -31,7 +34,9 @@ const process = (log: EventLog, name: string) => {
   )
 }
 const reasons = (results: readonly PromiseSettledResult<unknown>[]) =>
-  results.flatMap((result) => (result.status === 'fulfilled' ? [] : [result.reason instanceof Refusal ? result.reason.reason : 'error']))
+  results.flatMap((result) =>
+    result.status === 'fulfilled' ? [] : [result.reason instanceof Refusal ? result.reason.reason : 'error'],
+  )
 
 for (const processes of [1, 3])
   await t.test(`${processes} process(es), 32 at once in each`, async (t) => {
@@ -40,10 +45,22 @@ for (const processes of [1, 3])
     const each = (work: (of: (typeof all)[number], n: number) => Promise<unknown>) =>
       Promise.allSettled(all.flatMap((of, p) => Array.from({ length: 32 }, (_, n) => work(of, p * 32 + n))))
 
-    t.strictSame(reasons(await each((of, n) => of.createFlag(flagAsk(`k${n}`), context))), [], 'flags of different keys are all made')
+    t.strictSame(
+      reasons(await each((of, n) => of.createFlag(flagAsk(`k${n}`), context))),
+      [],
+      'flags of different keys are all made',
+    )
     const same = reasons(await each((of) => of.createFlag(flagAsk('same'), context)))
-    t.strictSame(same, Array(32 * processes - 1).fill('not_unique'), 'of one key one is made, and all others are told that it is there')
+    t.strictSame(
+      same,
+      Array(32 * processes - 1).fill('not_unique'),
+      'of one key one is made, and all others are told that it is there',
+    )
     const rule = (n: number) => ({ ...ruleAsk(`r${n}`, 's'), key: `k${n}`, rank: 0 })
-    t.strictSame(reasons(await each((of, n) => of.addRule(rule(n), context))), [], 'rules of different flags may use one segment')
+    t.strictSame(
+      reasons(await each((of, n) => of.addRule(rule(n), context))),
+      [],
+      'rules of different flags may use one segment',
+    )
     t.strictSame(await complaints(log), [])
   })

@@ -47,7 +47,12 @@ await t.test('a rollout of a missing flag is refused in the words of its type', 
 
 await t.test('segments are kept once each, under a reservation, and one alone is joined by or', async () => {
   history(created)
-    .when('AddRollout', { ...ask, rank: 0, part: { ...bySegment, segments: ['s', 's'], operator: 'and' }, reservations: [use('s')] })
+    .when('AddRollout', {
+      ...ask,
+      rank: 0,
+      part: { ...bySegment, segments: ['s', 's'], operator: 'and' },
+      reservations: [use('s')],
+    })
     .then(segmentAdded)
   history(created)
     .when('AddRollout', { ...ask, rank: 0, part: bySegment })
@@ -70,12 +75,20 @@ await t.test('an update lists what changed and never changes the type', async ()
       },
     })
   history(created, segmentAdded)
-    .when('UpdateRollout', { ...ask, part: { ...bySegment, segments: ['q', 's'], operator: 'and' }, reservations: [use('q')] })
+    .when('UpdateRollout', {
+      ...ask,
+      part: { ...bySegment, segments: ['q', 's'], operator: 'and' },
+      reservations: [use('q')],
+    })
     .then({
       type: 'RolloutUpdated',
       data: {
         ...ofFlag,
-        rollout: { id: 'o1', segments: { from: [use('s')], to: [use('q'), use('s')] }, operator: { from: 'or', to: 'and' } },
+        rollout: {
+          id: 'o1',
+          segments: { from: [use('s')], to: [use('q'), use('s')] },
+          operator: { from: 'or', to: 'and' },
+        },
       },
     })
   history(created, shareAdded)
@@ -86,10 +99,16 @@ await t.test('an update lists what changed and never changes the type', async ()
     .then()
   history(created, shareAdded)
     .when('UpdateRollout', { ...ask, part: bySegment, reservations: [use('s')] })
-    .refused('type_change', 'cannot change type of rollout: have "THRESHOLD_ROLLOUT_TYPE" attempted "SEGMENT_ROLLOUT_TYPE"')
+    .refused(
+      'type_change',
+      'cannot change type of rollout: have "THRESHOLD_ROLLOUT_TYPE" attempted "SEGMENT_ROLLOUT_TYPE"',
+    )
   history(created, segmentAdded)
     .when('UpdateRollout', { ...ask, part: share })
-    .refused('type_change', 'cannot change type of rollout: have "SEGMENT_ROLLOUT_TYPE" attempted "THRESHOLD_ROLLOUT_TYPE"')
+    .refused(
+      'type_change',
+      'cannot change type of rollout: have "SEGMENT_ROLLOUT_TYPE" attempted "THRESHOLD_ROLLOUT_TYPE"',
+    )
 })
 
 await t.test('the rollouts left are numbered from 1 when one is removed', async () => {

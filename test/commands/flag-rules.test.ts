@@ -51,8 +51,17 @@ await t.test('a rule of a missing flag is refused with the first segment named',
 
 await t.test('segments are kept once each, in the order given, and one alone is joined by or', async () => {
   history(created)
-    .when('AddRule', { ...ask, rank: 0, segments: ['q', 's', 'q'], operator: 'and', reservations: [use('s'), use('q')] })
-    .then({ type: 'RuleAdded', data: { ...ofFlag, rule: { id: 'r1', rank: 1, segments: [use('q'), use('s')], operator: 'and' } } })
+    .when('AddRule', {
+      ...ask,
+      rank: 0,
+      segments: ['q', 's', 'q'],
+      operator: 'and',
+      reservations: [use('s'), use('q')],
+    })
+    .then({
+      type: 'RuleAdded',
+      data: { ...ofFlag, rule: { id: 'r1', rank: 1, segments: [use('q'), use('s')], operator: 'and' } },
+    })
   history(created)
     .when('AddRule', { ...ask, rank: 0, segments: ['s', 's'], operator: 'and' })
     .then(rule)
@@ -74,7 +83,11 @@ await t.test('an update keeps the reservations of segments that stay, and the ra
       type: 'RuleUpdated',
       data: {
         ...ofFlag,
-        rule: { id: 'r1', segments: { from: [use('s')], to: [use('q'), use('s')] }, operator: { from: 'or', to: 'and' } },
+        rule: {
+          id: 'r1',
+          segments: { from: [use('s')], to: [use('q'), use('s')] },
+          operator: { from: 'or', to: 'and' },
+        },
       },
     })
   history(created, rule).when('UpdateRule', ask).then()
@@ -155,7 +168,10 @@ await t.test('the distributions of a rule add up to 100 at most', async () => {
     .refused('invalid_argument', tooMuch)
   history(...two)
     .when('UpdateDistribution', ask(10))
-    .then({ type: 'DistributionUpdated', data: { ...ofFlag, rule: 'r1', distribution: { id: 'd2', rollout: { from: 33.33, to: 10 } } } })
+    .then({
+      type: 'DistributionUpdated',
+      data: { ...ofFlag, rule: 'r1', distribution: { id: 'd2', rollout: { from: 33.33, to: 10 } } },
+    })
   history(...two)
     .when('UpdateDistribution', ask(33.33))
     .then()

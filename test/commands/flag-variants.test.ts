@@ -33,7 +33,10 @@ await t.test('an update of a variant lists what changed', async () => {
     .when('UpdateVariant', { ...ofFlag, variant: { ...variant, key: 'new', attachment: '{}' } })
     .then({
       type: 'VariantUpdated',
-      data: { ...ofFlag, variant: { id: 'v1', key: { from: 'key-v1', to: 'new' }, attachment: { from: '', to: '{}' } } },
+      data: {
+        ...ofFlag,
+        variant: { id: 'v1', key: { from: 'key-v1', to: 'new' }, attachment: { from: '', to: '{}' } },
+      },
     })
   history(created, v1)
     .when('UpdateVariant', { ...ofFlag, variant })
@@ -61,7 +64,10 @@ await t.test('a variant goes with its distributions and stops being the default'
     ['d2'],
   )
   t.notOk('defaultVariantId' in state)
-  const other: FlagEvent = { type: 'VariantRemoved', data: { ...ofFlag, variant: 'v2', wasDefault: false, distributions: [] } }
+  const other: FlagEvent = {
+    type: 'VariantRemoved',
+    data: { ...ofFlag, variant: 'v2', wasDefault: false, distributions: [] },
+  }
   t.equal(history(created, v1, v2, chosen, other).state.defaultVariantId, 'v1')
 })
 

@@ -102,7 +102,15 @@ await t.test('a reservation given up is never used, and one that is held is not 
 
   history(voided('reservation-f')).when('CreateFlag', created.data).refused('write_conflict')
   history(created, voided('x'), deleted, second, voided('u1'))
-    .when('AddRule', { ...ofFlag, incarnation: 'life-2', id: 'r1', rank: 0, segments: ['s'], operator: 'or', reservations: [use] })
+    .when('AddRule', {
+      ...ofFlag,
+      incarnation: 'life-2',
+      id: 'r1',
+      rank: 0,
+      segments: ['s'],
+      operator: 'or',
+      reservations: [use],
+    })
     .refused('write_conflict')
   t.ok(holds(history(created, ruleAdded('r1', 1, use)).state, 'u1'))
   t.notOk(holds(history(created).state, 'u1'))

@@ -11,7 +11,10 @@ import { anyEvent } from '../arbitrary.ts'
 import { type Asks, flagAsks, namespaceAsks, segmentAsks, tokenAsks } from './asks.ts'
 import { anyAsks, decided, history } from './laws.ts'
 
-const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(decider: Decider<S, C, E>, asks: Asks<C>) =>
+const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(
+  decider: Decider<S, C, E>,
+  asks: Asks<C>,
+) =>
   t.test(decider.category, async (t) => {
     await t.test('what was accepted, asked again at once, does nothing or is refused', async (t) => {
       const happened = new Set<string>()

@@ -24,7 +24,10 @@ export const decided = <S, C extends Payloads, E extends AnyEvent>(
 ): readonly E[] => again(() => decider.decide[name]!(state, command as C[string]))
 
 /** What has happened after these commands. */
-export const history = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, asks: readonly Ask[]): E[] => {
+export const history = <S, C extends Payloads, E extends AnyEvent>(
+  decider: Decider<S, C, E>,
+  asks: readonly Ask[],
+): E[] => {
   let state = decider.initial
   const events: E[] = []
   for (const ask of asks) {

@@ -51,7 +51,9 @@ await t.test('a namespace with flags is deleted by force only', async () => {
 
 await t.test('a protected namespace is never deleted', async () => {
   for (const force of [false, true])
-    history(kept).when('DeleteNamespace', { key: 'ns', force, stale: none }).refused('protected', 'namespace "ns" is protected')
+    history(kept)
+      .when('DeleteNamespace', { key: 'ns', force, stale: none })
+      .refused('protected', 'namespace "ns" is protected')
 })
 
 await t.test('a flag is registered once under its reservation, in a namespace that exists', async () => {

@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { emptyMap, type PersistentMap } from '../../src/commands/persistent-map.ts'
 
-const inOrder = <V>(entries: Iterable<readonly [string, V]>) => [...entries].sort(([one], [other]) => (one < other ? -1 : 1))
+const inOrder = <V>(entries: Iterable<readonly [string, V]>) =>
+  [...entries].sort(([one], [other]) => (one < other ? -1 : 1))
 const numbers = (values: Iterable<number>) => [...values].sort((one, other) => one - other)
 const same = (map: PersistentMap<number>, model: ReadonlyMap<string, number>) => {
   assert.equal(map.size, model.size)

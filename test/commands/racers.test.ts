@@ -52,7 +52,13 @@ await t.test('of twenty writers on one stream each is told the truth: done once,
     fc.asyncProperty(fc.scheduler(), async (scheduler) => {
       const { log, results } = await race(scheduler, async (execute, n) => {
         await execute(segment, 'ns+s', 'CreateSegment', segmentCreated.data, { ...context, commandId: 'create' })
-        return execute(segment, 'ns+s', 'AddConstraint', { ...ofSegment, constraint: { ...constraint, id: `c${n}` } }, context)
+        return execute(
+          segment,
+          'ns+s',
+          'AddConstraint',
+          { ...ofSegment, constraint: { ...constraint, id: `c${n}` } },
+          context,
+        )
       })
       const { constraints } = await stateOf(log, segment, 'ns+s')
       const done = results.filter(({ status }) => status === 'fulfilled').length

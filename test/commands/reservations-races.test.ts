@@ -6,9 +6,23 @@ import type { Execute } from '../../src/commands/execute.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { Refusal } from '../../src/errors.ts'
 import { namespaceCreated, ofFlag, ofSegment } from '../samples.ts'
-import { begin, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk, scheduledLog, segmentAsk } from './world.ts'
+import {
+  begin,
+  complaints,
+  context,
+  flagAsk,
+  instance,
+  rolloutAsk,
+  ruleAsk,
+  scheduledLog,
+  segmentAsk,
+} from './world.ts'
 
-type Racer = (of: { readonly reservations: Reservations; readonly execute: Execute; readonly incarnation: string }) => Promise<unknown>
+type Racer = (of: {
+  readonly reservations: Reservations
+  readonly execute: Execute
+  readonly incarnation: string
+}) => Promise<unknown>
 
 const racers: Readonly<Record<string, Racer>> = {
   createFlag: ({ reservations }) => reservations.createFlag(flagAsk('f'), context),
@@ -51,18 +65,24 @@ const run = async (scheduler: fc.Scheduler, names: readonly string[], skews: rea
   const racer = (name: string, n: number) => () =>
     racers[name]!({ ...instance(log, `${name}-${n}`, clock(skews[n % skews.length]!)), incarnation: `life-of-${n}` })
   const results = await together(names.map(racer))
-  for (const result of results) if (result.status === 'rejected') assert.ok(result.reason instanceof Refusal, String(result.reason))
+  for (const result of results)
+    if (result.status === 'rejected') assert.ok(result.reason instanceof Refusal, String(result.reason))
   assert.deepEqual(await complaints(log), [])
 }
 
 const skews = fc.array(fc.constantFrom(0, 0, 10), { minLength: 3, maxLength: 6 })
 
-await t.test('whatever two of them race, no live flag misses its segment or its namespace, and none vanishes unforced', async (t) => {
-  const names = Object.keys(racers)
-  const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
-  await fc.assert(fc.asyncProperty(fc.scheduler(), fc.constantFrom(...pairs), skews, fc.boolean(), run), { numRuns: 600 })
-  t.pass('always legal')
-})
+await t.test(
+  'whatever two of them race, no live flag misses its segment or its namespace, and none vanishes unforced',
+  async (t) => {
+    const names = Object.keys(racers)
+    const pairs = names.flatMap((one) => names.map((other) => [one, other] as const))
+    await fc.assert(fc.asyncProperty(fc.scheduler(), fc.constantFrom(...pairs), skews, fc.boolean(), run), {
+      numRuns: 600,
+    })
+    t.pass('always legal')
+  },
+)
 
 await t.test('nor whatever many of them race', async (t) => {
   const many = fc.array(fc.constantFrom(...Object.keys(racers)), { minLength: 3, maxLength: 7 })

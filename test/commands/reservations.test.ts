@@ -32,43 +32,76 @@ await t.test('a flag is registered before it is created and unregistered after i
   t.equal(created.state.reservation, [...(await stateOf(log, namespace, 'ns')).reservations.keys()].at(-1))
   const deleted = await reservations.deleteFlag({ ...ofFlag, key: 'g' }, context)
   t.strictSame(types(deleted.stored), ['flag-ns+g: FlagDeleted', 'namespace-ns: FlagUnregistered'])
-  t.strictSame(types(log.all.slice(before)), types([...created.stored, ...deleted.stored]), 'stored is all that was written, in order')
-  t.strictSame((await reservations.deleteFlag({ ...ofFlag, key: 'g' }, context)).stored, [], 'a missing flag is left alone')
+  t.strictSame(
+    types(log.all.slice(before)),
+    types([...created.stored, ...deleted.stored]),
+    'stored is all that was written, in order',
+  )
+  t.strictSame(
+    (await reservations.deleteFlag({ ...ofFlag, key: 'g' }, context)).stored,
+    [],
+    'a missing flag is left alone',
+  )
 })
 
 await t.test('what is refused leaves no reservation behind', async (t) => {
   const { log, reservations } = await started()
   await refused(t, reservations.createFlag(flagAsk('f'), context), 'not_unique', 'flag "ns/f" is not unique')
   t.equal((await stateOf(log, namespace, 'ns')).reservations.size, 1)
-  await refused(t, reservations.createFlag({ ...flagAsk('f'), namespace: 'no' }, context), 'not_found', 'namespace "no" not found')
+  await refused(
+    t,
+    reservations.createFlag({ ...flagAsk('f'), namespace: 'no' }, context),
+    'not_found',
+    'namespace "no" not found',
+  )
   await reservations.addRule({ ...ruleAsk('r1', 's'), rank: 1 }, context)
-  await refused(t, reservations.addRule({ ...ruleAsk('r2', 's'), rank: 1 }, context), 'rank_taken', 'rank number: 1 already exists')
+  await refused(
+    t,
+    reservations.addRule({ ...ruleAsk('r2', 's'), rank: 1 }, context),
+    'rank_taken',
+    'rank number: 1 already exists',
+  )
   t.equal((await stateOf(log, segment, 'ns+s')).reservations.size, 1)
   t.strictSame(await complaints(log), [])
 })
 
-await t.test('a rule attaches its segments, moves its reservations when it changes, and detaches them in the end', async (t) => {
-  const { log, reservations } = await started()
-  const users = async () => [
-    (await stateOf(log, segment, 'ns+s')).reservations.size,
-    (await stateOf(log, segment, 'ns+q')).reservations.size,
-  ]
-  const added = await reservations.addRule({ ...ruleAsk('r1', 's', 's'), rank: 0 }, context)
-  t.strictSame(types(added.stored), ['segment-ns+s: SegmentAttached', 'flag-ns+f: RuleAdded'])
-  const changed = await reservations.updateRule(ruleAsk('r1', 'q'), context)
-  t.strictSame(types(changed.stored), ['segment-ns+q: SegmentAttached', 'flag-ns+f: RuleUpdated', 'segment-ns+s: SegmentDetached'])
-  t.strictSame((await reservations.updateRule(ruleAsk('r1', 'q'), context)).stored, [], 'nothing changed, nothing written')
-  t.strictSame(await users(), [0, 1])
-  const removed = await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)
-  t.strictSame(types(removed.stored), ['flag-ns+f: RuleRemoved', 'segment-ns+q: SegmentDetached'])
-  t.strictSame(await users(), [0, 0])
-  t.strictSame((await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)).stored, [])
-})
+await t.test(
+  'a rule attaches its segments, moves its reservations when it changes, and detaches them in the end',
+  async (t) => {
+    const { log, reservations } = await started()
+    const users = async () => [
+      (await stateOf(log, segment, 'ns+s')).reservations.size,
+      (await stateOf(log, segment, 'ns+q')).reservations.size,
+    ]
+    const added = await reservations.addRule({ ...ruleAsk('r1', 's', 's'), rank: 0 }, context)
+    t.strictSame(types(added.stored), ['segment-ns+s: SegmentAttached', 'flag-ns+f: RuleAdded'])
+    const changed = await reservations.updateRule(ruleAsk('r1', 'q'), context)
+    t.strictSame(types(changed.stored), [
+      'segment-ns+q: SegmentAttached',
+      'flag-ns+f: RuleUpdated',
+      'segment-ns+s: SegmentDetached',
+    ])
+    t.strictSame(
+      (await reservations.updateRule(ruleAsk('r1', 'q'), context)).stored,
+      [],
+      'nothing changed, nothing written',
+    )
+    t.strictSame(await users(), [0, 1])
+    const removed = await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)
+    t.strictSame(types(removed.stored), ['flag-ns+f: RuleRemoved', 'segment-ns+q: SegmentDetached'])
+    t.strictSame(await users(), [0, 0])
+    t.strictSame((await reservations.removeRule({ ...ofFlag, id: 'r1' }, context)).stored, [])
+  },
+)
 
 await t.test('so does a rollout by segments, and one by share reservations nothing', async (t) => {
   const { reservations } = await started()
   const added = await reservations.addRollout({ ...rolloutAsk('o1', 's', 'q'), rank: 0 }, context)
-  t.strictSame(types(added.stored), ['segment-ns+s: SegmentAttached', 'segment-ns+q: SegmentAttached', 'flag-ns+f: RolloutAdded'])
+  t.strictSame(types(added.stored), [
+    'segment-ns+s: SegmentAttached',
+    'segment-ns+q: SegmentAttached',
+    'flag-ns+f: RolloutAdded',
+  ])
   const changed = await reservations.updateRollout(rolloutAsk('o1', 'q'), context)
   t.strictSame(types(changed.stored), ['flag-ns+f: RolloutUpdated', 'segment-ns+s: SegmentDetached'])
   const removed = await reservations.removeRollout({ ...ofFlag, id: 'o1' }, context)
@@ -127,7 +160,12 @@ await t.test('a namespace with a flag goes by force only, and its segments with 
   const { log, reservations } = await started()
   const full = 'namespace "ns" cannot be deleted; flags must be deleted first'
   await refused(t, reservations.deleteNamespace({ key: 'ns', force: false }, context), 'not_empty', full)
-  await refused(t, reservations.deleteNamespace({ key: 'no', force: false }, context), 'not_found', 'namespace "no" not found')
+  await refused(
+    t,
+    reservations.deleteNamespace({ key: 'no', force: false }, context),
+    'not_found',
+    'namespace "no" not found',
+  )
   const forced = await reservations.deleteNamespace({ key: 'ns', force: true }, context)
   t.strictSame(types(forced.stored), ['namespace-ns: NamespaceDeleted'])
   await refused(t, reservations.createSegment(segmentAsk('x'), context), 'not_found', 'namespace "ns" not found')
@@ -185,7 +223,12 @@ await t.test('a command refused once may be repeated under its id when its way i
 await t.test('If-Match is asked of the flag, and never of the reservations around it', async (t) => {
   const { log, reservations } = await started()
   const rule = { ...ruleAsk('r1', 's'), rank: 0 }
-  await refused(t, reservations.addRule(rule, { ...context, ifMatch: ['7'] }), 'revision_moved', 'revision moved: have "1", given "7"')
+  await refused(
+    t,
+    reservations.addRule(rule, { ...context, ifMatch: ['7'] }),
+    'revision_moved',
+    'revision moved: have "1", given "7"',
+  )
   t.equal((await stateOf(log, segment, 'ns+s')).reservations.size, 0)
   t.equal((await reservations.addRule(rule, { ...context, ifMatch: ['1'] })).revision, 2n)
   await refused(

@@ -81,7 +81,10 @@ await t.test('a constraint is added, changed and removed', async () => {
     .when('UpdateConstraint', { ...ofSegment, constraint: changed })
     .then({
       type: 'ConstraintUpdated',
-      data: { ...ofSegment, constraint: { id: 'c1', type: { from: 'string', to: 'number' }, value: { from: 'pro', to: '3' } } },
+      data: {
+        ...ofSegment,
+        constraint: { id: 'c1', type: { from: 'string', to: 'number' }, value: { from: 'pro', to: '3' } },
+      },
     })
   history(created, added)
     .when('UpdateConstraint', { ...ofSegment, constraint })
@@ -124,5 +127,8 @@ await t.test('a segment exists in the life of the namespace that is meant', asyn
   t.ok(segment.exists(history(created).state, { ...ofSegment, stale: none }))
   t.notOk(segment.exists(history(created).state, { ...other, stale: none }))
   t.notOk(segment.exists(history(created, deleted).state, { ...ofSegment, stale: none }))
-  t.ok(segment.quiet?.has('SegmentAttached') && segment.quiet.has('SegmentDetached'), 'reservations do not move the revision')
+  t.ok(
+    segment.quiet?.has('SegmentAttached') && segment.quiet.has('SegmentDetached'),
+    'reservations do not move the revision',
+  )
 })

@@ -14,7 +14,8 @@ const MIB = 1_048_576
 const DOCUMENT = 16 * MIB
 const tooLarge = (what: string) => `${what} must not be larger than 7 MiB with all its parts`
 const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
-const many = <T>(count: number, part: (n: number) => T): readonly T[] => Array.from({ length: count }, (_, n) => part(n))
+const many = <T>(count: number, part: (n: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, n) => part(n))
 
 const variant = (n: number, attachment = '') => ({ id: uuid(n), key: String(n), name: '', description: '', attachment })
 const large = JSON.stringify('x'.repeat(1_023_998))
@@ -39,7 +40,9 @@ await t.test('a flag grows to 7 MiB and no further, and what is too large may st
     data: { ...ofFlag, variant: { id: uuid(0), attachment: { from: large, to: '{}' } } },
   })
   before.when('DeleteFlag', ofFlag).then({ type: 'FlagDeleted', data: ofFlag })
-  before.when('VoidReservation', { ...ofFlag, reservation: 'c' }).then({ type: 'ReservationVoided', data: { ...ofFlag, reservation: 'c' } })
+  before
+    .when('VoidReservation', { ...ofFlag, reservation: 'c' })
+    .then({ type: 'ReservationVoided', data: { ...ofFlag, reservation: 'c' } })
   t.ok(JSON.stringify(before.state.variants).length > MOST_BYTES)
 })
 
@@ -57,7 +60,9 @@ await t.test('a segment too, in bytes of UTF-8', async () => {
 const times = { createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' }
 const timed = <T extends object>(parts: readonly T[]) => parts.map((part) => ({ ...part, ...times }))
 const keysOf = (part: object) =>
-  'segments' in part ? { ...part, segments: (part.segments as Flag['rules'][number]['segments']).map((use) => use.segment) } : part
+  'segments' in part
+    ? { ...part, segments: (part.segments as Flag['rules'][number]['segments']).map((use) => use.segment) }
+    : part
 const empty: Flag = { ...given(flag)(flagCreated).state, metadata: {} }
 const rule = { rank: 1, segments: [], operator: 'or' as const, distributions: [] }
 
@@ -67,15 +72,26 @@ const shapes: Readonly<Record<string, (count: number) => Flag>> = {
   rules: (count) => ({ ...empty, rules: many(count, (n) => ({ ...rule, id: uuid(n) })) }),
   distributions: (count) => ({
     ...empty,
-    rules: [{ ...rule, id: uuid(0), distributions: many(count, (n) => ({ id: uuid(n), variantId: uuid(0), rollout: 0 })) }],
+    rules: [
+      { ...rule, id: uuid(0), distributions: many(count, (n) => ({ id: uuid(n), variantId: uuid(0), rollout: 0 })) },
+    ],
   }),
   segments: (count) => ({
     ...empty,
-    rules: [{ ...rule, id: uuid(0), segments: [...many(count, (n) => ({ segment: String(n), reservation: uuid(n) }))] }],
+    rules: [
+      { ...rule, id: uuid(0), segments: [...many(count, (n) => ({ segment: String(n), reservation: uuid(n) }))] },
+    ],
   }),
   thresholds: (count) => ({
     ...empty,
-    rollouts: many(count, (n) => ({ id: uuid(n), rank: n, description: '', value: true, type: 'threshold', percentage: 0 })),
+    rollouts: many(count, (n) => ({
+      id: uuid(n),
+      rank: n,
+      description: '',
+      value: true,
+      type: 'threshold',
+      percentage: 0,
+    })),
   }),
 }
 const documentOf = ({ voided: _voided, ...state }: Flag) => ({
@@ -90,20 +106,32 @@ const documentOf = ({ voided: _voided, ...state }: Flag) => ({
 const bson = (doc: object) => BSON.calculateObjectSize({ _id: 'x'.repeat(511), doc: toDocument(doc) })
 
 for (const [name, shape] of Object.entries(shapes))
-  await t.test(`the largest flag of ${name} fits a document of MongoDB, the metadata that grow most beside them`, async (t) => {
-    const bytes = JSON.stringify(shape(1000)).length / 1000
-    const fits = (count: number) =>
-      refusalOf(() => flag.decide.UpdateFlag(shape(count), { ...ofFlag, name: 'Longer', description: '', enabled: true })) === undefined
-    const least = Math.floor((MOST_BYTES * 0.95) / bytes)
-    t.ok(fits(least), `${least} are admitted`)
-    t.notOk(fits(Math.ceil((MOST_BYTES * 1.05) / bytes)), 'more are not')
-    const size = bson(documentOf(shape(Math.ceil(MOST_BYTES / bytes))))
-    t.ok(size < DOCUMENT, `${(size / MIB).toFixed(1)} MiB`)
-    t.comment(`${name}: ${(size / MIB).toFixed(1)} MiB`)
-  })
+  await t.test(
+    `the largest flag of ${name} fits a document of MongoDB, the metadata that grow most beside them`,
+    async (t) => {
+      const bytes = JSON.stringify(shape(1000)).length / 1000
+      const fits = (count: number) =>
+        refusalOf(() =>
+          flag.decide.UpdateFlag(shape(count), { ...ofFlag, name: 'Longer', description: '', enabled: true }),
+        ) === undefined
+      const least = Math.floor((MOST_BYTES * 0.95) / bytes)
+      t.ok(fits(least), `${least} are admitted`)
+      t.notOk(fits(Math.ceil((MOST_BYTES * 1.05) / bytes)), 'more are not')
+      const size = bson(documentOf(shape(Math.ceil(MOST_BYTES / bytes))))
+      t.ok(size < DOCUMENT, `${(size / MIB).toFixed(1)} MiB`)
+      t.comment(`${name}: ${(size / MIB).toFixed(1)} MiB`)
+    },
+  )
 
 await t.test('so does the largest segment', async (t) => {
-  const least = (n: number): Constraint => ({ id: uuid(n), type: 'string', property: 'a', operator: 'eq', value: 'b', description: '' })
+  const least = (n: number): Constraint => ({
+    id: uuid(n),
+    type: 'string',
+    property: 'a',
+    operator: 'eq',
+    value: 'b',
+    description: '',
+  })
   const count = Math.ceil(MOST_BYTES / JSON.stringify(least(0)).length)
   const size = bson({ ...ofSegment, ...times, constraints: timed(many(count, least)) })
   t.ok(size < DOCUMENT, `${(size / MIB).toFixed(1)} MiB`)

@@ -19,7 +19,8 @@ await t.test('a token is issued once', async () => {
 await t.test('an expiry only ever comes forward, and not into the past', async () => {
   const now = '2026-01-15T00:00:00.000Z'
   const ask = (expiresAt: string) => ({ id: 't1', expiresAt, now })
-  const to = (to: string) => ({ type: 'TokenExpiryChanged', data: { id: 't1', from: issued.data.expiresAt, to } }) as const
+  const to = (to: string) =>
+    ({ type: 'TokenExpiryChanged', data: { id: 't1', from: issued.data.expiresAt, to } }) as const
   history(issued).when('ExpireTokenEarlier', ask('2026-01-20T00:00:00.000Z')).then(to('2026-01-20T00:00:00.000Z'))
   history(issued).when('ExpireTokenEarlier', ask('2025-01-01T00:00:00.000Z')).then(to(now))
   history(issued).when('ExpireTokenEarlier', ask(issued.data.expiresAt)).then()
@@ -49,7 +50,9 @@ await t.test('a live token is revoked, and any other is left alone', async () =>
 await t.test('cleanup takes what expired before the instant given and nothing else', async () => {
   history(issued).when('CleanUpToken', { id: 't1', before: '2026-02-01T00:00:00.001Z' }).then(expired)
   history(issued).when('CleanUpToken', { id: 't1', before: '2026-02-01T00:00:00.000Z' }).then()
-  history({ type: 'TokenIssued', data: forever }).when('CleanUpToken', { id: 't1', before: '2099-01-01T00:00:00.000Z' }).then()
+  history({ type: 'TokenIssued', data: forever })
+    .when('CleanUpToken', { id: 't1', before: '2099-01-01T00:00:00.000Z' })
+    .then()
   history(issued, revoked).when('CleanUpToken', { id: 't1', before: '2099-01-01T00:00:00.000Z' }).then()
   history().when('CleanUpToken', { id: 't1', before: '2099-01-01T00:00:00.000Z' }).then()
 })

@@ -46,7 +46,8 @@ export const begin = async (log: EventLog) => {
   await reservations.createFlag(flagAsk('f'), context)
 }
 
-export const segmentAsk = (key: string) => ({ namespace: 'ns', key, name: key, description: '', matchType: 'all' }) as const
+export const segmentAsk = (key: string) =>
+  ({ namespace: 'ns', key, name: key, description: '', matchType: 'all' }) as const
 export const flagAsk = (key: string) =>
   ({ namespace: 'ns', key, name: key, description: '', enabled: true, type: 'boolean', metadata: {} }) as const
 export const ruleAsk = (id: string, ...segments: string[]) => ({ ...ofFlag, id, segments, operator: 'or' }) as const
@@ -61,11 +62,13 @@ export const complaints = async (log: EventLog & { readonly all: readonly Stored
   for (const id of streams.map((stream) => stream.slice('flag-'.length))) {
     const state = await stateOf(log, flag, id)
     if (state.incarnation === undefined || state.incarnation !== home.incarnation) continue
-    if (!home.reservations.has(state.reservation!)) found.push(`flag ${id} lives without a reservation on its namespace`)
+    if (!home.reservations.has(state.reservation!))
+      found.push(`flag ${id} lives without a reservation on its namespace`)
     for (const use of usesOf(state)) {
       const used = await stateOf(log, segment, `ns+${use.segment}`)
       if (used.incarnation !== state.incarnation) found.push(`flag ${id} uses the missing segment ${use.segment}`)
-      else if (!used.reservations.has(use.reservation)) found.push(`flag ${id} uses ${use.segment} without a reservation`)
+      else if (!used.reservations.has(use.reservation))
+        found.push(`flag ${id} uses ${use.segment} without a reservation`)
     }
   }
   const latest = new Map<string, number>()
@@ -77,7 +80,9 @@ export const complaints = async (log: EventLog & { readonly all: readonly Stored
     }
     if (type !== 'NamespaceDeleted') continue
     const { incarnation, force } = JSON.parse(data) as { incarnation: string; force: boolean }
-    const lives = log.all.filter((event) => /^Flag(Created|Deleted)$/.test(event.type) && event.data.includes(`"${incarnation}"`))
+    const lives = log.all.filter(
+      (event) => /^Flag(Created|Deleted)$/.test(event.type) && event.data.includes(`"${incarnation}"`),
+    )
     const last = new Map(lives.map((event) => [event.stream, event.type]))
     if (!force && [...last.values()].includes('FlagCreated')) found.push(`a flag of ${incarnation} went without force`)
   }

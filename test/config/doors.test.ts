@@ -8,8 +8,17 @@ type Flags = Readonly<Record<string, string>>
 const told = (flags: Flags) => loadConfig({ env: {}, flags })
 const provider = JSON.stringify({ issuer_url: 'https://id.example.com', client_id: 'a', client_secret: 'b' })
 const https = { 'server.public_url': 'https://x.example.com' }
-const oidc = { ...https, [`${M}.oidc.enabled`]: 'true', [`${M}.oidc.providers`]: `{"google": ${provider}, "acme-2": ${provider}}` }
-const codehost = { ...https, [`${M}.codehost.enabled`]: 'true', [`${M}.codehost.client_id`]: 'a', [`${M}.codehost.client_secret`]: 'b' }
+const oidc = {
+  ...https,
+  [`${M}.oidc.enabled`]: 'true',
+  [`${M}.oidc.providers`]: `{"google": ${provider}, "acme-2": ${provider}}`,
+}
+const codehost = {
+  ...https,
+  [`${M}.codehost.enabled`]: 'true',
+  [`${M}.codehost.client_id`]: 'a',
+  [`${M}.codehost.client_secret`]: 'b',
+}
 const orchestrator = { [`${M}.orchestrator.enabled`]: 'true', [`${M}.orchestrator.ca_path`]: import.meta.filename }
 const organizations = { [`${M}.codehost.scopes`]: 'read:org', [`${M}.codehost.allowed_organizations`]: 'acme' }
 
@@ -47,7 +56,10 @@ await t.test('each door that stands open is told once, as a warning or, where it
 await t.test('a word that is no door is refused, with the one that may be meant', async (t) => {
   for (const [words, wanted] of [
     ['requird', /open_on_purpose: "requird" is not a door of this configuration \(did you mean required\?\)/],
-    ['oidc.gogle,*', /"oidc\.gogle" is not a door .*\(did you mean oidc\.google\?\), "\*" is not a door of this configuration/],
+    [
+      'oidc.gogle,*',
+      /"oidc\.gogle" is not a door .*\(did you mean oidc\.google\?\), "\*" is not a door of this configuration/,
+    ],
     ['exclude', /"exclude" is not a door/],
   ] as const) {
     try {

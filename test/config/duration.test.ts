@@ -3,12 +3,34 @@ import t from 'tap'
 import { parseDuration, printDuration } from '../../src/config/duration.ts'
 
 await t.test('a duration is a sum of hours, minutes, seconds and milliseconds', async (t) => {
-  const known = { '250ms': 250, '10s': 10_000, '1h30m': 5_400_000, '24h': 86_400_000, '1.5h': 5_400_000, '0s': 0, '1m1ms': 60_001 }
+  const known = {
+    '250ms': 250,
+    '10s': 10_000,
+    '1h30m': 5_400_000,
+    '24h': 86_400_000,
+    '1.5h': 5_400_000,
+    '0s': 0,
+    '1m1ms': 60_001,
+  }
   for (const [text, ms] of Object.entries(known)) t.equal(parseDuration(text), ms, text)
 })
 
 await t.test('any other text is no duration', async (t) => {
-  for (const text of ['', '10', 's', '1d', '-1s', '1 s', '1h 30m', '10S', '1hs', '1e3s', 'Infinitys', '876001h', '9'.repeat(400) + 'h']) {
+  for (const text of [
+    '',
+    '10',
+    's',
+    '1d',
+    '-1s',
+    '1 s',
+    '1h 30m',
+    '10S',
+    '1hs',
+    '1e3s',
+    'Infinitys',
+    '876001h',
+    '9'.repeat(400) + 'h',
+  ]) {
     t.equal(parseDuration(text), undefined, text.slice(0, 20))
   }
 })

@@ -35,7 +35,12 @@ const nested = (flat: Readonly<Record<string, unknown>>): object => {
 }
 
 const M = 'authentication.methods'
-const google = { issuer_url: 'https://id.example.com', client_id: 'a', client_secret: 'b', redirect_address: 'https://r.example.com' }
+const google = {
+  issuer_url: 'https://id.example.com',
+  client_id: 'a',
+  client_secret: 'b',
+  redirect_address: 'https://r.example.com',
+}
 const cluster = {
   'storage.type': 'cluster',
   'eventstore.url': 'esdb://e:2113',
@@ -66,8 +71,12 @@ const good: Readonly<Record<string, Case>> = {
   'every origin': { 'cors.enabled': true, 'cors.allowed_origins': ['*', 'https://a.example.com:8443'] },
   'a bootstrap token of 16': { [`${M}.token.bootstrap.token`]: 'aZ09._~+/=-aaaaa' },
   'a bootstrap token of 255': { [`${M}.token.bootstrap.token`]: 'a'.repeat(255) },
-  'metadata of the caller’s own': { [`${M}.token.bootstrap`]: { metadata: { role: 'admin', 'io.service.auth.role': 'x', empty: '' } } },
-  'an issuer on loopback over http': { [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'http://127.0.0.1:9000/realm/' } } },
+  'metadata of the caller’s own': {
+    [`${M}.token.bootstrap`]: { metadata: { role: 'admin', 'io.service.auth.role': 'x', empty: '' } },
+  },
+  'an issuer on loopback over http': {
+    [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'http://127.0.0.1:9000/realm/' } },
+  },
   'a provider’s own redirect address': { [`${M}.oidc.providers`]: { 'g-1_x': google } },
   'settings without effect': {
     [`${M}.oidc.providers`]: { g: { ...google, nonce: 5, use_pkce: [] } },
@@ -81,10 +90,15 @@ const good: Readonly<Record<string, Case>> = {
     [`${M}.codehost.allowed_teams`]: { acme: ['core'] },
   },
   'a cluster with its authority': { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: here },
-  'a cluster on loopback': { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.discovery_url`]: 'http://localhost:1' },
+  'a cluster on loopback': {
+    [`${M}.orchestrator.enabled`]: true,
+    [`${M}.orchestrator.discovery_url`]: 'http://localhost:1',
+  },
   'allowed accounts': { [`${M}.orchestrator.allowed`]: [{ namespace: '*', service_accounts: ['a', '*'] }] },
   'a reserved method that is off': { [`${M}.jwt`]: { enabled: false, issuer: 'x' } },
-  'other words': { identifiers: { service: 'acme', codehost: 'github', orchestrator: 'kubernetes', orchestrator_metadata: 'k8s' } },
+  'other words': {
+    identifiers: { service: 'acme', codehost: 'github', orchestrator: 'kubernetes', orchestrator_metadata: 'k8s' },
+  },
 }
 for (const [name, flat] of Object.entries(good)) {
   await t.test(`accepted: ${name}`, async (t) => {
@@ -151,7 +165,10 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   ['authentication.session.secure', { 'authentication.session.secure': 'maybe' }],
   ['authentication.session.token_lifetime', { 'authentication.session.token_lifetime': '-1h' }],
   ['authentication.session.state_lifetime', { 'authentication.session.state_lifetime': '0ms' }],
-  ['authentication.session.csrf.trusted_origins[0]', { 'authentication.session.csrf.trusted_origins': ['app.example.com'] }],
+  [
+    'authentication.session.csrf.trusted_origins[0]',
+    { 'authentication.session.csrf.trusted_origins': ['app.example.com'] },
+  ],
   [`${M}.token.bootstrap.token`, { [`${M}.token.bootstrap.token`]: 'a'.repeat(15) }],
   [`${M}.token.bootstrap.token`, { [`${M}.token.bootstrap.token`]: 'a'.repeat(256) }],
   [`${M}.token.bootstrap.token`, { [`${M}.token.bootstrap.token`]: 'aaaaaaaaaaaaaaaa b' }],
@@ -165,10 +182,16 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   [`${M}.oidc.providers.Google`, { [`${M}.oidc.providers`]: { Google: google } }],
   [`${M}.oidc.providers.__proto__`, { [`${M}.oidc.providers`]: JSON.parse('{"__proto__":{}}') as object }],
   [`${M}.oidc.providers.g.issuer_url`, { [`${M}.oidc.providers`]: { g: { ...google, issuer_url: undefined } } }],
-  [`${M}.oidc.providers.g.issuer_url`, { [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'http://id.example.com' } } }],
+  [
+    `${M}.oidc.providers.g.issuer_url`,
+    { [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'http://id.example.com' } } },
+  ],
   [`${M}.oidc.providers.g.client_id`, { [`${M}.oidc.providers`]: { g: { ...google, client_id: '' } } }],
   [`${M}.oidc.providers.g.client_secret`, { [`${M}.oidc.providers`]: { g: { ...google, client_secret: null } } }],
-  [`${M}.oidc.providers.g.redirect_address`, { [`${M}.oidc.providers`]: { g: { ...google, redirect_address: undefined } } }],
+  [
+    `${M}.oidc.providers.g.redirect_address`,
+    { [`${M}.oidc.providers`]: { g: { ...google, redirect_address: undefined } } },
+  ],
   [`${M}.oidc.providers.g.scope`, { [`${M}.oidc.providers`]: { g: { ...google, scope: [] } } }],
   [`${M}.codehost.client_id`, { ...codehost, [`${M}.codehost.client_id`]: null }],
   [`${M}.codehost.client_secret`, { ...codehost, [`${M}.codehost.client_secret`]: null }],
@@ -183,7 +206,10 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   [`${M}.orchestrator.discovery_url`, { [`${M}.orchestrator.discovery_url`]: 'http://10.0.0.1' }],
   [`${M}.orchestrator.ca_path`, { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: `${here}.not` }],
   [`${M}.orchestrator.allowed[0].service_accounts`, { [`${M}.orchestrator.allowed`]: [{ namespace: 'a' }] }],
-  [`${M}.orchestrator.allowed[0].names`, { [`${M}.orchestrator.allowed`]: [{ namespace: 'a', service_accounts: [], names: [] }] }],
+  [
+    `${M}.orchestrator.allowed[0].names`,
+    { [`${M}.orchestrator.allowed`]: [{ namespace: 'a', service_accounts: [], names: [] }] },
+  ],
   [`${M}.jwt.enabled`, { [`${M}.jwt.enabled`]: true }],
 ]
 await t.test('every broken rule is told by its key, and nothing else is', async (t) => {
@@ -198,21 +224,31 @@ await t.test('defaults follow from other settings', async (t) => {
   t.equal(plain.authentication.session.secure, false)
   t.equal(plain.keys.file, './data/keys')
   t.equal(plain.identifiers.orchestrator_metadata, 'orchestrator')
-  const other = load(nested({ ...cluster, ...codehost, 'identifiers.orchestrator': 'kubernetes', 'identifiers.service': 'acme' }))
+  const other = load(
+    nested({ ...cluster, ...codehost, 'identifiers.orchestrator': 'kubernetes', 'identifiers.service': 'acme' }),
+  )
   t.equal(other.authentication.session.secure, true, 'public_url is https')
   t.equal(other.keys.file, undefined, 'a cluster keeps its keys in MongoDB')
   t.equal(other.identifiers.orchestrator_metadata, 'kubernetes')
   t.equal(other.authentication.methods.codehost.redirect_address, 'https://x.example.com')
   t.ok(other.cors.allowed_headers.includes('X-Acme-Namespace'))
-  t.equal(load(nested({ 'authentication.session.secure': false, 'server.public_url': 'https://a.b' })).authentication.session.secure, false)
+  t.equal(
+    load(nested({ 'authentication.session.secure': false, 'server.public_url': 'https://a.b' })).authentication.session
+      .secure,
+    false,
+  )
 })
 
 await t.test('addresses are put right', async (t) => {
   const { session } = load(nested({ 'authentication.session.domain': 'https://a.example.com:8443/x' })).authentication
   t.equal(session.domain, 'a.example.com')
-  t.equal(load(nested({ 'server.public_url': 'https://a.example.com/base/' })).server.public_url, 'https://a.example.com/base')
-  const { providers } = load(nested({ [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'https://id.example.com/' } } }))
-    .authentication.methods.oidc
+  t.equal(
+    load(nested({ 'server.public_url': 'https://a.example.com/base/' })).server.public_url,
+    'https://a.example.com/base',
+  )
+  const { providers } = load(
+    nested({ [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'https://id.example.com/' } } }),
+  ).authentication.methods.oidc
   t.equal(providers['g']?.issuer_url, 'https://id.example.com/', 'an issuer stays letter for letter')
   t.equal(providers['constructor'], undefined)
 })

@@ -5,7 +5,8 @@ import type { Keys } from '../../src/events/personal.ts'
 /** One store of keys that can be opened, closed and opened again. */
 export type KeysStore = { readonly open: () => Promise<Keys> }
 
-const hex = (key: Uint8Array | 'erased' | undefined) => (key instanceof Uint8Array ? Buffer.from(key).toString('hex') : key)
+const hex = (key: Uint8Array | 'erased' | undefined) =>
+  key instanceof Uint8Array ? Buffer.from(key).toString('hex') : key
 
 /** What every Keys promises. */
 export const keysContract = (t: Test, make: (t: Test) => Promise<KeysStore>): void => {
@@ -33,21 +34,27 @@ export const keysContract = (t: Test, make: (t: Test) => Promise<KeysStore>): vo
     await keys.close()
   })
 
-  void t.test('a key that is given is kept as it is where there was none, and changes nothing where there was one', async (t) => {
-    const store = await make(t)
-    const [ann, bob, gone] = [randomUUID(), randomUUID(), randomUUID()]
-    const given = randomBytes(32)
-    let keys = await store.open()
-    t.equal(hex(await keys.make(ann, given)), hex(given))
-    const own = await keys.make(bob)
-    t.equal(hex(await keys.make(bob, given)), hex(own))
-    await keys.destroy(gone)
-    t.equal(await keys.make(gone, given), 'erased')
-    await keys.close()
-    keys = await store.open()
-    t.same([hex(await keys.find(ann)), hex(await keys.find(bob)), await keys.find(gone)], [hex(given), hex(own), 'erased'])
-    await keys.close()
-  })
+  void t.test(
+    'a key that is given is kept as it is where there was none, and changes nothing where there was one',
+    async (t) => {
+      const store = await make(t)
+      const [ann, bob, gone] = [randomUUID(), randomUUID(), randomUUID()]
+      const given = randomBytes(32)
+      let keys = await store.open()
+      t.equal(hex(await keys.make(ann, given)), hex(given))
+      const own = await keys.make(bob)
+      t.equal(hex(await keys.make(bob, given)), hex(own))
+      await keys.destroy(gone)
+      t.equal(await keys.make(gone, given), 'erased')
+      await keys.close()
+      keys = await store.open()
+      t.same(
+        [hex(await keys.find(ann)), hex(await keys.find(bob)), await keys.find(gone)],
+        [hex(given), hex(own), 'erased'],
+      )
+      await keys.close()
+    },
+  )
 
   void t.test('a destroyed key is erased for ever: not found, not made again, not after a restart', async (t) => {
     const store = await make(t)

@@ -18,7 +18,8 @@ export const happened = (n: number, id: string = randomUUID()): NewEvent => ({
 })
 
 const numbers = (events: readonly Stored[]) => events.map(({ data }) => (JSON.parse(data) as { n: number }).n)
-const growing = (events: readonly Stored[]) => events.every((event, n) => n === 0 || event.position > events[n - 1]!.position)
+const growing = (events: readonly Stored[]) =>
+  events.every((event, n) => n === 0 || event.position > events[n - 1]!.position)
 
 /** Everything an iterator yields. */
 export const collect = async (pages: AsyncIterable<readonly Stored[]>): Promise<Stored[]> => {
@@ -27,7 +28,8 @@ export const collect = async (pages: AsyncIterable<readonly Stored[]>): Promise<
   return events
 }
 
-const mine = (events: readonly Stored[], streams: ReadonlySet<string>) => events.filter(({ stream }) => streams.has(stream))
+const mine = (events: readonly Stored[], streams: ReadonlySet<string>) =>
+  events.filter(({ stream }) => streams.has(stream))
 const isConflict = (error: unknown) => isRefusal(error, 'write_conflict')
 /** The promise is refused with this reason. */
 export const refused = async (t: Test, promise: Promise<unknown>, reason: Reason): Promise<void> => {
@@ -46,7 +48,8 @@ const follower = (log: EventLog, after: bigint) => {
     for await (const page of log.follow(after, stop.signal)) seen.push(...page)
   })()
   const until = async (enough: () => boolean) => {
-    for (const end = Date.now() + 10_000; !enough() && Date.now() < end; ) await new Promise((resolve) => setTimeout(resolve, 2))
+    for (const end = Date.now() + 10_000; !enough() && Date.now() < end; )
+      await new Promise((resolve) => setTimeout(resolve, 2))
   }
   const close = async () => {
     stop.abort()
@@ -115,7 +118,8 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
       for (const expected of unwritten) await refused(t, log.append(stream, [happened(0)], expected), 'write_conflict')
       await log.append(stream, [happened(1), happened(2)], 'none')
       const moved: readonly Expected[] = ['none', 0n, 2n, 9n]
-      for (const expected of moved) await refused(t, log.append(stream, [happened(3), happened(4)], expected), 'write_conflict')
+      for (const expected of moved)
+        await refused(t, log.append(stream, [happened(3), happened(4)], expected), 'write_conflict')
       t.same(numbers(await collect(log.read(stream))), [1, 2])
     }),
   )
@@ -181,7 +185,8 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
       await log.append(stream, [happened(0)], 'none')
       const events = [happened(1), happened(2)]
       const answers = await Promise.all(Array.from({ length: 8 }, () => log.append(stream, events, 0n)))
-      for (const { revision, positions } of answers) t.same([revision, positions], [answers[0]!.revision, answers[0]!.positions])
+      for (const { revision, positions } of answers)
+        t.same([revision, positions], [answers[0]!.revision, answers[0]!.positions])
       t.same(numbers(await collect(log.read(stream))), [0, 1, 2])
     }),
   )
@@ -221,7 +226,10 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
         )
       const pages: number[] = []
       for await (const page of log.read(stream)) pages.push(page.length)
-      t.ok(pages.length > 1 && pages.every((size) => size > 0 && size <= 1000), `pages of at most 1000 (${pages.join(', ')})`)
+      t.ok(
+        pages.length > 1 && pages.every((size) => size > 0 && size <= 1000),
+        `pages of at most 1000 (${pages.join(', ')})`,
+      )
       t.same(
         numbers(await collect(log.read(stream))),
         Array.from({ length: total }, (_, n) => n),
@@ -240,9 +248,13 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     withLog(t, async (log) => {
       const stream = fresh()
       const before = await log.head()
-      const large = (n: number): NewEvent => ({ ...happened(n), data: JSON.stringify({ n, text: 'x'.repeat(1_000_000) }) })
+      const large = (n: number): NewEvent => ({
+        ...happened(n),
+        data: JSON.stringify({ n, text: 'x'.repeat(1_000_000) }),
+      })
       for (let n = 0; n < 12; n++) await log.append(stream, [large(n)], n === 0 ? 'none' : BigInt(n - 1))
-      const sizeOf = (page: readonly Stored[]) => page.reduce((sum, { data, meta }) => sum + data.length + meta.length, 0)
+      const sizeOf = (page: readonly Stored[]) =>
+        page.reduce((sum, { data, meta }) => sum + data.length + meta.length, 0)
       const complete = async (what: string, pages: AsyncIterable<readonly Stored[]>) => {
         const events: Stored[] = []
         let most = 0
@@ -309,7 +321,8 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
       const before = await log.head()
       const early = follower(log, before)
       const write = async (stream: string) => {
-        for (let n = 0; n < 40; n++) await log.append(stream, [happened(n), happened(n)], n === 0 ? 'none' : BigInt(n * 2 - 1))
+        for (let n = 0; n < 40; n++)
+          await log.append(stream, [happened(n), happened(n)], n === 0 ? 'none' : BigInt(n * 2 - 1))
       }
       const writing = Promise.all(streams.map(write))
       await new Promise((resolve) => setTimeout(resolve, 5))
@@ -379,7 +392,11 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     t.same(numbers(await collect(log.read(stream))), [1, 2])
     t.ok((await log.head()) >= head)
     const again = await log.append(stream, events, 'none')
-    t.same([again.revision, again.positions], [first.revision, first.positions], 'the repeated append is known after a restart')
+    t.same(
+      [again.revision, again.positions],
+      [first.revision, first.positions],
+      'the repeated append is known after a restart',
+    )
     await refused(t, log.append(stream, [happened(3)], 'none'), 'write_conflict')
     const next = await log.append(stream, [happened(3)], 1n)
     t.equal(next.revision, 2n)

@@ -2,7 +2,11 @@ import type { Test } from 'tap'
 import type { Progress, Queue, Run } from '../../src/jobs/queue.ts'
 
 /** One queue that can be opened, closed and opened again; `errors` collects what `onError` was told. `shared` = several may be open at once. */
-export type QueueStore = { readonly open: () => Promise<Queue>; readonly errors: readonly unknown[]; readonly shared: boolean }
+export type QueueStore = {
+  readonly open: () => Promise<Queue>
+  readonly errors: readonly unknown[]
+  readonly shared: boolean
+}
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const until = async (enough: () => boolean) => {
@@ -73,40 +77,46 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>, e
     await queue.close()
   })
 
-  void t.test('a run tells how far it is while it runs; what it told last stays with it, and the next begins anew', async (t) => {
-    const store = await make(t)
-    const queue = await store.open()
-    let [runs, release] = [0, () => {}]
-    const run = async (_: AbortSignal, tell: (progress: Progress) => void) => {
-      if (++runs > 1) return new Promise<void>((end) => (release = end))
-      tell({ done: 1, total: 3 })
-      await new Promise<void>((end) => (release = end))
-      tell({ done: 2, total: 3 })
-      tell({ done: 3 })
-      throw new Error('too far')
-    }
-    await queue.schedule({ name: 'far', every, run })
-    const told = async (by: Queue, enough: (run: Run) => boolean) => {
-      for (const end = Date.now() + 5000; Date.now() < end; await sleep(5)) {
-        const [run] = await by.runs()
-        if (run && enough(run)) return run
+  void t.test(
+    'a run tells how far it is while it runs; what it told last stays with it, and the next begins anew',
+    async (t) => {
+      const store = await make(t)
+      const queue = await store.open()
+      let [runs, release] = [0, () => {}]
+      const run = async (_: AbortSignal, tell: (progress: Progress) => void) => {
+        if (++runs > 1) return new Promise<void>((end) => (release = end))
+        tell({ done: 1, total: 3 })
+        await new Promise<void>((end) => (release = end))
+        tell({ done: 2, total: 3 })
+        tell({ done: 3 })
+        throw new Error('too far')
       }
-      return undefined
-    }
-    const during = await told(queue, ({ progress }) => progress !== undefined)
-    t.same([during?.progress, during?.finishedAt], [{ done: 1, total: 3 }, undefined])
-    if (store.shared) {
-      const another = await store.open()
-      t.same((await told(another, () => true))?.progress, { done: 1, total: 3 }, 'whoever shares the store sees it')
-      await another.close()
-    }
-    release()
-    const after = await told(queue, ({ finishedAt }) => finishedAt !== undefined)
-    t.match(after, { progress: { done: 3 }, error: 'too far' })
-    t.ok(await told(queue, ({ startedAt, progress }) => startedAt > after!.startedAt && progress === undefined), 'anew')
-    release()
-    await queue.close()
-  })
+      await queue.schedule({ name: 'far', every, run })
+      const told = async (by: Queue, enough: (run: Run) => boolean) => {
+        for (const end = Date.now() + 5000; Date.now() < end; await sleep(5)) {
+          const [run] = await by.runs()
+          if (run && enough(run)) return run
+        }
+        return undefined
+      }
+      const during = await told(queue, ({ progress }) => progress !== undefined)
+      t.same([during?.progress, during?.finishedAt], [{ done: 1, total: 3 }, undefined])
+      if (store.shared) {
+        const another = await store.open()
+        t.same((await told(another, () => true))?.progress, { done: 1, total: 3 }, 'whoever shares the store sees it')
+        await another.close()
+      }
+      release()
+      const after = await told(queue, ({ finishedAt }) => finishedAt !== undefined)
+      t.match(after, { progress: { done: 3 }, error: 'too far' })
+      t.ok(
+        await told(queue, ({ startedAt, progress }) => startedAt > after!.startedAt && progress === undefined),
+        'anew',
+      )
+      release()
+      await queue.close()
+    },
+  )
 
   void t.test('close ends a running job by its signal, waits for it, and starts nothing more', async (t) => {
     const queue = await (await make(t)).open()

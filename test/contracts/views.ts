@@ -124,7 +124,11 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         row('5', 0, pet('Ann', 5, { size: 5, color: '' })),
         row('6', 0, pet('anz\u{10ffff}', 6, { size: 10 })),
       ])
-      type Case = readonly [name: string, where: Readonly<Record<string, Match | readonly Match[]>>, expected: readonly string[]]
+      type Case = readonly [
+        name: string,
+        where: Readonly<Record<string, Match | readonly Match[]>>,
+        expected: readonly string[],
+      ]
       const cases: readonly Case[] = [
         ['one value', { color: { equals: ['red'] } }, ['1', '4']],
         ['one of values', { color: { equals: ['red', 'blue'] } }, ['1', '2', '4']],
@@ -152,14 +156,20 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         t.same([keys(few.rows), few.total], [expected.slice(0, 1), expected.length], `${name}, first page`)
       }
       const sized = await views.list(pets, { where: {}, order: 'size', limit: 100 })
-      t.same([keys(sized.rows), sized.total], [['1', '2', '3', '5', '6'], 5], 'a document without the order field does not come')
+      t.same(
+        [keys(sized.rows), sized.total],
+        [['1', '2', '3', '5', '6'], 5],
+        'a document without the order field does not come',
+      )
     }),
   )
 
   void t.test('pages follow each other by order and key without gap or duplicate, also among equals', (t) =>
     withViews(t, async (views) => {
       const pets = view()
-      const rows = Array.from({ length: 60 }, (_, n) => row(`k${String(n).padStart(2, '0')}`, 0, pet('x', Math.floor(n / 7)), n + 1))
+      const rows = Array.from({ length: 60 }, (_, n) =>
+        row(`k${String(n).padStart(2, '0')}`, 0, pet('x', Math.floor(n / 7)), n + 1),
+      )
       await views.put(pets, [...rows].reverse())
       const seen: string[] = []
       let after: { value: Scalar; key: string } | undefined
@@ -206,12 +216,19 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         await building.put(Array.from({ length: 500 }, (_, k) => row(`k${n + k}`, 0, pet('new', n + k), n + k + 1)))
       await building.put([row('k0', 2, pet('later', 0)), row('k1', 1, undefined)])
       await building.put([row('k0', 1, pet('redelivered', 0))])
-      t.same(keys((await views.list(pets, { where: {}, order: 'createdAt', limit: 10 })).rows), ['stale'], 'nothing shows before the swap')
+      t.same(
+        keys((await views.list(pets, { where: {}, order: 'createdAt', limit: 10 })).rows),
+        ['stale'],
+        'nothing shows before the swap',
+      )
       await building.swap(42n)
       t.equal(await views.checkpoint(pets), 42n, 'a build may set the checkpoint back: it says what was built')
       t.equal(await views.get(pets, 'stale'), undefined)
       t.same(await views.get(pets, 'k0'), row('k0', 2, pet('later', 0)))
-      t.equal((await views.list(pets, { where: { name: { equals: ['new'] } }, order: 'createdAt', limit: 1 })).total, 2498)
+      t.equal(
+        (await views.list(pets, { where: { name: { equals: ['new'] } }, order: 'createdAt', limit: 1 })).total,
+        2498,
+      )
       t.equal((await scanned(views, pets)).length, 2500)
       await views.put(pets, [row('k1', 2, pet('goes on', 1))])
       t.equal((await views.get<Doc>(pets, 'k1'))?.doc?.name, 'goes on')
@@ -257,7 +274,9 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
       const later = Date.now() + 60_000
       t.equal(await views.record('answers', key), undefined)
       for (let revision = 0; revision < 4; revision++) {
-        const results = await Promise.all(Array.from({ length: 8 }, (_, n) => views.swapRecord('answers', key, revision, { n }, later)))
+        const results = await Promise.all(
+          Array.from({ length: 8 }, (_, n) => views.swapRecord('answers', key, revision, { n }, later)),
+        )
         t.equal(results.filter(Boolean).length, 1)
         t.same(await views.record('answers', key), { revision: revision + 1, value: { n: results.indexOf(true) } })
       }

@@ -7,26 +7,30 @@ import { newDirectory } from '../adapters/embedded/store.ts'
 import { happened } from '../contracts/log.ts'
 import { CHILD, has, inspect, leaveOut, run, startChild } from './rig.ts'
 
-const canTrace = async () => (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
+const canTrace = async () =>
+  (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
 
-void t.test('a sync that fails ends writing for good: every later append is refused, and nothing acknowledged is lost', async (t) => {
-  if (!(await canTrace())) return leaveOut(t, 'no strace here')
-  const directory = await newDirectory(t)
-  const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
-  const traced = ['-f', '-qq', '-o', '/dev/null', ...inject, process.execPath, CHILD, directory, '1']
-  const { lines, count, until, kill, acked } = startChild(traced, 'strace')
-  await until(() => count('refused') >= 20)
-  const first = lines.indexOf('refused')
-  await kill()
-  t.ok(count('ack') > 0, 'some were acknowledged before')
-  t.ok(lines.length >= first + 20, 'the process lives on')
-  t.ok(
-    lines.slice(first).every((line) => line === 'refused'),
-    'and acknowledges nothing any more',
-  )
-  const { lost, torn, differing } = await inspect(directory, acked())
-  t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 })
-})
+void t.test(
+  'a sync that fails ends writing for good: every later append is refused, and nothing acknowledged is lost',
+  async (t) => {
+    if (!(await canTrace())) return leaveOut(t, 'no strace here')
+    const directory = await newDirectory(t)
+    const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
+    const traced = ['-f', '-qq', '-o', '/dev/null', ...inject, process.execPath, CHILD, directory, '1']
+    const { lines, count, until, kill, acked } = startChild(traced, 'strace')
+    await until(() => count('refused') >= 20)
+    const first = lines.indexOf('refused')
+    await kill()
+    t.ok(count('ack') > 0, 'some were acknowledged before')
+    t.ok(lines.length >= first + 20, 'the process lives on')
+    t.ok(
+      lines.slice(first).every((line) => line === 'refused'),
+      'and acknowledges nothing any more',
+    )
+    const { lost, torn, differing } = await inspect(directory, acked())
+    t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 })
+  },
+)
 
 void t.test('each append is synced before it is acknowledged, whatever the defaults of the driver', async (t) => {
   if (!(await canTrace())) return leaveOut(t, 'no strace here')
@@ -43,7 +47,8 @@ void t.test('each append is synced before it is acknowledged, whatever the defau
 void t.test('a full disk refuses cleanly, loses nothing, and goes on when there is room again', async (t) => {
   const directory = await newDirectory(t)
   const mounted =
-    process.getuid?.() === 0 && (await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).then(Boolean, () => false))
+    process.getuid?.() === 0 &&
+    (await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).then(Boolean, () => false))
   if (!mounted) return leaveOut(t, 'mounting a small file system needs root')
   t.teardown(() => run('umount', ['-l', directory]))
   const filler = join(directory, 'filler')

@@ -16,7 +16,11 @@ void t.test(
       for (const [id, at] of said()) acked.set(id, at)
       t.ok(acked.size > before, `round ${round} acknowledged something`)
       const { events, lost, torn, differing } = await inspect(directory, acked)
-      t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 }, `round ${round}: ${acked.size} acknowledged, ${events} found`)
+      t.same(
+        { lost, torn, differing },
+        { lost: 0, torn: 0, differing: 0 },
+        `round ${round}: ${acked.size} acknowledged, ${events} found`,
+      )
     }
   },
 )

@@ -10,12 +10,9 @@ import { type Acked, CHILD, freeze, has, inspect, leaveOut, rounds, run, sleep, 
  */
 const losePower = async (t: Test, how: string): Promise<{ directory: string; acked: Acked }> => {
   const base = await newDirectory(t)
-  const [image, copy, disk, restored] = ['disk.img', 'copy.img', 'disk', 'restored'].map((name) => join(base, name)) as [
-    string,
-    string,
-    string,
-    string,
-  ]
+  const [image, copy, disk, restored] = ['disk.img', 'copy.img', 'disk', 'restored'].map((name) =>
+    join(base, name),
+  ) as [string, string, string, string]
   await run('truncate', ['-s', '64M', image])
   await run('mkfs.ext4', ['-q', '-F', image])
   await mkdir(disk)
@@ -53,7 +50,11 @@ void t.test('loss of power', async (t) => {
       const { directory, acked } = await losePower(t, String([64, 1, 8][round % 3]))
       t.ok(acked.size > 20)
       const { lost, torn, differing, events } = await inspect(directory, acked)
-      t.same({ lost, torn, differing }, { lost: 0, torn: 0, differing: 0 }, `round ${round}: ${acked.size} acknowledged, ${events} found`)
+      t.same(
+        { lost, torn, differing },
+        { lost: 0, torn: 0, differing: 0 },
+        `round ${round}: ${acked.size} acknowledged, ${events} found`,
+      )
     }
   })
   await t.test('negative control: without syncs the same recipe shows loss', async (t) => {

@@ -90,7 +90,9 @@ export const inspect = async (directory: string, acked: Acked) => {
         if ((there?.revision ?? -1n) === revision - 1n) await views.put(tokens, [project(tokens, there, event)])
       }
     }
-    const lost = [...acked].filter(([id, { stream, revision }]) => found.get(id)?.stream !== stream || found.get(id)?.revision !== revision)
+    const lost = [...acked].filter(
+      ([id, { stream, revision }]) => found.get(id)?.stream !== stream || found.get(id)?.revision !== revision,
+    )
     let [differing, rows] = [0, 0]
     for await (const page of views.scan<TokenDoc>(tokens)) {
       rows += page.length
@@ -108,7 +110,8 @@ export const inspect = async (directory: string, acked: Acked) => {
   }
 }
 
-const text = (row: Row | undefined) => JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+const text = (row: Row | undefined) =>
+  JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
 const same = (a: Row | undefined, b: Row | undefined) => text(a) === text(b)
 
 /** Leaves a test out, and says why where everybody sees it. */

@@ -21,13 +21,18 @@ const serve = async (t: Test, directory: string, through: readonly string[] = []
     child.kill('SIGKILL')
     await exited
   })
-  const told = (): readonly Line[] => lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line)
+  const told = (): readonly Line[] =>
+    lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as Line)
   const found = (field: string) => told().find((line) => line[field] !== undefined)?.[field] as string | undefined
   await until(() => found('url') !== undefined, 60_000)
   const token = found('client_token') ?? known
   const request = async <T = Line>(method: string, path: string, body?: object): Promise<Answer<T>> => {
     const headers = { authorization: `Bearer ${token}` }
-    const answer = await fetch(`${found('url')}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    const answer = await fetch(`${found('url')}${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    })
     return { status: answer.status, json: (await answer.json()) as T }
   }
   const make = () => request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', description: BIG })
@@ -43,7 +48,10 @@ const serve = async (t: Test, directory: string, through: readonly string[] = []
   }
   const at = (level: string) => told().filter((line) => line['level'] === level)
   const checks = async () => {
-    const { status, json } = await request<{ checks: readonly { name: string; status: string }[] }>('GET', '/readyz?verbose')
+    const { status, json } = await request<{ checks: readonly { name: string; status: string }[] }>(
+      'GET',
+      '/readyz?verbose',
+    )
     return { status, ...Object.fromEntries(json.checks.map((check) => [check.name, check.status])) } as Line
   }
   const holds = async (tokens: readonly string[]) => {
@@ -58,7 +66,8 @@ const serve = async (t: Test, directory: string, through: readonly string[] = []
 await t.test('a full disk', { timeout: 180_000 }, async (t) => {
   const directory = await newDirectory(t)
   const mounted =
-    process.getuid?.() === 0 && (await run('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', directory]).then(Boolean, () => false))
+    process.getuid?.() === 0 &&
+    (await run('mount', ['-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', directory]).then(Boolean, () => false))
   if (!mounted) return leaveOut(t, 'mounting a small file system needs root')
   t.teardown(() => run('umount', ['-l', directory]))
   const filler = join(directory, 'filler')
@@ -78,7 +87,11 @@ await t.test('a full disk', { timeout: 180_000 }, async (t) => {
     'one line says so',
   )
   const [refused] = service.told().filter(({ status }) => status === 503)
-  t.match(refused, { msg: 'answered', reason: 'backend_unavailable', why: `disk full: there is no room in ${directory}` })
+  t.match(refused, {
+    msg: 'answered',
+    reason: 'backend_unavailable',
+    why: `disk full: there is no room in ${directory}`,
+  })
   t.match(await checks(), { status: 200, storage: 'degraded', log: 'ok', views: 'ok' })
   t.equal((await evaluate()).status, 200, 'evaluation goes on')
 
@@ -95,7 +108,10 @@ await t.test('a full disk', { timeout: 180_000 }, async (t) => {
   await new Promise((wake) => setTimeout(wake, 3_000))
   const asked = Date.now()
   service.child.kill('SIGTERM')
-  const exit = await Promise.race([service.exited, new Promise<string>((late) => setTimeout(late, 60_000, 'it runs on').unref())])
+  const exit = await Promise.race([
+    service.exited,
+    new Promise<string>((late) => setTimeout(late, 60_000, 'it runs on').unref()),
+  ])
   t.equal(exit, 0, `SIGTERM ends it: ${Date.now() - asked} ms`)
 
   await run('mount', ['-o', 'remount,size=32m', directory])
@@ -109,9 +125,15 @@ const lost = async (t: Test, through: readonly string[]): Promise<void> => {
   const service = await serve(t, directory, through)
   const { made, status } = await service.fill(20_000)
   t.ok(made.length > 0 && status !== 200, `${made.length} acknowledged, then ${status}`)
-  const exit = await Promise.race([service.exited, new Promise<string>((late) => setTimeout(late, 60_000, 'it runs on').unref())])
+  const exit = await Promise.race([
+    service.exited,
+    new Promise<string>((late) => setTimeout(late, 60_000, 'it runs on').unref()),
+  ])
   t.equal(exit, 1)
-  t.match(service.at('ERROR')[0], { msg: /^rollcall ends: the embedded store can be written no more/, err: { message: /\.sqlite: / } })
+  t.match(service.at('ERROR')[0], {
+    msg: /^rollcall ends: the embedded store can be written no more/,
+    err: { message: /\.sqlite: / },
+  })
   t.ok(
     service.at('ERROR').length <= 3,
     service
@@ -125,13 +147,20 @@ const lost = async (t: Test, through: readonly string[]): Promise<void> => {
 }
 
 // What the runner of the tests preloads writes files of its own, which the limit would end.
-await t.test('a file that may not grow ends the process, with 1, and a restart finds everything acknowledged', { timeout: 180_000 }, (t) =>
-  lost(t, ['sh', '-c', 'unset NODE_OPTIONS; ulimit -f 2000; exec "$@"', 'sh']),
+await t.test(
+  'a file that may not grow ends the process, with 1, and a restart finds everything acknowledged',
+  { timeout: 180_000 },
+  (t) => lost(t, ['sh', '-c', 'unset NODE_OPTIONS; ulimit -f 2000; exec "$@"', 'sh']),
 )
 
-await t.test('a sync that fails ends the process, with 1, and a restart finds everything acknowledged', { timeout: 180_000 }, async (t) => {
-  const traces = (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
-  if (!traces) return leaveOut(t, 'no strace here')
-  const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
-  await lost(t, ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])
-})
+await t.test(
+  'a sync that fails ends the process, with 1, and a restart finds everything acknowledged',
+  { timeout: 180_000 },
+  async (t) => {
+    const traces =
+      (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
+    if (!traces) return leaveOut(t, 'no strace here')
+    const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
+    await lost(t, ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])
+  },
+)

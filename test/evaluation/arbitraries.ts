@@ -18,7 +18,8 @@ const power = (most: number) =>
   fc
     .integer({ min: -most, max: most })
     .chain((n) => fc.constantFrom(String(n), n < 0 ? String(n) : `+${n}`, `${n < 0 ? '-' : ''}00${Math.abs(n)}`))
-const join = (...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> => fc.tuple(...parts).map((texts) => texts.join(''))
+const join = (...parts: fc.Arbitrary<string>[]): fc.Arbitrary<string> =>
+  fc.tuple(...parts).map((texts) => texts.join(''))
 const maybe = (arb: fc.Arbitrary<string>) => fc.oneof(fc.constant(''), arb)
 
 /** Number texts of every form, extreme ones, and near misses. */
@@ -66,8 +67,20 @@ export const numberText: fc.Arbitrary<string> = nearly(
       '1 ',
       '',
     ),
-    join(sign, digits(20), maybe(join(fc.constant('.'), digits(20))), maybe(join(fc.constantFrom('e', 'E'), power(340)))),
-    join(sign, fc.constantFrom('0x', '0X'), hexes, maybe(join(fc.constant('.'), hexes)), fc.constantFrom('p', 'P'), power(1100)),
+    join(
+      sign,
+      digits(20),
+      maybe(join(fc.constant('.'), digits(20))),
+      maybe(join(fc.constantFrom('e', 'E'), power(340))),
+    ),
+    join(
+      sign,
+      fc.constantFrom('0x', '0X'),
+      hexes,
+      maybe(join(fc.constant('.'), hexes)),
+      fc.constantFrom('p', 'P'),
+      power(1100),
+    ),
     fc.double().map(String),
   ),
   '0123456789abcdefxXpPeE+-._, inftyNA٣',
@@ -232,7 +245,10 @@ const valueOf = {
 }
 
 const constraint: fc.Arbitrary<Omit<ConstraintInput, 'id'>> = fc
-  .tuple(fc.constantFrom('string', 'string', 'number', 'number', 'boolean', 'datetime', 'datetime', 'entityId'), fc.nat(120))
+  .tuple(
+    fc.constantFrom('string', 'string', 'number', 'number', 'boolean', 'datetime', 'datetime', 'entityId'),
+    fc.nat(120),
+  )
   .chain(([known, die]) => {
     const type = die === 0 ? ('unknown' as const) : known
     return fc.record({
@@ -255,7 +271,10 @@ export const segments: fc.Arbitrary<readonly SegmentInput[]> = fc
     ),
   )
   .map((all) =>
-    all.map((segment) => ({ ...segment, constraints: segment.constraints.map((one, n) => ({ id: `${segment.key}-${n}`, ...one })) })),
+    all.map((segment) => ({
+      ...segment,
+      constraints: segment.constraints.map((one, n) => ({ id: `${segment.key}-${n}`, ...one })),
+    })),
   )
 
 const percent = fc.oneof(
@@ -264,7 +283,10 @@ const percent = fc.oneof(
   fc.float({ min: 0, max: 100, noNaN: true }),
 )
 const condition = {
-  segments: fc.uniqueArray(fc.constantFrom('s1', 's2', 's3', 's1', 's2', 's3', 'missing'), { minLength: 1, maxLength: 4 }),
+  segments: fc.uniqueArray(fc.constantFrom('s1', 's2', 's3', 's1', 's2', 's3', 'missing'), {
+    minLength: 1,
+    maxLength: 4,
+  }),
   operator: fc.constantFrom('or' as const, 'and' as const),
 }
 const ranks = fc.uniqueArray(fc.integer({ min: 1, max: 9 }), { minLength: 4, maxLength: 4 })
@@ -283,7 +305,9 @@ export const flag: fc.Arbitrary<FlagInput> = fc
     fc.array(
       fc.record({
         ...condition,
-        distributions: fc.array(fc.record({ variantId: fc.constantFrom('v0', 'v1', 'v2', 'gone'), rollout: percent }), { maxLength: 4 }),
+        distributions: fc.array(fc.record({ variantId: fc.constantFrom('v0', 'v1', 'v2', 'gone'), rollout: percent }), {
+          maxLength: 4,
+        }),
       }),
       { maxLength: 4 },
     ),
@@ -322,5 +346,8 @@ export const requests = (all: readonly SegmentInput[], count: number) => {
     booleanText,
   )
   const id = values.length > 0 ? fc.oneof(entityId, fc.constantFrom(...values)) : entityId
-  return fc.array(fc.tuple(id, fc.array(fc.tuple(names, value), { maxLength: 6 })), { minLength: count, maxLength: count })
+  return fc.array(fc.tuple(id, fc.array(fc.tuple(names, value), { maxLength: 6 })), {
+    minLength: count,
+    maxLength: count,
+  })
 }

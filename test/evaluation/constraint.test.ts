@@ -112,8 +112,14 @@ await t.test('a constraint of a type never heard of is not read', async (t) => {
 })
 
 await t.test('an entity-id constraint asks the entity and no property', async (t) => {
-  t.equal(compileConstraint({ id: 'c', type: 'entityId', property: 'entityId', operator: 'eq', value: 'a' })!.property, undefined)
-  t.equal(compileConstraint({ id: 'c', type: 'string', property: 'entityId', operator: 'eq', value: 'a' })!.property, 'entityId')
+  t.equal(
+    compileConstraint({ id: 'c', type: 'entityId', property: 'entityId', operator: 'eq', value: 'a' })!.property,
+    undefined,
+  )
+  t.equal(
+    compileConstraint({ id: 'c', type: 'string', property: 'entityId', operator: 'eq', value: 'a' })!.property,
+    'entityId',
+  )
 })
 
 await t.test('number texts', async (t) => {
@@ -139,7 +145,8 @@ await t.test('number texts', async (t) => {
     NaN: NaN,
     nAn: NaN,
   }
-  for (const [text, number] of Object.entries(texts)) t.ok(Object.is(parseNumber(text), number), `${text} = ${parseNumber(text)}`)
+  for (const [text, number] of Object.entries(texts))
+    t.ok(Object.is(parseNumber(text), number), `${text} = ${parseNumber(text)}`)
   const refused = [
     '',
     '.',
@@ -191,7 +198,11 @@ await t.test('datetime texts', async (t) => {
     const { seconds, nanoseconds } = parseDatetime(text)!
     t.equal(new Date(seconds * 1000 + nanoseconds / 1e6).toISOString(), wanted, text)
   }
-  t.same(parseDatetime('1970-01-01T00:00:00.1234567899Z'), { seconds: 0, nanoseconds: 123_456_789 }, 'digits after the ninth are cut')
+  t.same(
+    parseDatetime('1970-01-01T00:00:00.1234567899Z'),
+    { seconds: 0, nanoseconds: 123_456_789 },
+    'digits after the ninth are cut',
+  )
   const refused = [
     '',
     '2024',

@@ -23,7 +23,11 @@ const segments: readonly SegmentInput[] = [
   { key: 'strange', matchType: 'any', constraints: [is('plan', 'pro'), strange] },
 ]
 const known = (key: string) => segments.find((segment) => segment.key === key)
-const [german, germanPro, french]: readonly Context[] = [{ country: 'de' }, { country: 'de', plan: 'pro' }, { country: 'fr' }] as const
+const [german, germanPro, french]: readonly Context[] = [
+  { country: 'de' },
+  { country: 'de', plan: 'pro' },
+  { country: 'fr' },
+] as const
 
 const variants = ['red', 'green', 'blue'].map((key) => ({ id: `id-${key}`, key, attachment: `{"color":"${key}"}` }))
 const bare = { enabled: true, variants, rules: [], rollouts: [] } as const
@@ -39,7 +43,12 @@ const threshold = (rank: number, percentage: number, value = true): RolloutInput
   percentage,
   value,
 })
-const segmented = (rank: number, keys: readonly string[], operator: 'or' | 'and' = 'or', value = true): RolloutInput => ({
+const segmented = (
+  rank: number,
+  keys: readonly string[],
+  operator: 'or' | 'and' = 'or',
+  value = true,
+): RolloutInput => ({
   id: `s${rank}`,
   rank,
   type: 'segment',
@@ -47,7 +56,12 @@ const segmented = (rank: number, keys: readonly string[], operator: 'or' | 'and'
   operator,
   value,
 })
-const rule = (rank: number, keys: readonly string[], rollouts: readonly number[], operator: 'or' | 'and' = 'or'): RuleInput => ({
+const rule = (
+  rank: number,
+  keys: readonly string[],
+  rollouts: readonly number[],
+  operator: 'or' | 'and' = 'or',
+): RuleInput => ({
   id: `r${rank}`,
   rank,
   segments: keys,
@@ -69,9 +83,15 @@ await t.test('the examples of bucketing', async (t) => {
     ['ユーザー', 'checkout-v2', [61.6, 38.4], 'red'],
   ]
   for (const [entity, flag, rollouts, wanted] of table) {
-    t.match(evaluateVariant(variant(flag, [rule(1, ['everybody'], rollouts)]), entity, {}), { match: wanted !== '', variantKey: wanted })
+    t.match(evaluateVariant(variant(flag, [rule(1, ['everybody'], rollouts)]), entity, {}), {
+      match: wanted !== '',
+      variantKey: wanted,
+    })
   }
-  t.match(evaluateBoolean(boolean('checkout-v2', [threshold(1, 12)]), 'alice', {}), { enabled: false, reason: 'default' })
+  t.match(evaluateBoolean(boolean('checkout-v2', [threshold(1, 12)]), 'alice', {}), {
+    enabled: false,
+    reason: 'default',
+  })
   t.match(evaluateBoolean(boolean('checkout-v2', [threshold(1, 13)]), 'alice', {}), { enabled: true, reason: 'match' })
 })
 
@@ -89,9 +109,19 @@ await t.test('a percentage p hits ceil(p) of the 100 buckets, 0 none and 100 all
 
 await t.test('rollouts are tried by rank, whatever their order, and a flag switched off tries them too', async (t) => {
   const flag = boolean('f', [threshold(3, 100, false), segmented(1, ['german'])])
-  t.same(evaluateBoolean(flag, 'a', german), { enabled: true, reason: 'match', segmentKeys: ['german'], usedEntity: false })
+  t.same(evaluateBoolean(flag, 'a', german), {
+    enabled: true,
+    reason: 'match',
+    segmentKeys: ['german'],
+    usedEntity: false,
+  })
   t.same(evaluateBoolean(flag, 'a', french), { enabled: false, reason: 'match', segmentKeys: [], usedEntity: true })
-  t.same(evaluateBoolean(boolean('f', [], true), 'a', {}), { enabled: true, reason: 'default', segmentKeys: [], usedEntity: false })
+  t.same(evaluateBoolean(boolean('f', [], true), 'a', {}), {
+    enabled: true,
+    reason: 'default',
+    segmentKeys: [],
+    usedEntity: false,
+  })
 })
 
 await t.test('an answer that passed a threshold hangs on the entity, one found before does not', async (t) => {
@@ -103,17 +133,29 @@ await t.test('an answer that passed a threshold hangs on the entity, one found b
 
 await t.test('OR names every matching segment in the order of the rule, AND wants them all', async (t) => {
   const keys = ['paying', 'missing', 'german', 'everybody']
-  t.match(evaluateBoolean(boolean('f', [segmented(1, keys)]), 'a', germanPro), { segmentKeys: ['paying', 'german', 'everybody'] })
-  t.match(evaluateBoolean(boolean('f', [segmented(1, keys, 'and')]), 'a', germanPro), { reason: 'default', segmentKeys: [] })
+  t.match(evaluateBoolean(boolean('f', [segmented(1, keys)]), 'a', germanPro), {
+    segmentKeys: ['paying', 'german', 'everybody'],
+  })
+  t.match(evaluateBoolean(boolean('f', [segmented(1, keys, 'and')]), 'a', germanPro), {
+    reason: 'default',
+    segmentKeys: [],
+  })
   const there = ['paying', 'german']
-  t.match(evaluateBoolean(boolean('f', [segmented(1, there, 'and')]), 'a', germanPro), { reason: 'match', segmentKeys: there })
+  t.match(evaluateBoolean(boolean('f', [segmented(1, there, 'and')]), 'a', germanPro), {
+    reason: 'match',
+    segmentKeys: there,
+  })
   t.match(evaluateBoolean(boolean('f', [segmented(1, there, 'and')]), 'a', german), { reason: 'default' })
 })
 
 await t.test('a segment without constraints matches, one that is not there does not', async (t) => {
-  for (const key of ['everybody', 'anybody']) t.match(evaluateBoolean(boolean('f', [segmented(1, [key])]), '', {}), { enabled: true })
+  for (const key of ['everybody', 'anybody'])
+    t.match(evaluateBoolean(boolean('f', [segmented(1, [key])]), '', {}), { enabled: true })
   for (const operator of ['or', 'and'] as const) {
-    t.match(evaluateBoolean(boolean('f', [segmented(1, ['missing'], operator)]), '', {}), { enabled: false, reason: 'default' })
+    t.match(evaluateBoolean(boolean('f', [segmented(1, ['missing'], operator)]), '', {}), {
+      enabled: false,
+      reason: 'default',
+    })
   }
 })
 
@@ -123,7 +165,9 @@ await t.test('a constraint of unknown type fails the evaluation that reaches it 
   t.match(evaluateBoolean(reached, 'a', german), { enabled: true })
   t.same(evaluateBoolean(reached, 'a', french), failure)
   t.same(evaluateVariant(variant('f', [rule(1, ['strange'], [100])]), 'a', germanPro), failure)
-  t.match(evaluateVariant(variant('f', [rule(1, ['german'], [100]), rule(2, ['strange'], [100])]), 'a', german), { match: true })
+  t.match(evaluateVariant(variant('f', [rule(1, ['german'], [100]), rule(2, ['strange'], [100])]), 'a', german), {
+    match: true,
+  })
 })
 
 await t.test('a variant flag without an answer of its own gives its default variant', async (t) => {
@@ -134,8 +178,14 @@ await t.test('a variant flag without an answer of its own gives its default vari
   t.same(evaluateVariant(variant('f', rules), 'a', french), { ...nothing, reason: 'unknown' })
   t.same(evaluateVariant(variant('f', rules, byDefault), 'a', french), { ...red, reason: 'default' })
   t.same(evaluateVariant(variant('f', rules, { enabled: false }), 'a', german), { ...nothing, reason: 'disabled' })
-  t.same(evaluateVariant(variant('f', rules, { ...byDefault, enabled: false }), 'a', german), { ...red, reason: 'disabled' })
-  t.same(evaluateVariant(variant('f', rules, { defaultVariantId: 'gone' }), 'a', french), { ...nothing, reason: 'unknown' })
+  t.same(evaluateVariant(variant('f', rules, { ...byDefault, enabled: false }), 'a', german), {
+    ...red,
+    reason: 'disabled',
+  })
+  t.same(evaluateVariant(variant('f', rules, { defaultVariantId: 'gone' }), 'a', french), {
+    ...nothing,
+    reason: 'unknown',
+  })
 })
 
 await t.test('the first matching rule decides, even when it has no variant to give', async (t) => {
@@ -157,19 +207,31 @@ await t.test('the first matching rule decides, even when it has no variant to gi
     reason: 'default',
     ...blue,
   })
-  const red = { match: true, reason: 'match', variantKey: 'red', variantAttachment: '{"color":"red"}', segmentKeys: ['everybody'] }
+  const red = {
+    match: true,
+    reason: 'match',
+    variantKey: 'red',
+    variantAttachment: '{"color":"red"}',
+    segmentKeys: ['everybody'],
+  }
   t.same(evaluateVariant(variant('f', [second, rule(1, ['german'], [])], byDefault), 'a', french), red)
 })
 
 await t.test('names of a context that objects have too are ordinary names', async (t) => {
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const own: SegmentInput = { key: 's', matchType: 'all', constraints: [is(name, 'a')] }
-    const flag = compileFlag({ ...bare, key: 'f', type: 'boolean', rollouts: [segmented(1, ['s'])], enabled: false }, () => own)
+    const flag = compileFlag(
+      { ...bare, key: 'f', type: 'boolean', rollouts: [segmented(1, ['s'])], enabled: false },
+      () => own,
+    )
     const parsed = JSON.parse(`{"${name}":"a"}`) as Context
     t.match(evaluateBoolean(flag as BooleanFlag, '', parsed), { enabled: true }, name)
     t.match(evaluateBoolean(flag as BooleanFlag, '', {}), { enabled: false }, `no ${name}`)
     const empty: SegmentInput = { key: 's', matchType: 'all', constraints: [{ ...is(name, ''), operator: 'empty' }] }
-    const unset = compileFlag({ ...bare, key: 'f', type: 'boolean', rollouts: [segmented(1, ['s'])], enabled: false }, () => empty)
+    const unset = compileFlag(
+      { ...bare, key: 'f', type: 'boolean', rollouts: [segmented(1, ['s'])], enabled: false },
+      () => empty,
+    )
     t.match(evaluateBoolean(unset as BooleanFlag, '', {}), { enabled: true }, `${name} is empty`)
   }
 })
@@ -221,7 +283,14 @@ await t.test('a trace tells every step tried, up to the one that decided', async
   t.same(
     traceOf((trace) => evaluateVariant(variant('checkout-v2', rules), 'alice', german, trace)),
     [
-      { kind: 'rule', id: 'r1', rank: 1, matched: false, segmentKeys: ['german'], failedConstraintIds: ['plan=pro', 'plan=team'] },
+      {
+        kind: 'rule',
+        id: 'r1',
+        rank: 1,
+        matched: false,
+        segmentKeys: ['german'],
+        failedConstraintIds: ['plan=pro', 'plan=team'],
+      },
       {
         kind: 'rule',
         id: 'r4',

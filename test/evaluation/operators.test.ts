@@ -4,12 +4,17 @@ import type { ConstraintType } from '../../src/evaluation/flag.ts'
 import { checkConstraint, operators, valueless } from '../../src/evaluation/operators.ts'
 
 const all = [...new Set(Object.values(operators).flat())]
-const check = (type: ConstraintType | 'unknown', operator: string, value: string, property = type === 'entityId' ? 'entityId' : 'p') =>
-  checkConstraint({ type, property, operator, value })
+const check = (
+  type: ConstraintType | 'unknown',
+  operator: string,
+  value: string,
+  property = type === 'entityId' ? 'entityId' : 'p',
+) => checkConstraint({ type, property, operator, value })
 const valid = (operator: string, value: string) => ({ kind: 'valid', operator, value })
 const refused = (message: string) => ({ kind: 'refused', message })
 const field = (name: string, description: string) => ({ kind: 'field', field: name, description })
-const fitting = (type: string, operator: string) => (operator.endsWith('oneof') ? '[]' : type === 'datetime' ? '2024-05-01' : 'a')
+const fitting = (type: string, operator: string) =>
+  operator.endsWith('oneof') ? '[]' : type === 'datetime' ? '2024-05-01' : 'a'
 
 await t.test('each type has its operators and no others', async (t) => {
   for (const type of Object.keys(operators) as ConstraintType[]) {
@@ -76,7 +81,10 @@ await t.test('a list is a JSON list of the right items, at most 100', async (t) 
       t.same(check(type, 'isnotoneof', value), wrong, `${type} ${value}`)
     const items = (count: number) => JSON.stringify(Array.from({ length: count }, () => item))
     t.same(check(type, 'isoneof', items(100)), valid('isoneof', items(100)))
-    t.same(check(type, 'isoneof', items(101)), refused(`too many values provided for property "${property}" of type ${type} (maximum 100)`))
+    t.same(
+      check(type, 'isoneof', items(101)),
+      refused(`too many values provided for property "${property}" of type ${type} (maximum 100)`),
+    )
   }
   t.same(check('number', 'isoneof', '[1e400]'), refused('invalid value provided for property "p" of type number'))
 })
@@ -90,7 +98,13 @@ await t.test('a datetime is stored in UTC with whole seconds, or as the date it 
     '0000-01-01T00:00:00Z': '0000-01-01T00:00:00Z',
   }
   for (const [given, value] of Object.entries(stored)) t.same(check('datetime', 'eq', given), valid('eq', value), given)
-  for (const value of ['soon', '2024-02-30', '2024-05-01T00:00:00+0200', '9999-12-31T23:59:59-00:01', '0000-01-01T00:00:00+00:01']) {
+  for (const value of [
+    'soon',
+    '2024-02-30',
+    '2024-05-01T00:00:00+0200',
+    '9999-12-31T23:59:59-00:01',
+    '0000-01-01T00:00:00+00:01',
+  ]) {
     t.same(check('datetime', 'eq', value), refused(`parsing datetime from "${value}"`), value)
   }
 })

@@ -12,7 +12,8 @@ const nearest = (negative: boolean, numerator: bigint, denominator: bigint): num
   const length = numerator.toString(2).length - denominator.toString(2).length
   exponent = Math.max(exponent, length - 54)
   const divide = (): { whole: bigint; rest: bigint; by: bigint } => {
-    const [n, d] = exponent < 0 ? [numerator << BigInt(-exponent), denominator] : [numerator, denominator << BigInt(exponent)]
+    const [n, d] =
+      exponent < 0 ? [numerator << BigInt(-exponent), denominator] : [numerator, denominator << BigInt(exponent)]
     return { whole: n / d, rest: n % d, by: d }
   }
   let { whole, rest, by } = divide()
@@ -27,7 +28,8 @@ const nearest = (negative: boolean, numerator: bigint, denominator: bigint): num
   }
   if (exponent > 971) return undefined
   const normal = whole >= 1n << 52n
-  const bits = (normal ? (BigInt(exponent + 1075) << 52n) | (whole & ((1n << 52n) - 1n)) : whole) | (negative ? 1n << 63n : 0n)
+  const bits =
+    (normal ? (BigInt(exponent + 1075) << 52n) | (whole & ((1n << 52n) - 1n)) : whole) | (negative ? 1n << 63n : 0n)
   const view = new DataView(new ArrayBuffer(8))
   view.setBigUint64(0, bits)
   return view.getFloat64(0)
@@ -76,11 +78,14 @@ export const referenceNumber = (text: string): number | undefined => {
   if (mantissa === 0n) return 0
   if (exponent > 5000n) return undefined
   if (exponent < -5000n - BigInt(digits) * 4n) return 0
-  return exponent >= 0n ? nearest(negative, mantissa * base ** exponent, 1n) : nearest(negative, mantissa, base ** -exponent)
+  return exponent >= 0n
+    ? nearest(negative, mantissa * base ** exponent, 1n)
+    : nearest(negative, mantissa, base ** -exponent)
 }
 
 const leap = (year: number): boolean => (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
-const daysOf = (year: number, month: number): number => [31, leap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]!
+const daysOf = (year: number, month: number): number =>
+  [31, leap(year) ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]!
 
 /** First day of each year, counted from 0000-01-01. */
 const yearStarts: number[] = [0]
@@ -95,7 +100,8 @@ export const referenceDatetime = (text: string): bigint | undefined => {
     while (read.length < most && isDigit(chars[n])) read += chars[n++]!
     return read.length < least ? undefined : Number(read)
   }
-  const char = (...wanted: string[]): string | undefined => (chars[n] !== undefined && wanted.includes(chars[n]!) ? chars[n++] : undefined)
+  const char = (...wanted: string[]): string | undefined =>
+    chars[n] !== undefined && wanted.includes(chars[n]!) ? chars[n++] : undefined
 
   const year = number(4, 4)
   if (year === undefined || !char('-')) return undefined

@@ -33,7 +33,12 @@ await t.test('a number text stands for the float64 that exact arithmetic gives, 
 
 await t.test('every power of two is read from its hexadecimal text to the bit', async (t) => {
   for (let power = -1080; power <= 1030; power++) {
-    for (const text of [`0x1p${power}`, `0x1.8p${power}`, `0x1.fffffffffffff8p${power}`, `-0x0.00000000000000000008p${power + 77}`]) {
+    for (const text of [
+      `0x1p${power}`,
+      `0x1.8p${power}`,
+      `0x1.fffffffffffff8p${power}`,
+      `-0x0.00000000000000000008p${power + 77}`,
+    ]) {
       const [got, wanted] = [parseNumber(text), referenceNumber(text)]
       if ((got === 0 ? 0 : got) !== (wanted === 0 ? 0 : wanted)) t.fail(`${text}: ${got} is not ${wanted}`)
     }
@@ -48,14 +53,16 @@ await t.test('a datetime text stands for the nanosecond that counting days gives
   fc.assert(
     fc.property(datetimeText, (text) => {
       const [got, wanted] = [parseDatetime(text), referenceDatetime(text)]
-      if (got === undefined || wanted === undefined) return got === wanted ? undefined : differ(text, got, String(wanted))
+      if (got === undefined || wanted === undefined)
+        return got === wanted ? undefined : differ(text, got, String(wanted))
       instants++
       const nanoseconds = BigInt(got.seconds) * 1_000_000_000n + BigInt(got.nanoseconds)
       if (nanoseconds !== wanted - EPOCH) differ(text, String(nanoseconds), String(wanted - EPOCH))
       const normal = normalDatetime(text)
       if (normal === undefined) return
       const again = referenceDatetime(normal)
-      if (again !== wanted - (((wanted % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n)) differ(text, normal, String(again))
+      if (again !== wanted - (((wanted % 1_000_000_000n) + 1_000_000_000n) % 1_000_000_000n))
+        differ(text, normal, String(again))
       if (normalDatetime(normal) !== normal) differ(text, normalDatetime(normal), normal)
     }),
     { numRuns: 40_000 },
@@ -75,7 +82,8 @@ await t.test('the checksum is that of the UTF-8 bytes of both parts joined', asy
 })
 
 await t.test('a long part is found exactly where the builtin search finds it', async (t) => {
-  const repetitive = (minLength: number, maxLength: number) => fc.array(fc.constantFrom('a', 'aa', 'aab', 'b'), { minLength, maxLength })
+  const repetitive = (minLength: number, maxLength: number) =>
+    fc.array(fc.constantFrom('a', 'aa', 'aab', 'b'), { minLength, maxLength })
   let found = 0
   fc.assert(
     fc.property(repetitive(14, 30), repetitive(0, 40), repetitive(0, 40), fc.nat(80), (part, before, behind, cut) => {
@@ -113,7 +121,8 @@ await t.test('every answer and every trace is that of the contract, read step by
           const same = isDeepStrictEqual(evaluated.plain, evaluated.traced)
           if ('error' in wanted) {
             count('unknown type')
-            if (!same || !isDeepStrictEqual(evaluated.plain, wanted)) differ({ input, all, id, entries }, evaluated, wanted)
+            if (!same || !isDeepStrictEqual(evaluated.plain, wanted))
+              differ({ input, all, id, entries }, evaluated, wanted)
           } else {
             count(`${compiled.type} ${wanted.answer.reason}`)
             if (wanted.answer.segmentKeys.length > 0) count(`${compiled.type} by segment`)
@@ -130,5 +139,6 @@ await t.test('every answer and every trace is that of the contract, read step by
   for (const what of ['unknown type', 'boolean match', 'boolean default', 'boolean by segment', 'variant match']) {
     t.ok(seen[what]! > 1_000, `${what}: ${seen[what]}`)
   }
-  for (const what of ['variant unknown', 'variant default', 'variant disabled', 'variant by segment']) t.ok(seen[what]! > 1_000, what)
+  for (const what of ['variant unknown', 'variant default', 'variant disabled', 'variant by segment'])
+    t.ok(seen[what]! > 1_000, what)
 })

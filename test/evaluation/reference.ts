@@ -17,7 +17,8 @@ const containsAt = (text: string, part: string, at: number): boolean => {
   return at >= 0 && wanted.every((char, n) => points[at + n] === char)
 }
 const starts = (text: string, part: string): boolean => containsAt(text, part, 0)
-const ends = (text: string, part: string): boolean => containsAt(text, part, Array.from(text).length - Array.from(part).length)
+const ends = (text: string, part: string): boolean =>
+  containsAt(text, part, Array.from(text).length - Array.from(part).length)
 const contains = (text: string, part: string): boolean => {
   for (let at = 0; at <= Array.from(text).length; at++) if (containsAt(text, part, at)) return true
   return false
@@ -98,7 +99,10 @@ const ofDatetime = (operator: string, v: string, c: string): boolean => {
   return instant !== undefined && other !== undefined && ofOrder(operator, instant, other)
 }
 
-const constraintHolds = ({ type, property, operator, value }: ConstraintInput, { entityId, context }: Entity): boolean => {
+const constraintHolds = (
+  { type, property, operator, value }: ConstraintInput,
+  { entityId, context }: Entity,
+): boolean => {
   const v = context.get(property) ?? ''
   if (type === 'string') return ofText(operator, v, value)
   if (type === 'entityId') return ofText(operator, entityId, value)
@@ -123,7 +127,8 @@ const ask = (keys: readonly string[], operator: 'or' | 'and', segments: Segments
     const segment = segments.find((known) => known.key === key)
     if (!segment) continue
     if (segmentMatches(segment, entity)) segmentKeys.push(key)
-    for (const constraint of segment.constraints) if (!constraintHolds(constraint, entity)) failedConstraintIds.push(constraint.id)
+    for (const constraint of segment.constraints)
+      if (!constraintHolds(constraint, entity)) failedConstraintIds.push(constraint.id)
   }
   const matched = operator === 'or' ? segmentKeys.length > 0 : segmentKeys.length === keys.length
   return { matched, segmentKeys, failedConstraintIds }
@@ -140,10 +145,15 @@ const unlessUnknown = <A>(evaluate: () => Traced<A>): Traced<A> | Failure => {
   }
 }
 
-const inRankOrder = <T extends { readonly rank: number }>(parts: readonly T[]): T[] => [...parts].sort((a, b) => a.rank - b.rank)
+const inRankOrder = <T extends { readonly rank: number }>(parts: readonly T[]): T[] =>
+  [...parts].sort((a, b) => a.rank - b.rank)
 
 /** api.md §8.3. */
-export const referenceBoolean = (flag: FlagInput, segments: Segments, entity: Entity): Traced<BooleanAnswer> | Failure =>
+export const referenceBoolean = (
+  flag: FlagInput,
+  segments: Segments,
+  entity: Entity,
+): Traced<BooleanAnswer> | Failure =>
   unlessUnknown<BooleanAnswer>(() => {
     const trace: TraceStep[] = []
     let usedEntity = false
@@ -167,10 +177,20 @@ export const referenceBoolean = (flag: FlagInput, segments: Segments, entity: En
   })
 
 /** api.md §8.2. */
-export const referenceVariant = (flag: FlagInput, segments: Segments, entity: Entity): Traced<VariantAnswer> | Failure =>
+export const referenceVariant = (
+  flag: FlagInput,
+  segments: Segments,
+  entity: Entity,
+): Traced<VariantAnswer> | Failure =>
   unlessUnknown<VariantAnswer>(() => {
     const trace: TraceStep[] = []
-    let answer: VariantAnswer = { match: false, reason: 'unknown', variantKey: '', variantAttachment: '', segmentKeys: [] }
+    let answer: VariantAnswer = {
+      match: false,
+      reason: 'unknown',
+      variantKey: '',
+      variantAttachment: '',
+      segmentKeys: [],
+    }
     const variantOf = (id: string | undefined) => flag.variants.find((variant) => variant.id === id)
     const start = variantOf(flag.defaultVariantId)
     if (start) answer = { ...answer, reason: 'default', variantKey: start.key, variantAttachment: start.attachment }
@@ -199,7 +219,13 @@ export const referenceVariant = (flag: FlagInput, segments: Segments, entity: En
       trace.push({ ...step, bucket, cumulative, ...(variant ? { variantKey: variant.key } : {}) })
       if (!variant) return { answer, trace }
       return {
-        answer: { match: true, reason: 'match', segmentKeys, variantKey: variant.key, variantAttachment: variant.attachment },
+        answer: {
+          match: true,
+          reason: 'match',
+          segmentKeys,
+          variantKey: variant.key,
+          variantAttachment: variant.attachment,
+        },
         trace,
       }
     }

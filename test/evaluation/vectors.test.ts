@@ -17,7 +17,14 @@ type Vectors = {
   }[]
   readonly widths: readonly { rollout: number; width: number }[]
   readonly cumulative: readonly { rollouts: number[]; cumulativeV1: number[] }[]
-  readonly variant: readonly { entityId: string; flagKey: string; rollouts: number[]; bucket: number; index: number; match: boolean }[]
+  readonly variant: readonly {
+    entityId: string
+    flagKey: string
+    rollouts: number[]
+    bucket: number
+    index: number
+    match: boolean
+  }[]
   readonly boolean: readonly {
     entityId: string
     flagKey: string
@@ -92,16 +99,25 @@ await t.test('variant flags answer as the vectors say', async (t) => {
     const places = rollouts.flatMap((rollout, n) => (rollout > 0 ? [n] : []))
     const answer = evaluateVariant(shared(flagKey, rollouts), entityId, {})
     t.equal(variantBucket(flagKey, entityId), bucket, name)
-    t.match(answer, { match, variantKey: index < 0 ? '' : `variant-${places[index]}`, segmentKeys: ['everybody'] }, name)
+    t.match(
+      answer,
+      { match, variantKey: index < 0 ? '' : `variant-${places[index]}`, segmentKeys: ['everybody'] },
+      name,
+    )
   }
   t.ok(vectors.variant.length > 0)
 })
 
 await t.test('boolean flags answer as the vectors say', async (t) => {
-  const reasons = { match: 'MATCH_EVALUATION_REASON', default: 'DEFAULT_EVALUATION_REASON' } as Readonly<Record<string, string>>
+  const reasons = { match: 'MATCH_EVALUATION_REASON', default: 'DEFAULT_EVALUATION_REASON' } as Readonly<
+    Record<string, string>
+  >
   for (const { entityId, flagKey, percentage, value, flagEnabled, bucket, enabled, reason } of vectors.boolean) {
     const rollouts = [{ id: 'rollout', rank: 1, type: 'threshold', percentage, value }] as const
-    const flag = compileFlag({ ...bare, key: flagKey, type: 'boolean', enabled: flagEnabled, rollouts }, everybody) as BooleanFlag
+    const flag = compileFlag(
+      { ...bare, key: flagKey, type: 'boolean', enabled: flagEnabled, rollouts },
+      everybody,
+    ) as BooleanFlag
     const answer = evaluateBoolean(flag, entityId, {})
     if ('error' in answer) throw new Error(answer.error)
     const name = `${entityId} ${flagKey} ${percentage}`

@@ -9,12 +9,24 @@ const LONGEST = 65_536
 const spent = { error: 'evaluation takes too much work' }
 const bare = { enabled: true, variants: [], rules: [], rollouts: [] } as const
 
-type Case = { readonly type?: ConstraintType; readonly operator: string; readonly value: (n: number) => string; readonly text: string }
+type Case = {
+  readonly type?: ConstraintType
+  readonly operator: string
+  readonly value: (n: number) => string
+  readonly text: string
+}
 
-const segmentOf = (count: number, matchType: 'all' | 'any', { type = 'string', operator, value }: Case): SegmentInput => ({
+const segmentOf = (
+  count: number,
+  matchType: 'all' | 'any',
+  { type = 'string', operator, value }: Case,
+): SegmentInput => ({
   key: 's',
   matchType,
-  constraints: Array.from({ length: count }, (_, n): ConstraintInput => ({ id: `c${n}`, type, property: 'p', operator, value: value(n) })),
+  constraints: Array.from(
+    { length: count },
+    (_, n): ConstraintInput => ({ id: `c${n}`, type, property: 'p', operator, value: value(n) }),
+  ),
 })
 const booleanOf = (segment: SegmentInput, rollouts = 1): BooleanFlag =>
   compileFlag(
@@ -35,7 +47,12 @@ const booleanOf = (segment: SegmentInput, rollouts = 1): BooleanFlag =>
   ) as BooleanFlag
 const variantOf = (segment: SegmentInput): VariantFlag =>
   compileFlag(
-    { ...bare, key: 'f', type: 'variant', rules: [{ id: 'r', rank: 1, segments: ['s'], operator: 'or', distributions: [] }] },
+    {
+      ...bare,
+      key: 'f',
+      type: 'variant',
+      rules: [{ id: 'r', rank: 1, segments: ['s'], operator: 'or', distributions: [] }],
+    },
     () => segment,
   ) as VariantFlag
 
@@ -46,16 +63,33 @@ const letters = (n: number) => flat(`${'a'.repeat(36)}${String(n).padStart(4, 'b
 const worst: Readonly<Record<string, Case>> = {
   'forty letters': { operator: 'notcontains', value: letters, text: 'a'.repeat(LONGEST) },
   'seven letters': { operator: 'notcontains', value: () => flat('aaaaaab'), text: 'a'.repeat(LONGEST) },
-  'letters of two bytes': { operator: 'notcontains', value: () => flat('éééééééééééééééééééü'), text: 'é'.repeat(LONGEST / 2) },
-  'a long part': { operator: 'notcontains', value: (n) => flat(`${'a'.repeat(5_000)}b${n}`), text: 'a'.repeat(LONGEST) },
+  'letters of two bytes': {
+    operator: 'notcontains',
+    value: () => flat('éééééééééééééééééééü'),
+    text: 'é'.repeat(LONGEST / 2),
+  },
+  'a long part': {
+    operator: 'notcontains',
+    value: (n) => flat(`${'a'.repeat(5_000)}b${n}`),
+    text: 'a'.repeat(LONGEST),
+  },
   spaces: { operator: 'prefix', value: () => 'x', text: ' '.repeat(LONGEST) },
   digits: { type: 'number', operator: 'eq', value: () => '1', text: '1'.repeat(LONGEST) },
-  'a fraction': { type: 'datetime', operator: 'eq', value: () => '2024-05-01', text: `2024-05-01T00:00:00.${'1'.repeat(LONGEST - 21)}Z` },
+  'a fraction': {
+    type: 'datetime',
+    operator: 'eq',
+    value: () => '2024-05-01',
+    text: `2024-05-01T00:00:00.${'1'.repeat(LONGEST - 21)}Z`,
+  },
   'short numbers': { type: 'number', operator: 'gt', value: () => '1e9', text: '1.5' },
   'short hexadecimals': { type: 'number', operator: 'gt', value: () => '1e9', text: '0x1p4' },
   dates: { type: 'datetime', operator: 'eq', value: () => '2024-05-01', text: '2024-05-02T00:00:00Z' },
   'short texts': { operator: 'contains', value: () => 'xy', text: 'b' },
-  'a list': { operator: 'isnotoneof', value: (n) => JSON.stringify([`${'a'.repeat(1_000)}${n}`]), text: 'a'.repeat(LONGEST) },
+  'a list': {
+    operator: 'isnotoneof',
+    value: (n) => JSON.stringify([`${'a'.repeat(1_000)}${n}`]),
+    text: 'a'.repeat(LONGEST),
+  },
 }
 
 await t.test('an evaluation that looks at too much is refused, and holds up nobody until then', async (t) => {
@@ -90,11 +124,17 @@ await t.test('the constraints themselves count, and those of an explanation', as
   const trace: Trace = []
   t.same(evaluateBoolean(booleanOf(empty, 6), 'e', {}, trace), spent)
   const matched = segmentOf(10_000, 'any', { operator: 'notempty', value: () => '', text: '' })
-  t.match(evaluateBoolean(booleanOf(matched), 'e', { p: 'x'.repeat(200) }), { reason: 'match' }, 'only what is tried counts')
+  t.match(
+    evaluateBoolean(booleanOf(matched), 'e', { p: 'x'.repeat(200) }),
+    { reason: 'match' },
+    'only what is tried counts',
+  )
 })
 
 await t.test('what real flags ask is far below', async (t) => {
   const segment = segmentOf(1_000, 'all', { operator: 'notcontains', value: letters, text: '' })
   t.match(evaluateBoolean(booleanOf(segment, 1), 'e', { p: 'x'.repeat(1_500) }), { reason: 'match', enabled: true })
-  t.match(evaluateBoolean(booleanOf(segmentOf(20, 'all', worst['forty letters']!)), 'e', { p: 'a'.repeat(LONGEST) }), { reason: 'match' })
+  t.match(evaluateBoolean(booleanOf(segmentOf(20, 'all', worst['forty letters']!)), 'e', { p: 'a'.repeat(LONGEST) }), {
+    reason: 'match',
+  })
 })

@@ -2,7 +2,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { changed, changes, moved, replaced, without } from '../../src/events/change.ts'
 
-const thing = fc.record({ name: fc.string(), on: fc.boolean(), data: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 2 }) })
+const thing = fc.record({
+  name: fc.string(),
+  on: fc.boolean(),
+  data: fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 2 }),
+})
 
 await t.test('the changes from one thing to another make the one into the other', async (t) => {
   fc.assert(

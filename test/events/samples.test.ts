@@ -18,7 +18,9 @@ const wireNames = (type: string, newest: Shape): string[] => {
 }
 
 await t.test('there is a frozen sample of every wire name and of nothing else', async (t) => {
-  const names = categories.flatMap(([, shapes]) => Object.entries(shapes).flatMap(([type, shape]) => wireNames(type, shape)))
+  const names = categories.flatMap(([, shapes]) =>
+    Object.entries(shapes).flatMap(([type, shape]) => wireNames(type, shape)),
+  )
   t.strictSame(readdirSync(folder).sort(), names.map((name) => `${name}.json`).sort())
   t.equal(new Set(names).size, names.length, 'no two categories share a name')
 })
@@ -53,5 +55,7 @@ await t.test('samples are kept in the form events are kept in', async (t) => {
 })
 
 await t.test('an event that this version does not know is not skipped', async (t) => {
-  t.throws(() => reader(catalog.flag)('FlagPainted', '{}'), { message: 'event FlagPainted was written by a newer version of rollcall' })
+  t.throws(() => reader(catalog.flag)('FlagPainted', '{}'), {
+    message: 'event FlagPainted was written by a newer version of rollcall',
+  })
 })

@@ -23,10 +23,16 @@ const tokens: fc.Arbitrary<readonly string[]> = fc.letrec<{ value: readonly stri
   value: fc.oneof(
     { maxDepth: 4 },
     scalar.map((text) => [text]),
-    fc.array(tie('value'), { maxLength: 4 }).map((items) => ['[', ...items.flatMap((item, n) => (n === 0 ? item : [',', ...item])), ']']),
+    fc
+      .array(tie('value'), { maxLength: 4 })
+      .map((items) => ['[', ...items.flatMap((item, n) => (n === 0 ? item : [',', ...item])), ']']),
     fc
       .array(fc.tuple(fc.constantFrom('"a"', '"b c"', '"\\""'), tie('value')), { maxLength: 4 })
-      .map((members) => ['{', ...members.flatMap(([key, value], n) => [...(n === 0 ? [] : [',']), key, ':', ...value]), '}']),
+      .map((members) => [
+        '{',
+        ...members.flatMap(([key, value], n) => [...(n === 0 ? [] : [',']), key, ':', ...value]),
+        '}',
+      ]),
   ),
 })).value
 

@@ -40,7 +40,12 @@ export const bodyAttacks: readonly Attack[] = [
     413,
     'body_too_large',
   ],
-  ['X35 the largest body under /auth/v1', post('/auth/v1/method/token', `{"name":"n"}${' '.repeat(65_524)}`), 200, '"name":"n"'],
+  [
+    'X35 the largest body under /auth/v1',
+    post('/auth/v1/method/token', `{"name":"n"}${' '.repeat(65_524)}`),
+    200,
+    '"name":"n"',
+  ],
   [
     'X35 a GET with a large body',
     `GET /auth/v1/tokens HTTP/1.1\r\n${A}Content-Length: 70000\r\n\r\n${' '.repeat(70_000)}`,
@@ -69,10 +74,25 @@ export const bodyAttacks: readonly Attack[] = [
   ['the identity encoding', post(flags, body, `${A}Content-Encoding: Identity\r\n`), 200, '"key":"k"'],
   ['an empty body is an empty object', `POST ${flags}/f/rollouts HTTP/1.1\r\n${A}\r\n`, 200, '"rank":0'],
   ['the credential comes before the body', post(flags, '{', H), 401, 'credential_missing'],
-  ['the query comes before field rules', `POST ${flags}?limit=x HTTP/1.1\r\n${A}Content-Length: 2\r\n\r\n{}`, 400, 'limit'],
+  [
+    'the query comes before field rules',
+    `POST ${flags}?limit=x HTTP/1.1\r\n${A}Content-Length: 2\r\n\r\n{}`,
+    400,
+    'limit',
+  ],
   ['a replay comes before field rules', post(flags, '{}', `${A}x-replay: yes\r\n`), 200, 'replayed'],
-  ['X40 a control character in a cookie token', get('/auth/v1/tokens', cookie('service_client_token=ab%0d%0a')), 401, 'credential_invalid'],
-  ['X43 a token in the query is nothing', get('/auth/v1/tokens?token=good&access_token=good', H), 401, 'credential_missing'],
+  [
+    'X40 a control character in a cookie token',
+    get('/auth/v1/tokens', cookie('service_client_token=ab%0d%0a')),
+    401,
+    'credential_invalid',
+  ],
+  [
+    'X43 a token in the query is nothing',
+    get('/auth/v1/tokens?token=good&access_token=good', H),
+    401,
+    'credential_missing',
+  ],
   ['a query parameter given twice', get('/api/v1/namespaces?limit=1&limit=2'), 400, 'limit'],
   ['OFREP keeps its own shape of errors', post('/ofrep/v1/evaluate/flags/f', '{'), 400, '"errorCode":"PARSE_ERROR"'],
 ]

@@ -1,7 +1,19 @@
 import t from 'tap'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Headers, Response } from '../start.ts'
-import { begin, bearer, CODEHOST, comeBack, cookiesOf, everyWay, EXCHANGE, OIDC, open, refusalOf, visit } from './people.ts'
+import {
+  begin,
+  bearer,
+  CODEHOST,
+  comeBack,
+  cookiesOf,
+  everyWay,
+  EXCHANGE,
+  OIDC,
+  open,
+  refusalOf,
+  visit,
+} from './people.ts'
 
 const { service, liar, cluster } = await everyWay(t, { 'authentication.methods.orchestrator.audiences': 'rollcall' })
 const { request } = service
@@ -26,7 +38,13 @@ const lie = async (lies: typeof liar.lies): Promise<Response<unknown>> => {
 }
 const claims = (more: object) => lie({ claims: more as Readonly<Record<string, unknown>> })
 
-type Row = readonly [id: string, attack: string, run: () => Promise<Response<unknown>>, status: number, reason: string | undefined]
+type Row = readonly [
+  id: string,
+  attack: string,
+  run: () => Promise<Response<unknown>>,
+  status: number,
+  reason: string | undefined,
+]
 const rows: readonly Row[] = [
   [
     'X15',
@@ -53,7 +71,11 @@ const rows: readonly Row[] = [
     'X17',
     'a form of another site',
     () =>
-      request('POST', '/auth/v1/method/token', '{"name":"n"}', { ...good, 'content-type': 'text/plain', origin: 'https://evil.example' }),
+      request('POST', '/auth/v1/method/token', '{"name":"n"}', {
+        ...good,
+        'content-type': 'text/plain',
+        origin: 'https://evil.example',
+      }),
     403,
     'cross_site',
   ],
@@ -64,8 +86,20 @@ const rows: readonly Row[] = [
     403,
     'cross_site',
   ],
-  ['X17', 'no word of where it comes from', () => request('DELETE', '/auth/v1/tokens/x', undefined, good), 403, 'cross_site'],
-  ['X19', 'an account token for somebody else', async () => exchange(await cluster.token()), 401, 'service_account_token_invalid'],
+  [
+    'X17',
+    'no word of where it comes from',
+    () => request('DELETE', '/auth/v1/tokens/x', undefined, good),
+    403,
+    'cross_site',
+  ],
+  [
+    'X19',
+    'an account token for somebody else',
+    async () => exchange(await cluster.token()),
+    401,
+    'service_account_token_invalid',
+  ],
   [
     'X20',
     'alg none',
@@ -101,7 +135,13 @@ const rows: readonly Row[] = [
     401,
     'service_account_token_invalid',
   ],
-  ['X22', 'no state', () => comeBack(service, OIDC, 'code=x', { cookie: 'service_client_state=x' }), 401, 'state_missing'],
+  [
+    'X22',
+    'no state',
+    () => comeBack(service, OIDC, 'code=x', { cookie: 'service_client_state=x' }),
+    401,
+    'state_missing',
+  ],
   ['X22', 'no state cookie', () => comeBack(service, OIDC, 'code=x&state=x', {}), 401, 'state_missing'],
   [
     'X23',
@@ -164,7 +204,13 @@ const rows: readonly Row[] = [
     401,
     'id_token_invalid',
   ],
-  ['X26', 'alg none', () => lie({ sign: (claims) => `${part({ alg: 'none' })}.${part(claims)}.` }), 401, 'id_token_invalid'],
+  [
+    'X26',
+    'alg none',
+    () => lie({ sign: (claims) => `${part({ alg: 'none' })}.${part(claims)}.` }),
+    401,
+    'id_token_invalid',
+  ],
   ['X26', 'another audience', () => claims({ aud: 'x' }), 401, 'id_token_invalid'],
   ['X26', 'a further audience', () => claims({ aud: ['rollcall', 'x'] }), 401, 'id_token_invalid'],
   ['X26', 'another nonce', () => claims({ nonce: 'x' }), 401, 'id_token_invalid'],
@@ -201,16 +247,24 @@ await t.test('X21: the same bad account token does not reach the cluster again f
   t.equal(cluster.asked.length, before + 1)
 })
 
-await t.test('X28, X29: nothing that a request says moves the redirect address or the place to go back to', async (t) => {
-  const forged = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', 'x-forwarded-prefix': '/evil' }
-  for (const path of [OIDC, CODEHOST]) {
-    const { authorizeUrl, cookie } = await begin(service, path, '?return_to=%2F%2Fevil.example', forged)
-    t.equal(authorizeUrl.searchParams.get('redirect_uri'), `https://flags.example.com${path}/callback`)
-    const answer = await comeBack(service, path, await visit(authorizeUrl), { cookie, ...forged })
-    t.equal(answer.headers.location, '/')
-    t.notMatch(answer.headers['set-cookie'], /evil/)
-  }
-})
+await t.test(
+  'X28, X29: nothing that a request says moves the redirect address or the place to go back to',
+  async (t) => {
+    const forged = {
+      host: 'evil.example',
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
+      'x-forwarded-prefix': '/evil',
+    }
+    for (const path of [OIDC, CODEHOST]) {
+      const { authorizeUrl, cookie } = await begin(service, path, '?return_to=%2F%2Fevil.example', forged)
+      t.equal(authorizeUrl.searchParams.get('redirect_uri'), `https://flags.example.com${path}/callback`)
+      const answer = await comeBack(service, path, await visit(authorizeUrl), { cookie, ...forged })
+      t.equal(answer.headers.location, '/')
+      t.notMatch(answer.headers['set-cookie'], /evil/)
+    }
+  },
+)
 
 await t.test('X31: an issuer or API address that could be listened to is refused at the start', (t) => {
   const at = 'authentication.methods'
@@ -222,10 +276,17 @@ await t.test('X31: an issuer or API address that could be listened to is refused
     [`${at}.oidc.providers.evil.client_secret`]: 'b',
   }
   t.ok(loadConfig({ env: {}, flags: { ...oidc, [issuer]: 'https://issuer.example' } }))
-  for (const url of ['http://issuer.example', 'http://169.254.169.254', 'ftp://issuer.example', 'https://user:pass@issuer.example'])
+  for (const url of [
+    'http://issuer.example',
+    'http://169.254.169.254',
+    'ftp://issuer.example',
+    'https://user:pass@issuer.example',
+  ])
     t.throws(() => loadConfig({ env: {}, flags: { ...oidc, [issuer]: url } }), { message: /evil\.issuer_url/ }, url)
   const api = { [`${at}.orchestrator.enabled`]: 'true', [`${at}.orchestrator.ca_path`]: import.meta.filename }
   const discovery = `${at}.orchestrator.discovery_url`
-  t.throws(() => loadConfig({ env: {}, flags: { ...api, [discovery]: 'http://cluster.example' } }), { message: /discovery_url/ })
+  t.throws(() => loadConfig({ env: {}, flags: { ...api, [discovery]: 'http://cluster.example' } }), {
+    message: /discovery_url/,
+  })
   t.end()
 })

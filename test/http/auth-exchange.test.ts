@@ -11,8 +11,18 @@ const base: Settings = { 'rate_limit.enabled': 'false' }
 const exchange = ({ request }: Started, token: unknown, headers: Headers = {}) =>
   request<Issued>('POST', EXCHANGE, { service_account_token: token }, { ...open, ...headers })
 
-const refusedToken = { status: 401, code: 16, reason: 'service_account_token_invalid', message: /^verifying service account: / }
-const unavailable = { status: 503, code: 14, reason: 'orchestrator_unavailable', message: 'service is temporarily unavailable' }
+const refusedToken = {
+  status: 401,
+  code: 16,
+  reason: 'service_account_token_invalid',
+  message: /^verifying service account: /,
+}
+const unavailable = {
+  status: 503,
+  code: 14,
+  reason: 'orchestrator_unavailable',
+  message: 'service is temporarily unavailable',
+}
 
 await t.test('every row of the table of failed exchanges', async (t) => {
   const cluster = await clusterStandIn(t)
@@ -34,7 +44,12 @@ await t.test('every row of the table of failed exchanges', async (t) => {
   ] as const) {
     t.match(
       refusalOf(await service.request('POST', EXCHANGE, body, open)),
-      { status: 400, code: 3, reason: 'invalid_argument', message: 'invalid field service_account_token: must not be empty' },
+      {
+        status: 400,
+        code: 3,
+        reason: 'invalid_argument',
+        message: 'invalid field service_account_token: must not be empty',
+      },
       field,
     )
   }
@@ -81,10 +96,23 @@ await t.test('every row of the table of failed exchanges', async (t) => {
     'kubernetes.io': { namespace: 'apps', serviceaccount: { name: 'other', uid: 'u' } },
   }
   const notAllowed = await exchange(service, await good(other))
-  t.match(refusalOf(notAllowed), { status: 403, code: 7, reason: 'service_account_not_allowed', message: 'permission denied' })
+  t.match(refusalOf(notAllowed), {
+    status: 403,
+    code: 7,
+    reason: 'service_account_not_allowed',
+    message: 'permission denied',
+  })
   t.notMatch(notAllowed.text, /other/)
 
-  for (const name of ['a redirect that keeps the body', '404', '429', '500', 'HTML', 'a JSON list', 'a closed connection'] as const) {
+  for (const name of [
+    'a redirect that keeps the body',
+    '404',
+    '429',
+    '500',
+    'HTML',
+    'a JSON list',
+    'a closed connection',
+  ] as const) {
     cluster.lies[REVIEWS] = unusable[name]!
     const answer = await exchange(service, await good())
     t.match(refusalOf(answer), unavailable, name)
@@ -92,7 +120,11 @@ await t.test('every row of the table of failed exchanges', async (t) => {
   }
   for (const status of [401, 403]) {
     cluster.lies[REVIEWS] = answers(status, { kind: 'Status' })
-    t.match(refusalOf(await exchange(service, await good())), unavailable, `our own credential is refused with ${status}`)
+    t.match(
+      refusalOf(await exchange(service, await good())),
+      unavailable,
+      `our own credential is refused with ${status}`,
+    )
   }
   cluster.lies = {}
   const { status, json, headers } = await exchange(service, await good())
@@ -114,20 +146,28 @@ await t.test('an API server that is not there', async (t) => {
   }
 })
 
-await t.test('each exchange issues a new client token and leaves the earlier ones valid, as long as their own account token', async (t) => {
-  let ahead = 0
-  const cluster = await clusterStandIn(t)
-  const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { now: () => new Date(Date.now() + ahead) })
-  const exp = Math.floor(Date.now() / 1000) + 600
-  const token = await cluster.token({ claims: { exp } })
-  const [one, two] = [await exchange(service, token), await exchange(service, token)]
-  t.not(one.json.clientToken, two.json.clientToken)
-  const self = (secret: string) => service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${secret}` })
-  for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200)
-  ahead = 601_000
-  for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 401)
-  t.match(refusalOf(await exchange(service, token)), refusedToken)
-})
+await t.test(
+  'each exchange issues a new client token and leaves the earlier ones valid, as long as their own account token',
+  async (t) => {
+    let ahead = 0
+    const cluster = await clusterStandIn(t)
+    const service = await startService(
+      t,
+      { ...base, ...clusterSettings(cluster) },
+      { now: () => new Date(Date.now() + ahead) },
+    )
+    const exp = Math.floor(Date.now() / 1000) + 600
+    const token = await cluster.token({ claims: { exp } })
+    const [one, two] = [await exchange(service, token), await exchange(service, token)]
+    t.not(one.json.clientToken, two.json.clientToken)
+    const self = (secret: string) =>
+      service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${secret}` })
+    for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200)
+    ahead = 601_000
+    for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 401)
+    t.match(refusalOf(await exchange(service, token)), refusedToken)
+  },
+)
 
 await t.test('a repeated exchange is verified again, has one effect and shows its secret once', async (t) => {
   const cluster = await clusterStandIn(t)
@@ -150,22 +190,33 @@ await t.test('a repeated exchange is verified again, has one effect and shows it
   }
   const another = await exchange(service, await cluster.token({ claims: account }), key)
   t.type(another.json.clientToken, 'string', 'another account has keys of its own')
-  t.equal(refusalOf(await exchange(service, await cluster.token(), key)).reason, 'idempotency_mismatch', 'another token is another request')
+  t.equal(
+    refusalOf(await exchange(service, await cluster.token(), key)).reason,
+    'idempotency_mismatch',
+    'another token is another request',
+  )
   cluster.gone.add('uid-of-pod')
-  t.match(refusalOf(await exchange(service, token, key)), refusedToken, 'nothing is told to a token that is no longer good')
+  t.match(
+    refusalOf(await exchange(service, token, key)),
+    refusedToken,
+    'nothing is told to a token that is no longer good',
+  )
   t.equal(refusalOf(await exchange(service, token, { 'idempotency-key': '' })).reason, 'invalid_header')
 })
 
-await t.test('a client may try 60 times a minute, whatever it sends, and history says how often it tried', async (t) => {
-  const cluster = await clusterStandIn(t)
-  const service = await startService(t, clusterSettings(cluster))
-  for (let n = 0; n < 60; n++) t.equal((await exchange(service, 'junk')).status, 401)
-  const limited = await service.request('POST', EXCHANGE, '{', open)
-  t.match(
-    refusalOf(limited),
-    { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' },
-    'before the body is looked at',
-  )
-  t.match(limited.headers['retry-after'], /^\d+$/)
-  t.equal((await service.request('GET', '/auth/v1/self')).status, 200, 'nobody else is')
-})
+await t.test(
+  'a client may try 60 times a minute, whatever it sends, and history says how often it tried',
+  async (t) => {
+    const cluster = await clusterStandIn(t)
+    const service = await startService(t, clusterSettings(cluster))
+    for (let n = 0; n < 60; n++) t.equal((await exchange(service, 'junk')).status, 401)
+    const limited = await service.request('POST', EXCHANGE, '{', open)
+    t.match(
+      refusalOf(limited),
+      { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' },
+      'before the body is looked at',
+    )
+    t.match(limited.headers['retry-after'], /^\d+$/)
+    t.equal((await service.request('GET', '/auth/v1/self')).status, 200, 'nobody else is')
+  },
+)

@@ -1,20 +1,45 @@
 import t from 'tap'
 import { eventsOf } from './events-of.ts'
-import { begin, bearer, CODEHOST, comeBack, everyWay, EXCHANGE, type Issued, logIn, OIDC, open, type Settings, visit } from './people.ts'
+import {
+  begin,
+  bearer,
+  CODEHOST,
+  comeBack,
+  everyWay,
+  EXCHANGE,
+  type Issued,
+  logIn,
+  OIDC,
+  open,
+  type Settings,
+  visit,
+} from './people.ts'
 
 const agent = { 'user-agent': 'agent-of-alice' }
 
 await t.test('a login is told from its start to its token, each event with its cause', async (t) => {
   const { service } = await everyWay(t)
   const { authorizeUrl, cookie, answer } = await begin(service, OIDC, '', agent)
-  const back = await comeBack(service, OIDC, await visit(authorizeUrl), { cookie, accept: 'application/json', ...agent })
+  const back = await comeBack(service, OIDC, await visit(authorizeUrl), {
+    cookie,
+    accept: 'application/json',
+    ...agent,
+  })
   const { id } = back.json.authentication
-  const events = await eventsOf(service.directory, ({ meta }) => meta.correlationId !== undefined && meta.route?.includes('oidc') === true)
+  const events = await eventsOf(
+    service.directory,
+    ({ meta }) => meta.correlationId !== undefined && meta.route?.includes('oidc') === true,
+  )
   t.strictSame(
     events.map(({ type }) => type),
     ['LoginStarted', 'LoginReturned', 'TokenIssued', 'LoginCompleted'],
   )
-  const [started, returned, issued, completed] = events as [(typeof events)[0], (typeof events)[0], (typeof events)[0], (typeof events)[0]]
+  const [started, returned, issued, completed] = events as [
+    (typeof events)[0],
+    (typeof events)[0],
+    (typeof events)[0],
+    (typeof events)[0],
+  ]
   const login = started.data['login']
   t.match(login, /^[0-9a-f]{64}$/)
   t.equal(started.stream, `login-${String(login)}`)
@@ -69,38 +94,58 @@ await t.test('a login that fails is told with its reason and issues nothing', as
     events.map(({ type }) => type),
     ['LoginStarted', 'LoginReturned', 'LoginRefused'],
   )
-  t.match(events[2], { data: { reason: 'provider_error', providerError: 'access_denied' }, meta: { causationId: events[1]!.id } })
-  t.equal((await eventsOf(service.directory, ({ type }) => type === 'TokenIssued')).length, 1, 'only the bootstrap token')
+  t.match(events[2], {
+    data: { reason: 'provider_error', providerError: 'access_denied' },
+    meta: { causationId: events[1]!.id },
+  })
+  t.equal(
+    (await eventsOf(service.directory, ({ type }) => type === 'TokenIssued')).length,
+    1,
+    'only the bootstrap token',
+  )
   await service.close()
   const [refused] = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
   t.match(refused?.data, { reason: 'provider_error', route: `${CODEHOST}/callback`, network: /^sealed\.1\./ })
 })
 
-await t.test('an exchange is told with its account; a refused one only with an account that the cluster confirmed', async (t) => {
-  const settings: Settings = { 'authentication.methods.orchestrator.allowed': '[{"namespace":"apps","service_accounts":["web"]}]' }
-  const { service, cluster } = await everyWay(t, settings)
-  const exchange = (token: string) => service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
-  const { json } = await exchange(await cluster.token())
-  const [issued] = await eventsOf(service.directory, ({ stream }) => stream === `token-${json.authentication.id}`)
-  t.match(issued?.data, { method: 'orchestrator', identity: 'apps/web', attributes: { 'orchestrator.pod.name': 'web-0' } })
-  const as = (name: string, key?: Parameters<typeof cluster.token>[0]) =>
-    cluster.token({
-      claims: { sub: `system:serviceaccount:apps:${name}`, 'kubernetes.io': { namespace: 'apps', serviceaccount: { name, uid: 'u' } } },
-      ...key,
+await t.test(
+  'an exchange is told with its account; a refused one only with an account that the cluster confirmed',
+  async (t) => {
+    const settings: Settings = {
+      'authentication.methods.orchestrator.allowed': '[{"namespace":"apps","service_accounts":["web"]}]',
+    }
+    const { service, cluster } = await everyWay(t, settings)
+    const exchange = (token: string) =>
+      service.request<Issued>('POST', EXCHANGE, { service_account_token: token }, open)
+    const { json } = await exchange(await cluster.token())
+    const [issued] = await eventsOf(service.directory, ({ stream }) => stream === `token-${json.authentication.id}`)
+    t.match(issued?.data, {
+      method: 'orchestrator',
+      identity: 'apps/web',
+      attributes: { 'orchestrator.pod.name': 'web-0' },
     })
-  t.equal((await exchange(await as('confirmed'))).status, 403)
-  t.equal((await exchange(await as('forged', { key: (await cluster.newKey()).privateKey }))).status, 401)
-  await service.close()
-  const refused = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
-  t.strictSame(
-    refused.map(({ data }) => [data['reason'], data['serviceAccount']]),
-    [
-      ['service_account_not_allowed', 'apps/confirmed'],
-      ['service_account_token_invalid', undefined],
-    ],
-  )
-  t.notMatch(JSON.stringify(await eventsOf(service.directory)), /forged/)
-})
+    const as = (name: string, key?: Parameters<typeof cluster.token>[0]) =>
+      cluster.token({
+        claims: {
+          sub: `system:serviceaccount:apps:${name}`,
+          'kubernetes.io': { namespace: 'apps', serviceaccount: { name, uid: 'u' } },
+        },
+        ...key,
+      })
+    t.equal((await exchange(await as('confirmed'))).status, 403)
+    t.equal((await exchange(await as('forged', { key: (await cluster.newKey()).privateKey }))).status, 401)
+    await service.close()
+    const refused = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
+    t.strictSame(
+      refused.map(({ data }) => [data['reason'], data['serviceAccount']]),
+      [
+        ['service_account_not_allowed', 'apps/confirmed'],
+        ['service_account_token_invalid', undefined],
+      ],
+    )
+    t.notMatch(JSON.stringify(await eventsOf(service.directory)), /forged/)
+  },
+)
 
 await t.test('what a holder lost is told one by one, with one cause', async (t) => {
   const { service } = await everyWay(t)
@@ -126,5 +171,9 @@ await t.test('every refused request is counted', async (t) => {
     byReason: { credential_invalid: 300, rate_limited: 20, credential_missing: 10 },
     byRoute: { '/auth/v1/self': 330 },
   })
-  t.equal((await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')).length, 0, 'nobody can fill the log')
+  t.equal(
+    (await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')).length,
+    0,
+    'nobody can fill the log',
+  )
 })

@@ -3,7 +3,11 @@ import { type Started, startService } from '../start.ts'
 import { type Authentication, bearer, everyWay, EXCHANGE, type Issued, logIn, OIDC, open } from './people.ts'
 
 const TOKENS = '/auth/v1/tokens'
-type Page = { readonly authentications: readonly Authentication[]; readonly nextPageToken: string; readonly totalCount: number }
+type Page = {
+  readonly authentications: readonly Authentication[]
+  readonly nextPageToken: string
+  readonly totalCount: number
+}
 
 const makeToken = async ({ request }: Started, name: string, maker?: string): Promise<Issued> =>
   (await request<Issued>('POST', '/auth/v1/method/token', { name }, maker === undefined ? {} : bearer(maker))).json
@@ -12,7 +16,8 @@ const list = async ({ request }: Started, search: string) => (await request<Page
 await t.test('a record names the credential that made it, and the list can be asked by it', async (t) => {
   const { service, cluster } = await everyWay(t)
   const { request } = service
-  const self = async (token: string) => (await request<Authentication>('GET', '/auth/v1/self', undefined, bearer(token))).json
+  const self = async (token: string) =>
+    (await request<Authentication>('GET', '/auth/v1/self', undefined, bearer(token))).json
   const login = await logIn(service, OIDC)
   const first = await makeToken(service, 'first', login.token)
   const second = await makeToken(service, 'second', first.clientToken)
@@ -20,7 +25,10 @@ await t.test('a record names the credential that made it, and the list can be as
 
   t.equal(first.authentication.issuedBy, login.authentication.id)
   t.equal((await self(second.clientToken)).issuedBy, first.authentication.id)
-  t.equal((await request<Authentication>('GET', `${TOKENS}/${second.authentication.id}`)).json.issuedBy, first.authentication.id)
+  t.equal(
+    (await request<Authentication>('GET', `${TOKENS}/${second.authentication.id}`)).json.issuedBy,
+    first.authentication.id,
+  )
   for (const { authentication } of [login, exchanged.json])
     t.notOk('issuedBy' in authentication, 'whoever proves who they are is made by nobody')
   t.notOk('issuedBy' in (await list(service, 'limit=1')).authentications[0]!, 'nor is the bootstrap token')
@@ -33,7 +41,11 @@ await t.test('a record names the credential that made it, and the list can be as
   t.strictSame(page.authentications, [first.authentication])
   const { authentications } = await list(service, `limit=1&${mine}&pageToken=${page.nextPageToken}`)
   t.strictSame(authentications, [more.authentication])
-  t.equal((await request('GET', `${TOKENS}?limit=1&pageToken=${page.nextPageToken}`)).status, 400, 'the place belongs to the filter')
+  t.equal(
+    (await request('GET', `${TOKENS}?limit=1&pageToken=${page.nextPageToken}`)).status,
+    400,
+    'the place belongs to the filter',
+  )
   await request('DELETE', `${TOKENS}/${more.authentication.id}`)
   t.equal((await list(service, mine)).totalCount, 1)
   t.equal((await list(service, `${mine}&status=DELETED`)).totalCount, 1)
@@ -47,33 +59,41 @@ await t.test('with no credential needed, what nobody made names nobody', async (
   t.notOk('issuedBy' in json.authentication)
 })
 
-await t.test('with includeIssued the end of a holder is the end of what the holder made, and of what that made in turn', async (t) => {
-  const { service } = await everyWay(t)
-  const { request } = service
-  const status = async (token: string) => (await request('GET', '/auth/v1/self', undefined, bearer(token))).status
-  const revoke = (body: object, headers = {}) => request<{ revoked: number }>('POST', `${TOKENS}/revoke`, body, headers)
-  const alice = { method: 'METHOD_OIDC', identity: 'alice' }
-  const { token } = await logIn(service, OIDC)
+await t.test(
+  'with includeIssued the end of a holder is the end of what the holder made, and of what that made in turn',
+  async (t) => {
+    const { service } = await everyWay(t)
+    const { request } = service
+    const status = async (token: string) => (await request('GET', '/auth/v1/self', undefined, bearer(token))).status
+    const revoke = (body: object, headers = {}) =>
+      request<{ revoked: number }>('POST', `${TOKENS}/revoke`, body, headers)
+    const alice = { method: 'METHOD_OIDC', identity: 'alice' }
+    const { token } = await logIn(service, OIDC)
 
-  const deleted = await makeToken(service, 'deleted', token)
-  const expired = await makeToken(service, 'expired', deleted.clientToken)
-  const last = await makeToken(service, 'last', expired.clientToken)
-  const many = await Promise.all(Array.from({ length: 120 }, (_, n) => makeToken(service, `n${n}`, token)))
-  const below = await makeToken(service, 'below', many[0]!.clientToken)
-  const other = await makeToken(service, 'other')
-  await request('DELETE', `${TOKENS}/${deleted.authentication.id}`)
-  await request('PUT', '/auth/v1/self/expire', {}, bearer(expired.clientToken))
+    const deleted = await makeToken(service, 'deleted', token)
+    const expired = await makeToken(service, 'expired', deleted.clientToken)
+    const last = await makeToken(service, 'last', expired.clientToken)
+    const many = await Promise.all(Array.from({ length: 120 }, (_, n) => makeToken(service, `n${n}`, token)))
+    const below = await makeToken(service, 'below', many[0]!.clientToken)
+    const other = await makeToken(service, 'other')
+    await request('DELETE', `${TOKENS}/${deleted.authentication.id}`)
+    await request('PUT', '/auth/v1/self/expire', {}, bearer(expired.clientToken))
 
-  t.strictSame((await revoke(alice)).json, { revoked: 1 }, 'without it, the login alone')
-  for (const { clientToken } of [last, below, ...many.slice(0, 3)]) t.equal(await status(clientToken), 200)
+    t.strictSame((await revoke(alice)).json, { revoked: 1 }, 'without it, the login alone')
+    for (const { clientToken } of [last, below, ...many.slice(0, 3)]) t.equal(await status(clientToken), 200)
 
-  const asked = { ...alice, includeIssued: true }
-  const key = { 'idempotency-key': 'who-left' }
-  t.strictSame((await revoke(asked, key)).json, { revoked: 122 }, 'also behind what ended before')
-  for (const { clientToken } of [last, below, ...many]) t.equal(await status(clientToken), 401)
-  t.equal(await status(other.clientToken), 200, 'nobody else is touched')
-  t.equal((await list(service, `issuedBy=${deleted.authentication.id}&status=EXPIRED`)).totalCount, 1, 'what had expired is left as it was')
-  t.strictSame((await revoke(asked, key)).json, { revoked: 122 })
-  t.strictSame((await revoke(asked)).json, { revoked: 0 })
-  t.equal((await revoke({ ...alice, includeIssued: 'yes' })).status, 400)
-})
+    const asked = { ...alice, includeIssued: true }
+    const key = { 'idempotency-key': 'who-left' }
+    t.strictSame((await revoke(asked, key)).json, { revoked: 122 }, 'also behind what ended before')
+    for (const { clientToken } of [last, below, ...many]) t.equal(await status(clientToken), 401)
+    t.equal(await status(other.clientToken), 200, 'nobody else is touched')
+    t.equal(
+      (await list(service, `issuedBy=${deleted.authentication.id}&status=EXPIRED`)).totalCount,
+      1,
+      'what had expired is left as it was',
+    )
+    t.strictSame((await revoke(asked, key)).json, { revoked: 122 })
+    t.strictSame((await revoke(asked)).json, { revoked: 0 })
+    t.equal((await revoke({ ...alice, includeIssued: 'yes' })).status, 400)
+  },
+)

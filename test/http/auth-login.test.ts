@@ -41,8 +41,18 @@ type Wrong = {
   readonly only?: 'OIDC' | 'codehost'
 }
 
-const unavailable = { status: 503, code: 14, reason: 'provider_unavailable', message: 'service is temporarily unavailable' } as const
-const handled = (reason: string, sentence: string) => ({ status: 401, code: 16, reason, message: `handling WORD callback: ${sentence}` })
+const unavailable = {
+  status: 503,
+  code: 14,
+  reason: 'provider_unavailable',
+  message: 'service is temporarily unavailable',
+} as const
+const handled = (reason: string, sentence: string) => ({
+  status: 401,
+  code: 16,
+  reason,
+  message: `handling WORD callback: ${sentence}`,
+})
 const without = (query: URLSearchParams, ...names: string[]) => {
   const left = new URLSearchParams(query)
   for (const name of names) left.delete(name)
@@ -61,7 +71,12 @@ const twice = (field: string): Wrong => ({
 /** The table of api.md §5.5, which is that of §5.6 too. */
 const table: readonly Wrong[] = [
   ...['code', 'state', 'error', 'iss'].map(twice),
-  { name: 'no state', ...handled('state_missing', 'missing state parameter'), search: (query) => without(query, 'state'), usedUp: false },
+  {
+    name: 'no state',
+    ...handled('state_missing', 'missing state parameter'),
+    search: (query) => without(query, 'state'),
+    usedUp: false,
+  },
   {
     name: 'an empty state',
     ...handled('state_missing', 'missing state parameter'),
@@ -113,7 +128,11 @@ const table: readonly Wrong[] = [
     message: 'invalid field code: must not be empty',
     search: (query) => without(query, 'code'),
   },
-  { name: 'another code', ...handled('code_refused', 'code was refused'), search: (query) => `${without(query, 'code')}&code=wrong` },
+  {
+    name: 'another code',
+    ...handled('code_refused', 'code was refused'),
+    search: (query) => `${without(query, 'code')}&code=wrong`,
+  },
   {
     name: 'an ID token of somebody else',
     ...handled('id_token_invalid', 'ID token was refused'),
@@ -147,7 +166,12 @@ const table: readonly Wrong[] = [
   { name: 'a provider that answers HTML', ...unavailable, lies: { token: unusable['HTML']! }, only: 'OIDC' },
   { name: 'a provider that redirects', ...unavailable, lies: { token: unusable['a redirect']! }, only: 'OIDC' },
   { name: 'a provider that fails', ...unavailable, lies: { token: unusable['500']! }, only: 'OIDC' },
-  { name: 'a provider that does not know us', ...unavailable, lies: { token: json(401, { error: 'invalid_client' }) }, only: 'OIDC' },
+  {
+    name: 'a provider that does not know us',
+    ...unavailable,
+    lies: { token: json(401, { error: 'invalid_client' }) },
+    only: 'OIDC',
+  },
   {
     name: 'a code host that fails',
     ...unavailable,
@@ -181,7 +205,10 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
     t.strictSame(refusalOf(answer), { status, code, reason, message }, what)
     if (status === 401) t.equal(answer.headers['www-authenticate'], 'Bearer realm="rollcall"', what)
     if (wrong.reason === 'provider_error')
-      t.equal(answer.json.details[0].value.metadata['error'], wrong.shown === 'access_denied' ? 'access_denied' : undefined)
+      t.equal(
+        answer.json.details[0].value.metadata['error'],
+        wrong.shown === 'access_denied' ? 'access_denied' : undefined,
+      )
   } else {
     t.equal(answer.status, 302, what)
     t.equal(answer.headers.location, `/login?error=${wrong.shown ?? wrong.reason}&ref=id-of-the-test`, what)
@@ -213,12 +240,20 @@ await t.test('every row of the table of failed logins, as JSON and as a page', a
     }
   }
   t.notMatch(await world.service.logged(), /canary/, 'no secret in the log')
-  t.match(await world.service.logged(), /"why":"token endpoint answered 500/, 'the operator is told why a provider cannot be used')
+  t.match(
+    await world.service.logged(),
+    /"why":"token endpoint answered 500/,
+    'the operator is told why a provider cannot be used',
+  )
 })
 
 await t.test('a login that is too old is refused before it is looked at again', async (t) => {
   let ahead = 0
-  const { service } = await everyWay(t, { 'authentication.session.state_lifetime': '10m' }, { now: () => new Date(Date.now() + ahead) })
+  const { service } = await everyWay(
+    t,
+    { 'authentication.session.state_lifetime': '10m' },
+    { now: () => new Date(Date.now() + ahead) },
+  )
   const [late, used] = [await begin(service, CODEHOST), await begin(service, CODEHOST)]
   const [lateQuery, usedQuery] = [await visit(late.authorizeUrl), await visit(used.authorizeUrl)]
   t.equal((await comeBack(service, CODEHOST, usedQuery, { cookie: used.cookie })).status, 302)
@@ -240,7 +275,9 @@ await t.test('a login is finished once, however many callbacks come at once', as
   const { service } = await everyWay(t)
   const { authorizeUrl, cookie } = await begin(service, OIDC)
   const query = await visit(authorizeUrl)
-  const answers = await Promise.all(Array.from({ length: 8 }, () => comeBack(service, OIDC, query, { cookie, accept: 'application/json' })))
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => comeBack(service, OIDC, query, { cookie, accept: 'application/json' })),
+  )
   t.equal(answers.filter(({ status }) => status === 200).length, 1)
   t.equal(answers.filter((answer) => refusalOf(answer).reason === 'login_replayed').length, 7)
 })
@@ -259,7 +296,12 @@ await t.test('who belongs to no allowed organization is refused', async (t) => {
   const settings = { [`${at}.scopes`]: 'read:org', [`${at}.allowed_organizations`]: 'acme' }
   const service = await startService(t, { 'server.public_url': PUBLIC, ...codehostSettings(host.url), ...settings })
   const { answer } = await logIn(service, CODEHOST)
-  t.strictSame(refusalOf(answer), { status: 401, code: 16, reason: 'membership_required', message: 'request was not authenticated' })
+  t.strictSame(refusalOf(answer), {
+    status: 401,
+    code: 16,
+    reason: 'membership_required',
+    message: 'request was not authenticated',
+  })
   host.organizations = [{ login: 'acme' }]
   t.equal((await logIn(service, CODEHOST)).answer.status, 200)
 })
@@ -290,7 +332,10 @@ await t.test('the e-mail rule of today counts for the logins of yesterday', asyn
 await t.test('a provider that is not configured, and one that cannot be reached', async (t) => {
   const { service, liar } = await everyWay(t)
   for (const end of ['authorize', 'callback']) {
-    const answer = await service.request<Problem>('GET', `/auth/v1/method/oidc/nobody/${end}`, undefined, { ...open, accept: 'text/html' })
+    const answer = await service.request<Problem>('GET', `/auth/v1/method/oidc/nobody/${end}`, undefined, {
+      ...open,
+      accept: 'text/html',
+    })
     t.strictSame(refusalOf(answer), {
       status: 404,
       code: 5,

@@ -1,6 +1,18 @@
 import t from 'tap'
 import { startService } from '../start.ts'
-import { bearer, begin, comeBack, cookiesOf, everyWay, type Issued, logIn, OIDC, open, refusalOf, visit } from './people.ts'
+import {
+  bearer,
+  begin,
+  comeBack,
+  cookiesOf,
+  everyWay,
+  type Issued,
+  logIn,
+  OIDC,
+  open,
+  refusalOf,
+  visit,
+} from './people.ts'
 
 const words = {
   'identifiers.service': 'acme',
@@ -15,7 +27,12 @@ await t.test('every name follows the identifiers, and the neutral form is not se
   const { service, cluster } = await everyWay(t, words)
   const { request } = service
 
-  const { json } = await request<{ methods: { method: string; metadata?: object }[] }>('GET', '/auth/v1/method', undefined, open)
+  const { json } = await request<{ methods: { method: string; metadata?: object }[] }>(
+    'GET',
+    '/auth/v1/method',
+    undefined,
+    open,
+  )
   t.strictSame(
     json.methods.map(({ method }) => method),
     ['METHOD_TOKEN', 'METHOD_FORGE', 'METHOD_OIDC', 'METHOD_FLEET'],
@@ -46,7 +63,9 @@ await t.test('every name follows the identifiers, and the neutral form is not se
   t.equal(exchanged.json.authentication.method, 'METHOD_FLEET')
   t.strictSame(
     Object.keys(exchanged.json.authentication.metadata).sort(),
-    ['namespace', 'pod.name', 'pod.uid', 'serviceaccount.name', 'serviceaccount.uid'].map((key) => `io.acme.auth.harbour.${key}`),
+    ['namespace', 'pod.name', 'pod.uid', 'serviceaccount.name', 'serviceaccount.uid'].map(
+      (key) => `io.acme.auth.harbour.${key}`,
+    ),
   )
   for (const [method, path] of [
     ['GET', '/auth/v1/method/codehost/authorize'],
@@ -55,12 +74,16 @@ await t.test('every name follows the identifiers, and the neutral form is not se
   ] as const)
     t.equal(refusalOf(await request(method, path, undefined, open)).reason, 'route_not_found', path)
 
-  const total = async (search: string) => (await request<{ totalCount: number }>('GET', `/auth/v1/tokens?${search}`)).json.totalCount
+  const total = async (search: string) =>
+    (await request<{ totalCount: number }>('GET', `/auth/v1/tokens?${search}`)).json.totalCount
   t.equal(await total('method=METHOD_FORGE'), 1)
   t.equal(await total('method=4'), 1)
   t.equal(await total('method=METHOD_FLEET'), 1)
   t.equal(refusalOf(await request('GET', '/auth/v1/tokens?method=METHOD_CODEHOST')).reason, 'invalid_argument')
-  t.strictSame((await request('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_FLEET', identity: 'apps/web' })).json, { revoked: 1 })
+  t.strictSame(
+    (await request('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_FLEET', identity: 'apps/web' })).json,
+    { revoked: 1 },
+  )
 
   const { text } = await request('GET', '/metrics')
   t.match(text, /^acme_logins_total\{provider="-",result="completed"\} 1$/m)
@@ -69,7 +92,10 @@ await t.test('every name follows the identifiers, and the neutral form is not se
 
 await t.test('the own namespace of a token is named in a header of the configured name', async (t) => {
   const service = await startService(t, words)
-  const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'default' })
+  const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', {
+    name: 'n',
+    namespaceKey: 'default',
+  })
   t.equal(json.authentication.metadata['io.acme.auth.token.namespace'], 'default')
   const ask = (header: string) =>
     service.request(
@@ -82,30 +108,42 @@ await t.test('the own namespace of a token is named in a header of the configure
   t.not((await ask('x-service-namespace')).status, 403, 'the neutral one says nothing')
 })
 
-await t.test('records that are there are shown with the names of now, and a pair of the caller never hides one of ours', async (t) => {
-  const { service } = await everyWay(t)
-  const { authentication } = await logIn(service, OIDC)
-  t.equal(authentication.metadata['io.service.auth.oidc.sub'], 'alice')
-  const reserved = [
-    'io.acme.auth.oidc.sub',
-    'io.service.auth.oidc.sub',
-    'io.acme.auth.forge.sub',
-    'io.acme.auth.codehost.sub',
-    'io.acme.auth.harbour.x',
-    'io.service.auth.claims',
-  ]
-  const own = { 'io.acme.auth.token.name': 'mine', 'io.service.auth.role': 'admin', 'io.acme.auth.role': 'ops' }
-  const made = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'ours', metadata: own })
-  t.equal(made.json.authentication.metadata['io.acme.auth.token.name'], 'mine', 'another word is the caller’s own, until it is configured')
-  const { directory } = service
-  await service.close()
+await t.test(
+  'records that are there are shown with the names of now, and a pair of the caller never hides one of ours',
+  async (t) => {
+    const { service } = await everyWay(t)
+    const { authentication } = await logIn(service, OIDC)
+    t.equal(authentication.metadata['io.service.auth.oidc.sub'], 'alice')
+    const reserved = [
+      'io.acme.auth.oidc.sub',
+      'io.service.auth.oidc.sub',
+      'io.acme.auth.forge.sub',
+      'io.acme.auth.codehost.sub',
+      'io.acme.auth.harbour.x',
+      'io.service.auth.claims',
+    ]
+    const own = { 'io.acme.auth.token.name': 'mine', 'io.service.auth.role': 'admin', 'io.acme.auth.role': 'ops' }
+    const made = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'ours', metadata: own })
+    t.equal(
+      made.json.authentication.metadata['io.acme.auth.token.name'],
+      'mine',
+      'another word is the caller’s own, until it is configured',
+    )
+    const { directory } = service
+    await service.close()
 
-  const renamed = await startService(t, words, { directory })
-  const shown = async (id: string) => (await renamed.request<Issued['authentication']>('GET', `/auth/v1/tokens/${id}`)).json.metadata
-  t.equal((await shown(authentication.id))['io.acme.auth.oidc.sub'], 'alice')
-  t.strictSame(await shown(made.json.authentication.id), { ...own, 'io.acme.auth.token.name': 'ours' }, 'the service’s key wins')
-  for (const key of reserved) {
-    const answer = await renamed.request('POST', '/auth/v1/method/token', { name: 'n', metadata: { [key]: 'x' } })
-    t.match(refusalOf(answer), { status: 400, message: `invalid field metadata: key "${key}" is reserved` })
-  }
-})
+    const renamed = await startService(t, words, { directory })
+    const shown = async (id: string) =>
+      (await renamed.request<Issued['authentication']>('GET', `/auth/v1/tokens/${id}`)).json.metadata
+    t.equal((await shown(authentication.id))['io.acme.auth.oidc.sub'], 'alice')
+    t.strictSame(
+      await shown(made.json.authentication.id),
+      { ...own, 'io.acme.auth.token.name': 'ours' },
+      'the service’s key wins',
+    )
+    for (const key of reserved) {
+      const answer = await renamed.request('POST', '/auth/v1/method/token', { name: 'n', metadata: { [key]: 'x' } })
+      t.match(refusalOf(answer), { status: 400, message: `invalid field metadata: key "${key}" is reserved` })
+    }
+  },
+)

@@ -1,16 +1,31 @@
 import t, { type Test } from 'tap'
 import { type Headers, type Started, startService } from '../start.ts'
-import { bearer, begin, CODEHOST, cookiesOf, everyWay, type Issued, logIn, OIDC, open, refusalOf, type Settings } from './people.ts'
+import {
+  bearer,
+  begin,
+  CODEHOST,
+  cookiesOf,
+  everyWay,
+  type Issued,
+  logIn,
+  OIDC,
+  open,
+  refusalOf,
+  type Settings,
+} from './people.ts'
 
 const SESSION = '/auth/v1/self/session'
 const TOKEN = '/auth/v1/method/token'
 const cookie = (token: string): Headers => ({ ...open, cookie: `service_client_token=${token}` })
 const own = { 'sec-fetch-site': 'same-origin' }
 
-const made = async ({ request }: Started, more = {}) => (await request<Issued>('POST', TOKEN, { name: 'n', ...more })).json.clientToken
+const made = async ({ request }: Started, more = {}) =>
+  (await request<Issued>('POST', TOKEN, { name: 'n', ...more })).json.clientToken
 
 await t.test('A13: a bearer token is put into the cookie of a browser', async (t) => {
-  const service = await startService(t, { 'authentication.methods.token.bootstrap.token': 'a/token+with=every~kind.of-character_' })
+  const service = await startService(t, {
+    'authentication.methods.token.bootstrap.token': 'a/token+with=every~kind.of-character_',
+  })
   const token = 'a/token+with=every~kind.of-character_'
   const put = await service.request(`POST`, SESSION, undefined, bearer(token))
   t.equal(put.status, 200)
@@ -50,7 +65,8 @@ await t.test('A14: the session ends, the token does not', async (t) => {
   for (const [name, headers, status] of rows) {
     const answer = await service.request('DELETE', SESSION, undefined, headers)
     t.equal(answer.status, status, name)
-    if (status === 200) t.match(cookiesOf(answer)['service_client_token'], { value: '', attributes: /^Max-Age=0; Path=\/;/ }, name)
+    if (status === 200)
+      t.match(cookiesOf(answer)['service_client_token'], { value: '', attributes: /^Max-Age=0; Path=\/;/ }, name)
     else {
       t.equal(refusalOf(answer).reason, 'cross_site', name)
       t.notOk(answer.headers['set-cookie'], name)
@@ -70,14 +86,24 @@ await t.test('a credential is found in one place only', async (t) => {
     ['cookie among others', { ...open, cookie: `a=1; service_client_token=${token}; xservice_client_token=x` }, 200],
     ['an empty cookie', cookie(''), 401, 'credential_missing'],
     ['a bad bearer beside a good cookie', { ...cookie(token), ...bearer('bad') }, 401, 'credential_invalid'],
-    ['another scheme beside a good cookie', { ...cookie(token), authorization: 'Basic eDp5' }, 401, 'credential_invalid'],
+    [
+      'another scheme beside a good cookie',
+      { ...cookie(token), authorization: 'Basic eDp5' },
+      401,
+      'credential_invalid',
+    ],
     ['JWT', { authorization: `JWT ${token}` }, 401, 'credential_invalid'],
     ['an empty bearer', { authorization: 'Bearer ' }, 401, 'credential_invalid'],
     ['no scheme', { authorization: token }, 401, 'credential_invalid'],
     ['something behind it', { authorization: `Bearer ${token} x` }, 401, 'credential_invalid'],
     ['a changed token', bearer(`${token.slice(0, -1)}!`), 401, 'credential_invalid'],
     ['two headers', { authorization: [`Bearer ${token}`, `Bearer ${token}`] }, 400, 'duplicate_credential'],
-    ['two cookies', { ...open, cookie: `service_client_token=${token}; service_client_token=${token}` }, 400, 'duplicate_credential'],
+    [
+      'two cookies',
+      { ...open, cookie: `service_client_token=${token}; service_client_token=${token}` },
+      400,
+      'duplicate_credential',
+    ],
   ]
   for (const [name, headers, status, reason] of rows) {
     const answer = await service.request('GET', '/auth/v1/self', undefined, headers)
@@ -92,9 +118,16 @@ await t.test('a credential is found in one place only', async (t) => {
     if (name !== 'two cookies') t.notOk(answer.headers['set-cookie'], name)
   }
   const stale = await service.request('GET', '/auth/v1/self', undefined, cookie('stale'))
-  t.match(cookiesOf(stale)['service_client_token'], { value: '', attributes: /^Max-Age=0; Path=\/; .*HttpOnly; SameSite=Strict$/ })
+  t.match(cookiesOf(stale)['service_client_token'], {
+    value: '',
+    attributes: /^Max-Age=0; Path=\/; .*HttpOnly; SameSite=Strict$/,
+  })
   for (const query of ['token', 'access_token', 'client_token'])
-    t.equal((await service.request('GET', `/auth/v1/self?${query}=${token}`, undefined, open)).status, 401, 'never in the query')
+    t.equal(
+      (await service.request('GET', `/auth/v1/self?${query}=${token}`, undefined, open)).status,
+      401,
+      'never in the query',
+    )
 })
 
 await t.test('of two session cookies both are cleared, wherever they were set', async (t) => {
@@ -141,7 +174,12 @@ await t.test('writes that carry the cookie prove that they come from our own pag
   ]
   for (const [headers, accepted] of rows) {
     for (const type of ['application/json', 'text/plain', 'application/x-www-form-urlencoded']) {
-      const answer = await service.request('POST', TOKEN, { name: 'n' }, { ...cookie(token), 'content-type': type, ...headers })
+      const answer = await service.request(
+        'POST',
+        TOKEN,
+        { name: 'n' },
+        { ...cookie(token), 'content-type': type, ...headers },
+      )
       t.equal(answer.status, accepted ? 200 : 403, `${JSON.stringify(headers)} ${type}`)
       if (!accepted) t.match(refusalOf(answer), { code: 7, reason: 'cross_site', message: 'permission denied' })
     }
@@ -162,10 +200,15 @@ const attributes = async (t: Test, settings: Settings, headers: Headers = {}) =>
   const { service } = await everyWay(t, settings)
   const { answer } = await begin(service, OIDC, '', headers)
   const state = cookiesOf(answer)['service_client_state']!
-  const { json } = await service.request<{ methods: { metadata?: { authorize_url?: string } }[] }>('GET', '/auth/v1/method', undefined, {
-    ...open,
-    ...headers,
-  })
+  const { json } = await service.request<{ methods: { metadata?: { authorize_url?: string } }[] }>(
+    'GET',
+    '/auth/v1/method',
+    undefined,
+    {
+      ...open,
+      ...headers,
+    },
+  )
   const session = await service.request('POST', SESSION, undefined, headers)
   const strip = (text: string) => text.replace(/Expires=[^;]+; /, '')
   return {
@@ -180,11 +223,15 @@ await t.test('cookies carry the attributes that the configuration asks for', asy
   const rows: readonly (readonly [string, Settings, Headers, Awaited<ReturnType<typeof attributes>>])[] = [
     [
       'https, a base path, a domain',
-      { 'server.public_url': 'https://flags.example.com/base/', 'authentication.session.domain': 'https://example.com:8443' },
+      {
+        'server.public_url': 'https://flags.example.com/base/',
+        'authentication.session.domain': 'https://example.com:8443',
+      },
       forwarded,
       {
         token: 'Max-Age=86400; Domain=example.com; Path=/base; HttpOnly; Secure; SameSite=Strict',
-        state: 'Max-Age=600; Domain=example.com; Path=/base/auth/v1/method/oidc/main/callback; HttpOnly; Secure; SameSite=Lax',
+        state:
+          'Max-Age=600; Domain=example.com; Path=/base/auth/v1/method/oidc/main/callback; HttpOnly; Secure; SameSite=Lax',
         path: '/base/auth/v1/method/codehost/authorize',
       },
     ],
@@ -235,7 +282,10 @@ await t.test('cookies carry the attributes that the configuration asks for', asy
 })
 
 await t.test('a login leads back to a path of ours and nowhere else', async (t) => {
-  const { service } = await everyWay(t, { 'server.public_url': 'https://flags.example.com/base', 'server.trust_proxy': 'true' })
+  const { service } = await everyWay(t, {
+    'server.public_url': 'https://flags.example.com/base',
+    'server.trust_proxy': 'true',
+  })
   const rows: readonly (readonly [string, string])[] = [
     ['', '/base/'],
     ['/base/flags?x=1#y', '/base/flags?x=1#y'],
@@ -273,7 +323,11 @@ await t.test('a login leads back to a path of ours and nowhere else', async (t) 
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
     })
-    t.equal(authorizeUrl.searchParams.get('redirect_uri'), `https://flags.example.com/base${CODEHOST}/callback`, 'from configuration only')
+    t.equal(
+      authorizeUrl.searchParams.get('redirect_uri'),
+      `https://flags.example.com/base${CODEHOST}/callback`,
+      'from configuration only',
+    )
     const back = await fetch(authorizeUrl, { redirect: 'manual' })
     const query = new URL(back.headers.get('location')!).searchParams
     const answer = await service.request('GET', `${CODEHOST}/callback?${String(query)}`, undefined, {
@@ -285,7 +339,10 @@ await t.test('a login leads back to a path of ours and nowhere else', async (t) 
     t.equal(answer.headers.location, location, path.slice(0, 40))
     t.match(answer.headers['event-position'], /^\d+$/)
   }
-  t.equal((await service.request('GET', `${CODEHOST}/authorize?return_to=/a&return_to=/b`, undefined, open)).status, 400)
+  t.equal(
+    (await service.request('GET', `${CODEHOST}/authorize?return_to=/a&return_to=/b`, undefined, open)).status,
+    400,
+  )
   const { authorizeUrl } = await begin(service, CODEHOST, '?state=fixed')
   t.not(authorizeUrl.searchParams.get('state'), 'fixed', 'a state of the client is ignored')
 })
@@ -296,7 +353,11 @@ await t.test('logins have a limit of their own, which spends no login', async (t
   const back = await fetch(authorizeUrl, { redirect: 'manual' })
   for (let n = 0; n < 59; n++) await service.request('GET', `${CODEHOST}/callback`, undefined, open)
   const search = new URL(back.headers.get('location')!).search
-  const limited = await service.request('GET', `${CODEHOST}/callback${search}`, undefined, { ...open, cookie, accept: 'text/html' })
+  const limited = await service.request('GET', `${CODEHOST}/callback${search}`, undefined, {
+    ...open,
+    cookie,
+    accept: 'text/html',
+  })
   t.match(refusalOf(limited), { status: 429, code: 8, reason: 'rate_limited' })
   t.notOk(limited.headers['set-cookie'], 'the login can be finished later')
   t.equal((await service.request('GET', `${OIDC}/authorize`, undefined, open)).status, 429)
@@ -318,5 +379,9 @@ await t.test('a session of a login lives as long as it was made for', async (t) 
     ['application/json, text/html', 302],
   ]
   for (const [accept, status] of forms)
-    t.equal((await logIn(service, CODEHOST, accept === undefined ? {} : { accept })).answer.status, status, accept ?? 'no Accept')
+    t.equal(
+      (await logIn(service, CODEHOST, accept === undefined ? {} : { accept })).answer.status,
+      status,
+      accept ?? 'no Accept',
+    )
 })

@@ -16,11 +16,16 @@ import {
 
 const TOKEN = '/auth/v1/method/token'
 const TOKENS = '/auth/v1/tokens'
-type Page = { readonly authentications: readonly Authentication[]; readonly nextPageToken: string; readonly totalCount: number }
+type Page = {
+  readonly authentications: readonly Authentication[]
+  readonly nextPageToken: string
+  readonly totalCount: number
+}
 
 const create = async ({ request }: Started, body: object, headers = {}) => request<Issued>('POST', TOKEN, body, headers)
 const list = async ({ request }: Started, search = '') => request<Page>('GET', `${TOKENS}?${search}`)
-const names = ({ authentications }: Page) => authentications.map(({ metadata }) => metadata['io.service.auth.token.name'])
+const names = ({ authentications }: Page) =>
+  authentications.map(({ metadata }) => metadata['io.service.auth.token.name'])
 const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString()
 
 await t.test('A1: the ways to a client token, enabled or not', async (t) => {
@@ -37,7 +42,11 @@ await t.test('A1: the ways to a client token, enabled or not', async (t) => {
     { method: 'METHOD_ORCHESTRATOR', enabled: false, sessionCompatible: false },
   ])
   for (const path of ['/auth/v1/method/oidc/main/authorize', `${CODEHOST}/authorize`])
-    t.equal(refusalOf(await service.request('GET', path, undefined, open)).reason, 'route_not_found', 'a method that is off is not mounted')
+    t.equal(
+      refusalOf(await service.request('GET', path, undefined, open)).reason,
+      'route_not_found',
+      'a method that is off is not mounted',
+    )
   t.equal(refusalOf(await service.request('POST', EXCHANGE, {}, open)).reason, 'route_not_found')
 })
 
@@ -45,7 +54,8 @@ await t.test('A3: a token brings its own expiry forward, never back', async (t) 
   const service = await startService(t)
   const { request } = service
   const self = (token: string) => request<Authentication>('GET', '/auth/v1/self', undefined, bearer(token))
-  const expire = (token: string, search: string, body?: object) => request('PUT', `/auth/v1/self/expire${search}`, body, bearer(token))
+  const expire = (token: string, search: string, body?: object) =>
+    request('PUT', `/auth/v1/self/expire${search}`, body, bearer(token))
   const made = async (more = {}) => (await create(service, { name: 'n', ...more })).json
 
   const { clientToken: never } = await made()
@@ -122,7 +132,11 @@ await t.test('A4: the list, its filters and its pages', async (t) => {
   ] as const)
     t.equal((await list(service, search)).json.totalCount, found, search)
   const [deleted] = (await list(service, 'status=DELETED')).json.authentications
-  t.match(deleted, { status: 'DELETED', metadata: { own: 'x', 'io.service.auth.token.description': 'kept' }, deletedAt: /Z$/ })
+  t.match(deleted, {
+    status: 'DELETED',
+    metadata: { own: 'x', 'io.service.auth.token.description': 'kept' },
+    deletedAt: /Z$/,
+  })
   t.notMatch(JSON.stringify(deleted), /digest|rct_/, 'never with a secret')
 
   const seen: (string | undefined)[] = []
@@ -141,9 +155,17 @@ await t.test('A4: the list, its filters and its pages', async (t) => {
   )
 
   const { nextPageToken } = (await list(service, 'limit=1')).json
-  for (const search of [`pageToken=x`, `pageToken=${nextPageToken}&q=blue`, `pageToken=${nextPageToken}&status=ACTIVE`]) {
+  for (const search of [
+    `pageToken=x`,
+    `pageToken=${nextPageToken}&q=blue`,
+    `pageToken=${nextPageToken}&status=ACTIVE`,
+  ]) {
     const answer = await list(service, search)
-    t.match(refusalOf(answer), { status: 400, code: 3, reason: 'invalid_page_token', message: /^pageToken is not valid: "/ }, search)
+    t.match(
+      refusalOf(answer),
+      { status: 400, code: 3, reason: 'invalid_page_token', message: /^pageToken is not valid: "/ },
+      search,
+    )
   }
   for (const [search, message] of [
     ['limit=-1', 'invalid field limit: must not be negative'],
@@ -227,14 +249,24 @@ await t.test('A5, A6: one record', async (t) => {
 
 await t.test('A7: every field of a static token has its rule', async (t) => {
   const service = await startService(t)
-  const reserved = ['token.name', 'oidc.email', 'codehost.sub', 'orchestrator.pod.uid', 'claims', 'email', 'name', 'picture']
+  const reserved = [
+    'token.name',
+    'oidc.email',
+    'codehost.sub',
+    'orchestrator.pod.uid',
+    'claims',
+    'email',
+    'name',
+    'picture',
+  ]
   const rows: readonly (readonly [object, string, number?, string?])[] = [
     [{}, 'invalid field name: must not be empty'],
     [{ name: ' \t' }, 'invalid field name: must not be empty'],
     [{ name: 'x'.repeat(256) }, 'invalid field name: must be at most 255 characters'],
     [{ name: 'a\u0007b' }, 'invalid field name: must not contain control characters'],
     ...['\u200b', '\u200d\u2060', '\u3164', '\u00ad \u200c', '\u202egnp.exe', 'a\u2066b', 'a\u200fb', '\u061ca'].map(
-      (name) => [{ name }, 'invalid field name: must be text that can be seen, without marks that turn its direction'] as const,
+      (name) =>
+        [{ name }, 'invalid field name: must be text that can be seen, without marks that turn its direction'] as const,
     ),
     [{ name: 'n', description: 'x'.repeat(1025) }, 'invalid field description: must be at most 1024 characters'],
     [{ name: 'n', expiresAt: '2001-01-01T00:00:00Z' }, 'invalid field expiresAt: must be in the future'],
@@ -245,7 +277,10 @@ await t.test('A7: every field of a static token has its rule', async (t) => {
       'invalid field metadata: must have at most 32 entries',
     ],
     [{ name: 'n', metadata: { ['k'.repeat(129)]: '' } }, 'invalid field metadata: keys must be 1 to 128 characters'],
-    [{ name: 'n', metadata: { k: 'v'.repeat(1025) } }, 'invalid field metadata: values must be at most 1024 characters'],
+    [
+      { name: 'n', metadata: { k: 'v'.repeat(1025) } },
+      'invalid field metadata: values must be at most 1024 characters',
+    ],
     ...reserved.map((key) => {
       const name = `io.service.auth.${key}`
       return [{ name: 'n', metadata: { [name]: 'x' } }, `invalid field metadata: key "${name}" is reserved`] as const
@@ -272,49 +307,61 @@ await t.test('A7: every field of a static token has its rule', async (t) => {
   })
   t.equal(status, 200)
   t.match(json.clientToken, /^rct_[0-9A-Za-z]{49}$/)
-  t.strictSame(json.authentication.metadata, { 'io.service.auth.token.name': 'n', 'io.service.auth.role': 'admin', empty: '' })
+  t.strictSame(json.authentication.metadata, {
+    'io.service.auth.token.name': 'n',
+    'io.service.auth.role': 'admin',
+    empty: '',
+  })
   t.equal(Date.parse(json.authentication.expiresAt!), Date.parse(expiresAt))
   t.match(headers['event-position'], /^\d+$/)
-  t.equal((await create(service, { name: 'n' }, { 'if-match': '*' })).status, 412, 'nothing is there before it is created')
+  t.equal(
+    (await create(service, { name: 'n' }, { 'if-match': '*' })).status,
+    412,
+    'nothing is there before it is created',
+  )
 })
 
-await t.test('A7: a repeated create has one effect and shows its secret once, at once, in a crowd and after a restart', async (t) => {
-  const service = await startService(t)
-  const key = { 'idempotency-key': 'once' }
-  const body = { name: 'idempotent' }
-  const answers = await Promise.all(Array.from({ length: 10 }, () => create(service, body, key)))
-  t.ok(answers.every(({ status }) => status === 200))
-  const shown = answers.filter(({ json }) => json.clientToken !== undefined)
-  t.equal(shown.length, 1)
-  const first = shown[0]!
-  await service.reopen()
-  answers.push(await create(service, body, key))
-  for (const answer of answers) {
-    t.strictSame(answer.json.authentication, first.json.authentication)
-    t.equal(answer.headers['event-position'], first.headers['event-position'])
-    if (answer === first) continue
-    t.equal(answer.headers['idempotency-replayed'], 'true')
-    t.equal(refusalOf(answer).reason, 'secret_already_shown')
-    const { details } = answer.json as unknown as Problem
-    t.equal(details[0].value.metadata['requestId'], answer.headers['x-request-id'])
-  }
-  t.equal((await list(service, 'q=idempotent')).json.totalCount, 1)
-  t.strictSame(refusalOf(await create(service, { name: 'other' }, key)), {
-    status: 409,
-    code: 10,
-    reason: 'idempotency_mismatch',
-    message: 'idempotency key was used with another request',
-  })
-  t.equal(refusalOf(await create(service, body, { 'idempotency-key': 'a b' })).reason, 'invalid_header')
-  t.equal((await create(service, {}, { 'idempotency-key': 'again' })).status, 400)
-  t.equal((await create(service, body, { 'idempotency-key': 'again' })).status, 200, 'a refusal is not kept')
-})
+await t.test(
+  'A7: a repeated create has one effect and shows its secret once, at once, in a crowd and after a restart',
+  async (t) => {
+    const service = await startService(t)
+    const key = { 'idempotency-key': 'once' }
+    const body = { name: 'idempotent' }
+    const answers = await Promise.all(Array.from({ length: 10 }, () => create(service, body, key)))
+    t.ok(answers.every(({ status }) => status === 200))
+    const shown = answers.filter(({ json }) => json.clientToken !== undefined)
+    t.equal(shown.length, 1)
+    const first = shown[0]!
+    await service.reopen()
+    answers.push(await create(service, body, key))
+    for (const answer of answers) {
+      t.strictSame(answer.json.authentication, first.json.authentication)
+      t.equal(answer.headers['event-position'], first.headers['event-position'])
+      if (answer === first) continue
+      t.equal(answer.headers['idempotency-replayed'], 'true')
+      t.equal(refusalOf(answer).reason, 'secret_already_shown')
+      const { details } = answer.json as unknown as Problem
+      t.equal(details[0].value.metadata['requestId'], answer.headers['x-request-id'])
+    }
+    t.equal((await list(service, 'q=idempotent')).json.totalCount, 1)
+    t.strictSame(refusalOf(await create(service, { name: 'other' }, key)), {
+      status: 409,
+      code: 10,
+      reason: 'idempotency_mismatch',
+      message: 'idempotency key was used with another request',
+    })
+    t.equal(refusalOf(await create(service, body, { 'idempotency-key': 'a b' })).reason, 'invalid_header')
+    t.equal((await create(service, {}, { 'idempotency-key': 'again' })).status, 400)
+    t.equal((await create(service, body, { 'idempotency-key': 'again' })).status, 200, 'a refusal is not kept')
+  },
+)
 
 await t.test('revoke ends every live token of one holder, in one go and however they came', async (t) => {
   const { service, liar, cluster } = await everyWay(t)
   const { request, directory } = service
   const revoke = (body: object, headers = {}) => request<{ revoked: number }>('POST', `${TOKENS}/revoke`, body, headers)
-  const valid = async (token: string) => (await request('GET', '/auth/v1/self', undefined, bearer(token))).status === 200
+  const valid = async (token: string) =>
+    (await request('GET', '/auth/v1/self', undefined, bearer(token))).status === 200
 
   const alices = [(await logIn(service, OIDC)).token, (await logIn(service, OIDC)).token]
   liar.lies = { claims: { sub: 'bob' } }
@@ -348,7 +395,10 @@ await t.test('revoke ends every live token of one holder, in one go and however 
     [{ identity: 'alice' }, 'invalid field method: must not be empty'],
     [{ method: 'METHOD_NONE', identity: 'alice' }, 'invalid field method: unknown value "METHOD_NONE"'],
     [{ method: 'METHOD_JWT', identity: 'alice' }, 'invalid field method: unknown value "METHOD_JWT"'],
-    [{ method: 'METHOD_CODEHOST', identity: '7', provider: 'main' }, 'invalid field provider: only METHOD_OIDC has providers'],
+    [
+      { method: 'METHOD_CODEHOST', identity: '7', provider: 'main' },
+      'invalid field provider: only METHOD_OIDC has providers',
+    ],
   ] as const)
     t.match(refusalOf(await revoke(body)), { status: 400, code: 3, reason: 'invalid_argument', message })
 

@@ -28,7 +28,8 @@ const tight = async (t: Parameters<typeof startService>[0], flags: number) => {
   }
   return { ...service, make }
 }
-const asked = (count: number, more: Part = {}) => Array.from({ length: count }, () => ({ flagKey: 'flag-00', entityId: 'e', ...more }))
+const asked = (count: number, more: Part = {}) =>
+  Array.from({ length: count }, () => ({ flagKey: 'flag-00', entityId: 'e', ...more }))
 
 await t.test('each batch takes a thousand requests and no more', async (t) => {
   const service = await startService(t)
@@ -53,7 +54,11 @@ await t.test('an answer of many parts is never larger than the service allows', 
   }
   const echoed = { requests: asked(21, { context: { a: 'ü'.repeat(30_000) }, flagKey: 'small' }) }
   await make.variantFlag('small')
-  t.equal(reasonOf(await request('POST', BATCHES[1]!, echoed)), '400 answer_too_large', 'the echoed context counts, in bytes')
+  t.equal(
+    reasonOf(await request('POST', BATCHES[1]!, echoed)),
+    '400 answer_too_large',
+    'the echoed context counts, in bytes',
+  )
 
   const bulk = (flags: string) => request('POST', OFREP, { context: { targetingKey: 'e', flags } })
   t.equal((await bulk('flag-00,flag-01')).status, 200)
@@ -84,7 +89,10 @@ await t.test('a list ends early where the next item has no room, and goes on fro
       const seen: unknown[] = []
       let [token, pages] = ['', 0]
       do {
-        const page = await request<Record<string, readonly { key?: string; id?: string }[]>>('GET', `${path}?pageToken=${token}${moment}`)
+        const page = await request<Record<string, readonly { key?: string; id?: string }[]>>(
+          'GET',
+          `${path}?pageToken=${token}${moment}`,
+        )
         t.equal(page.status, 200, path)
         t.ok(page.text.length <= LIMIT, `${path}: ${page.text.length} bytes`)
         t.equal(page.json['totalCount'], count)
@@ -107,7 +115,10 @@ await t.test('a page has one item at least, however large', async (t) => {
   }
   const first = await request<{ flags: Part[]; nextPageToken: string }>('GET', '/api/v1/flags')
   t.equal(first.json.flags.length, 1)
-  const second = await request<{ flags: Part[]; nextPageToken: string }>('GET', `/api/v1/flags?pageToken=${first.json.nextPageToken}`)
+  const second = await request<{ flags: Part[]; nextPageToken: string }>(
+    'GET',
+    `/api/v1/flags?pageToken=${first.json.nextPageToken}`,
+  )
   t.match(second.json, { flags: [{ key: 'b' }], nextPageToken: '' })
 })
 
@@ -119,7 +130,10 @@ await t.test('the list of tokens too', async (t) => {
     if (status !== 200) t.fail(text)
   }
   for (const at of ['', `&at=${new Date().toISOString()}`]) {
-    const first = await request<{ authentications: Part[]; nextPageToken: string }>('GET', `/auth/v1/tokens?limit=100${at}`)
+    const first = await request<{ authentications: Part[]; nextPageToken: string }>(
+      'GET',
+      `/auth/v1/tokens?limit=100${at}`,
+    )
     t.ok(first.text.length <= LIMIT, `${first.text.length} bytes`)
     t.equal(first.json['totalCount' as never], 100)
     const rest = await request<{ authentications: Part[]; nextPageToken: string }>(
@@ -146,7 +160,11 @@ await t.test('a body has at most 50,000 members and items, counted before it is 
   t.match(await said(items(49_999, '{ }')), { status: 404 })
   t.match(await said(items(24_999, '{"b":2}')), { status: 404 })
   t.same(await said(items(25_000, '{"b":2}')), many)
-  t.match(await said(JSON.stringify({ flagKey: '[{,"\\'.repeat(100_000) })), { status: 404 }, 'within texts nothing counts')
+  t.match(
+    await said(JSON.stringify({ flagKey: '[{,"\\'.repeat(100_000) })),
+    { status: 404 },
+    'within texts nothing counts',
+  )
   t.same(await said(items(500_000).slice(0, -2)), many, 'before it is parsed')
 })
 
@@ -176,7 +194,8 @@ await t.test('a context value, an entity and a targeting key have at most 65,536
   ] as const
   for (const [path, asking, under, bodyOf] of ways) {
     const said = async (more: Part) => service.request('POST', path, bodyOf({ ...asking, ...more }))
-    for (const value of [values.fits, values.exact]) t.equal((await said({ context: { a: value }, entityId: value })).status, 200, path)
+    for (const value of [values.fits, values.exact])
+      t.equal((await said({ context: { a: value }, entityId: value })).status, 200, path)
     for (const value of [values.long, values.wide, values.list]) {
       const { status, json } = await said({ context: { a: value } })
       t.equal(status, 400, path)
@@ -187,9 +206,14 @@ await t.test('a context value, an entity and a targeting key have at most 65,536
     t.match(json, { message: `invalid field ${under}entityId: ${most}` })
   }
   for (const path of [OFREP, `${OFREP}/on`]) {
-    t.equal((await service.request('POST', path, { context: { targetingKey: values.fits, a: values.fits } })).status, 200)
+    t.equal(
+      (await service.request('POST', path, { context: { targetingKey: values.fits, a: values.fits } })).status,
+      200,
+    )
     for (const name of ['a', 'targetingKey']) {
-      const { status, json } = await service.request('POST', path, { context: { targetingKey: 'e', [name]: values.long } })
+      const { status, json } = await service.request('POST', path, {
+        context: { targetingKey: 'e', [name]: values.long },
+      })
       t.equal(status, 400, path)
       t.match(json, { errorCode: 'INVALID_CONTEXT', errorDetails: `invalid field context.${name}: ${most}` })
     }

@@ -32,7 +32,11 @@ await t.test('published clients work unchanged', async (t) => {
     await make.variant('colour', 'blue', '[1,2,3]'),
   ]
   await make.rule('colour', { segmentKey: 'anything' }, { [red]: 10, [green]: 20, [blue]: 70 })
-  await make.rule('colour', { segmentKeys: ['adults', 'germans'], segmentOperator: 'OR_SEGMENT_OPERATOR' }, { [green]: 50, [blue]: 50 })
+  await make.rule(
+    'colour',
+    { segmentKeys: ['adults', 'germans'], segmentOperator: 'OR_SEGMENT_OPERATOR' },
+    { [green]: 50, [blue]: 50 },
+  )
   await make.updateFlag('colour', { enabled: true, defaultVariantId: red })
 
   const rest = new RestClient({ url, authenticationStrategy: new ClientTokenAuthentication(token) })
@@ -64,7 +68,9 @@ await t.test('published clients work unchanged', async (t) => {
     let wrong = 0
     for (let from = 0; from < entities.length; from += SIZE) {
       const some = entities.slice(from, from + SIZE)
-      const requests = some.flatMap((one) => ['release', 'colour'].map((flagKey) => ({ namespaceKey: 'default', flagKey, ...one })))
+      const requests = some.flatMap((one) =>
+        ['release', 'colour'].map((flagKey) => ({ namespaceKey: 'default', flagKey, ...one })),
+      )
       const { responses } = await rest.evaluation.batch({ requests })
       for (const [n, one] of some.entries()) {
         const here = { boolean: responses[2 * n]!.booleanResponse!, variant: responses[2 * n + 1]!.variantResponse! }
@@ -75,7 +81,15 @@ await t.test('published clients work unchanged', async (t) => {
         const told = ({ boolean, variant }: typeof here | typeof there) => {
           const { match, reason, variantKey, variantAttachment } = variant
           const segments = [sorted(boolean.segmentKeys), match && sorted(variant.segmentKeys)]
-          return JSON.stringify([boolean.enabled, boolean.reason, match, reason, variantKey, variantAttachment, segments])
+          return JSON.stringify([
+            boolean.enabled,
+            boolean.reason,
+            match,
+            reason,
+            variantKey,
+            variantAttachment,
+            segments,
+          ])
         }
         if (told(here) !== told(there) && wrong++ < 5) t.same(told(here), told(there), JSON.stringify(one))
         const value = `${here.boolean.enabled} ${here.variant.match} ${here.variant.variantKey}`
@@ -109,15 +123,22 @@ await t.test('published clients work unchanged', async (t) => {
     t.same([enabled, reason], [true, 'DEFAULT_EVALUATION_REASON'])
     const { match, segmentKeys } = await rest.evaluation.variant({ ...asked, flagKey: 'colour', reference: 'main' })
     t.same([match, segmentKeys], [true, ['anything']])
-    await t.rejects(rest.evaluation.boolean({ ...asked, flagKey: 'nope' }), { message: 'flag "default/nope" not found' })
+    await t.rejects(rest.evaluation.boolean({ ...asked, flagKey: 'nope' }), {
+      message: 'flag "default/nope" not found',
+    })
     const stranger = new RestClient({ url, authenticationStrategy: new ClientTokenAuthentication('no-such-token') })
-    await t.rejects(stranger.evaluation.boolean({ ...asked, flagKey: 'fresh' }), { message: 'request was not authenticated' })
+    await t.rejects(stranger.evaluation.boolean({ ...asked, flagKey: 'fresh' }), {
+      message: 'request was not authenticated',
+    })
     const { flags, totalCount } = await rest.flags.listFlags('default', { limit: 2 })
     t.same([flags.map(({ key }) => key), totalCount], [['release', 'colour'], 3])
   })
 
   await t.test('OpenFeature evaluates through its provider', async (t) => {
-    const provider = new OFREPProvider({ baseUrl: url, headers: { Authorization: `Bearer ${token}`, 'X-Flipt-Namespace': 'default' } })
+    const provider = new OFREPProvider({
+      baseUrl: url,
+      headers: { Authorization: `Bearer ${token}`, 'X-Flipt-Namespace': 'default' },
+    })
     await OpenFeature.setProviderAndWait(provider)
     t.teardown(() => OpenFeature.close())
     const client = OpenFeature.getClient()
@@ -133,8 +154,14 @@ await t.test('published clients work unchanged', async (t) => {
     })
     t.match(colour, { value: same.variantKey, reason: 'TARGETING_MATCH', flagMetadata: { segments: 'anything' } })
     t.match(await client.getBooleanDetails('nope', true, known), { value: true, errorCode: ErrorCode.FLAG_NOT_FOUND })
-    t.match(await client.getStringDetails('colour', 'none', {}), { value: 'none', errorCode: ErrorCode.TARGETING_KEY_MISSING })
-    t.match(await client.getStringDetails('release', 'none', known), { value: 'none', errorCode: ErrorCode.TYPE_MISMATCH })
+    t.match(await client.getStringDetails('colour', 'none', {}), {
+      value: 'none',
+      errorCode: ErrorCode.TARGETING_KEY_MISSING,
+    })
+    t.match(await client.getStringDetails('release', 'none', known), {
+      value: 'none',
+      errorCode: ErrorCode.TYPE_MISMATCH,
+    })
   })
 
   await t.test('their words in headers are understood', async (t) => {

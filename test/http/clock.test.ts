@@ -20,7 +20,8 @@ const namespaceOf = async ({ request }: Started, key: string) => {
   return { status, createdAt: json.createdAt }
 }
 const as = (token: string): Headers => ({ authorization: `Bearer ${token}` })
-const self = async ({ request }: Started, token: string) => (await request('GET', '/auth/v1/self', undefined, as(token))).status
+const self = async ({ request }: Started, token: string) =>
+  (await request('GET', '/auth/v1/self', undefined, as(token))).status
 const tokenOf = async ({ request }: Started, name: string, expiresAt?: string) => {
   const { json } = await request<{ clientToken: string; authentication: { id: string; createdAt: string } }>(
     'POST',
@@ -35,7 +36,8 @@ const toldOf = async ({ logged }: Started) =>
     .split('\n')
     .filter((line) => line.includes('ahead_seconds'))
     .map((line) => (JSON.parse(line) as { level: string }).level)
-const aheadOf = async ({ metrics }: Started) => Number(/^rollcall_clock_ahead_seconds (\S+)$/m.exec(await metrics())?.[1])
+const aheadOf = async ({ metrics }: Started) =>
+  Number(/^rollcall_clock_ahead_seconds (\S+)$/m.exec(await metrics())?.[1])
 
 const metasOf = async (t: Test, { directory }: Started) => {
   const { config } = loadConfig({ env: {}, flags: { 'storage.data_dir': join(directory, 'data') } })
@@ -59,7 +61,11 @@ await t.test('a clock that was two hours ahead once', async (t) => {
   t.equal(await get(`/api/v1/namespaces/late?at=${instant()}`), 200, 'it is there now')
   t.equal(await get(`/api/v1/namespaces/late?at=${late.createdAt}`), 200, 'and when it was created')
   t.equal(await get(`/api/v1/namespaces/early?at=${early.createdAt}`), 200)
-  t.equal(await get(`/api/v1/namespaces/late?at=${new Date(Date.parse(late.createdAt) + 1).toISOString()}`), 400, 'later has not come')
+  t.equal(
+    await get(`/api/v1/namespaces/late?at=${new Date(Date.parse(late.createdAt) + 1).toISOString()}`),
+    400,
+    'later has not come',
+  )
   const made = await tokenOf(service, 'made')
   t.equal(await get(`/auth/v1/tokens/${made.id}?at=${made.createdAt}`), 200, 'so it is with a token')
   t.ok((await aheadOf(service)) > 7000, 'a metric tells it')

@@ -40,7 +40,10 @@ void t.test('cookies carry the attributes of the contract, under the base path t
     return reply.headers.getSetCookie()
   }
   const [token = '', state = ''] = await cookies(plain.url)
-  t.match(token, /^service_client_token=a\+\/=; Max-Age=60; Path=\/base; Expires=.*; HttpOnly; Secure; SameSite=Strict$/)
+  t.match(
+    token,
+    /^service_client_token=a\+\/=; Max-Age=60; Path=\/base; Expires=.*; HttpOnly; Secure; SameSite=Strict$/,
+  )
   t.match(state, /^service_client_state=; Max-Age=0; Path=\/cb; .*HttpOnly; Secure; SameSite=Lax$/)
   t.match((await cookies(proxied.url))[0], /Path=\/outer\/base;/)
 })

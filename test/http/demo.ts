@@ -4,7 +4,8 @@ import { Type } from 'typebox'
 import { refuse } from '../../src/errors.ts'
 import { ok } from '../../src/http/wire/reply.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
-import { choice, flag, float, integer, object, optional, text, texts, timestamp } from '../../src/contract/fields.ts'
+import { choice, flag, float, integer, object, optional, text, timestamp } from '../../src/contract/fields.ts'
+import { texts } from '../../src/contract/texts.ts'
 import { input, member, query } from '../../src/contract/input.ts'
 import { type AfterParse, type Authorize, route } from '../../src/http/route.ts'
 import { httpServer, type ServerParts } from '../../src/http/server.ts'
@@ -39,19 +40,64 @@ const demoRoutes = (app: FastifyInstance): void => {
   const list = query({ limit: integer({ min: 0 }), pageToken: text(), force: flag() })
   route(app, { ...echo, method: 'GET', url: '/api/v1/namespaces', query: list, run: ({ query }) => ok({ ...query }) })
   route(app, { ...echo, method: 'GET', url: N, run: ({ params }) => ok(params, 7n) })
-  route(app, { ...echo, method: 'GET', url: `${N}/flags`, query: list, run: ({ params, query }) => ok({ params, query }) })
-  route(app, { ...echo, method: 'POST', url: `${N}/flags`, body: flagBody, query: list, writes: true, run: ({ body }) => ok(body, 1n) })
+  route(app, {
+    ...echo,
+    method: 'GET',
+    url: `${N}/flags`,
+    query: list,
+    run: ({ params, query }) => ok({ params, query }),
+  })
+  route(app, {
+    ...echo,
+    method: 'POST',
+    url: `${N}/flags`,
+    body: flagBody,
+    query: list,
+    writes: true,
+    run: ({ body }) => ok(body, 1n),
+  })
   route(app, { ...echo, method: 'GET', url: `${N}/flags/:key`, run: ({ params }) => ok(params, 3n) })
   route(app, { ...echo, method: 'DELETE', url: `${N}/flags/:key`, run: () => ok({}) })
-  route(app, { ...echo, method: 'POST', url: `${N}/flags/:flagKey/rollouts`, body: rolloutBody, run: async ({ body }) => ok(body) })
+  route(app, {
+    ...echo,
+    method: 'POST',
+    url: `${N}/flags/:flagKey/rollouts`,
+    body: rolloutBody,
+    run: async ({ body }) => ok(body),
+  })
   route(app, { ...echo, method: 'PUT', url: `${N}/flags/:flagKey/rollouts/order`, run: () => ok({}) })
   route(app, { ...echo, method: 'DELETE', url: `${N}/flags/:flagKey/rollouts/:id`, run: () => ok({}) })
-  route(app, { ...echo, method: 'GET', url: '/auth/v1/tokens', access: 'unscoped', run: () => ok({ authentications: [] }) })
-  route(app, { ...echo, method: 'POST', url: '/auth/v1/method/token', access: 'unscoped', body: tokenBody, run: ({ body }) => ok(body) })
+  route(app, {
+    ...echo,
+    method: 'GET',
+    url: '/auth/v1/tokens',
+    access: 'unscoped',
+    run: () => ok({ authentications: [] }),
+  })
+  route(app, {
+    ...echo,
+    method: 'POST',
+    url: '/auth/v1/method/token',
+    access: 'unscoped',
+    body: tokenBody,
+    run: ({ body }) => ok(body),
+  })
   route(app, { ...echo, method: 'GET', url: '/livez', access: 'public', run: () => ok({ status: 'ok' }) })
   route(app, { ...echo, method: 'GET', url: '/health', access: 'public', run: () => ok({ text: 'x'.repeat(5000) }) })
-  route(app, { ...echo, method: 'GET', url: '/meta/boom', access: 'public', run: () => Promise.reject(new Error('secret detail')) })
-  route(app, { ...echo, method: 'GET', url: '/meta/boom-now', access: 'public', run: () => refuse('internal', undefined, { cause: 'x' }) })
+  route(app, {
+    ...echo,
+    method: 'GET',
+    url: '/meta/boom',
+    access: 'public',
+    run: () => Promise.reject(new Error('secret detail')),
+  })
+  route(app, {
+    ...echo,
+    method: 'GET',
+    url: '/meta/boom-now',
+    access: 'public',
+    run: () => refuse('internal', undefined, { cause: 'x' }),
+  })
   route(app, {
     ...echo,
     method: 'GET',
@@ -65,7 +111,11 @@ const demoRoutes = (app: FastifyInstance): void => {
     url: '/evaluate/v1/boolean',
     access: 'evaluation',
     hot: true,
-    body: input({ namespaceKey: text({ stored: false }), flagKey: text({ required: true, stored: false }), context: texts() }),
+    body: input({
+      namespaceKey: text({ stored: false }),
+      flagKey: text({ required: true, stored: false }),
+      context: texts(),
+    }),
     checkBody: (body, { caller }) => {
       const asked = member(body, 'namespaceKey')
       if (caller.namespace !== undefined && asked !== caller.namespace) refuse('token_scoped')
@@ -94,11 +144,13 @@ const identify = (request: FastifyRequest): void => {
   const given = credential(request, 'service_client_token')
   if (given.kind === 'none') return refuse('credential_missing')
   if (given.token !== 'good' && given.token !== 'bound') return refuse('credential_invalid')
-  if (given.kind === 'cookie' && request.method !== 'GET' && request.method !== 'HEAD' && !proven(request)) refuse('cross_site')
+  if (given.kind === 'cookie' && request.method !== 'GET' && request.method !== 'HEAD' && !proven(request))
+    refuse('cross_site')
   const namespace = given.token === 'bound' ? { namespace: 'a' } : {}
   request.caller = { actor: { kind: 'token', id: given.token }, via: given.kind, ...namespace }
   const asked = (request.params as Record<string, string>)['namespaceKey']
-  if (given.token === 'bound' && (access === 'unscoped' || (access === 'management' && asked !== 'a'))) refuse('token_scoped')
+  if (given.token === 'bound' && (access === 'unscoped' || (access === 'management' && asked !== 'a')))
+    refuse('token_scoped')
 }
 
 const authorize: Authorize = (request, _reply, done) => {
@@ -120,7 +172,9 @@ export const settings = { bodyLimit: 200_000, headersTimeout: 5000, requestTimeo
 /** A listening demo server; `log` collects what was told to the logger. */
 export const demo = async (changes: Partial<ServerParts> = {}) => {
   const log: { record: Readonly<Record<string, unknown>>; message: string }[] = []
-  const logger = { error: (record: Readonly<Record<string, unknown>>, message: string) => void log.push({ record, message }) }
+  const logger = {
+    error: (record: Readonly<Record<string, unknown>>, message: string) => void log.push({ record, message }),
+  }
   const app = await httpServer({
     config: settings,
     logger,
@@ -142,7 +196,9 @@ const parseReply = (received: Buffer): Reply | undefined => {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const [first = '', ...lines] = received.subarray(0, end).toString('latin1').split('\r\n')
-  const headers = new Map(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]))
+  const headers = new Map(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  )
   return { status: Number(first.split(' ')[1]), headers, body: received.subarray(end + 4).toString('utf8') }
 }
 
@@ -164,7 +220,9 @@ export const exchange = (port: number, sent: string | Buffer, patience = 15_000)
       received = Buffer.concat([received, chunk])
       const reply = parseReply(received)
       const length = Number(reply?.headers.get('content-length') ?? NaN)
-      const bodyless = reply !== undefined && (reply.status === 304 || reply.status === 204 || String(bytes.subarray(0, 5)) === 'HEAD ')
+      const bodyless =
+        reply !== undefined &&
+        (reply.status === 304 || reply.status === 204 || String(bytes.subarray(0, 5)) === 'HEAD ')
       if (reply && (bodyless || Buffer.byteLength(reply.body) >= length)) finish()
     })
     socket.on('end', finish)
@@ -176,7 +234,13 @@ export const exchange = (port: number, sent: string | Buffer, patience = 15_000)
 export const problemOf = ({ status, headers, body }: Reply) => {
   const { code, message, details, ...more } = JSON.parse(body) as Record<string, unknown>
   const [detail, ...others] = details as { '@type': string; value: Record<string, unknown> }[]
-  if (Object.keys(more).length > 0 || others.length > 0 || typeof code !== 'number' || typeof message !== 'string' || !detail)
+  if (
+    Object.keys(more).length > 0 ||
+    others.length > 0 ||
+    typeof code !== 'number' ||
+    typeof message !== 'string' ||
+    !detail
+  )
     throw new Error(`not an error body: ${body}`)
   const { reason, domain, metadata, fieldViolations } = detail.value
   const { requestId } = metadata as { requestId: string }

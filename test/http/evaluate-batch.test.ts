@@ -4,7 +4,9 @@ import { refuses } from './api/refusals.ts'
 import { maker } from './flags.ts'
 
 type Said = Readonly<Record<string, unknown>>
-type Batch = Said & { readonly responses: readonly (Said & { readonly booleanResponse?: Said; readonly variantResponse?: Said })[] }
+type Batch = Said & {
+  readonly responses: readonly (Said & { readonly booleanResponse?: Said; readonly variantResponse?: Said })[]
+}
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4/
 const N = '/api/v1/namespaces/default'
 
@@ -18,7 +20,11 @@ await t.test('batches and the older form', async (t) => {
   await make.boolean('on', true)
   await make.variantFlag('colour')
   const red = await make.variant('colour', 'red', '{"hex":"f00"}')
-  await make.rule('colour', { segmentKeys: ['germans', 'everybody'], segmentOperator: 'AND_SEGMENT_OPERATOR' }, { [red]: 100 })
+  await make.rule(
+    'colour',
+    { segmentKeys: ['germans', 'everybody'], segmentOperator: 'AND_SEGMENT_OPERATOR' },
+    { [red]: 100 },
+  )
   const german = { entityId: 'e', context: { country: 'de' } }
 
   await t.test('a batch answers in order, each flag by its own type, a missing one as an entry', async (t) => {
@@ -41,7 +47,10 @@ await t.test('batches and the older form', async (t) => {
       segmentKeys: ['germans', 'everybody'],
       requestId: 'one',
     }
-    t.match(colour, { type: 'VARIANT_EVALUATION_RESPONSE_TYPE', variantResponse: { ...said, flagKey: 'colour', timestamp: /Z$/ } })
+    t.match(colour, {
+      type: 'VARIANT_EVALUATION_RESPONSE_TYPE',
+      variantResponse: { ...said, flagKey: 'colour', timestamp: /Z$/ },
+    })
     const missing = { type: 'ERROR_EVALUATION_RESPONSE_TYPE' }
     const reason = 'NOT_FOUND_ERROR_EVALUATION_REASON'
     t.same(nope, { ...missing, errorResponse: { flagKey: 'nope', namespaceKey: 'default', reason } })
@@ -50,22 +59,34 @@ await t.test('batches and the older form', async (t) => {
     t.equal(on?.booleanResponse?.['requestId'], '', 'nested ids are kept as given')
   })
 
-  await t.test('a batch may be empty, has at most 1000 requests, and its answer is compressed when it is long', async (t) => {
-    t.match((await request('POST', '/evaluate/v1/batch', { requestId: 'mine' })).json, { requestId: 'mine', responses: [] })
-    const many = (length: number) => ({ requests: Array.from({ length }, () => ({ flagKey: 'on' })) })
-    const { json } = await request<Batch>('POST', '/evaluate/v1/batch', many(1000))
-    t.equal(json.responses.length, 1000)
-    const tooMany = 'invalid field requests: must contain at most 1000 elements'
-    await refused(t, ['POST', '/evaluate/v1/batch', many(1001)], 400, tooMany)
-    const { headers } = await request('POST', '/evaluate/v1/batch', many(50), { 'accept-encoding': 'br, gzip;q=0.5' })
-    t.equal(headers['content-encoding'], 'gzip')
-    const small = await request('POST', '/evaluate/v1/batch', many(1), { 'accept-encoding': 'gzip' })
-    t.equal(small.headers['content-encoding'], undefined)
-  })
+  await t.test(
+    'a batch may be empty, has at most 1000 requests, and its answer is compressed when it is long',
+    async (t) => {
+      t.match((await request('POST', '/evaluate/v1/batch', { requestId: 'mine' })).json, {
+        requestId: 'mine',
+        responses: [],
+      })
+      const many = (length: number) => ({ requests: Array.from({ length }, () => ({ flagKey: 'on' })) })
+      const { json } = await request<Batch>('POST', '/evaluate/v1/batch', many(1000))
+      t.equal(json.responses.length, 1000)
+      const tooMany = 'invalid field requests: must contain at most 1000 elements'
+      await refused(t, ['POST', '/evaluate/v1/batch', many(1001)], 400, tooMany)
+      const { headers } = await request('POST', '/evaluate/v1/batch', many(50), { 'accept-encoding': 'br, gzip;q=0.5' })
+      t.equal(headers['content-encoding'], 'gzip')
+      const small = await request('POST', '/evaluate/v1/batch', many(1), { 'accept-encoding': 'gzip' })
+      t.equal(small.headers['content-encoding'], undefined)
+    },
+  )
 
   await t.test('a request that is no object fails the batch, and explain is ignored', async (t) => {
     const wrong = 'request body is not valid: requests[1] must be an object'
-    await refused(t, ['POST', '/evaluate/v1/batch', { requests: [{ flagKey: 'on' }, 'x'] }], 400, wrong, 'malformed_body')
+    await refused(
+      t,
+      ['POST', '/evaluate/v1/batch', { requests: [{ flagKey: 'on' }, 'x'] }],
+      400,
+      wrong,
+      'malformed_body',
+    )
     const { json } = await request<Batch>('POST', '/evaluate/v1/batch?explain', { requests: [{ flagKey: 'on' }] })
     t.notOk('trace' in (json.responses[0]?.booleanResponse ?? {}))
   })
@@ -89,7 +110,10 @@ await t.test('batches and the older form', async (t) => {
   await t.test('the older form tells of the entity, its context and the first segment', async (t) => {
     const asked = { flagKey: 'colour', entityId: 'e', context: { country: 'de', age: 7, none: null } }
     for (const path of ['/api/v1/evaluate', `${N}/evaluate`]) {
-      const { status, json } = await request('POST', path, { ...asked, namespaceKey: path === '/api/v1/evaluate' ? '' : 'ignored' })
+      const { status, json } = await request('POST', path, {
+        ...asked,
+        namespaceKey: path === '/api/v1/evaluate' ? '' : 'ignored',
+      })
       t.equal(status, 200)
       const { timestamp, requestDurationMillis, requestId, ...rest } = json
       t.match(timestamp, /Z$/)
@@ -109,7 +133,14 @@ await t.test('batches and the older form', async (t) => {
       })
     }
     const { json } = await request('POST', '/api/v1/evaluate', { flagKey: 'colour', entityId: 'e', requestId: 'r' })
-    t.match(json, { requestId: 'r', match: false, segmentKey: '', segmentKeys: [], value: '', reason: 'UNKNOWN_EVALUATION_REASON' })
+    t.match(json, {
+      requestId: 'r',
+      match: false,
+      segmentKey: '',
+      segmentKeys: [],
+      value: '',
+      reason: 'UNKNOWN_EVALUATION_REASON',
+    })
   })
 
   await t.test('the older form wants a flag and an entity', async (t) => {
@@ -117,7 +148,13 @@ await t.test('batches and the older form', async (t) => {
     await refused(t, ['POST', E, { entityId: 'e' }], 400, 'invalid field flagKey: must not be empty')
     await refused(t, ['POST', E, { flagKey: 'colour' }], 400, 'invalid field entityId: must not be empty')
     await refused(t, ['POST', E, { flagKey: 'nope', entityId: 'e' }], 404, 'flag "default/nope" not found', 'not_found')
-    await refused(t, ['POST', E, { flagKey: 'on', entityId: 'e' }], 400, 'flag type BOOLEAN_FLAG_TYPE invalid', 'wrong_flag_type')
+    await refused(
+      t,
+      ['POST', E, { flagKey: 'on', entityId: 'e' }],
+      400,
+      'flag type BOOLEAN_FLAG_TYPE invalid',
+      'wrong_flag_type',
+    )
     const at = 'invalid field at: must be an RFC 3339 timestamp or a position'
     await refused(t, ['POST', `${E}?at=x`, {}], 400, at, 'invalid_at')
   })
@@ -136,13 +173,22 @@ await t.test('batches and the older form', async (t) => {
         { requestId: '', match: false },
       ],
     })
-    for (const { requestDurationMillis, namespaceKey } of json.responses) t.same([requestDurationMillis, namespaceKey], [0, 'default'])
+    for (const { requestDurationMillis, namespaceKey } of json.responses)
+      t.same([requestDurationMillis, namespaceKey], [0, 'default'])
     const other = 'invalid field namespace_key: must be the same for all requests if specified'
     await refused(t, ['POST', E, { requests: [{ flagKey: 'colour', namespaceKey: 'x' }] }], 400, other)
-    await refused(t, ['POST', `${N}/batch-evaluate`, { requests: [{ flagKey: 'colour', namespaceKey: 'x' }] }], 400, other)
+    await refused(
+      t,
+      ['POST', `${N}/batch-evaluate`, { requests: [{ flagKey: 'colour', namespaceKey: 'x' }] }],
+      400,
+      other,
+    )
     const withMissing = { requests: [{ flagKey: 'nope' }, { flagKey: 'colour', ...german }] }
     await refused(t, ['POST', E, withMissing], 404, 'flag "default/nope" not found', 'not_found')
-    const { json: found } = await request<Batch>('POST', `${N}/batch-evaluate`, { ...withMissing, exclude_not_found: true })
+    const { json: found } = await request<Batch>('POST', `${N}/batch-evaluate`, {
+      ...withMissing,
+      exclude_not_found: true,
+    })
     t.match(found.responses, [{ flagKey: 'colour', match: true }])
     t.equal(found.responses.length, 1)
   })

@@ -27,7 +27,11 @@ await t.test('single evaluations', async (t) => {
     await make.variant('checkout-v2', 'middle', '{"a": [1, 2]}'),
     await make.variant('checkout-v2', 'large'),
   ]
-  const rule = await make.rule('checkout-v2', { segmentKeys: ['everybody', 'germans'] }, { [small]: 10, [middle]: 20, [large]: 70 })
+  const rule = await make.rule(
+    'checkout-v2',
+    { segmentKeys: ['everybody', 'germans'] },
+    { [small]: 10, [middle]: 20, [large]: 70 },
+  )
 
   const ask = async (path: string, body: unknown, headers?: Record<string, string>) => {
     const { status, json, text } = await request<Said>('POST', path, body, headers)
@@ -40,7 +44,13 @@ await t.test('single evaluations', async (t) => {
     const { timestamp, requestDurationMillis, ...rest } = answer.json
     t.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     t.equal(typeof requestDurationMillis, 'number')
-    t.same(rest, { enabled: true, reason: 'DEFAULT_EVALUATION_REASON', requestId: 'r"1', flagKey: 'simple', segmentKeys: [] })
+    t.same(rest, {
+      enabled: true,
+      reason: 'DEFAULT_EVALUATION_REASON',
+      requestId: 'r"1',
+      flagKey: 'simple',
+      segmentKeys: [],
+    })
     t.equal(answer.headers['content-type'], 'application/json')
     t.equal(answer.headers['content-length'], String(answer.text.length))
     t.match(answer.headers['x-request-id'], uuid)
@@ -48,19 +58,25 @@ await t.test('single evaluations', async (t) => {
     t.equal(answer.headers['cache-control'], undefined)
   })
 
-  await t.test('a request id is made where none is given, and is the request’s own where that is new too', async (t) => {
-    for (const requestId of [undefined, '', null]) {
-      const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple', requestId })
+  await t.test(
+    'a request id is made where none is given, and is the request’s own where that is new too',
+    async (t) => {
+      for (const requestId of [undefined, '', null]) {
+        const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple', requestId })
+        t.match(json['requestId'], uuid)
+        t.equal(json['requestId'], headers['x-request-id'])
+      }
+      const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple' }, { 'x-request-id': 'mine' })
+      t.equal(headers['x-request-id'], 'mine')
       t.match(json['requestId'], uuid)
-      t.equal(json['requestId'], headers['x-request-id'])
-    }
-    const { json, headers } = await request<Said>('POST', B, { flagKey: 'simple' }, { 'x-request-id': 'mine' })
-    t.equal(headers['x-request-id'], 'mine')
-    t.match(json['requestId'], uuid)
-  })
+    },
+  )
 
   await t.test('the bucket decides thresholds, segments before it', async (t) => {
-    t.match(await ask(B, { flagKey: 'half', entityId: 'alice' }), { enabled: false, reason: 'DEFAULT_EVALUATION_REASON' })
+    t.match(await ask(B, { flagKey: 'half', entityId: 'alice' }), {
+      enabled: false,
+      reason: 'DEFAULT_EVALUATION_REASON',
+    })
     const inside = await ask(B, { flagKey: 'half', entityId: 'alice', context: { country: 'de' } })
     t.match(inside, { enabled: true, reason: 'MATCH_EVALUATION_REASON', segmentKeys: ['germans'] })
     const answers = []
@@ -76,7 +92,13 @@ await t.test('single evaluations', async (t) => {
       requestDurationMillis: __,
       ...alice
     } = await ask(V, { flagKey: 'checkout-v2', entityId: 'alice', requestId: 'r' })
-    const same = { match: true, reason: 'MATCH_EVALUATION_REASON', flagKey: 'checkout-v2', segmentKeys: ['everybody'], requestId: 'r' }
+    const same = {
+      match: true,
+      reason: 'MATCH_EVALUATION_REASON',
+      flagKey: 'checkout-v2',
+      segmentKeys: ['everybody'],
+      requestId: 'r',
+    }
     t.same(alice, { ...same, variantKey: 'middle', variantAttachment: '{"a":[1,2]}' })
     const carol = await ask(V, { flagKey: 'checkout-v2', entityId: 'carol', context: { country: 'de' } })
     t.match(carol, { variantKey: 'large', variantAttachment: '', segmentKeys: ['everybody', 'germans'] })
@@ -96,19 +118,42 @@ await t.test('single evaluations', async (t) => {
       await make.segment(`value-${n}`, [{ property: 'p', operator, value: text }])
       await make.boolean(`value-${n}`)
       await make.bySegment(`value-${n}`, { segmentKey: `value-${n}` })
-      t.match(await ask(B, { flagKey: `value-${n}`, context: { p: value } }), { enabled: true, segmentKeys: [`value-${n}`] }, text)
+      t.match(
+        await ask(B, { flagKey: `value-${n}`, context: { p: value } }),
+        { enabled: true, segmentKeys: [`value-${n}`] },
+        text,
+      )
       t.match(await ask(B, { flagKey: `value-${n}`, context: { p: 'other' } }), { enabled: false })
     }
   })
 
   await t.test('what cannot be asked is refused', async (t) => {
     await refused(t, ['POST', B, {}], 404, 'flag "default/" not found', 'not_found')
-    await refused(t, ['POST', B, { flagKey: 'nope', namespaceKey: 'none' }], 404, 'flag "none/nope" not found', 'not_found')
+    await refused(
+      t,
+      ['POST', B, { flagKey: 'nope', namespaceKey: 'none' }],
+      404,
+      'flag "none/nope" not found',
+      'not_found',
+    )
     await refused(t, ['POST', V, { flagKey: 'simple' }], 400, 'flag type BOOLEAN_FLAG_TYPE invalid', 'wrong_flag_type')
-    await refused(t, ['POST', B, { flagKey: 'checkout-v2' }], 400, 'flag type VARIANT_FLAG_TYPE invalid', 'wrong_flag_type')
+    await refused(
+      t,
+      ['POST', B, { flagKey: 'checkout-v2' }],
+      400,
+      'flag type VARIANT_FLAG_TYPE invalid',
+      'wrong_flag_type',
+    )
     const wrong = 'request body is not valid: context must be an object'
-    for (const context of ['x', 1, []]) await refused(t, ['POST', B, { flagKey: 'simple', context }], 400, wrong, 'malformed_body')
-    await refused(t, ['POST', B, { flagKey: 1 }], 400, 'request body is not valid: flagKey must be text', 'malformed_body')
+    for (const context of ['x', 1, []])
+      await refused(t, ['POST', B, { flagKey: 'simple', context }], 400, wrong, 'malformed_body')
+    await refused(
+      t,
+      ['POST', B, { flagKey: 1 }],
+      400,
+      'request body is not valid: flagKey must be text',
+      'malformed_body',
+    )
     const at = 'invalid field at: must be an RFC 3339 timestamp or a position'
     await refused(t, ['POST', `${B}?at=yesterday`, { flagKey: 'simple' }], 400, at, 'invalid_at')
   })
@@ -173,7 +218,13 @@ await t.test('single evaluations', async (t) => {
     t.match(await ask(`${B}?at=${String(on)}`, simple), { enabled: true })
     t.match(await ask(`${B}?at=${instant}`, simple), { enabled: true })
     t.match(await ask(`${B}?at=`, simple), { enabled: false }, 'an empty parameter is absent')
-    await refused(t, ['POST', `${B}?at=1970-01-01T00:00:00Z`, simple], 404, 'flag "default/simple" not found', 'not_found')
+    await refused(
+      t,
+      ['POST', `${B}?at=1970-01-01T00:00:00Z`, simple],
+      404,
+      'flag "default/simple" not found',
+      'not_found',
+    )
     const late = 'invalid field at: must not be later than now'
     await refused(t, ['POST', `${B}?at=2999-01-01T00:00:00Z`, simple], 400, late, 'invalid_at')
     const past = await ask(`${V}?explain&at=${instant}`, { flagKey: 'checkout-v2', entityId: 'alice' })
@@ -182,17 +233,24 @@ await t.test('single evaluations', async (t) => {
 
   await t.test('After-Position waits for what was written, or tells that it is not there', async (t) => {
     const { headers } = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
-    t.match(await ask(B, { flagKey: 'simple' }, { 'After-Position': String(headers['event-position']) }), { enabled: true })
+    t.match(await ask(B, { flagKey: 'simple' }, { 'After-Position': String(headers['event-position']) }), {
+      enabled: true,
+    })
     const malformed = 'invalid header After-Position: must be a decimal number'
     await refused(t, ['POST', B, { flagKey: 'simple' }, { 'After-Position': 'x' }], 400, malformed, 'invalid_header')
     if (onCluster) return
     const last = { 'After-Position': '18446744073709551615' }
     const beyond = 'invalid header After-Position: must not be later than the newest position'
     const next = { 'After-Position': String(BigInt(String(headers['event-position'])) + 1n) }
-    for (const after of [last, next]) await refused(t, ['POST', B, { flagKey: 'simple' }, after], 400, beyond, 'invalid_header')
+    for (const after of [last, next])
+      await refused(t, ['POST', B, { flagKey: 'simple' }, after], 400, beyond, 'invalid_header')
     for (const after of [last, { 'After-Position': 'x' }]) {
       for (const path of ['/livez', '/readyz', '/metrics', '/auth/v1/method', '/openapi.json']) {
-        t.equal((await request('GET', path, undefined, after)).status, 200, `${path} is for everybody and waits for nothing`)
+        t.equal(
+          (await request('GET', path, undefined, after)).status,
+          200,
+          `${path} is for everybody and waits for nothing`,
+        )
       }
     }
     t.match(await service.metrics(), /^rollcall_server_errors_total 0$/m)
@@ -220,13 +278,22 @@ await t.test('a namespaced token evaluates in its own namespace only', async (t)
   await own.namespace()
   await own.boolean('f', true)
   await maker(service).boolean('f', true)
-  const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'team' })
+  const { json } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
+    name: 'n',
+    namespaceKey: 'team',
+  })
   const as = async (path: string, body: unknown) => {
-    const { status, headers } = await service.request('POST', path, body, { authorization: `Bearer ${json.clientToken}` })
+    const { status, headers } = await service.request('POST', path, body, {
+      authorization: `Bearer ${json.clientToken}`,
+    })
     if (status === 403) t.equal(headers['www-authenticate'], 'Bearer error="insufficient_scope"')
     return status
   }
-  const [mine, other, none] = [{ flagKey: 'f', namespaceKey: 'team' }, { flagKey: 'f', namespaceKey: 'default' }, { flagKey: 'f' }]
+  const [mine, other, none] = [
+    { flagKey: 'f', namespaceKey: 'team' },
+    { flagKey: 'f', namespaceKey: 'default' },
+    { flagKey: 'f' },
+  ]
   t.equal(await as(B, mine), 200)
   t.equal(await as(B, { flag_key: 'f', namespace_key: 'team' }), 200)
   for (const body of [other, none, { ...none, namespaceKey: '' }, { flagKey: 'f', namespaceKey: 'nowhere' }])
@@ -243,7 +310,10 @@ await t.test('a namespaced token evaluates in its own namespace only', async (t)
   t.equal(await as('/api/v1/evaluate', { ...none, entityId: 'x' }), 403)
   t.equal(await as('/api/v1/namespaces/team/evaluate', { ...none, entityId: 'x' }), 400, 'reached by path')
   t.equal(await as('/api/v1/namespaces/default/evaluate', legacy), 403)
-  t.equal(await as('/api/v1/batch-evaluate', { namespaceKey: 'team', requests: [{ flagKey: 'f' }], excludeNotFound: true }), 400)
+  t.equal(
+    await as('/api/v1/batch-evaluate', { namespaceKey: 'team', requests: [{ flagKey: 'f' }], excludeNotFound: true }),
+    400,
+  )
   t.equal(await as('/api/v1/batch-evaluate', { namespaceKey: 'team', requests: [other] }), 403)
   t.equal(await as('/api/v1/batch-evaluate', { requests: [] }), 403)
 })
@@ -255,5 +325,9 @@ await t.test('evaluation needs a credential unless the group is left open', asyn
   await maker(open).boolean('f', true)
   const anonymous = { authorization: '' }
   t.equal((await open.request('POST', B, { flagKey: 'f' }, anonymous)).status, 200)
-  t.equal((await open.request('POST', '/api/v1/evaluate', { flagKey: 'f', entityId: 'x' }, anonymous)).status, 401, 'of the flag API')
+  t.equal(
+    (await open.request('POST', '/api/v1/evaluate', { flagKey: 'f', entityId: 'x' }, anonymous)).status,
+    401,
+    'of the flag API',
+  )
 })

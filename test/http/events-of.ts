@@ -14,12 +14,16 @@ export type Told = {
   readonly position: number
 }
 
-type Texts = Readonly<Record<'stream' | 'id' | 'type' | 'data' | 'meta', string>> & { readonly position: number | bigint }
+type Texts = Readonly<Record<'stream' | 'id' | 'type' | 'data' | 'meta', string>> & {
+  readonly position: number | bigint
+}
 
 const inFile = async (directory: string): Promise<readonly Texts[]> => {
   const database = await openDatabase(join(directory, 'data', 'events.sqlite'), 'read')
   try {
-    return database.prepare('select position, stream, id, type, data, meta from events order by position').all() as Texts[]
+    return database
+      .prepare('select position, stream, id, type, data, meta from events order by position')
+      .all() as Texts[]
   } finally {
     database.close()
   }
@@ -38,7 +42,10 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
 }
 
 /** The events of a service's log that fit, in order, as an analyst reads them while the service runs. */
-export const eventsOf = async (directory: string, fits: (event: Told) => boolean = () => true): Promise<readonly Told[]> =>
+export const eventsOf = async (
+  directory: string,
+  fits: (event: Told) => boolean = () => true,
+): Promise<readonly Told[]> =>
   (await (onCluster ? onServer : inFile)(directory))
     .map(
       ({ stream, id, type, data, meta, position }): Told => ({

@@ -58,19 +58,41 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/internal/v1/evaluation/snapshot/namespace/{key}': 'GET',
   },
   default: Object.fromEntries(Object.entries(parts).map(([path, verbs]) => [`/api/v1${path}`, verbs])),
-  body: { '/evaluate/v1/boolean': 'POST', '/evaluate/v1/variant': 'POST', '/api/v1/evaluate': 'POST', '/api/v1/batch-evaluate': 'POST' },
+  body: {
+    '/evaluate/v1/boolean': 'POST',
+    '/evaluate/v1/variant': 'POST',
+    '/api/v1/evaluate': 'POST',
+    '/api/v1/batch-evaluate': 'POST',
+  },
   nested: { '/evaluate/v1/batch': 'POST' },
-  header: { '/ofrep/v1/configuration': 'GET', '/ofrep/v1/evaluate/flags': 'POST', '/ofrep/v1/evaluate/flags/{key}': 'POST' },
+  header: {
+    '/ofrep/v1/configuration': 'GET',
+    '/ofrep/v1/evaluate/flags': 'POST',
+    '/ofrep/v1/evaluate/flags/{key}': 'POST',
+  },
 }
 const rows = Object.entries(routes).flatMap(([reach, paths]) =>
-  Object.entries(paths).flatMap(([path, verbs]) => verbs.split(' ').map((verb) => ({ reach: reach as Reach, verb, path }))),
+  Object.entries(paths).flatMap(([path, verbs]) =>
+    verbs.split(' ').map((verb) => ({ reach: reach as Reach, verb, path })),
+  ),
 )
 
 /** A request to a route that addresses a namespace in the way of its reach; what else it says leads nowhere. */
-const addressed = (service: Started, { reach, verb, path }: (typeof rows)[number], namespace: string, headers: Headers) => {
-  const filled = path.replace(reach === 'path' ? /\{(namespaceKey|key)\}/ : /\{namespaceKey\}/, namespace).replaceAll(/\{\w+\}/g, 'none')
+const addressed = (
+  service: Started,
+  { reach, verb, path }: (typeof rows)[number],
+  namespace: string,
+  headers: Headers,
+) => {
+  const filled = path
+    .replace(reach === 'path' ? /\{(namespaceKey|key)\}/ : /\{namespaceKey\}/, namespace)
+    .replaceAll(/\{\w+\}/g, 'none')
   const body =
-    reach === 'body' ? { namespaceKey: namespace } : reach === 'nested' ? { requests: [{ namespaceKey: namespace, flagKey: 'f' }] } : {}
+    reach === 'body'
+      ? { namespaceKey: namespace }
+      : reach === 'nested'
+        ? { requests: [{ namespaceKey: namespace, flagKey: 'f' }] }
+        : {}
   const sent = reach === 'header' ? { 'x-service-namespace': namespace, ...headers } : headers
   return service.request(verb, filled, verb === 'GET' || verb === 'DELETE' ? undefined : body, sent)
 }
@@ -96,45 +118,66 @@ const own = new Set([undefined, 'state_missing', 'invalid_argument', 'not_found'
 await t.test('every route stands in the table with its reach', async (t) => {
   const { service } = await everyWay(t)
   const { json } = await service.request<{ paths: Record<string, object> }>('GET', '/openapi.json')
-  const mounted = Object.entries(json.paths).flatMap(([path, verbs]) => Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`))
+  const mounted = Object.entries(json.paths).flatMap(([path, verbs]) =>
+    Object.keys(verbs).map((verb) => `${verb.toUpperCase()} ${path}`),
+  )
   t.strictSame(mounted.toSorted(), rows.map(({ verb, path }) => `${verb} ${path}`).toSorted())
 })
 
-await t.test('each route asks for a credential, and holds a namespaced token to its namespace, as its group says', async (t) => {
-  const { service } = await everyWay(t)
-  for (const key of ['mine', 'other']) await service.request('POST', '/api/v1/namespaces', { key, name: key })
-  const [mine, ofDefault] = [await scopedTo(service, 'mine'), await scopedTo(service, 'default')]
-  for (const row of rows) {
-    const asks = async (namespace: string, headers: Headers) => verdictOf(await addressed(service, row, namespace, headers))
-    const name = `${row.verb} ${row.path}`
-    if (row.reach === 'public') {
-      for (const headers of [open, bearer('nobody'), mine]) {
-        const { status, reason } = refusalOf(await addressed(service, row, 'mine', headers))
-        t.ok(status < 500 && own.has(reason), `${name}: ${status} ${reason}`)
+await t.test(
+  'each route asks for a credential, and holds a namespaced token to its namespace, as its group says',
+  async (t) => {
+    const { service } = await everyWay(t)
+    for (const key of ['mine', 'other']) await service.request('POST', '/api/v1/namespaces', { key, name: key })
+    const [mine, ofDefault] = [await scopedTo(service, 'mine'), await scopedTo(service, 'default')]
+    for (const row of rows) {
+      const asks = async (namespace: string, headers: Headers) =>
+        verdictOf(await addressed(service, row, namespace, headers))
+      const name = `${row.verb} ${row.path}`
+      if (row.reach === 'public') {
+        for (const headers of [open, bearer('nobody'), mine]) {
+          const { status, reason } = refusalOf(await addressed(service, row, 'mine', headers))
+          t.ok(status < 500 && own.has(reason), `${name}: ${status} ${reason}`)
+        }
+        continue
       }
-      continue
+      t.equal(await asks('mine', open), 'credential_missing', name)
+      t.equal(await asks('mine', bearer('nobody')), 'credential_invalid', name)
+      const free = ['path', 'body', 'nested', 'header'].includes(row.reach)
+      t.equal(await asks('mine', mine), free ? 'taken' : 'token_scoped', `${name} by a token of this namespace`)
+      t.equal(await asks('other', mine), 'token_scoped', `${name} by a token of another namespace`)
+      t.equal(await asks('none', mine), 'token_scoped', `${name}, whether or not the namespace exists`)
+      t.equal(
+        await asks('default', ofDefault),
+        free || row.reach === 'default' ? 'taken' : 'token_scoped',
+        `${name} by a token of default`,
+      )
     }
-    t.equal(await asks('mine', open), 'credential_missing', name)
-    t.equal(await asks('mine', bearer('nobody')), 'credential_invalid', name)
-    const free = ['path', 'body', 'nested', 'header'].includes(row.reach)
-    t.equal(await asks('mine', mine), free ? 'taken' : 'token_scoped', `${name} by a token of this namespace`)
-    t.equal(await asks('other', mine), 'token_scoped', `${name} by a token of another namespace`)
-    t.equal(await asks('none', mine), 'token_scoped', `${name}, whether or not the namespace exists`)
-    t.equal(await asks('default', ofDefault), free || row.reach === 'default' ? 'taken' : 'token_scoped', `${name} by a token of default`)
-  }
-})
+  },
+)
 
-await t.test('where authentication is not required only /auth/v1/self asks for it, and presented tokens keep their reach', async (t) => {
-  const { service } = await everyWay(t, { 'authentication.required': 'false' })
-  const mine = await scopedTo(service, 'default')
-  for (const row of rows.filter(({ reach }) => reach !== 'public')) {
-    const name = `${row.verb} ${row.path}`
-    const asks = async (headers: Headers) => verdictOf(await addressed(service, row, 'nowhere', headers))
-    t.equal(await asks(open), row.reach === 'self' ? 'credential_missing' : 'taken', name)
-    t.equal(await asks(bearer('nobody')), row.reach === 'self' ? 'credential_invalid' : 'taken', `${name}: unusable is as none`)
-    t.equal(await asks(mine), row.reach === 'default' ? 'taken' : 'token_scoped', `${name} by a token of another namespace`)
-  }
-})
+await t.test(
+  'where authentication is not required only /auth/v1/self asks for it, and presented tokens keep their reach',
+  async (t) => {
+    const { service } = await everyWay(t, { 'authentication.required': 'false' })
+    const mine = await scopedTo(service, 'default')
+    for (const row of rows.filter(({ reach }) => reach !== 'public')) {
+      const name = `${row.verb} ${row.path}`
+      const asks = async (headers: Headers) => verdictOf(await addressed(service, row, 'nowhere', headers))
+      t.equal(await asks(open), row.reach === 'self' ? 'credential_missing' : 'taken', name)
+      t.equal(
+        await asks(bearer('nobody')),
+        row.reach === 'self' ? 'credential_invalid' : 'taken',
+        `${name}: unusable is as none`,
+      )
+      t.equal(
+        await asks(mine),
+        row.reach === 'default' ? 'taken' : 'token_scoped',
+        `${name} by a token of another namespace`,
+      )
+    }
+  },
+)
 
 const groups = {
   management: ({ path }: { readonly path: string }) => path.startsWith('/api/v1'),

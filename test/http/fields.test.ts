@@ -2,7 +2,6 @@ import t from 'tap'
 import {
   anyObject,
   choice,
-  type Field,
   flag,
   float,
   integer,
@@ -10,16 +9,21 @@ import {
   object,
   optional,
   text,
-  texts,
   timestamp,
 } from '../../src/contract/fields.ts'
+import { texts } from '../../src/contract/texts.ts'
 import { input } from '../../src/contract/input.ts'
 import { said } from './said.ts'
+import type { Field } from '../../src/contract/field.ts'
 
 const field = (rule: string) => `invalid_argument: invalid field f: ${rule}`
 const wrongType = (due: string) => `malformed_body: request body is not valid: f must be ${due}`
 
-const key = text({ required: true, max: 3, pattern: { test: (text) => /^[a-z]+$/.test(text), message: 'contains invalid characters' } })
+const key = text({
+  required: true,
+  max: 3,
+  pattern: { test: (text) => /^[a-z]+$/.test(text), message: 'contains invalid characters' },
+})
 const kind = choice({ ALL: 0, ANY: 1 }, 'ALL')
 
 const cases: Record<string, readonly (readonly [Field<unknown>, unknown, unknown])[]> = {
@@ -104,7 +108,11 @@ const cases: Record<string, readonly (readonly [Field<unknown>, unknown, unknown
     [texts({ maxEntries: 1 }), { a: '', b: '' }, field('must have at most 1 entries')],
     [texts({ maxKey: 2 }), { '': '' }, field('keys must be 1 to 2 characters')],
     [texts({ maxValue: 2 }), { a: 'xxx' }, field('values must be at most 2 characters')],
-    [texts({ key: (key) => (key === 'r' ? 'key "r" is reserved' : undefined) }), { r: '' }, field('key "r" is reserved')],
+    [
+      texts({ key: (key) => (key === 'r' ? 'key "r" is reserved' : undefined) }),
+      { r: '' },
+      field('key "r" is reserved'),
+    ],
     [texts(), { a: '\0' }, field('must not contain NUL')],
   ],
   'a list names its items, and a wrong type in it comes before a broken rule': [
@@ -117,7 +125,11 @@ const cases: Record<string, readonly (readonly [Field<unknown>, unknown, unknown
     [list(key, { min: 2 }), ['a'], field('must contain atleast 2 elements')],
   ],
   'an object is read by its members and names them by its path': [
-    [object(input({ percentage: float() })), { percentage: 'x' }, 'invalid_argument: invalid field f.percentage: must be a number'],
+    [
+      object(input({ percentage: float() })),
+      { percentage: 'x' },
+      'invalid_argument: invalid field f.percentage: must be a number',
+    ],
     [optional(object(input({ percentage: float() }))), undefined, undefined],
     [anyObject(), { a: [1] }, { a: [1] }],
     [anyObject(), 'x', wrongType('an object')],

@@ -1,6 +1,11 @@
 import type { Started } from '../start.ts'
 
-type Constraint = { readonly type?: string; readonly property: string; readonly operator: string; readonly value?: string }
+type Constraint = {
+  readonly type?: string
+  readonly property: string
+  readonly operator: string
+  readonly value?: string
+}
 type Made = { readonly id: string }
 
 /** Makes flags and segments over HTTP, as briefly as tests want to say it. */
@@ -16,7 +21,11 @@ export const maker = ({ request }: Pick<Started, 'request'>, namespace = 'defaul
   return {
     namespace: () => send('POST', '/api/v1/namespaces', { key: namespace, name: namespace }),
     /** A segment that all (or any) of the constraints tell; constraints on text unless they say more. Gives their ids. */
-    segment: async (key: string, constraints: readonly Constraint[] = [], matchType = 'ALL_MATCH_TYPE'): Promise<string[]> => {
+    segment: async (
+      key: string,
+      constraints: readonly Constraint[] = [],
+      matchType = 'ALL_MATCH_TYPE',
+    ): Promise<string[]> => {
       await make('/segments', { key, name: key, matchType })
       const ids: string[] = []
       for (const constraint of constraints) {
@@ -26,9 +35,12 @@ export const maker = ({ request }: Pick<Started, 'request'>, namespace = 'defaul
     },
     boolean: (key: string, enabled = false) => make('/flags', { key, name: key, type: 'BOOLEAN_FLAG_TYPE', enabled }),
     variantFlag: (key: string, enabled = true) => make('/flags', { key, name: key, enabled }),
-    variant: async (flag: string, key: string, attachment = '') => (await make(`/flags/${flag}/variants`, { key, attachment })).id,
-    threshold: (flag: string, percentage: number, value = true) => make(`/flags/${flag}/rollouts`, { threshold: { percentage, value } }),
-    bySegment: (flag: string, segment: object) => make(`/flags/${flag}/rollouts`, { segment: { value: true, ...segment } }),
+    variant: async (flag: string, key: string, attachment = '') =>
+      (await make(`/flags/${flag}/variants`, { key, attachment })).id,
+    threshold: (flag: string, percentage: number, value = true) =>
+      make(`/flags/${flag}/rollouts`, { threshold: { percentage, value } }),
+    bySegment: (flag: string, segment: object) =>
+      make(`/flags/${flag}/rollouts`, { segment: { value: true, ...segment } }),
     /** A rule for segments with shares of variants by id. */
     rule: async (flag: string, segments: object, shares: Readonly<Record<string, number>> = {}): Promise<string> => {
       const { id } = await make(`/flags/${flag}/rules`, segments)

@@ -45,7 +45,8 @@ void t.test('After-Position is a decimal unsigned 64-bit number', (t) => {
   )
   t.equal(read('0'), 0n)
   t.equal(read('18446744073709551615'), 18446744073709551615n)
-  for (const bad of ['', '-1', '1.0', '0x1', '18446744073709551616', '9'.repeat(40)]) t.equal(read(bad), 'invalid_header', bad)
+  for (const bad of ['', '-1', '1.0', '0x1', '18446744073709551616', '9'.repeat(40)])
+    t.equal(read(bad), 'invalid_header', bad)
   t.end()
 })
 
@@ -64,7 +65,8 @@ void t.test('at is an instant or a position', (t) => {
 })
 
 void t.test('Event-Reason is at most 500 characters of UTF-8 without control characters', (t) => {
-  const read = (text: string) => said(() => eventReason({ 'event-reason': Buffer.from(text, 'utf8').toString('latin1') }))
+  const read = (text: string) =>
+    said(() => eventReason({ 'event-reason': Buffer.from(text, 'utf8').toString('latin1') }))
   t.equal(
     said(() => eventReason({})),
     undefined,

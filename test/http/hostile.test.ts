@@ -12,16 +12,25 @@ void t.test('no input is answered with a 5xx', { timeout: 60_000 }, async (t) =>
     fc.constantFrom('%', '%00', '%2e%2e', '..', '//', '?', '#', '\0', '\ud800', '{"', '[[', '=', '&&', '__proto__'),
   )
   const path = fc.oneof(
-    fc.constantFrom(flags, '/api/v1/namespaces', '/auth/v1/method/token', '/evaluate/v1/boolean', '/ofrep/v1/evaluate/flags/x'),
+    fc.constantFrom(
+      flags,
+      '/api/v1/namespaces',
+      '/auth/v1/method/token',
+      '/evaluate/v1/boolean',
+      '/ofrep/v1/evaluate/flags/x',
+    ),
     junk.map((text) => `/${text}`),
     junk.map((text) => `${flags}/${text}/rollouts`),
   )
   const request = fc.record({
     method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH', 'X'),
     path,
-    query: fc.option(fc.oneof(junk, fc.constantFrom('limit=%', 'pretty', 'pretty=&force=2', 'limit=1&limit', 'pageToken=%00')), {
-      nil: undefined,
-    }),
+    query: fc.option(
+      fc.oneof(junk, fc.constantFrom('limit=%', 'pretty', 'pretty=&force=2', 'limit=1&limit', 'pageToken=%00')),
+      {
+        nil: undefined,
+      },
+    ),
     name: fc.constantFrom(
       'content-type',
       'content-encoding',
@@ -52,8 +61,12 @@ void t.test('no input is answered with a 5xx', { timeout: 60_000 }, async (t) =>
   }
   const statuses = new Map<number, number>()
   for (let n = 0; n < requests.length; n += 50) {
-    for (const status of await Promise.all(requests.slice(n, n + 50).map(send))) statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    for (const status of await Promise.all(requests.slice(n, n + 50).map(send)))
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
-  t.ok((statuses.get(400) ?? 0) > 50 && statuses.size >= 4, `the inputs were not all alike: ${JSON.stringify([...statuses])}`)
+  t.ok(
+    (statuses.get(400) ?? 0) > 50 && statuses.size >= 4,
+    `the inputs were not all alike: ${JSON.stringify([...statuses])}`,
+  )
   t.same(served.log, [])
 })

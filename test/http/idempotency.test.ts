@@ -1,6 +1,5 @@
 import t from 'tap'
 import { type Reason, Refusal, refuse } from '../../src/errors.ts'
-import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
 import { idempotency } from '../../src/http/idempotency.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 
@@ -15,38 +14,45 @@ const instances = async (t: Parameters<typeof portOf>[0]) => {
     return { body: { n: effects.length } }
   }
   const instance = (name: string, alone: boolean) =>
-    idempotency({ views, now: () => new Date(time), instance: name, metrics: metricsOf(metricsPage(''), { flagLabels: false }), alone })
+    idempotency({ views, now: () => new Date(time), instance: name, replays: { value: 0 }, alone })
   return { instance, work, effects, later: (ms: number) => void (time += ms) }
 }
 const refused = (reason: Reason) => new Refusal(reason)
 const asked = { fingerprint: 'POST /x', requestId: 'r' }
 
-await t.test('a crash between the effect and the answer leaves one effect: who tries again has the same command', async (t) => {
-  const { instance, work, effects, later } = await instances(t)
-  /** The process ends before anything is known of the effect. */
-  const crash = (commandId: string) => {
-    effects.push(commandId)
-    return new Promise<never>(() => {})
-  }
-  void instance('one', true).once('me', 'key', asked, crash)
-  while (effects.length === 0) await new Promise((wake) => setTimeout(wake, 5))
+await t.test(
+  'a crash between the effect and the answer leaves one effect: who tries again has the same command',
+  async (t) => {
+    const { instance, work, effects, later } = await instances(t)
+    /** The process ends before anything is known of the effect. */
+    const crash = (commandId: string) => {
+      effects.push(commandId)
+      return new Promise<never>(() => {})
+    }
+    void instance('one', true).once('me', 'key', asked, crash)
+    while (effects.length === 0) await new Promise((wake) => setTimeout(wake, 5))
 
-  const cluster = instance('two', false)
-  await t.rejects(cluster.once('me', 'key', asked, work), refused('idempotency_in_progress'))
-  t.equal(effects.length, 1, 'another instance may be running it still')
+    const cluster = instance('two', false)
+    await t.rejects(cluster.once('me', 'key', asked, work), refused('idempotency_in_progress'))
+    t.equal(effects.length, 1, 'another instance may be running it still')
 
-  const restarted = await instance('three', true).once('me', 'key', asked, work)
-  t.strictSame([effects.length, effects[1]], [2, effects[0]], 'nobody else is there: taken over at once, under the same id')
-  const replayed = await cluster.once('me', 'key', asked, work)
-  t.strictSame(replayed.body, restarted.body)
-  t.match(replayed.headers, { 'idempotency-replayed': 'true' })
+    const restarted = await instance('three', true).once('me', 'key', asked, work)
+    t.strictSame(
+      [effects.length, effects[1]],
+      [2, effects[0]],
+      'nobody else is there: taken over at once, under the same id',
+    )
+    const replayed = await cluster.once('me', 'key', asked, work)
+    t.strictSame(replayed.body, restarted.body)
+    t.match(replayed.headers, { 'idempotency-replayed': 'true' })
 
-  void instance('one', false).once('me', 'other', asked, crash)
-  while (effects.length < 3) await new Promise((wake) => setTimeout(wake, 5))
-  later(30_000)
-  await cluster.once('me', 'other', asked, work)
-  t.equal(effects[3], effects[2], 'after half a minute another instance takes it over')
-})
+    void instance('one', false).once('me', 'other', asked, crash)
+    while (effects.length < 3) await new Promise((wake) => setTimeout(wake, 5))
+    later(30_000)
+    await cluster.once('me', 'other', asked, work)
+    t.equal(effects[3], effects[2], 'after half a minute another instance takes it over')
+  },
+)
 
 await t.test('a mistake of the client leaves the key free, a fault of ours keeps the command', async (t) => {
   const { instance, work, effects } = await instances(t)

@@ -2,7 +2,8 @@ import * as fc from 'fast-check'
 import t from 'tap'
 import { Refusal } from '../../src/errors.ts'
 import { excessOf } from '../../src/http/wire/body.ts'
-import { choice, flag, float, integer, list, optional, text, texts, timestamp } from '../../src/contract/fields.ts'
+import { choice, flag, float, integer, list, optional, text, timestamp } from '../../src/contract/fields.ts'
+import { texts } from '../../src/contract/texts.ts'
 import { input, member, query } from '../../src/contract/input.ts'
 import { said } from './said.ts'
 
@@ -44,7 +45,10 @@ void t.test('query parameters are read from the raw query string', (t) => {
     ['force=yes', 'invalid_argument: invalid field force: must be true or false'],
     ['limit=1&limit=1', 'invalid_argument: invalid field limit: given twice'],
     ['limit=&limit=1', 'invalid_argument: invalid field limit: given twice'],
-    ['pageToken=a&page_token=b', 'malformed_body: request body is not valid: pageToken and page_token are the same field'],
+    [
+      'pageToken=a&page_token=b',
+      'malformed_body: request body is not valid: pageToken and page_token are the same field',
+    ],
     ['limit=-1', 'invalid_argument: invalid field limit: must be at least 0'],
     ['limit=%zz', 'invalid_argument: invalid field limit: is not valid percent-encoding'],
     ['other=%zz&%zz=1&__proto__=x', nothing],
@@ -72,7 +76,10 @@ void t.test('reading any JSON value gives a value or a refusal with status 400',
   })
   fc.assert(
     fc.property(
-      fc.dictionary(fc.constantFrom('key', 'rank', 'part', 'kind', 'at', 'meta', 'items', 'on', '__proto__'), fc.jsonValue()),
+      fc.dictionary(
+        fc.constantFrom('key', 'rank', 'part', 'kind', 'at', 'meta', 'items', 'on', '__proto__'),
+        fc.jsonValue(),
+      ),
       (raw) => {
         try {
           const read = body.read(raw)
@@ -98,13 +105,16 @@ void t.test('depth and members are counted outside of texts only', (t) => {
   t.equal(excessOf(`[${'[],'.repeat(500)}[]]`), undefined)
 
   const membersOf = (value: unknown): number =>
-    typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, member) => sum + 1 + membersOf(member), 0) : 0
+    typeof value === 'object' && value !== null
+      ? Object.values(value).reduce<number>((sum, member) => sum + 1 + membersOf(member), 0)
+      : 0
   const counts = (value: unknown): boolean => {
     const members = membersOf(value)
     return [JSON.stringify(value), JSON.stringify(value, null, 2)].every(
       (text) =>
         text.length <= members * 2 ||
-        (excessOf(text, 1000, members) === undefined && (members === 0 || excessOf(text, 1000, members - 1) === 'members')),
+        (excessOf(text, 1000, members) === undefined &&
+          (members === 0 || excessOf(text, 1000, members - 1) === 'members')),
     )
   }
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 8 }), counts), { numRuns: 500 })

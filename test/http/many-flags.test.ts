@@ -21,7 +21,10 @@ const seed = async (log: EventLog, key: string, count: number) => {
   const created = { key, incarnation, name: key, description: '', protected: false }
   if (key !== 'default') await log.append(`namespace-${key}`, [event('NamespaceCreated', created)], 'none')
   for (let from = 0; from < count; from += 1000) {
-    const made = Array.from({ length: Math.min(1000, count - from) }, (_, n) => ({ flag: `flag-${from + n}`, reservation: randomUUID() }))
+    const made = Array.from({ length: Math.min(1000, count - from) }, (_, n) => ({
+      flag: `flag-${from + n}`,
+      reservation: randomUUID(),
+    }))
     const reserved = made.map((one) => event('FlagRegistered', { key, ...one, reservedAt: time }))
     await log.append(`namespace-${key}`, reserved, BigInt(from))
     const appended = made.map(({ flag, reservation }) => {
@@ -72,12 +75,18 @@ await t.test(
     const each: number[] = []
     for (let n = 0; n < 6; n++) {
       const body = { key: `segment-${n}`, name: 'Segment', matchType: 'ALL_MATCH_TYPE' }
-      each.push(await cpuOf(async () => t.equal((await service.request('POST', '/api/v1/namespaces/default/segments', body)).status, 200)))
+      each.push(
+        await cpuOf(async () =>
+          t.equal((await service.request('POST', '/api/v1/namespaces/default/segments', body)).status, 200),
+        ),
+      )
     }
     t.comment(`a segment: ${each.join(', ')} ms of CPU, the first with nothing known of the namespace`)
     t.ok(Math.min(...each) <= 50, 'a segment')
     const flag = { key: 'one-more', name: 'One more', type: 'BOOLEAN_FLAG_TYPE' }
-    const one = await cpuOf(async () => t.equal((await service.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200))
+    const one = await cpuOf(async () =>
+      t.equal((await service.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200),
+    )
     t.comment(`a flag: ${one} ms of CPU`)
   },
 )

@@ -35,14 +35,32 @@ await t.test('OpenFeature remote evaluation', async (t) => {
 
   await t.test('a flag has a value, a variant and a reason', async (t) => {
     const none = { metadata: {} }
-    t.same((await one('on', { targetingKey: 'e' })).json, { key: 'on', reason: 'DEFAULT', variant: 'true', value: true, ...none })
+    t.same((await one('on', { targetingKey: 'e' })).json, {
+      key: 'on',
+      reason: 'DEFAULT',
+      variant: 'true',
+      value: true,
+      ...none,
+    })
     const matched = { key: 'half', reason: 'TARGETING_MATCH', variant: 'true', value: true, ...none }
     t.same((await one('half', { targetingKey: 'e', country: 'de' })).json, matched)
     const metadata = { attachment: '{"hex":"f00"}', segments: 'germans' }
     const colour = { key: 'colour', reason: 'TARGETING_MATCH', variant: 'red', value: 'red', metadata }
     t.same((await one('colour', { targetingKey: 'e', country: 'de' })).json, colour)
-    t.same((await one('colour', { targetingKey: 'e' })).json, { key: 'colour', reason: 'UNKNOWN', variant: '', value: '', ...none })
-    t.same((await one('off', { targetingKey: 'e' })).json, { key: 'off', reason: 'DISABLED', variant: '', value: '', ...none })
+    t.same((await one('colour', { targetingKey: 'e' })).json, {
+      key: 'colour',
+      reason: 'UNKNOWN',
+      variant: '',
+      value: '',
+      ...none,
+    })
+    t.same((await one('off', { targetingKey: 'e' })).json, {
+      key: 'off',
+      reason: 'DISABLED',
+      variant: '',
+      value: '',
+      ...none,
+    })
     t.equal((await one('on')).headers['content-type'], 'application/json')
   })
 
@@ -90,7 +108,8 @@ await t.test('OpenFeature remote evaluation', async (t) => {
   })
 
   await t.test('the bulk answers all that can say something, or those named, in order', async (t) => {
-    const bulk = async (context?: Said, headers: Headers = {}) => request<{ flags: readonly Said[] }>('POST', O, { context }, headers)
+    const bulk = async (context?: Said, headers: Headers = {}) =>
+      request<{ flags: readonly Said[] }>('POST', O, { context }, headers)
     const keys = async (context?: Said) => (await bulk(context)).json.flags.map(({ key }) => key)
     t.same(await keys({ targetingKey: 'e' }), ['on', 'half', 'colour'], 'not the disabled variant flag')
     t.same(await keys({ targetingKey: 'e', flags: '' }), ['on', 'half', 'colour'])
@@ -108,7 +127,8 @@ await t.test('OpenFeature remote evaluation', async (t) => {
   })
 
   await t.test('the tag of the bulk is that of the state and the context, and never comes back', async (t) => {
-    const ask = async (context: Said, held = '"none"') => request('POST', `${O}?flagConfigEtag=x`, { context }, { 'if-none-match': held })
+    const ask = async (context: Said, held = '"none"') =>
+      request('POST', `${O}?flagConfigEtag=x`, { context }, { 'if-none-match': held })
     const tag = String((await ask({ targetingKey: 'e', a: '1' })).headers['etag'])
     const same = await ask({ a: '1', targetingKey: 'e' }, `W/${tag}`)
     t.equal(same.status, 304)
@@ -123,7 +143,10 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     const team = maker(service, 'team')
     await team.namespace()
     await team.boolean('f', true)
-    const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'team' })
+    const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
+      name: 'n',
+      namespaceKey: 'team',
+    })
     const authorization = `Bearer ${json.clientToken}`
     t.equal((await one('f', {}, { authorization, 'X-Service-Namespace': 'team' })).status, 200)
     const refused = await one('on', {}, { authorization })

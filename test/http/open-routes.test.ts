@@ -36,7 +36,8 @@ await t.test('an open route takes no write that a foreign page sends', async (t)
   const service = await startService(t, settings)
   const { request } = service
   await request('POST', '/api/v1/flags', { key: 'f', name: 'f', enabled: true, type: 'BOOLEAN_FLAG_TYPE' })
-  const mine = (await request<{ authentications: { id: string }[] }>('GET', '/auth/v1/tokens')).json.authentications[0]!.id
+  const mine = (await request<{ authentications: { id: string }[] }>('GET', '/auth/v1/tokens')).json.authentications[0]!
+    .id
   let n = 0
   const writes = (): readonly (readonly [string, string, object?])[] => [
     ['POST', '/auth/v1/method/token', { name: 'theirs' }],
@@ -47,7 +48,11 @@ await t.test('an open route takes no write that a foreign page sends', async (t)
   ]
   for (const headers of foreign) {
     for (const [method, path, body] of writes()) {
-      for (const credential of [text, { ...text, authorization: 'Bearer nonsense' }, { ...text, cookie: 'service_client_token=old' }]) {
+      for (const credential of [
+        text,
+        { ...text, authorization: 'Bearer nonsense' },
+        { ...text, cookie: 'service_client_token=old' },
+      ]) {
         const { status, json } = await request(method, path, body, { ...credential, ...headers })
         t.match(
           [status, json],
@@ -56,13 +61,26 @@ await t.test('an open route takes no write that a foreign page sends', async (t)
         )
       }
     }
-    t.equal((await request('POST', '/ofrep/v1/evaluate/flags/f', { context: { targetingKey: 'e' } }, { ...text, ...headers })).status, 403)
-    t.equal((await request('GET', '/api/v1/flags', undefined, { ...anybody, ...headers })).status, 200, 'reads are for CORS to keep')
-    t.equal((await request('PUT', '/api/v1/flags/f', { name: 'f', enabled: true }, headers)).status, 200, 'a credential is a proof')
+    t.equal(
+      (await request('POST', '/ofrep/v1/evaluate/flags/f', { context: { targetingKey: 'e' } }, { ...text, ...headers }))
+        .status,
+      403,
+    )
+    t.equal(
+      (await request('GET', '/api/v1/flags', undefined, { ...anybody, ...headers })).status,
+      200,
+      'reads are for CORS to keep',
+    )
+    t.equal(
+      (await request('PUT', '/api/v1/flags/f', { name: 'f', enabled: true }, headers)).status,
+      200,
+      'a credential is a proof',
+    )
     t.equal((await request('POST', '/evaluate/v1/boolean', asked, headers)).status, 200)
   }
   for (const headers of ours)
-    for (const [method, path, body] of writes()) t.equal((await request(method, path, body, { ...text, ...headers })).status, 200, path)
+    for (const [method, path, body] of writes())
+      t.equal((await request(method, path, body, { ...text, ...headers })).status, 200, path)
   const { text: page } = await request('GET', '/metrics')
   t.match(page, `rollcall_auth_decisions_total{result="refused",reason="cross_site",method=""} ${foreign.length * 16}`)
   await service.close()
@@ -87,7 +105,10 @@ await t.test('with CORS for every origin all pages may evaluate, and none may wr
 })
 
 await t.test('a group that is left open is closed to foreign pages as well', async (t) => {
-  const { request } = await startService(t, { 'authentication.exclude.management': 'true', 'authentication.exclude.ofrep': 'true' })
+  const { request } = await startService(t, {
+    'authentication.exclude.management': 'true',
+    'authentication.exclude.ofrep': 'true',
+  })
   const page = { ...anybody, origin: EVIL, 'sec-fetch-site': 'cross-site' }
   t.equal((await request('POST', '/api/v1/flags', { key: 'g', name: 'g' }, page)).status, 403)
   t.equal((await request('POST', '/api/v1/flags', { key: 'g', name: 'g' }, anybody)).status, 200)

@@ -81,7 +81,10 @@ await t.test('names that users gave stand in the metrics where it is said so, an
   t.notMatch(text, /given-/)
   t.match(text, /^rollcall_evaluations_requests_total 2$/m)
   t.match(text, /^rollcall_evaluations_errors_total 2$/m)
-  t.match(text, /^rollcall_evaluations_results_total\{type="variant",match="true",reason="MATCH_EVALUATION_REASON"\} 2$/m)
+  t.match(
+    text,
+    /^rollcall_evaluations_results_total\{type="variant",match="true",reason="MATCH_EVALUATION_REASON"\} 2$/m,
+  )
   t.match(text, /^rollcall_evaluations_latency_milliseconds_count 2$/m)
 })
 
@@ -89,7 +92,9 @@ await t.test('a page of metrics is made once a second, whoever asks', async (t) 
   const service = await startService(t)
   const made = async () => {
     const page = await service.metrics()
-    return Number(/^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="runs",outcome="ok"\} (\d+)$/m.exec(page)?.[1])
+    return Number(
+      /^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="runs",outcome="ok"\} (\d+)$/m.exec(page)?.[1],
+    )
   }
   const [before, began] = [await made(), performance.now()]
   const pages: string[] = []
@@ -113,7 +118,8 @@ await t.test('tokens are counted by method and status, after a restart too', asy
   let time = Date.now()
   const service = await startService(t, {}, { now: () => new Date(time) })
   const expiresAt = new Date(time + 60_000).toISOString()
-  const create = async (body: object) => (await service.request<Issued>('POST', '/auth/v1/method/token', body)).json.authentication.id
+  const create = async (body: object) =>
+    (await service.request<Issued>('POST', '/auth/v1/method/token', body)).json.authentication.id
   const [, gone] = [await create({ name: 'a', expiresAt }), await create({ name: 'b' })]
   await service.request('DELETE', `/auth/v1/tokens/${gone}`)
   const all = async () => {
@@ -132,23 +138,28 @@ await t.test('tokens are counted by method and status, after a restart too', asy
   t.match(text, /^rollcall_projection_lag_events\{name="tokens"\} 0$/m)
 })
 
-await t.test('the page tells of the last run of each job, of the lease on the read models and of the proof of the head', async (t) => {
-  const service = await startService(t, { 'authentication.methods.token.cleanup.interval': '90m' })
-  const text = service.metrics
-  const ended = /^rollcall_job_last_outcome\{job="cleanup-token",outcome="ok"\} 1$/m
-  let page = await text()
-  for (let n = 0; n < 20 && !ended.test(page); n++) page = await text()
-  t.match(page, ended)
-  t.match(page, /^rollcall_job_last_outcome\{job="cleanup-token",outcome="failed"\} 0$/m)
-  t.match(page, /^rollcall_job_interval_seconds\{job="cleanup-token"\} 5400$/m)
-  for (const of of ['done', 'total']) t.match(page, new RegExp(`^rollcall_job_last_items\\{job="cleanup-token",of="${of}"\\} 0$`, 'm'))
-  const value = (name: string) => Number(new RegExp(`^rollcall_${name}(?:\\{job="cleanup-token"\\})? (\\S+)$`, 'm').exec(page)?.[1])
-  t.ok(Math.abs(value('job_last_start_timestamp_seconds') - Date.now() / 1000) < 60)
-  t.ok(value('job_last_duration_seconds') < 60)
-  t.equal(value('view_lease_held'), 1)
-  t.ok(value('freshness_age_seconds') < 2)
-  t.match(page, /^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="run",outcome="ok"\} [1-9]/m)
-})
+await t.test(
+  'the page tells of the last run of each job, of the lease on the read models and of the proof of the head',
+  async (t) => {
+    const service = await startService(t, { 'authentication.methods.token.cleanup.interval': '90m' })
+    const text = service.metrics
+    const ended = /^rollcall_job_last_outcome\{job="cleanup-token",outcome="ok"\} 1$/m
+    let page = await text()
+    for (let n = 0; n < 20 && !ended.test(page); n++) page = await text()
+    t.match(page, ended)
+    t.match(page, /^rollcall_job_last_outcome\{job="cleanup-token",outcome="failed"\} 0$/m)
+    t.match(page, /^rollcall_job_interval_seconds\{job="cleanup-token"\} 5400$/m)
+    for (const of of ['done', 'total'])
+      t.match(page, new RegExp(`^rollcall_job_last_items\\{job="cleanup-token",of="${of}"\\} 0$`, 'm'))
+    const value = (name: string) =>
+      Number(new RegExp(`^rollcall_${name}(?:\\{job="cleanup-token"\\})? (\\S+)$`, 'm').exec(page)?.[1])
+    t.ok(Math.abs(value('job_last_start_timestamp_seconds') - Date.now() / 1000) < 60)
+    t.ok(value('job_last_duration_seconds') < 60)
+    t.equal(value('view_lease_held'), 1)
+    t.ok(value('freshness_age_seconds') < 2)
+    t.match(page, /^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="run",outcome="ok"\} [1-9]/m)
+  },
+)
 
 await t.test('an authenticated evaluation calls no store', async (t) => {
   const service = await startService(t)
@@ -156,9 +167,11 @@ await t.test('an authenticated evaluation calls no store', async (t) => {
   /** Calls that something else than the page, the proof of the head and the jobs makes. */
   const calls = async () => {
     const text = await service.metrics()
-    return [...text.matchAll(/^rollcall_store_calls_total\{(?=[^}]*operation="(?:append|read|get|list|record|swapRecord)").* \d+$/gm)].map(
-      String,
-    )
+    return [
+      ...text.matchAll(
+        /^rollcall_store_calls_total\{(?=[^}]*operation="(?:append|read|get|list|record|swapRecord)").* \d+$/gm,
+      ),
+    ].map(String)
   }
   const ask = () => service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })
   await ask()
@@ -170,10 +183,14 @@ await t.test('an authenticated evaluation calls no store', async (t) => {
 
 await t.test('the document and the cookies go by the words of the deployment', async (t) => {
   const service = await startService(t, { 'identifiers.service': 'acme' })
-  const { json } = await service.request<{ components: { securitySchemes: { cookie: { name: string } } } }>('GET', '/openapi.json')
+  const { json } = await service.request<{ components: { securitySchemes: { cookie: { name: string } } } }>(
+    'GET',
+    '/openapi.json',
+  )
   const { name } = json.components.securitySchemes.cookie
   t.equal(name, 'acme_client_token')
-  const self = (cookie: string) => service.request('GET', '/auth/v1/self', undefined, { ...open, cookie: `${cookie}=${service.token}` })
+  const self = (cookie: string) =>
+    service.request('GET', '/auth/v1/self', undefined, { ...open, cookie: `${cookie}=${service.token}` })
   t.equal((await self(name)).status, 200)
   t.equal((await self('service_client_token')).status, 401)
 })
@@ -190,8 +207,14 @@ await t.test('what a deployment is can be asked, and what it keeps to itself can
   })
   const { json: config, text } = await service.request('GET', '/meta/config')
   t.notMatch(text, /hunter2|the-bootstrap-token/)
-  t.match(config, { authentication: { methods: { codehost: { client_id: 'the-client' }, token: { bootstrap: {} } } }, redis: {} })
-  t.notOk('client_secret' in (config as { authentication: { methods: { codehost: object } } }).authentication.methods.codehost)
+  t.match(config, {
+    authentication: { methods: { codehost: { client_id: 'the-client' }, token: { bootstrap: {} } } },
+    redis: {},
+  })
+  t.notOk(
+    'client_secret' in
+      (config as { authentication: { methods: { codehost: object } } }).authentication.methods.codehost,
+  )
   const { json: info } = await service.request('GET', '/meta/info')
   t.match(info, {
     version: /^\d/,
@@ -221,7 +244,11 @@ await t.test('health, and a name that it does not know', async (t) => {
 
 await t.test('metrics have a listener of their own where one is configured, which has nothing else', async (t) => {
   const port = await freePort()
-  const service = await startService(t, { 'metrics.address': `127.0.0.1:${port}`, 'cors.enabled': 'true', 'cors.allowed_origins': '*' })
+  const service = await startService(t, {
+    'metrics.address': `127.0.0.1:${port}`,
+    'cors.enabled': 'true',
+    'cors.allowed_origins': '*',
+  })
   t.equal((await service.request('GET', '/metrics')).status, 404)
   t.notMatch((await service.request('GET', '/openapi.json')).text, '"/metrics"')
   const ask = async (path: string, method = 'GET') => {
@@ -245,19 +272,32 @@ await t.test('https is spoken with the certificate given, and nothing older than
   const pair = await generate([{ name: 'commonName', value: 'localhost' }])
   const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
   await Promise.all([writeFile(cert, pair.cert), writeFile(key, pair.private)])
-  const settings = { 'server.protocol': 'https', 'server.https_port': '0', 'server.cert_file': cert, 'server.cert_key': key }
+  const settings = {
+    'server.protocol': 'https',
+    'server.https_port': '0',
+    'server.cert_file': cert,
+    'server.cert_key': key,
+  }
   const service = await startService(t, settings)
   t.match(service.url, /^https:/)
   const status = await new Promise((answered, failed) => {
-    const asked = request(`${service.url}/readyz`, { ca: pair.cert, servername: 'localhost', agent: false }, ({ statusCode }) =>
-      answered(statusCode),
+    const asked = request(
+      `${service.url}/readyz`,
+      { ca: pair.cert, servername: 'localhost', agent: false },
+      ({ statusCode }) => answered(statusCode),
     )
     asked.once('error', failed).end()
   })
   t.equal(status, 200)
   const { port } = new URL(service.url)
   const refused = await new Promise<Error>((failed) => {
-    const old = { port: Number(port), host: '127.0.0.1', maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL@SECLEVEL=0' } as const
+    const old = {
+      port: Number(port),
+      host: '127.0.0.1',
+      maxVersion: 'TLSv1.1',
+      minVersion: 'TLSv1',
+      ciphers: 'ALL@SECLEVEL=0',
+    } as const
     connect({ ...old, rejectUnauthorized: false }, () => failed(new Error('connected'))).once('error', failed)
   })
   t.match(refused.message, /protocol version|unsupported protocol/)

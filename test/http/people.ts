@@ -76,11 +76,18 @@ export const cookiesOf = ({ headers }: Pick<Response<unknown>, 'headers'>) =>
     }),
   )
 
-export type Begun = { readonly authorizeUrl: URL; readonly cookie: string; readonly answer: Response<{ authorizeUrl: string }> }
+export type Begun = {
+  readonly authorizeUrl: URL
+  readonly cookie: string
+  readonly answer: Response<{ authorizeUrl: string }>
+}
 
 /** Begins a login at `path` (`/auth/v1/method/oidc/main`), as a browser. */
 export const begin = async ({ request }: Started, path: string, search = '', headers: Headers = {}): Promise<Begun> => {
-  const answer = await request<{ authorizeUrl: string }>('GET', `${path}/authorize${search}`, undefined, { ...open, ...headers })
+  const answer = await request<{ authorizeUrl: string }>('GET', `${path}/authorize${search}`, undefined, {
+    ...open,
+    ...headers,
+  })
   if (answer.status !== 200) throw new Error(`authorize answered ${answer.status}: ${answer.text}`)
   const [[name, { value }] = ['', { value: '' }]] = Object.entries(cookiesOf(answer))
   return { authorizeUrl: new URL(answer.json.authorizeUrl), cookie: `${name}=${value}`, answer }
@@ -107,19 +114,29 @@ export type Authentication = {
 export type Problem = {
   readonly code: number
   readonly message: string
-  readonly details: readonly [{ readonly value: { readonly reason: string; readonly metadata: Readonly<Record<string, string>> } }]
+  readonly details: readonly [
+    { readonly value: { readonly reason: string; readonly metadata: Readonly<Record<string, string>> } },
+  ]
 }
 export type Issued = { readonly clientToken: string; readonly authentication: Authentication }
 
 /** Comes back from the provider. */
-export const comeBack = <T = Issued>({ request }: Started, path: string, query: URLSearchParams | string, headers: Headers) =>
-  request<T>('GET', `${path}/callback?${String(query)}`, undefined, { ...open, ...headers })
+export const comeBack = <T = Issued>(
+  { request }: Started,
+  path: string,
+  query: URLSearchParams | string,
+  headers: Headers,
+) => request<T>('GET', `${path}/callback?${String(query)}`, undefined, { ...open, ...headers })
 
 /** A whole login; `token` is the one in the cookie. */
 export const logIn = async (service: Started, path: string, headers: Headers = { accept: 'application/json' }) => {
   const { authorizeUrl, cookie } = await begin(service, path)
   const answer = await comeBack(service, path, await visit(authorizeUrl), { cookie, ...headers })
-  return { answer, token: cookiesOf(answer)['service_client_token']?.value ?? '', authentication: answer.json.authentication }
+  return {
+    answer,
+    token: cookiesOf(answer)['service_client_token']?.value ?? '',
+    authentication: answer.json.authentication,
+  }
 }
 
 export const OIDC = '/auth/v1/method/oidc/main'

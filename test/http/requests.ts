@@ -7,7 +7,10 @@ export const bound = `${H}Authorization: Bearer bound\r\n`
 export const get = (path: string, headers = A) => `GET ${path} HTTP/1.1\r\n${headers}\r\n`
 export const post = (path: string, body: string | Buffer, headers = A) => {
   const bytes = Buffer.from(body as string, 'utf8')
-  return Buffer.concat([Buffer.from(`POST ${path} HTTP/1.1\r\n${headers}Content-Length: ${bytes.length}\r\n\r\n`, 'latin1'), bytes])
+  return Buffer.concat([
+    Buffer.from(`POST ${path} HTTP/1.1\r\n${headers}Content-Length: ${bytes.length}\r\n\r\n`, 'latin1'),
+    bytes,
+  ])
 }
 export const flags = '/api/v1/namespaces/a/flags'
 export const body = '{"key":"k","name":"n"}'

@@ -98,21 +98,33 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   const { port } = new URL(service.url)
   const get = (path: string, method = 'GET', body = '') =>
     new Promise<string>((answered, failed) => {
-      const headers = { authorization: `Bearer ${service.token}`, ...(body !== '' && { 'content-length': String(body.length) }) }
-      const take = (text: string, status: number | undefined) => (status === 200 ? answered(text) : failed(new Error(`${path}: ${status}`)))
+      const headers = {
+        authorization: `Bearer ${service.token}`,
+        ...(body !== '' && { 'content-length': String(body.length) }),
+      }
+      const take = (text: string, status: number | undefined) =>
+        status === 200 ? answered(text) : failed(new Error(`${path}: ${status}`))
       if (way === plainly) {
-        void service.request(method, path, body === '' ? undefined : body).then(({ text, status }) => take(text, status), failed)
+        void service
+          .request(method, path, body === '' ? undefined : body)
+          .then(({ text, status }) => take(text, status), failed)
         return
       }
-      const asked = request(`${service.url}${path}`, { method, headers, rejectUnauthorized: false, agent: false }, (response) => {
-        let text = ''
-        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-        response.on('end', () => take(text, response.statusCode))
-      })
+      const asked = request(
+        `${service.url}${path}`,
+        { method, headers, rejectUnauthorized: false, agent: false },
+        (response) => {
+          let text = ''
+          response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
+          response.on('end', () => take(text, response.statusCode))
+        },
+      )
       asked.on('error', failed).end(body)
     })
   await get(N, 'POST', '{"key":"other","name":"other"}')
-  const { clientToken } = JSON.parse(await get('/auth/v1/method/token', 'POST', '{"name":"bound","namespaceKey":"other"}')) as {
+  const { clientToken } = JSON.parse(
+    await get('/auth/v1/method/token', 'POST', '{"name":"bound","namespaceKey":"other"}'),
+  ) as {
     clientToken: string
   }
 
@@ -128,7 +140,8 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   await Promise.all(Array.from({ length: 16 }, lane))
 
   t.match(await get('/livez'), /"ok"/, 'it is alive')
-  const counted = async () => new Map([...(await get('/metrics')).matchAll(decisions)].map(([, reason, count]) => [reason!, Number(count)]))
+  const counted = async () =>
+    new Map([...(await get('/metrics')).matchAll(decisions)].map(([, reason, count]) => [reason!, Number(count)]))
   let counts = await counted()
   for (let before = ''; before !== JSON.stringify([...counts]); counts = await counted()) {
     before = JSON.stringify([...counts])
@@ -165,7 +178,13 @@ await t.test('a connection that is reset at any stage of a request', { timeout: 
   )
   await t.test('where no credential is required', (t) => attack(t, { 'authentication.required': 'false' }, plainly, 96))
   await t.test('for browsers of other origins', (t) =>
-    attack(t, { 'cors.enabled': 'true', 'cors.allowed_origins': 'https://a.example' }, plainly, 96, 'Origin: https://a.example\r\n'),
+    attack(
+      t,
+      { 'cors.enabled': 'true', 'cors.allowed_origins': 'https://a.example' },
+      plainly,
+      96,
+      'Origin: https://a.example\r\n',
+    ),
   )
   await t.test('over TLS', async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
@@ -173,7 +192,12 @@ await t.test('a connection that is reset at any stage of a request', { timeout: 
     const pair = await generate([{ name: 'commonName', value: 'localhost' }])
     const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
     await Promise.all([writeFile(cert, pair.cert), writeFile(key, pair.private)])
-    const settings = { 'server.protocol': 'https', 'server.https_port': '0', 'server.cert_file': cert, 'server.cert_key': key }
+    const settings = {
+      'server.protocol': 'https',
+      'server.https_port': '0',
+      'server.cert_file': cert,
+      'server.cert_key': key,
+    }
     await attack(t, settings, securely, 96)
   })
 })
@@ -192,7 +216,8 @@ for (const [name, trustProxy] of [
       },
     })
     t.teardown(() => app.close())
-    for (let n = 0; n < 20; n++) await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 0)
+    for (let n = 0; n < 20; n++)
+      await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 0)
     await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 20)
     t.strictSame([...seen].toSorted(), [trustProxy ? '192.0.2.7' : '127.0.0.1', 'unknown'])
     t.strictSame(log, [])

@@ -12,15 +12,23 @@ const ask = (bytes: string | Buffer) => exchange(served.port, bytes)
 void t.test('a client keeps its request id, and gets a new one instead of a bad one', async (t) => {
   t.equal((await ask(get('/livez', `${H}x-request-id: my.id-1_A\r\n`))).headers.get('x-request-id'), 'my.id-1_A')
   for (const bad of ['', 'a b', 'x'.repeat(129), 'a/b']) {
-    t.match((await ask(get('/livez', `${H}x-request-id: ${bad}\r\n`))).headers.get('x-request-id'), /^[0-9a-f]{8}-[0-9a-f]{4}-4/, bad)
+    t.match(
+      (await ask(get('/livez', `${H}x-request-id: ${bad}\r\n`))).headers.get('x-request-id'),
+      /^[0-9a-f]{8}-[0-9a-f]{4}-4/,
+      bad,
+    )
   }
 })
 
 void t.test('HEAD answers as GET does, without the body', async (t) => {
-  const [head, whole] = [await ask(`HEAD /api/v1/namespaces/a HTTP/1.1\r\n${A}\r\n`), await ask(get('/api/v1/namespaces/a'))]
+  const [head, whole] = [
+    await ask(`HEAD /api/v1/namespaces/a HTTP/1.1\r\n${A}\r\n`),
+    await ask(get('/api/v1/namespaces/a')),
+  ]
   t.equal(head.status, 200)
   t.equal(head.body, '')
-  for (const name of ['content-type', 'content-length', 'etag']) t.equal(head.headers.get(name), whole.headers.get(name), name)
+  for (const name of ['content-type', 'content-length', 'etag'])
+    t.equal(head.headers.get(name), whole.headers.get(name), name)
 })
 
 void t.test('pretty indents by two spaces, in any form, errors too', async (t) => {
@@ -60,7 +68,9 @@ void t.test('the document and its page are made once, plain and in gzip, whoever
   }) as typeof stringify
   t.teardown(() => Object.assign(JSON, { stringify }))
   const texts = async (encoding: string) => {
-    const answers = await Promise.all(parts.map((path) => fetch(`${served.url}${path}`, { headers: { 'accept-encoding': encoding } })))
+    const answers = await Promise.all(
+      parts.map((path) => fetch(`${served.url}${path}`, { headers: { 'accept-encoding': encoding } })),
+    )
     for (const { headers } of answers) t.equal(headers.get('content-encoding'), encoding === 'gzip' ? 'gzip' : null)
     return Promise.all(answers.map((answer) => answer.text()))
   }
@@ -75,14 +85,17 @@ void t.test('a request in a coding that is not read is answered and its connecti
   const socket = connect(served.port, '127.0.0.1')
   let text = ''
   socket.setEncoding('utf8').on('data', (data: string) => (text += data))
-  socket.write(`POST ${flags} HTTP/1.1\r\n${A}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n${get('/livez', H)}`)
+  socket.write(
+    `POST ${flags} HTTP/1.1\r\n${A}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n${get('/livez', H)}`,
+  )
   await new Promise((closed) => socket.once('close', closed))
   t.match(text, /^HTTP\/1\.1 400 [^]*connection: close\r\n[^]*invalid header Transfer-Encoding: must be chunked/i)
   t.equal(text.split('HTTP/1.1 ').length, 2, 'what follows on the connection is not answered')
 })
 
 void t.test('405 names all verbs of the path', async (t) => {
-  const allow = async (path: string, verb: string) => (await ask(`${verb} ${path} HTTP/1.1\r\n${A}\r\n`)).headers.get('allow')
+  const allow = async (path: string, verb: string) =>
+    (await ask(`${verb} ${path} HTTP/1.1\r\n${A}\r\n`)).headers.get('allow')
   t.equal(await allow('/auth/v1/tokens', 'PATCH'), 'GET, HEAD')
   t.equal(await allow(`${flags}/x/rollouts/order`, 'GET'), 'PUT, DELETE', 'a name and a parameter in the same place')
   t.equal(await allow(`${flags}/x/rollouts/7`, 'GET'), 'DELETE')
@@ -113,15 +126,26 @@ void t.test('a defect is logged with its request and never shown', async (t) => 
 })
 
 void t.test('a route that does not state its access stops the boot', async (t) => {
-  await t.rejects(demo({ routes: [(app) => void app.get('/open', () => 'x')] }), /route GET \/open does not state who may use it/)
-  await t.rejects(demo({ routes: [(app) => void app.get('/open', { config: { access: 'public' } }, () => 'x')] }), /does not state/)
+  await t.rejects(
+    demo({ routes: [(app) => void app.get('/open', () => 'x')] }),
+    /route GET \/open does not state who may use it/,
+  )
+  await t.rejects(
+    demo({ routes: [(app) => void app.get('/open', { config: { access: 'public' } }, () => 'x')] }),
+    /does not state/,
+  )
 })
 
 void t.test('browsers of allowed origins may call, with credentials only from exact ones', async (t) => {
-  const own = await demo({ config: { ...settings, cors: { origins: ['https://a.example', '*'], headers: ['Authorization', 'If-Match'] } } })
+  const own = await demo({
+    config: { ...settings, cors: { origins: ['https://a.example', '*'], headers: ['Authorization', 'If-Match'] } },
+  })
   t.teardown(() => own.app.close())
   const asked = (origin: string) => `${H}Origin: ${origin}\r\nAccess-Control-Request-Method: PUT\r\n`
-  const preflight = await exchange(own.port, `OPTIONS /api/v1/namespaces/a HTTP/1.1\r\n${asked('https://a.example')}\r\n`)
+  const preflight = await exchange(
+    own.port,
+    `OPTIONS /api/v1/namespaces/a HTTP/1.1\r\n${asked('https://a.example')}\r\n`,
+  )
   t.equal(preflight.status, 204)
   const { headers } = preflight
   t.equal(headers.get('access-control-allow-origin'), 'https://a.example')
@@ -133,7 +157,10 @@ void t.test('browsers of allowed origins may call, with credentials only from ex
   t.equal(other.status, 401)
   t.equal(other.headers.get('access-control-allow-origin'), '*')
   t.equal(other.headers.get('access-control-allow-credentials'), undefined)
-  t.equal(other.headers.get('access-control-expose-headers'), 'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After')
+  t.equal(
+    other.headers.get('access-control-expose-headers'),
+    'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After',
+  )
   t.equal((await exchange(own.port, `OPTIONS /livez HTTP/1.1\r\n${H}\r\n`)).status, 405, 'not a preflight')
   const strict = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })
   t.teardown(() => strict.app.close())
@@ -145,20 +172,33 @@ void t.test('OPTIONS is never an error of ours, whatever it brings', async (t) =
   const own = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })
   t.teardown(() => own.app.close())
   const bodies = ['', '{}', '{"a":', 'x', '\0\xff']
-  const types = ['', 'application/json', 'text/plain', 'multipart/form-data; boundary=x', 'nonsense', 'application/json; charset=koi8-r']
+  const types = [
+    '',
+    'application/json',
+    'text/plain',
+    'multipart/form-data; boundary=x',
+    'nonsense',
+    'application/json; charset=koi8-r',
+  ]
   const preflight = 'Origin: https://a.example\r\nAccess-Control-Request-Method: PUT\r\n'
   let asked = 0
   for (const path of ['/livez', '/api/v1/namespaces/a', '/nothing']) {
-    for (const [origin, status] of [[preflight, 204] as const, [preflight.replace('a.', 'b.'), 405] as const, ['', 405] as const]) {
+    for (const [origin, status] of [
+      [preflight, 204] as const,
+      [preflight.replace('a.', 'b.'), 405] as const,
+      ['', 405] as const,
+    ]) {
       for (const type of types) {
         for (const body of bodies) {
           const framings = [`Content-Length: ${body.length}\r\n\r\n${body}`]
-          if (body !== '') framings.push(`Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
+          if (body !== '')
+            framings.push(`Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`)
           for (const framed of framings) {
             const sent = `OPTIONS ${path} HTTP/1.1\r\n${H}${origin}${type && `Content-Type: ${type}\r\n`}${framed}`
             const answer = await exchange(own.port, sent)
             const due = status === 405 && path === '/nothing' ? 404 : status
-            if (answer.status !== due) t.fail(`${path} ${origin} ${type} ${JSON.stringify(body)}: ${answer.status}, not ${due}`)
+            if (answer.status !== due)
+              t.fail(`${path} ${origin} ${type} ${JSON.stringify(body)}: ${answer.status}, not ${due}`)
             asked++
           }
         }
@@ -196,33 +236,41 @@ void t.test('a stop lets running requests finish and takes no more', async (t) =
   idle.destroy()
 })
 
-void t.test('the document describes each route from its own statement, and the page shows it without any script', async (t) => {
-  type Documented = {
-    openapi: string
-    paths: Record<
-      string,
-      Record<string, { security: object[]; parameters: { name: string; in: string }[]; responses: object; requestBody?: object }>
-    >
-  }
-  const document = JSON.parse((await ask(get('/openapi.json', H))).body) as Documented
-  t.equal(document.openapi, '3.1.0')
-  const create = document.paths['/api/v1/namespaces/{namespaceKey}/flags']?.['post']
-  t.match(create?.requestBody, {
-    content: { 'application/json': { schema: { required: ['key', 'name'], properties: { key: { maxLength: 255 } } } } },
-  })
-  t.same(
-    create?.parameters.filter((parameter) => parameter.in !== 'query').map(({ name }) => name),
-    ['namespaceKey', 'Idempotency-Key', 'If-Match'],
-  )
-  t.same(Object.keys(create?.responses ?? {}), ['200', '400', '401', '403', '409', '413', '415', '503'])
-  t.same(document.paths['/livez']?.['get']?.security, [])
-  t.ok(document.paths['/openapi.json'])
-  const ids = Object.values(document.paths).flatMap((verbs) =>
-    Object.values(verbs).map((operation) => (operation as unknown as { operationId: string }).operationId),
-  )
-  t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
-  const page = await ask(get('/docs', H))
-  t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
-  t.ok(page.body.includes('/api/v1/namespaces/{namespaceKey}/flags'))
-  t.notMatch(page.body, /<script|https?:\/\/|src=/)
-})
+void t.test(
+  'the document describes each route from its own statement, and the page shows it without any script',
+  async (t) => {
+    type Documented = {
+      openapi: string
+      paths: Record<
+        string,
+        Record<
+          string,
+          { security: object[]; parameters: { name: string; in: string }[]; responses: object; requestBody?: object }
+        >
+      >
+    }
+    const document = JSON.parse((await ask(get('/openapi.json', H))).body) as Documented
+    t.equal(document.openapi, '3.1.0')
+    const create = document.paths['/api/v1/namespaces/{namespaceKey}/flags']?.['post']
+    t.match(create?.requestBody, {
+      content: {
+        'application/json': { schema: { required: ['key', 'name'], properties: { key: { maxLength: 255 } } } },
+      },
+    })
+    t.same(
+      create?.parameters.filter((parameter) => parameter.in !== 'query').map(({ name }) => name),
+      ['namespaceKey', 'Idempotency-Key', 'If-Match'],
+    )
+    t.same(Object.keys(create?.responses ?? {}), ['200', '400', '401', '403', '409', '413', '415', '503'])
+    t.same(document.paths['/livez']?.['get']?.security, [])
+    t.ok(document.paths['/openapi.json'])
+    const ids = Object.values(document.paths).flatMap((verbs) =>
+      Object.values(verbs).map((operation) => (operation as unknown as { operationId: string }).operationId),
+    )
+    t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
+    const page = await ask(get('/docs', H))
+    t.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+    t.ok(page.body.includes('/api/v1/namespaces/{namespaceKey}/flags'))
+    t.notMatch(page.body, /<script|https?:\/\/|src=/)
+  },
+)

@@ -16,7 +16,11 @@ await t.test('snapshots', async (t) => {
   const { request } = service
   const make = maker(service)
   await make.segment('germans', [{ property: 'country', operator: 'eq', value: 'de' }])
-  await make.segment('users', [{ type: 'ENTITY_ID_COMPARISON_TYPE', property: 'entityId', operator: 'eq', value: 'u1' }], 'ANY_MATCH_TYPE')
+  await make.segment(
+    'users',
+    [{ type: 'ENTITY_ID_COMPARISON_TYPE', property: 'entityId', operator: 'eq', value: 'u1' }],
+    'ANY_MATCH_TYPE',
+  )
   await make.variantFlag('thirds')
   const [red, blue] = [await make.variant('thirds', 'red', '{"a":1}'), await make.variant('thirds', 'blue')]
   const rule = await make.rule(
@@ -29,7 +33,8 @@ await t.test('snapshots', async (t) => {
   await make.bySegment('on', { segmentKey: 'users', value: false })
   await make.threshold('on', 12.5)
 
-  const get = (headers: Record<string, string> = {}, key = 'default') => request<Snapshot>('GET', S + key, undefined, headers)
+  const get = (headers: Record<string, string> = {}, key = 'default') =>
+    request<Snapshot>('GET', S + key, undefined, headers)
   const tagOf = async (headers: Record<string, string> = newest) => String((await get(headers)).headers['etag'])
 
   await t.test('all flags in list order, each rule once, with all it takes to evaluate', async (t) => {
@@ -52,7 +57,14 @@ await t.test('snapshots', async (t) => {
     })
     t.same(thirds?.['defaultVariant'], { id: blue, key: 'blue', attachment: '' })
     t.equal(thirds?.rules.length, 1)
-    const users = { key: 'users', name: 'users', description: '', matchType: 'ANY_SEGMENT_MATCH_TYPE', createdAt: /Z$/, updatedAt: /Z$/ }
+    const users = {
+      key: 'users',
+      name: 'users',
+      description: '',
+      matchType: 'ANY_SEGMENT_MATCH_TYPE',
+      createdAt: /Z$/,
+      updatedAt: /Z$/,
+    }
     const entity = { type: 'ENTITY_ID_CONSTRAINT_COMPARISON_TYPE', property: 'entityId', operator: 'eq', value: 'u1' }
     t.match(thirds?.rules[0], {
       id: rule,
@@ -152,7 +164,10 @@ await t.test('snapshots', async (t) => {
   })
 
   await t.test('a namespaced token reads the snapshot of its own namespace', async (t) => {
-    const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'n', namespaceKey: 'elsewhere' })
+    const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
+      name: 'n',
+      namespaceKey: 'elsewhere',
+    })
     const authorization = `Bearer ${json.clientToken}`
     t.equal((await get({ authorization }, 'elsewhere')).status, 200)
     t.equal((await get({ authorization })).status, 403)
@@ -189,7 +204,12 @@ await t.test('a snapshot of any size is the same text, in one piece or in many',
   t.equal(whole.json.flags.length, 12)
   t.match(whole.json.flags[11], {
     key: 'flag-11',
-    rules: [{ segments: [{ key: 'wide', constraints: [{ value: 'ü'.repeat(30_000) }] }], distributions: [{ variantKey: 'v' }] }],
+    rules: [
+      {
+        segments: [{ key: 'wide', constraints: [{ value: 'ü'.repeat(30_000) }] }],
+        distributions: [{ variantKey: 'v' }],
+      },
+    ],
     rollouts: [{ segment: { value: true, segments: [{ key: 'wide' }] } }],
   })
   t.equal((await get({ 'accept-encoding': 'gzip' })).text, whole.text)

@@ -13,7 +13,10 @@ for (const protocol of ['http', 'https'] as const) {
   await t.test(protocol, async (t) => {
     const pair = await generate([{ name: 'commonName', value: 'localhost' }])
     const tls = { key: pair.private, cert: pair.cert }
-    const opened = openPort({ headersTimeout: 5000, requestTimeout: 10_000, ...(protocol === 'https' && { tls }) }, patience)
+    const opened = openPort(
+      { headersTimeout: 5000, requestTimeout: 10_000, ...(protocol === 'https' && { tls }) },
+      patience,
+    )
     const { server, sockets } = opened
     const large = 'x'.repeat(ANSWER)
     server.on('request', ({ url }, response) => response.end(url === '/large' ? large : 'small'))
@@ -26,7 +29,9 @@ for (const protocol of ['http', 'https'] as const) {
 
     const open = async (): Promise<Socket> => {
       const socket =
-        protocol === 'https' ? connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false }) : connect({ host: '127.0.0.1', port })
+        protocol === 'https'
+          ? connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false })
+          : connect({ host: '127.0.0.1', port })
       socket.on('error', () => undefined)
       await new Promise((ready) => socket.once(protocol === 'https' ? 'secureConnect' : 'connect', ready))
       t.teardown(() => socket.destroy())

@@ -21,11 +21,13 @@ const LONGEST = 65_536
 /** What the service promises is 50 ms on a machine of its own; a machine with other work gets ten times as much. */
 const MOST_MS = 500
 
-const told = (child: ChildProcess): Promise<Told> => new Promise((resolve) => child.once('message', (message) => resolve(message as Told)))
+const told = (child: ChildProcess): Promise<Told> =>
+  new Promise((resolve) => child.once('message', (message) => resolve(message as Told)))
 
 /** Texts of a body that is as large and as dense as one may be, filled to the last byte. */
 const dense = (limit: number): Readonly<Record<string, string>> => {
-  const filled = (start: string, unit: string): string => start + unit.repeat(Math.floor((limit - start.length - 2) / unit.length)) + '"}'
+  const filled = (start: string, unit: string): string =>
+    start + unit.repeat(Math.floor((limit - start.length - 2) / unit.length)) + '"}'
   const items = (item: string) =>
     Array.from({ length: Math.floor(Math.min(49_000, (limit - 100) / 4) / item.length) }, () => item).join(',')
   return {
@@ -39,10 +41,14 @@ const dense = (limit: number): Readonly<Record<string, string>> => {
 const large = ({ type, properties, items }: Schema, room: number): unknown => {
   if (properties) {
     const members = Object.entries(properties)
-    return Object.fromEntries(members.map(([name, member]) => [name, member.enum ? member.enum[0] : large(member, room / members.length)]))
+    return Object.fromEntries(
+      members.map(([name, member]) => [name, member.enum ? member.enum[0] : large(member, room / members.length)]),
+    )
   }
   if (type === 'array')
-    return Array.from({ length: Math.min(20_000, Math.floor(room / 8)) }, () => (items?.type === 'string' ? 'xxxx' : {}))
+    return Array.from({ length: Math.min(20_000, Math.floor(room / 8)) }, () =>
+      items?.type === 'string' ? 'xxxx' : {},
+    )
   if (type === 'object')
     return Object.fromEntries(Array.from({ length: Math.min(20_000, Math.floor(room / 16)) }, (_, n) => [`k${n}`, 'v']))
   if (type === 'boolean') return true
@@ -67,7 +73,8 @@ await t.test('no request holds everybody up', async (t) => {
   const { url } = await told(child)
 
   const request: Started['request'] = async (method, path, body) => {
-    const sent = body === undefined || method === 'GET' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+    const sent =
+      body === undefined || method === 'GET' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
     const answer = await fetch(url + path, {
       method,
       headers: { authorization: `Bearer ${TOKEN}`, 'accept-encoding': 'identity' },
@@ -115,9 +122,24 @@ await t.test('no request holds everybody up', async (t) => {
     ['a value that no constraint finds', 'POST', '/evaluate/v1/boolean', slow],
     ['as much work as there may be', 'POST', '/evaluate/v1/boolean?explain', just],
     ['sixty times as much work', 'POST', '/evaluate/v1/batch', { requests: Array.from({ length: 60 }, () => just) }],
-    ['answers of a megabyte', 'POST', '/evaluate/v1/batch', { requests: Array.from({ length: 1000 }, () => ({ flagKey: 'large' })) }],
-    ['thirty answers of a megabyte', 'POST', '/evaluate/v1/batch', { requests: Array.from({ length: 30 }, () => ({ flagKey: 'large' })) }],
-    ['answers of a megabyte', 'POST', '/api/v1/batch-evaluate', { requests: Array.from({ length: 1000 }, () => ({ flagKey: 'large' })) }],
+    [
+      'answers of a megabyte',
+      'POST',
+      '/evaluate/v1/batch',
+      { requests: Array.from({ length: 1000 }, () => ({ flagKey: 'large' })) },
+    ],
+    [
+      'thirty answers of a megabyte',
+      'POST',
+      '/evaluate/v1/batch',
+      { requests: Array.from({ length: 30 }, () => ({ flagKey: 'large' })) },
+    ],
+    [
+      'answers of a megabyte',
+      'POST',
+      '/api/v1/batch-evaluate',
+      { requests: Array.from({ length: 1000 }, () => ({ flagKey: 'large' })) },
+    ],
     [
       'contexts that are echoed',
       'POST',
@@ -131,7 +153,12 @@ await t.test('no request holds everybody up', async (t) => {
       { requests: Array.from({ length: 1000 }, (_, n) => ({ flagKey: `flag-${n}` })) },
     ],
     ['every flag', 'POST', bulk, { context: { targetingKey: 'e', p: value } }],
-    ['a large context', 'POST', bulk, { context: Object.fromEntries(Array.from({ length: 49_000 }, (_, n) => [`k${n}`, 'v'.repeat(60)])) }],
+    [
+      'a large context',
+      'POST',
+      bulk,
+      { context: Object.fromEntries(Array.from({ length: 49_000 }, (_, n) => [`k${n}`, 'v'.repeat(60)])) },
+    ],
     ['one flag many times', 'POST', bulk, { context: { targetingKey: 'e', flags: 'large,'.repeat(10_000) } }],
     ['every flag', 'GET', '/internal/v1/evaluation/snapshot/namespace/default'],
     ['a page', 'GET', `${N}/flags`],
@@ -140,7 +167,12 @@ await t.test('no request holds everybody up', async (t) => {
     ['segments of another time', 'GET', `${N}/segments?${at}`],
     ['tokens of another time', 'GET', `/auth/v1/tokens?${at}`],
     ['an attachment', 'POST', `${N}/flags/large/variants`, { key: 'w', attachment: `[${'[],'.repeat(340_000)}[]]` }],
-    ['an attachment of text', 'POST', `${N}/flags/large/variants`, { key: 'x', attachment: JSON.stringify('\n'.repeat(500_000)) }],
+    [
+      'an attachment of text',
+      'POST',
+      `${N}/flags/large/variants`,
+      { key: 'x', attachment: JSON.stringify('\n'.repeat(500_000)) },
+    ],
     ['metadata', 'PUT', `${N}/flags/flag-1`, { name: 'n', metadata: { m: Array.from({ length: 32_000 }, () => 1) } }],
     [
       'a list of texts',
@@ -161,7 +193,9 @@ await t.test('no request holds everybody up', async (t) => {
   }
   for (const [why, method, path, body] of own) await send(why, method, path, body, `${method} ${path.split('?', 1)[0]}`)
   // The end of our own token comes last.
-  const paths = Object.entries(json.paths).toSorted(([one], [other]) => Number(one.endsWith('/expire')) - Number(other.endsWith('/expire')))
+  const paths = Object.entries(json.paths).toSorted(
+    ([one], [other]) => Number(one.endsWith('/expire')) - Number(other.endsWith('/expire')),
+  )
   for (const [path, verbs] of paths) {
     const filled = path
       .replace('{namespaceKey}', 'default')

@@ -33,7 +33,13 @@ const setup = async (expiresAt?: string) => {
     metadata: {},
     namespace: 'a',
   } as const
-  const { stored } = await execute(token, issue.id, 'IssueToken', { ...issue, ...(expiresAt && { expiresAt }) }, context)
+  const { stored } = await execute(
+    token,
+    issue.id,
+    'IssueToken',
+    { ...issue, ...(expiresAt && { expiresAt }) },
+    context,
+  )
   row = project(tokens, undefined, stored[0]!)
   return {
     check,
@@ -57,18 +63,21 @@ await t.test('a token is found, and known from then on', async (t) => {
   t.equal(await verify('other'), undefined)
 })
 
-await t.test('a revoked token is unknown as soon as the index knows, and stays so whatever the index says', async (t) => {
-  const { check, index, row, execute, id } = await setup()
-  index.remember(row)
-  const { verify, cached } = check()
-  await verify('s')
-  const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
-  index.remember(project(tokens, row, stored[0]!))
-  t.equal(cached('s'), undefined)
-  t.equal(await verify('s'), undefined)
-  index.remember(row)
-  t.equal(await check().verify('s'), undefined, 'a row that brings it back grants nothing')
-})
+await t.test(
+  'a revoked token is unknown as soon as the index knows, and stays so whatever the index says',
+  async (t) => {
+    const { check, index, row, execute, id } = await setup()
+    index.remember(row)
+    const { verify, cached } = check()
+    await verify('s')
+    const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
+    index.remember(project(tokens, row, stored[0]!))
+    t.equal(cached('s'), undefined)
+    t.equal(await verify('s'), undefined)
+    index.remember(row)
+    t.equal(await check().verify('s'), undefined, 'a row that brings it back grants nothing')
+  },
+)
 
 await t.test('a row that widens, prolongs or redigests a token grants nothing', async (t) => {
   const { check, index, row, pass } = await setup('2026-01-01T00:00:01.000Z')
@@ -83,15 +92,18 @@ await t.test('a row that widens, prolongs or redigests a token grants nothing', 
   t.equal(await verify('s'), undefined)
 })
 
-await t.test('a token not in the index is waited for, and not searched for in the view when the index has caught up', async (t) => {
-  const { check, index, row } = await setup()
-  const catchesUp = async () => {
-    index.remember(row)
-    return true
-  }
-  t.equal(await check().verify('s'), undefined)
-  t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
-})
+await t.test(
+  'a token not in the index is waited for, and not searched for in the view when the index has caught up',
+  async (t) => {
+    const { check, index, row } = await setup()
+    const catchesUp = async () => {
+      index.remember(row)
+      return true
+    }
+    t.equal(await check().verify('s'), undefined)
+    t.match(await check(catchesUp).verify('s'), { namespace: 'a' })
+  },
+)
 
 await t.test('a token is searched for in the view while the index is behind, or had to forget some', async (t) => {
   const { check, index, row } = await setup()

@@ -2,7 +2,19 @@ import t from 'tap'
 import { deadUrl, json, unusable } from '../auth/stand-ins/listen.ts'
 import { type Started, startService } from '../start.ts'
 import { eventsOf } from './events-of.ts'
-import { begin, CODEHOST, codehostSettings, comeBack, everyWay, EXCHANGE, OIDC, oidcSettings, open, PUBLIC, visit } from './people.ts'
+import {
+  begin,
+  CODEHOST,
+  codehostSettings,
+  comeBack,
+  everyWay,
+  EXCHANGE,
+  OIDC,
+  oidcSettings,
+  open,
+  PUBLIC,
+  visit,
+} from './people.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
@@ -19,7 +31,12 @@ const page = { accept: 'text/html' }
 
 await t.test('every login that comes back leaves one line with its request id, provider and reason', async (t) => {
   const { service, liar, host } = await everyWay(t)
-  const finish = async (path: string, id: string, accept: Readonly<Record<string, string>>, change = (query: URLSearchParams) => query) => {
+  const finish = async (
+    path: string,
+    id: string,
+    accept: Readonly<Record<string, string>>,
+    change = (query: URLSearchParams) => query,
+  ) => {
     const { authorizeUrl, cookie } = await begin(service, path)
     await comeBack(service, path, change(await visit(authorizeUrl)), { cookie, 'x-request-id': id, ...accept })
     const lines = await linesOf(service, id)
@@ -50,7 +67,11 @@ await t.test('every login that comes back leaves one line with its request id, p
   }
   const told = { msg: refused, reason: 'code_refused' }
   t.match(await finish(OIDC, 'grant', page, wrongCode), { ...oidc, ...told, providerError: 'invalid_grant' })
-  t.match(await finish(CODEHOST, 'code', page, wrongCode), { ...codehost, ...told, providerError: 'bad_verification_code' })
+  t.match(await finish(CODEHOST, 'code', page, wrongCode), {
+    ...codehost,
+    ...told,
+    providerError: 'bad_verification_code',
+  })
   t.match(
     (await eventsOf(service.directory, ({ type }) => type === 'LoginRefused')).map(({ data }) => data['providerError']),
     ['access_denied', 'access_denied', 'invalid_grant', 'bad_verification_code'],
@@ -59,7 +80,12 @@ await t.test('every login that comes back leaves one line with its request id, p
 
   liar.lies = { token: json(401, { error: 'invalid_client', error_description: 'canary' }) }
   const away = { msg: refused, reason: 'provider_unavailable' }
-  t.match(await finish(OIDC, 'client', page), { ...oidc, ...away, providerError: 'invalid_client', why: 'token endpoint answered 401' })
+  t.match(await finish(OIDC, 'client', page), {
+    ...oidc,
+    ...away,
+    providerError: 'invalid_client',
+    why: 'token endpoint answered 401',
+  })
   liar.lies = { token: json(400, { error: '<script>canary' }) }
   t.equal((await finish(OIDC, 'script', page))['providerError'], undefined)
   liar.lies = {}
@@ -96,13 +122,22 @@ await t.test('a login that cannot begin says why, and an exchange leaves one lin
     return (await linesOf(whole, id)).find(({ msg }) => msg !== 'answered')
   }
   const who = { level: 'INFO', method: 'orchestrator' }
-  t.match(await exchange('bad', 'nonsense'), { ...who, msg: 'an exchange was refused', reason: 'service_account_token_invalid' })
-  t.match(await exchange('good', await cluster.token()), { ...who, msg: 'an exchange succeeded', serviceAccount: 'apps/web' })
+  t.match(await exchange('bad', 'nonsense'), {
+    ...who,
+    msg: 'an exchange was refused',
+    reason: 'service_account_token_invalid',
+  })
+  t.match(await exchange('good', await cluster.token()), {
+    ...who,
+    msg: 'an exchange succeeded',
+    serviceAccount: 'apps/web',
+  })
 })
 
 await t.test('the line of a refused write has its reason', async (t) => {
   const { service } = await everyWay(t)
-  const write = (id: string, body: object) => service.request('POST', '/api/v1/namespaces', body, { 'x-request-id': id })
+  const write = (id: string, body: object) =>
+    service.request('POST', '/api/v1/namespaces', body, { 'x-request-id': id })
   await write('fine', { key: 'a', name: 'A' })
   await write('taken', { key: 'a', name: 'A' })
   t.match(await linesOf(service, 'taken'), [{ level: 'INFO', msg: 'answered', status: 400, reason: 'not_unique' }])

@@ -74,31 +74,34 @@ await t.test('anonymous refusals are counted and never told singly', async (t) =
   t.equal(Object.keys(JSON.parse(summaries[0]!.networks) as object).length, 10, 'the ten networks with most')
 })
 
-await t.test('a known identity is told once a minute and reason, a failed attempt five times a minute and network', async (t) => {
-  const { history, written, pass } = world()
-  for (let minute = 0; minute < 2; minute++) {
-    for (let n = 0; n < 9; n++) {
-      history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
-      history.note(refused({ serviceAccount: 'apps/web', reason: 'service_account_not_allowed', attempt: true }))
-      history.note(refused({ provider: 'main', reason: 'code_refused', attempt: true }))
+await t.test(
+  'a known identity is told once a minute and reason, a failed attempt five times a minute and network',
+  async (t) => {
+    const { history, written, pass } = world()
+    for (let minute = 0; minute < 2; minute++) {
+      for (let n = 0; n < 9; n++) {
+        history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
+        history.note(refused({ serviceAccount: 'apps/web', reason: 'service_account_not_allowed', attempt: true }))
+        history.note(refused({ provider: 'main', reason: 'code_refused', attempt: true }))
+      }
+      pass(60_000)
     }
-    pass(60_000)
-  }
-  await history.close()
-  const { told, summaries } = await written()
-  const of = (reason: string) => told.filter((one) => one.reason === reason).map(({ more }) => more)
-  t.strictSame(of('token_scoped'), [0, 8], 'each tells how many like it were not told')
-  t.strictSame(of('service_account_not_allowed'), [0, 8])
-  t.strictSame(of('code_refused'), [0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
-  t.match(
-    told.find(({ reason }) => reason === 'code_refused'),
-    { provider: 'main', network: '10.0.0.1', subject: 'network-2026-01-01' },
-  )
-  t.equal(
-    summaries.reduce((all, { total }) => all + total, 0),
-    54,
-  )
-})
+    await history.close()
+    const { told, summaries } = await written()
+    const of = (reason: string) => told.filter((one) => one.reason === reason).map(({ more }) => more)
+    t.strictSame(of('token_scoped'), [0, 8], 'each tells how many like it were not told')
+    t.strictSame(of('service_account_not_allowed'), [0, 8])
+    t.strictSame(of('code_refused'), [0, 0, 0, 0, 0, 4, 0, 0, 0, 0])
+    t.match(
+      told.find(({ reason }) => reason === 'code_refused'),
+      { provider: 'main', network: '10.0.0.1', subject: 'network-2026-01-01' },
+    )
+    t.equal(
+      summaries.reduce((all, { total }) => all + total, 0),
+      54,
+    )
+  },
+)
 
 await t.test('however many identities are refused, the log grows by fifty events a flush at most', async (t) => {
   const { history, written } = world()
@@ -121,7 +124,13 @@ await t.test('the counts of reasons, routes and networks have bounds, and still 
 
 await t.test('whatever the log does, every refusal is counted exactly once', async (t) => {
   const step = fc.oneof(
-    { weight: 6, arbitrary: fc.record({ note: fc.integer({ min: 1, max: 70 }), who: fc.constantFrom('nobody', 't1', 't2', 'attempt') }) },
+    {
+      weight: 6,
+      arbitrary: fc.record({
+        note: fc.integer({ min: 1, max: 70 }),
+        who: fc.constantFrom('nobody', 't1', 't2', 'attempt'),
+      }),
+    },
     { weight: 2, arbitrary: fc.record({ pass: fc.integer({ min: 1, max: 90_000 }) }) },
     { weight: 2, arbitrary: fc.record({ flush: fc.constant(true) }) },
     { weight: 2, arbitrary: fc.record({ fault: fc.constantFrom<Fault>('before', 'after') }) },

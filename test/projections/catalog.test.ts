@@ -24,7 +24,10 @@ const fed = (events: readonly Event[]): Fed[] => {
       'flag' in data && !('namespace' in data)
         ? [namespaces, data.key]
         : 'namespace' in data
-          ? [event.type.startsWith('Segment') || event.type.startsWith('Constraint') ? segments : flags, `${data.namespace}+${data.key}`]
+          ? [
+              event.type.startsWith('Segment') || event.type.startsWith('Constraint') ? segments : flags,
+              `${data.namespace}+${data.key}`,
+            ]
           : [namespaces, data.key]
     const stream = `${projection.category}-${id}`
     const before = rows.get(stream)
@@ -47,7 +50,9 @@ const fed = (events: readonly Event[]): Fed[] => {
 let compilations = 0
 const compile: Compile<string> = ({ name, rules }, segment) => {
   compilations++
-  const used = rules.flatMap((rule) => rule.segments.map((key) => `${key}:${segment(key)?.constraints.length ?? 'missing'}`))
+  const used = rules.flatMap((rule) =>
+    rule.segments.map((key) => `${key}:${segment(key)?.constraints.length ?? 'missing'}`),
+  )
   return [name, ...used].join(' ')
 }
 const holding = (...events: Event[]) => {
@@ -56,12 +61,16 @@ const holding = (...events: Event[]) => {
   return held
 }
 
-const flagOf = (key: string, incarnation = 'life-1') => ({ ...flagCreated, data: { ...flagCreated.data, key, incarnation } }) as const
+const flagOf = (key: string, incarnation = 'life-1') =>
+  ({ ...flagCreated, data: { ...flagCreated.data, key, incarnation } }) as const
 const segmentOf = (key: string, incarnation = 'life-1') =>
   ({ ...segmentCreated, data: { ...segmentCreated.data, key, incarnation } }) as const
 const rule = ruleAdded('r1', 1, { segment: 's', reservation: 'u1' })
 const constrained = { type: 'ConstraintAdded', data: { ...ofSegment, constraint } } as const
-const attached = { type: 'SegmentAttached', data: { ...ofSegment, flag: 'f', reservation: 'u1', reservedAt: '' } } as const
+const attached = {
+  type: 'SegmentAttached',
+  data: { ...ofSegment, flag: 'f', reservation: 'u1', reservedAt: '' },
+} as const
 const ended = { type: 'NamespaceDeleted', data: { key: 'ns', incarnation: 'life-1', force: true } } as const
 const again = { ...namespaceCreated, data: { ...namespaceCreated.data, incarnation: 'life-2' } } as const
 
@@ -123,29 +132,35 @@ await t.test('a compiled flag goes with the life of its namespace', async (t) =>
   t.equal(held.compiled('ns', 'f'), undefined)
 })
 
-await t.test('a flag is compiled when it is asked for, and anew only after it or a segment of it changed', async (t) => {
-  const rows = fed([namespaceCreated, flagCreated, rule, flagOf('g'), segmentCreated, constrained, segmentOf('q')])
-  const held = flagStore(compile)
-  const feed = (from: number, to: number) => rows.slice(from, to).forEach(({ view, row }) => held.set(view, row))
-  compilations = 0
-  feed(0, 4)
-  t.equal(compilations, 0)
-  t.equal(held.compiled('ns', 'f'), 'Flag s:missing')
-  t.equal(held.compiled('ns', 'g'), 'Flag')
-  feed(4, 5)
-  t.equal(held.compiled('ns', 'f'), 'Flag s:0', 'a segment that comes to be is seen')
-  feed(5, 7)
-  t.equal(held.compiled('ns', 'f'), 'Flag s:1')
-  t.equal(held.compiled('ns', 'f'), 'Flag s:1')
-  t.equal(held.compiled('ns', 'g'), 'Flag')
-  t.equal(compilations, 4)
-})
+await t.test(
+  'a flag is compiled when it is asked for, and anew only after it or a segment of it changed',
+  async (t) => {
+    const rows = fed([namespaceCreated, flagCreated, rule, flagOf('g'), segmentCreated, constrained, segmentOf('q')])
+    const held = flagStore(compile)
+    const feed = (from: number, to: number) => rows.slice(from, to).forEach(({ view, row }) => held.set(view, row))
+    compilations = 0
+    feed(0, 4)
+    t.equal(compilations, 0)
+    t.equal(held.compiled('ns', 'f'), 'Flag s:missing')
+    t.equal(held.compiled('ns', 'g'), 'Flag')
+    feed(4, 5)
+    t.equal(held.compiled('ns', 'f'), 'Flag s:0', 'a segment that comes to be is seen')
+    feed(5, 7)
+    t.equal(held.compiled('ns', 'f'), 'Flag s:1')
+    t.equal(held.compiled('ns', 'f'), 'Flag s:1')
+    t.equal(held.compiled('ns', 'g'), 'Flag')
+    t.equal(compilations, 4)
+  },
+)
 
 await t.test('the version moves with every change of a flag or segment and only then', async (t) => {
   const update = { type: 'FlagUpdated', data: { ...ofFlag, enabled: { from: false, to: true } } } as const
   const back = { type: 'FlagUpdated', data: { ...ofFlag, enabled: { from: true, to: false } } } as const
   const renamed = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
-  const registered = { type: 'FlagRegistered', data: { key: 'ns', flag: 'f', reservation: 'c', reservedAt: '' } } as const
+  const registered = {
+    type: 'FlagRegistered',
+    data: { key: 'ns', flag: 'f', reservation: 'c', reservedAt: '' },
+  } as const
   const voided = { type: 'ReservationVoided', data: { ...ofFlag, reservation: 'u9' } } as const
   const other = { ...namespaceCreated, data: { ...namespaceCreated.data, key: 'other' } } as const
   const deleted = { type: 'FlagDeleted', data: ofFlag } as const

@@ -24,7 +24,10 @@ const use = { segment: 's', reservation: 'u1' }
 
 await t.test('a namespace carries when it was made and last changed', async (t) => {
   const updated = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
-  const registered = { type: 'FlagRegistered', data: { key: 'ns', flag: 'f', reservation: 'c', reservedAt: timeOf(0) } } as const
+  const registered = {
+    type: 'FlagRegistered',
+    data: { key: 'ns', flag: 'f', reservation: 'c', reservedAt: timeOf(0) },
+  } as const
   const unregistered = { type: 'FlagUnregistered', data: { key: 'ns', flag: 'f', reservation: 'c' } } as const
   const row = rowAfter(namespaces, 'namespace-ns', [namespaceCreated, updated, registered, unregistered])
   t.strictSame(row?.doc, {
@@ -60,7 +63,10 @@ await t.test('a segment’s own update moves its time, a constraint’s moves th
     data: { ...ofSegment, constraint: { id: 'c1', value: { from: 'pro', to: 'team' } } },
   } as const
   const updated = { type: 'SegmentUpdated', data: { ...ofSegment, matchType: { from: 'all', to: 'any' } } } as const
-  const attached = { type: 'SegmentAttached', data: { ...ofSegment, flag: 'f', reservation: 'u1', reservedAt: timeOf(0) } } as const
+  const attached = {
+    type: 'SegmentAttached',
+    data: { ...ofSegment, flag: 'f', reservation: 'u1', reservedAt: timeOf(0) },
+  } as const
   const detached = { type: 'SegmentDetached', data: { ...ofSegment, flag: 'f', reservation: 'u1' } } as const
   const row = rowAfter(segments, 'segment-ns+s', [segmentCreated, updated, added, changed, attached, detached])
   t.strictSame(row?.doc, {
@@ -92,13 +98,22 @@ await t.test('a new flag has no parts, and its reservation is nobody’s busines
     updatedAt: timeOf(0),
   })
   t.equal(flagDoc({ type: 'FlagDeleted', data: ofFlag }), undefined)
-  t.equal(rowAfter(flags, 'flag-ns+f', [flagCreated, { type: 'ReservationVoided', data: { ...ofFlag, reservation: 'u9' } }])?.changes, 1n)
+  t.equal(
+    rowAfter(flags, 'flag-ns+f', [flagCreated, { type: 'ReservationVoided', data: { ...ofFlag, reservation: 'u9' } }])
+      ?.changes,
+    1n,
+  )
 })
 
 await t.test('a flag’s own update moves its time and no part’s', async (t) => {
   const doc = flagDoc(variantAdded('v1'), {
     type: 'FlagUpdated',
-    data: { ...ofFlag, enabled: { from: false, to: true }, defaultVariantId: { to: 'v1' }, metadata: { from: {}, to: { b: 1 } } },
+    data: {
+      ...ofFlag,
+      enabled: { from: false, to: true },
+      defaultVariantId: { to: 'v1' },
+      metadata: { from: {}, to: { b: 1 } },
+    },
   })
   t.strictSame([doc?.enabled, doc?.defaultVariantId, doc?.metadata, doc?.updatedAt], [true, 'v1', { b: 1 }, timeOf(2)])
   t.strictSame(doc?.variants[0], { ...variantAdded('v1').data.variant, createdAt: timeOf(1), updatedAt: timeOf(1) })
@@ -110,12 +125,19 @@ await t.test('a part’s change moves the part’s time and not the flag’s', a
     ruleAdded('r1', 1, use),
     distributionAdded('r1', 'd1', 'v1', 50),
     { type: 'VariantUpdated', data: { ...ofFlag, variant: { id: 'v1', name: { from: '', to: 'One' } } } },
-    { type: 'DistributionUpdated', data: { ...ofFlag, rule: 'r1', distribution: { id: 'd1', rollout: { from: 50, to: 60 } } } },
+    {
+      type: 'DistributionUpdated',
+      data: { ...ofFlag, rule: 'r1', distribution: { id: 'd1', rollout: { from: 50, to: 60 } } },
+    },
     {
       type: 'RuleUpdated',
       data: {
         ...ofFlag,
-        rule: { id: 'r1', segments: { from: [use], to: [use, { segment: 'q', reservation: 'u2' }] }, operator: { from: 'or', to: 'and' } },
+        rule: {
+          id: 'r1',
+          segments: { from: [use], to: [use, { segment: 'q', reservation: 'u2' }] },
+          operator: { from: 'or', to: 'and' },
+        },
       },
     },
   )
@@ -136,7 +158,8 @@ await t.test('a part’s change moves the part’s time and not the flag’s', a
 
 await t.test('rules stand by rank, and those that move are changed by it', async (t) => {
   const rules = [ruleAdded('r1', 5), ruleAdded('r2', 1)]
-  const ranks = (...events: FlagEvent[]) => flagDoc(...rules, ...events)?.rules.map(({ id, rank, updatedAt }) => [id, rank, updatedAt])
+  const ranks = (...events: FlagEvent[]) =>
+    flagDoc(...rules, ...events)?.rules.map(({ id, rank, updatedAt }) => [id, rank, updatedAt])
   t.strictSame(ranks(), [
     ['r2', 1, timeOf(2)],
     ['r1', 5, timeOf(1)],
@@ -152,12 +175,24 @@ await t.test('rules stand by rank, and those that move are changed by it', async
 
 await t.test('rollouts show their segments by key, stand by rank, and change with time', async (t) => {
   const share = rolloutAdded({ id: 'o1', rank: 2, type: 'threshold', description: '', percentage: 50, value: true })
-  const segment = rolloutAdded({ id: 'o2', rank: 1, type: 'segment', description: '', segments: [use], operator: 'or', value: true })
+  const segment = rolloutAdded({
+    id: 'o2',
+    rank: 1,
+    type: 'segment',
+    description: '',
+    segments: [use],
+    operator: 'or',
+    value: true,
+  })
   const doc = flagDoc(share, segment, {
     type: 'RolloutUpdated',
     data: {
       ...ofFlag,
-      rollout: { id: 'o2', value: { from: true, to: false }, segments: { from: [use], to: [{ segment: 'q', reservation: 'u2' }] } },
+      rollout: {
+        id: 'o2',
+        value: { from: true, to: false },
+        segments: { from: [use], to: [{ segment: 'q', reservation: 'u2' }] },
+      },
     },
   })
   t.strictSame(doc?.rollouts, [
@@ -166,7 +201,9 @@ await t.test('rollouts show their segments by key, stand by rank, and change wit
   ])
   const moved = [{ id: 'o1', from: 2, to: 1 }]
   t.strictSame(
-    flagDoc(share, segment, { type: 'RolloutRemoved', data: { ...ofFlag, rollout: 'o2', moved } })?.rollouts.map(({ rank }) => rank),
+    flagDoc(share, segment, { type: 'RolloutRemoved', data: { ...ofFlag, rollout: 'o2', moved } })?.rollouts.map(
+      ({ rank }) => rank,
+    ),
     [1],
   )
   t.equal(flagDoc(share, { type: 'RolloutsReordered', data: { ...ofFlag, moved } })?.rollouts[0]?.updatedAt, timeOf(2))
@@ -178,9 +215,15 @@ await t.test('a variant takes its distributions and its being the default with i
     { type: 'FlagUpdated', data: { ...ofFlag, defaultVariantId: { to: 'v1' } } },
     ruleAdded('r1', 1),
     distributionAdded('r1', 'd1', 'v1', 50),
-    { type: 'DistributionAdded', data: { ...ofFlag, rule: 'r1', distribution: { id: 'd2', variantId: 'v2', rollout: 10 } } },
+    {
+      type: 'DistributionAdded',
+      data: { ...ofFlag, rule: 'r1', distribution: { id: 'd2', variantId: 'v2', rollout: 10 } },
+    },
     { type: 'DistributionRemoved', data: { ...ofFlag, rule: 'r1', distribution: 'd2' } },
-    { type: 'VariantRemoved', data: { ...ofFlag, variant: 'v1', wasDefault: true, distributions: [{ rule: 'r1', distribution: 'd1' }] } },
+    {
+      type: 'VariantRemoved',
+      data: { ...ofFlag, variant: 'v1', wasDefault: true, distributions: [{ rule: 'r1', distribution: 'd1' }] },
+    },
   )
   t.strictSame([doc?.variants, doc?.rules[0]?.distributions, doc && 'defaultVariantId' in doc], [[], [], false])
 })

@@ -41,7 +41,10 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
       fc.assert(
         fc.property(anyAsks(asks, 40), (list) => {
           const events = history(decider, list)
-          const advanced = told(stream, events).reduce<Row<D> | undefined>((row, event) => kept(project(projection, row, event)), undefined)
+          const advanced = told(stream, events).reduce<Row<D> | undefined>(
+            (row, event) => kept(project(projection, row, event)),
+            undefined,
+          )
           assert.deepEqual(advanced, kept(replay(events)))
         }),
         { numRuns: 60 },
@@ -78,7 +81,10 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
 
     await t.test('no history makes it throw, however odd', async (t) => {
       fc.assert(
-        fc.property(fc.array(anyEvent<E>(decider.shapes), { maxLength: 30, size: 'max' }), (events) => void replay(events)),
+        fc.property(
+          fc.array(anyEvent<E>(decider.shapes), { maxLength: 30, size: 'max' }),
+          (events) => void replay(events),
+        ),
         { numRuns: 100 },
       )
       t.pass('all histories projected')
@@ -88,7 +94,9 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
 type Part = { readonly createdAt: string; readonly updatedAt: string }
 const untimed = <T extends Part>({ createdAt: _createdAt, updatedAt: _updatedAt, ...part }: T) => part
 const keys = (part: object): object =>
-  'segments' in part ? { ...part, segments: (part.segments as { segment: string }[]).map(({ segment }) => segment) } : part
+  'segments' in part
+    ? { ...part, segments: (part.segments as { segment: string }[]).map(({ segment }) => segment) }
+    : part
 
 await laws(
   flag,
@@ -134,5 +142,6 @@ await laws(
   tokenAsks,
   tokens,
   ({ id, digest, expiresAt, deletedAt }) => ({ id, digest, expiresAt, live: deletedAt === undefined }),
-  ({ id, digest, expiresAt, status }) => (status === 'absent' ? undefined : { id, digest, expiresAt, live: status === 'live' }),
+  ({ id, digest, expiresAt, status }) =>
+    status === 'absent' ? undefined : { id, digest, expiresAt, live: status === 'live' },
 )

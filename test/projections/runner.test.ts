@@ -87,7 +87,14 @@ const service = (log: EventLog) => {
     enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')),
   )
   const issue = async (id: string) => {
-    const data = { id, digest: id, method: 'token', issuedAt: '2026-01-01T00:00:00.000Z', attributes: {}, metadata: {} } as const
+    const data = {
+      id,
+      digest: id,
+      method: 'token',
+      issuedAt: '2026-01-01T00:00:00.000Z',
+      attributes: {},
+      metadata: {},
+    } as const
     return (await execute(token, id, 'IssueToken', data, context)).stored
   }
   const revoke = async (id: string) => (await execute(token, id, 'RevokeToken', { id }, context)).stored
@@ -132,21 +139,24 @@ await t.test('what others append arrives by following, and an older row never co
   await ours.close()
 })
 
-await t.test('views out of reach fail no command and keep nothing from memory; they catch up by themselves', async (t) => {
-  const log = memoryLog()
-  const { issue } = service(log)
-  const ours = await start(log)
-  ours.store.setDown(true)
-  await ours.applied(await issue('own'))
-  await issue('other')
-  t.ok(await ours.seen(await log.head(), 1000))
-  t.strictSame([...ours.memory.keys()].sort(), ['other', 'own'])
-  t.ok(ours.errors.length > 0)
-  ours.store.setDown(false)
-  for (let n = 0; n < 200 && ours.store.rows.size < 2; n++) await new Promise((wake) => setTimeout(wake, 5))
-  t.strictSame([...ours.store.rows.keys()].sort(), ['other', 'own'])
-  await ours.close()
-})
+await t.test(
+  'views out of reach fail no command and keep nothing from memory; they catch up by themselves',
+  async (t) => {
+    const log = memoryLog()
+    const { issue } = service(log)
+    const ours = await start(log)
+    ours.store.setDown(true)
+    await ours.applied(await issue('own'))
+    await issue('other')
+    t.ok(await ours.seen(await log.head(), 1000))
+    t.strictSame([...ours.memory.keys()].sort(), ['other', 'own'])
+    t.ok(ours.errors.length > 0)
+    ours.store.setDown(false)
+    for (let n = 0; n < 200 && ours.store.rows.size < 2; n++) await new Promise((wake) => setTimeout(wake, 5))
+    t.strictSame([...ours.store.rows.keys()].sort(), ['other', 'own'])
+    await ours.close()
+  },
+)
 
 await t.test('an instance that does not write the views still follows in memory', async (t) => {
   const log = memoryLog()
@@ -199,46 +209,59 @@ await t.test('what another instance has written is not written again, and what i
   await other.close()
 })
 
-await t.test('what is delivered before reads show it is in memory and in the views, and nothing older is', async (t) => {
-  const log = memoryLog()
-  const { issue, revoke } = service(log)
-  const leader = lagging(log)
-  const ours = await start(leader.log)
-  await issue('a')
-  t.ok(await ours.seen(await log.head(), 1000))
-  leader.hide(({ type }) => type === 'TokenRevoked')
-  await revoke('a')
-  const head = await log.head()
-  t.ok(await ours.seen(head, 1000))
-  t.strictSame(statuses(ours.memory), [['a', '1', true]])
-  t.ok(await eventually(() => ours.viewPosition() === head))
-  t.strictSame(statuses(ours.store.rows), [['a', '1', true]])
-  t.strictSame(ours.errors, [])
-  await ours.close()
-})
+await t.test(
+  'what is delivered before reads show it is in memory and in the views, and nothing older is',
+  async (t) => {
+    const log = memoryLog()
+    const { issue, revoke } = service(log)
+    const leader = lagging(log)
+    const ours = await start(leader.log)
+    await issue('a')
+    t.ok(await ours.seen(await log.head(), 1000))
+    leader.hide(({ type }) => type === 'TokenRevoked')
+    await revoke('a')
+    const head = await log.head()
+    t.ok(await ours.seen(head, 1000))
+    t.strictSame(statuses(ours.memory), [['a', '1', true]])
+    t.ok(await eventually(() => ours.viewPosition() === head))
+    t.strictSame(statuses(ours.store.rows), [['a', '1', true]])
+    t.strictSame(ours.errors, [])
+    await ours.close()
+  },
+)
 
-await t.test('where the events before a delivered one are not shown, nothing is remembered of it before they are', async (t) => {
-  const log = memoryLog()
-  const { issue, revoke } = service(log)
-  const leader = lagging(log)
-  const ours = await start(leader.log)
-  await issue('a')
-  t.ok(await ours.seen(await log.head(), 1000))
-  leader.hide(({ stream }) => stream === 'token-a')
-  const own = await revoke('a')
-  t.notOk(await ours.seen(await log.head(), 100))
-  t.strictSame(statuses(ours.memory), [['a', '0', false]])
-  await t.rejects(ours.applied(own), new Refusal('backend_unavailable'), 'nor does a command answer with less than it did')
-  t.ok(await eventually(() => ours.errors.length > 0), 'it says so, and goes on asking')
-  leader.hide(() => false)
-  t.ok(await ours.seen(await log.head(), 5000))
-  t.strictSame(statuses(ours.memory), [['a', '1', true]])
-  t.strictSame(ours.older, [])
-  await ours.close()
-})
+await t.test(
+  'where the events before a delivered one are not shown, nothing is remembered of it before they are',
+  async (t) => {
+    const log = memoryLog()
+    const { issue, revoke } = service(log)
+    const leader = lagging(log)
+    const ours = await start(leader.log)
+    await issue('a')
+    t.ok(await ours.seen(await log.head(), 1000))
+    leader.hide(({ stream }) => stream === 'token-a')
+    const own = await revoke('a')
+    t.notOk(await ours.seen(await log.head(), 100))
+    t.strictSame(statuses(ours.memory), [['a', '0', false]])
+    await t.rejects(
+      ours.applied(own),
+      new Refusal('backend_unavailable'),
+      'nor does a command answer with less than it did',
+    )
+    t.ok(await eventually(() => ours.errors.length > 0), 'it says so, and goes on asking')
+    leader.hide(() => false)
+    t.ok(await ours.seen(await log.head(), 5000))
+    t.strictSame(statuses(ours.memory), [['a', '1', true]])
+    t.strictSame(ours.older, [])
+    await ours.close()
+  },
+)
 
 await t.test('any history: memory, live views, views of a restart and views built anew are the same', async () => {
-  const steps = fc.array(fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), own: fc.boolean(), late: fc.boolean() }), { maxLength: 30 })
+  const steps = fc.array(
+    fc.record({ id: fc.constantFrom('a', 'b', 'c', 'd'), own: fc.boolean(), late: fc.boolean() }),
+    { maxLength: 30 },
+  )
   await fc.assert(
     fc.asyncProperty(steps, async (history) => {
       const log = memoryLog()
@@ -254,12 +277,18 @@ await t.test('any history: memory, live views, views of a restart and views buil
       }
       for (const stored of late) if (stored.length > 0) await ours.applied(stored)
       await ours.seen(await log.head(), 1000)
-      for (let n = 0; n < 200 && ours.viewPosition() < (await log.head()); n++) await new Promise((wake) => setTimeout(wake, 1))
+      for (let n = 0; n < 200 && ours.viewPosition() < (await log.head()); n++)
+        await new Promise((wake) => setTimeout(wake, 1))
       const expected = statuses(ours.memory)
       await ours.close()
       const restarted = await start(log, ours.store)
       const rebuilt = await start(log)
-      const all = [statuses(ours.store.rows), statuses(restarted.memory), statuses(rebuilt.memory), statuses(rebuilt.store.rows)]
+      const all = [
+        statuses(ours.store.rows),
+        statuses(restarted.memory),
+        statuses(rebuilt.memory),
+        statuses(rebuilt.store.rows),
+      ]
       await restarted.close()
       await rebuilt.close()
       return ours.older.length === 0 && all.every((other) => JSON.stringify(other) === JSON.stringify(expected))

@@ -6,9 +6,12 @@ import { tokenMakers } from '../../src/projections/issuer-tally.ts'
 const bytesOf = (doc: object) => Buffer.byteLength(JSON.stringify(doc))
 
 await t.test('whatever comes, changes and goes, the tally is what counting everything gives', async () => {
-  const doc = fc.option(fc.record({ incarnation: fc.constantFrom('one', 'two'), text: fc.string({ unit: 'grapheme' }) }), {
-    nil: undefined,
-  })
+  const doc = fc.option(
+    fc.record({ incarnation: fc.constantFrom('one', 'two'), text: fc.string({ unit: 'grapheme' }) }),
+    {
+      nil: undefined,
+    },
+  )
   const step = fc.tuple(fc.constantFrom('flags' as const, 'segments' as const), fc.constantFrom('a', 'b', 'c'), doc)
   fc.assert(
     fc.property(fc.array(step), (steps) => {

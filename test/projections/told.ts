@@ -24,4 +24,5 @@ export const rowAfter = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
   stream: string,
   events: readonly NoInfer<E>[],
-): Row<D> | undefined => told(stream, events).reduce<Row<D> | undefined>((row, event) => project(projection, row, event), undefined)
+): Row<D> | undefined =>
+  told(stream, events).reduce<Row<D> | undefined>((row, event) => project(projection, row, event), undefined)

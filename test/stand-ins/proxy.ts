@@ -66,7 +66,10 @@ const startProxy = async (target: number, slowMs = 200) => {
 export type Proxy = Awaited<ReturnType<typeof startProxy>>
 
 /** A link to the server of an address, until the test ends; the address through it. */
-export const linkTo = async (t: Pick<Test, 'teardown'>, url: string): Promise<{ readonly link: Proxy; readonly url: string }> => {
+export const linkTo = async (
+  t: Pick<Test, 'teardown'>,
+  url: string,
+): Promise<{ readonly link: Proxy; readonly url: string }> => {
   const to = new URL(url.replace('esdb:', 'http:'))
   const link = await startProxy(Number(to.port))
   t.teardown(link.close)

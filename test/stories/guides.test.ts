@@ -20,7 +20,10 @@ const yamlOf = (guide: string) => [...textOf(guide).matchAll(/^```yaml\n(.*?)^``
 /** The settings of a file, as `startService` takes them. */
 const settingsOf = (tree: unknown, key = ''): Record<string, string> =>
   typeof tree === 'object' && tree !== null && !Array.isArray(tree)
-    ? Object.assign({}, ...Object.entries(tree).map(([name, value]) => settingsOf(value, key === '' ? name : `${key}.${name}`)))
+    ? Object.assign(
+        {},
+        ...Object.entries(tree).map(([name, value]) => settingsOf(value, key === '' ? name : `${key}.${name}`)),
+      )
     : { [key]: typeof tree === 'string' ? tree : JSON.stringify(tree) }
 
 await t.test('every configuration in the guides is one', async (t) => {
@@ -48,19 +51,22 @@ await t.test('every reason and every file that the guides name is there', async 
   }
 })
 
-await t.test('the manifests of the example name the volume, the audience and the right that the guide tells of', (t) => {
-  const manifest = (name: string) =>
-    parseAllDocuments(readFileSync(join(root, 'examples/kubernetes-client', name), 'utf8')).map(
-      (document) => document.toJS() as { kind: string },
-    )
-  const [guide] = yamlOf('kubernetes').filter((yaml) => yaml.startsWith('volumes:'))
-  const pod = manifest('client.yaml').find(({ kind }) => kind === 'Pod') as unknown as { spec: { volumes: object[] } }
-  t.strictSame(pod.spec.volumes.at(-1), (parse(guide!) as { volumes: object[] }).volumes[0])
-  const role = manifest('rbac.yaml').find(({ kind }) => kind === 'ClusterRole') as unknown as { rules: object[] }
-  t.strictSame(role.rules, [{ apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] }])
-  t.ok(readdirSync(join(root, 'examples/kubernetes-client')).includes('client.mjs'))
-  t.end()
-})
+await t.test(
+  'the manifests of the example name the volume, the audience and the right that the guide tells of',
+  (t) => {
+    const manifest = (name: string) =>
+      parseAllDocuments(readFileSync(join(root, 'examples/kubernetes-client', name), 'utf8')).map(
+        (document) => document.toJS() as { kind: string },
+      )
+    const [guide] = yamlOf('kubernetes').filter((yaml) => yaml.startsWith('volumes:'))
+    const pod = manifest('client.yaml').find(({ kind }) => kind === 'Pod') as unknown as { spec: { volumes: object[] } }
+    t.strictSame(pod.spec.volumes.at(-1), (parse(guide!) as { volumes: object[] }).volumes[0])
+    const role = manifest('rbac.yaml').find(({ kind }) => kind === 'ClusterRole') as unknown as { rules: object[] }
+    t.strictSame(role.rules, [{ apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] }])
+    t.ok(readdirSync(join(root, 'examples/kubernetes-client')).includes('client.mjs'))
+    t.end()
+  },
+)
 
 await t.test('the provider for one’s own machine lets a person in, with the configuration of the guide', async (t) => {
   const { port } = new URL(await deadUrl())

@@ -37,7 +37,8 @@ const inMongo = async (url: string, database: string): Promise<Kept> => {
 const inRedis = async (url: string): Promise<Kept> => {
   const client = new Redis(url)
   const kept: (readonly [string, Buffer])[] = []
-  for (const key of await client.keys('*')) kept.push([`redis ${key}`, Buffer.concat([Buffer.from(key), await client.dumpBuffer(key)])])
+  for (const key of await client.keys('*'))
+    kept.push([`redis ${key}`, Buffer.concat([Buffer.from(key), await client.dumpBuffer(key)])])
   client.disconnect()
   return kept
 }
@@ -46,6 +47,11 @@ const inRedis = async (url: string): Promise<Kept> => {
 export const everythingKept = async (directory: string): Promise<Kept> => {
   const files = await inFiles(directory)
   if (!onCluster) return files
-  const { 'eventstore.url': events, 'mongodb.url': mongo, 'mongodb.database': database, 'redis.url': redis } = await clusterOf(directory)
+  const {
+    'eventstore.url': events,
+    'mongodb.url': mongo,
+    'mongodb.database': database,
+    'redis.url': redis,
+  } = await clusterOf(directory)
   return [...files, ...(await inEventStore(events!)), ...(await inMongo(mongo!, database!)), ...(await inRedis(redis!))]
 }

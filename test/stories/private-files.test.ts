@@ -26,15 +26,23 @@ const underUmask = async (t: Test, umask: number) => {
   return directory
 }
 
-await t.test('what the service writes is for its owner only, in a directory that it makes', { skip: onCluster }, async (t) => {
-  const directory = await underUmask(t, 0)
-  const service = await startService(t, { 'log.file': join(directory, 'logs/deep/log') }, { directory })
-  await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f' })
-  t.same(await Promise.all(['data', 'logs', 'logs/deep'].map((name) => modeOf(join(directory, name)))), ['700', '700', '700'])
-  t.ok((await readdir(join(directory, 'data'))).length >= 8)
-  t.same(await open(join(directory, 'data')), [])
-  t.same(await open(join(directory, 'logs/deep')), [])
-})
+await t.test(
+  'what the service writes is for its owner only, in a directory that it makes',
+  { skip: onCluster },
+  async (t) => {
+    const directory = await underUmask(t, 0)
+    const service = await startService(t, { 'log.file': join(directory, 'logs/deep/log') }, { directory })
+    await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f' })
+    t.same(await Promise.all(['data', 'logs', 'logs/deep'].map((name) => modeOf(join(directory, name)))), [
+      '700',
+      '700',
+      '700',
+    ])
+    t.ok((await readdir(join(directory, 'data'))).length >= 8)
+    t.same(await open(join(directory, 'data')), [])
+    t.same(await open(join(directory, 'logs/deep')), [])
+  },
+)
 
 await t.test('and in one that was there before, with files that others could read', { skip: onCluster }, async (t) => {
   const directory = await underUmask(t, 0)
@@ -52,26 +60,40 @@ await t.test('and in one that was there before, with files that others could rea
 
 await t.test('no umask keeps the service from its own files', { skip: onCluster }, async (t) => {
   const directory = await underUmask(t, 0o277)
-  const service = await startService(t, { 'storage.data_dir': directory, 'log.file': join(directory, 'log') }, { directory })
+  const service = await startService(
+    t,
+    { 'storage.data_dir': directory, 'log.file': join(directory, 'log') },
+    { directory },
+  )
   t.equal((await service.request('POST', '/api/v1/flags', { key: 'f', name: 'f' })).status, 200)
   await service.close()
-  await (await startService(t, { 'storage.data_dir': directory, 'log.file': join(directory, 'log') }, { directory })).close()
+  await (
+    await startService(t, { 'storage.data_dir': directory, 'log.file': join(directory, 'log') }, { directory })
+  ).close()
 })
 
-await t.test('a log that is no file is left as it is', { skip: onCluster || process.platform === 'win32' }, async (t) => {
-  const before = await modeOf('/dev/null')
-  await startService(t, { 'log.file': '/dev/null' })
-  t.equal(await modeOf('/dev/null'), before)
-})
+await t.test(
+  'a log that is no file is left as it is',
+  { skip: onCluster || process.platform === 'win32' },
+  async (t) => {
+    const before = await modeOf('/dev/null')
+    await startService(t, { 'log.file': '/dev/null' })
+    t.equal(await modeOf('/dev/null'), before)
+  },
+)
 
-await t.test('the process as a whole makes nothing for others', { skip: onCluster || process.platform !== 'linux' }, async (t) => {
-  const directory = await underUmask(t, 0)
-  const main = resolve(import.meta.dirname, '../../src/main.js')
-  const args = [main, 'serve', '--data', join(directory, 'data'), '--port', '0', '--host', '127.0.0.1']
-  const child = spawn(process.execPath, args, { env: { PATH: process.env['PATH'] } })
-  const ended = once(child, 'close')
-  await once(child.stdout, 'data')
-  t.match(await readFile(`/proc/${child.pid}/status`, 'utf8'), /^Umask:\s0077$/m)
-  child.kill('SIGKILL')
-  await ended
-})
+await t.test(
+  'the process as a whole makes nothing for others',
+  { skip: onCluster || process.platform !== 'linux' },
+  async (t) => {
+    const directory = await underUmask(t, 0)
+    const main = resolve(import.meta.dirname, '../../src/main.js')
+    const args = [main, 'serve', '--data', join(directory, 'data'), '--port', '0', '--host', '127.0.0.1']
+    const child = spawn(process.execPath, args, { env: { PATH: process.env['PATH'] } })
+    const ended = once(child, 'close')
+    await once(child.stdout, 'data')
+    t.match(await readFile(`/proc/${child.pid}/status`, 'utf8'), /^Umask:\s0077$/m)
+    child.kill('SIGKILL')
+    await ended
+  },
+)

@@ -11,7 +11,11 @@ type Environment = Readonly<Record<string, string>>
 
 /** `rollcall serve` as a process of its own, on a free port unless told otherwise. Resolves when it listens or has ended. */
 const serve = async (t: Test, directory: string, environment: Environment = {}) => {
-  const own = { ROLLCALL_STORAGE_DATA_DIR: directory, ROLLCALL_SERVER_HOST: '127.0.0.1', ROLLCALL_SERVER_HTTP_PORT: '0' }
+  const own = {
+    ROLLCALL_STORAGE_DATA_DIR: directory,
+    ROLLCALL_SERVER_HOST: '127.0.0.1',
+    ROLLCALL_SERVER_HTTP_PORT: '0',
+  }
   const child = spawn(process.execPath, [main, 'serve'], { env: { PATH: process.env['PATH'], ...own, ...environment } })
   const told = { out: '', err: '' }
   const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
@@ -75,21 +79,28 @@ await t.test('what cannot start says why and ends', { timeout: 60_000 }, async (
 
   const bootstrap = 'AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN'
   const weak = await failed(t, await directoryOf(t), { [`ROLLCALL_${bootstrap}`]: 'weak-hunter2' })
-  t.match(weak, { exit: 2, err: /authentication\.methods\.token\.bootstrap\.token: must be at least 16 characters/, out: '' })
+  t.match(weak, {
+    exit: 2,
+    err: /authentication\.methods\.token\.bootstrap\.token: must be at least 16 characters/,
+    out: '',
+  })
   t.notMatch(weak.err, /hunter2/)
 })
 
-await t.test('a generated bootstrap token is told whatever the level of the log: nobody could get in without it', async (t) => {
-  const file = join(await directoryOf(t), 'log')
-  const service = serve(t, await directoryOf(t), { ROLLCALL_LOG_LEVEL: 'ERROR', ROLLCALL_LOG_FILE: file })
-  let text = ''
-  while (text === '') {
-    await new Promise((wake) => setTimeout(wake, 20))
-    text = await readFile(file, 'utf8').catch(() => '')
-  }
-  t.match(text, /^\{"level":"INFO".*"client_token":"rcb_\w+".*\}\n$/)
-  void service
-})
+await t.test(
+  'a generated bootstrap token is told whatever the level of the log: nobody could get in without it',
+  async (t) => {
+    const file = join(await directoryOf(t), 'log')
+    const service = serve(t, await directoryOf(t), { ROLLCALL_LOG_LEVEL: 'ERROR', ROLLCALL_LOG_FILE: file })
+    let text = ''
+    while (text === '') {
+      await new Promise((wake) => setTimeout(wake, 20))
+      text = await readFile(file, 'utf8').catch(() => '')
+    }
+    t.match(text, /^\{"level":"INFO".*"client_token":"rcb_\w+".*\}\n$/)
+    void service
+  },
+)
 
 const exchange = async (port: number, bytes: string): Promise<string> => {
   const socket = connect(port, '127.0.0.1')
@@ -100,26 +111,30 @@ const exchange = async (port: number, bytes: string): Promise<string> => {
   return text
 }
 
-await t.test('SIGTERM: running requests finish, readiness is gone meanwhile, and it ends with 0', { timeout: 30_000 }, async (t) => {
-  const service = await serve(t, await directoryOf(t))
-  const body = '{"name":"slow"}'
-  const head = `Host: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
-  const slow = connect(service.port, '127.0.0.1')
-  let answer = ''
-  slow.on('data', (data: Buffer) => (answer += String(data)))
-  slow.write(`POST /auth/v1/method/token HTTP/1.1\r\n${head}${body.slice(0, 5)}`)
-  const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-  t.match(await ready(), /^HTTP\/1\.1 200 /)
-  service.kill()
-  let draining = await ready()
-  while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
-  t.match(draining, /^HTTP\/1\.1 503 [^]*cache-control: no-store[^]*\{"status":"not_ready"\}$/)
-  slow.write(body.slice(5))
-  await once(slow, 'close')
-  t.match(answer, /^HTTP\/1\.1 200 [^]*"clientToken":"rct_/)
-  t.equal(await service.exited, 0)
-  t.match(service.told.out, /rollcall has stopped/)
-})
+await t.test(
+  'SIGTERM: running requests finish, readiness is gone meanwhile, and it ends with 0',
+  { timeout: 30_000 },
+  async (t) => {
+    const service = await serve(t, await directoryOf(t))
+    const body = '{"name":"slow"}'
+    const head = `Host: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
+    const slow = connect(service.port, '127.0.0.1')
+    let answer = ''
+    slow.on('data', (data: Buffer) => (answer += String(data)))
+    slow.write(`POST /auth/v1/method/token HTTP/1.1\r\n${head}${body.slice(0, 5)}`)
+    const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    t.match(await ready(), /^HTTP\/1\.1 200 /)
+    service.kill()
+    let draining = await ready()
+    while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
+    t.match(draining, /^HTTP\/1\.1 503 [^]*cache-control: no-store[^]*\{"status":"not_ready"\}$/)
+    slow.write(body.slice(5))
+    await once(slow, 'close')
+    t.match(answer, /^HTTP\/1\.1 200 [^]*"clientToken":"rct_/)
+    t.equal(await service.exited, 0)
+    t.match(service.told.out, /rollcall has stopped/)
+  },
+)
 
 const preloaded = { NODE_OPTIONS: `--import ${resolve(import.meta.dirname, 'faulty.js')}` }
 const authorized = (token: string) => ({ authorization: `Bearer ${token}` })
@@ -129,48 +144,57 @@ for (const [fault, why] of [
   ['exception', /Error: a provoked exception\\n +at /],
   ['writer', /Error: the writer has ended\\n +at /],
 ] as const) {
-  await t.test(`a fault ends it in order, with 1, and a restart finds everything: ${fault}`, { timeout: 60_000 }, async (t) => {
-    const directory = await directoryOf(t)
-    const service = await serve(t, directory, { ...preloaded, FAULT: fault })
-    const make = async (name: string) => {
-      const url = `http://127.0.0.1:${service.port}/auth/v1/method/token`
-      const answer = await fetch(url, { method: 'POST', headers: authorized(service.token()), body: JSON.stringify({ name }) })
-      t.equal(answer.status, 200)
-      return ((await answer.json()) as { clientToken: string }).clientToken
-    }
-    const acknowledged = [service.token()]
-    for (let n = 0; n < 5; n++) acknowledged.push(...(await Promise.all(Array.from({ length: 8 }, (_, of) => make(`token ${n}.${of}`)))))
+  await t.test(
+    `a fault ends it in order, with 1, and a restart finds everything: ${fault}`,
+    { timeout: 60_000 },
+    async (t) => {
+      const directory = await directoryOf(t)
+      const service = await serve(t, directory, { ...preloaded, FAULT: fault })
+      const make = async (name: string) => {
+        const url = `http://127.0.0.1:${service.port}/auth/v1/method/token`
+        const answer = await fetch(url, {
+          method: 'POST',
+          headers: authorized(service.token()),
+          body: JSON.stringify({ name }),
+        })
+        t.equal(answer.status, 200)
+        return ((await answer.json()) as { clientToken: string }).clientToken
+      }
+      const acknowledged = [service.token()]
+      for (let n = 0; n < 5; n++)
+        acknowledged.push(...(await Promise.all(Array.from({ length: 8 }, (_, of) => make(`token ${n}.${of}`)))))
 
-    const running = connect(service.port, '127.0.0.1')
-    let answer = ''
-    running.on('data', (data: Buffer) => (answer += String(data)))
-    running.write(
-      `GET /auth/v1/self HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token()}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n`,
-    )
-    const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-    t.match(await ready(), /^HTTP\/1\.1 200 /)
-    service.kill('SIGUSR2')
-    let draining = await ready()
-    while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
-    t.match(draining, /^HTTP\/1\.1 503 /, 'it is not ready while it ends')
-    running.write('{}')
-    await once(running, 'close')
-    t.match(answer, /^HTTP\/1\.1 200 /, 'the running request is answered')
-    t.equal(await service.exited, 1)
+      const running = connect(service.port, '127.0.0.1')
+      let answer = ''
+      running.on('data', (data: Buffer) => (answer += String(data)))
+      running.write(
+        `GET /auth/v1/self HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token()}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n`,
+      )
+      const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+      t.match(await ready(), /^HTTP\/1\.1 200 /)
+      service.kill('SIGUSR2')
+      let draining = await ready()
+      while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
+      t.match(draining, /^HTTP\/1\.1 503 /, 'it is not ready while it ends')
+      running.write('{}')
+      await once(running, 'close')
+      t.match(answer, /^HTTP\/1\.1 200 /, 'the running request is answered')
+      t.equal(await service.exited, 1)
 
-    const errors = service.told.out.split('\n').filter((line) => line.includes('"level":"ERROR"'))
-    t.match(errors[0], why)
-    t.match(errors[0], /"msg":"rollcall ends: /)
-    // Without its writer the end itself leaves something undone, which is told too.
-    if (fault !== 'writer') t.equal(errors.length, 1, errors.join('\n'))
-    t.equal(service.told.err, '')
+      const errors = service.told.out.split('\n').filter((line) => line.includes('"level":"ERROR"'))
+      t.match(errors[0], why)
+      t.match(errors[0], /"msg":"rollcall ends: /)
+      // Without its writer the end itself leaves something undone, which is told too.
+      if (fault !== 'writer') t.equal(errors.length, 1, errors.join('\n'))
+      t.equal(service.told.err, '')
 
-    const again = await serve(t, directory)
-    for (const token of acknowledged) {
-      const { status } = await fetch(`http://127.0.0.1:${again.port}/auth/v1/self`, { headers: authorized(token) })
-      if (status !== 200) t.fail(`a token answers ${status}`)
-    }
-    again.kill()
-    t.equal(await again.exited, 0)
-  })
+      const again = await serve(t, directory)
+      for (const token of acknowledged) {
+        const { status } = await fetch(`http://127.0.0.1:${again.port}/auth/v1/self`, { headers: authorized(token) })
+        if (status !== 200) t.fail(`a token answers ${status}`)
+      }
+      again.kill()
+      t.equal(await again.exited, 0)
+    },
+  )
 }

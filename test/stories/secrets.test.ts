@@ -6,7 +6,19 @@ import { codehostClient } from '../auth/stand-ins/codehost.ts'
 import { lyingClient } from '../auth/stand-ins/liar.ts'
 import { json, unusable } from '../auth/stand-ins/listen.ts'
 import { onCluster } from '../cluster/own.ts'
-import { begin, bearer, CODEHOST, comeBack, cookiesOf, everyWay, EXCHANGE, type Issued, OIDC, open, visit } from '../http/people.ts'
+import {
+  begin,
+  bearer,
+  CODEHOST,
+  comeBack,
+  cookiesOf,
+  everyWay,
+  EXCHANGE,
+  type Issued,
+  OIDC,
+  open,
+  visit,
+} from '../http/people.ts'
 import { everythingKept } from './kept.ts'
 
 /** Every form in which a text may lie in a file: as it is, in hex, and in base64 at each of the three places it can begin. */
@@ -17,8 +29,8 @@ const formsOf = (text: string): readonly Buffer[] => {
     const [from, to] = [Math.ceil((shift * 8) / 6), Math.floor((whole.length * 8) / 6)]
     return [whole.toString('base64').slice(from, to), whole.toString('base64url').slice(from, to)]
   })
-  return [text, bytes.toString('hex'), bytes.toString('hex').toUpperCase(), encodeURIComponent(text), ...encoded].map((form) =>
-    Buffer.from(form),
+  return [text, bytes.toString('hex'), bytes.toString('hex').toUpperCase(), encodeURIComponent(text), ...encoded].map(
+    (form) => Buffer.from(form),
   )
 }
 
@@ -27,7 +39,13 @@ await t.test('no secret is left anywhere, and nothing personal lies in clear', a
   const { request, directory } = service
   const { pepper } = await openKeyFile(join(directory, 'data', 'keys'))
   const states = loginStates(pepper.key)
-  const secrets = new Set<string>([lyingClient.clientSecret, codehostClient.clientSecret, cluster.bearer, service.token, 'canary'])
+  const secrets = new Set<string>([
+    lyingClient.clientSecret,
+    codehostClient.clientSecret,
+    cluster.bearer,
+    service.token,
+    'canary',
+  ])
   const personal = ['alice.canary@example.com', 'Alice Canary', 'canary-picture', 'canary-agent', '203.0.113.77']
   const errors: string[] = []
   const secret = (text: string | null | undefined): string => {
@@ -35,7 +53,9 @@ await t.test('no secret is left anywhere, and nothing personal lies in clear', a
     return text ?? ''
   }
   const from = { 'user-agent': 'canary-agent', 'x-forwarded-for': '203.0.113.77' }
-  liar.lies = { claims: { email: 'alice.canary@example.com', name: 'Alice Canary', picture: 'https://x.example/canary-picture' } }
+  liar.lies = {
+    claims: { email: 'alice.canary@example.com', name: 'Alice Canary', picture: 'https://x.example/canary-picture' },
+  }
   host.user = { ...host.user, email: 'alice.canary@example.com', name: 'Alice Canary' }
 
   /** One login, in which the query that comes back may be another. */
@@ -114,7 +134,9 @@ await t.test('no secret is left anywhere, and nothing personal lies in clear', a
   const files = new Map((await everythingKept(directory)).map(([place, bytes], n) => [`${place} (${n})`, bytes]))
   const places = [...files.keys()]
   const log = places.find((place) => place.startsWith('log '))
-  const stores = onCluster ? ['events', 'mongodb tokens', 'mongodb subjects', 'redis'] : ['data/events.sqlite', 'data/views.sqlite']
+  const stores = onCluster
+    ? ['events', 'mongodb tokens', 'mongodb subjects', 'redis']
+    : ['data/events.sqlite', 'data/views.sqlite']
   for (const store of stores)
     t.ok(
       places.some((place) => place.startsWith(store)),
@@ -129,7 +151,8 @@ await t.test('no secret is left anywhere, and nothing personal lies in clear', a
   )
   files.set('metrics', Buffer.from(metrics))
   files.set('answers', Buffer.from(said.join('\n')))
-  const standsIn = (text: string) => formsOf(text).some((form) => [...files.values()].some((bytes) => bytes.includes(form)))
+  const standsIn = (text: string) =>
+    formsOf(text).some((form) => [...files.values()].some((bytes) => bytes.includes(form)))
   t.ok(standsIn('the-name-of-a-token'), 'what is kept in clear would be found')
   for (const prefix of ['', 'x', 'xy']) {
     files.set('planted', Buffer.from(Buffer.from(`${prefix}planted-text${prefix}`).toString('base64')))
@@ -143,7 +166,8 @@ await t.test('no secret is left anywhere, and nothing personal lies in clear', a
   }
   for (const text of personal) {
     for (const form of formsOf(text)) {
-      for (const [name, bytes] of files) if (name !== 'answers' && bytes.includes(form)) t.fail(`${text} stands in ${name}`)
+      for (const [name, bytes] of files)
+        if (name !== 'answers' && bytes.includes(form)) t.fail(`${text} stands in ${name}`)
     }
   }
 })

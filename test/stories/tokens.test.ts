@@ -3,7 +3,9 @@ import { bearer, type Issued, open } from '../http/people.ts'
 import { startService } from '../start.ts'
 
 const NS = '/api/v1/namespaces'
-type List = { readonly authentications: readonly { readonly id: string; readonly metadata: Readonly<Record<string, string>> }[] }
+type List = {
+  readonly authentications: readonly { readonly id: string; readonly metadata: Readonly<Record<string, string>> }[]
+}
 
 /** Waits until a thing is so. */
 const until = async (so: () => Promise<boolean>): Promise<void> => {
@@ -18,10 +20,17 @@ await t.test(
   'at first startup a random token named initial_bootstrap_token is created and written to the log under client_token',
   async (t) => {
     const service = await startService(t, { 'authentication.methods.token.bootstrap.token': undefined })
-    const shown = (await service.logged()).split('\n').flatMap((line) => /"client_token":"([^"]+)"/.exec(line)?.[1] ?? [])
+    const shown = (await service.logged())
+      .split('\n')
+      .flatMap((line) => /"client_token":"([^"]+)"/.exec(line)?.[1] ?? [])
     t.equal(shown.length, 1)
     const [token = ''] = shown
-    const { status, json } = await service.request<Issued['authentication']>('GET', '/auth/v1/self', undefined, bearer(token))
+    const { status, json } = await service.request<Issued['authentication']>(
+      'GET',
+      '/auth/v1/self',
+      undefined,
+      bearer(token),
+    )
     t.equal(status, 200)
     t.equal(json.metadata['io.service.auth.token.name'], 'initial_bootstrap_token')
     t.notOk('expiresAt' in json, 'it has no expiration unless configured')
@@ -29,7 +38,11 @@ await t.test(
     t.equal((await service.request('DELETE', `/auth/v1/tokens/${json.id}`, undefined, bearer(token))).status, 200)
     await service.reopen()
     t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 401)
-    t.equal((await service.logged()).match(/client_token/g)?.length, 1, 'deleted after bootstrapping, it does not come back')
+    t.equal(
+      (await service.logged()).match(/client_token/g)?.length,
+      1,
+      'deleted after bootstrapping, it does not come back',
+    )
   },
 )
 
@@ -73,10 +86,14 @@ await t.test('a namespaced token works only for requests scoped to its namespace
   await service.request('POST', NS, { key: 'b', name: 'b' })
   const flag = { key: 'f', name: 'f', type: 'BOOLEAN_FLAG_TYPE' }
   for (const key of ['default', 'b']) t.equal((await service.request('POST', `${NS}/${key}/flags`, flag)).status, 200)
-  const { status, json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'scoped', namespaceKey: 'default' })
+  const { status, json } = await service.request<Issued>('POST', '/auth/v1/method/token', {
+    name: 'scoped',
+    namespaceKey: 'default',
+  })
   t.equal(status, 200)
   t.equal(json.authentication.metadata['io.service.auth.token.namespace'], 'default')
-  const ask = (method: string, path: string, body?: object) => service.request(method, path, body, bearer(json.clientToken))
+  const ask = (method: string, path: string, body?: object) =>
+    service.request(method, path, body, bearer(json.clientToken))
   const evaluation = { flagKey: 'none', entityId: 'e', context: {} }
   t.equal(
     (await ask('POST', '/evaluate/v1/boolean', { ...evaluation, namespaceKey: 'default' })).status,
@@ -84,7 +101,11 @@ await t.test('a namespaced token works only for requests scoped to its namespace
     'its own: only the flag is missing',
   )
   const rollout = { rank: 1, threshold: { percentage: 50.5, value: true } }
-  t.equal((await ask('POST', `${NS}/default/flags/f/rollouts`, rollout)).status, 200, 'endpoints scoped to the namespace in the path')
+  t.equal(
+    (await ask('POST', `${NS}/default/flags/f/rollouts`, rollout)).status,
+    200,
+    'endpoints scoped to the namespace in the path',
+  )
   t.equal((await ask('GET', `${NS}/default`)).status, 200)
   const outside = [
     ['POST', `${NS}/b/flags/f/rollouts`, rollout],
@@ -138,7 +159,9 @@ await t.test(
       })
       time += grace + 2
       await service.reopen()
-      await until(async () => (await service.request('GET', `/auth/v1/tokens/${marker.json.authentication.id}`)).status === 404)
+      await until(
+        async () => (await service.request('GET', `/auth/v1/tokens/${marker.json.authentication.id}`)).status === 404,
+      )
       return (await shown()).status
     }
     time = expiry

@@ -6,7 +6,11 @@ import { type Calls, type Op, type Paths, type Reply, type Request, type Side, s
 /** Requests of one side that may wait for the writer; who comes then waits for room. */
 const BOUND = 4096
 
-type Pending = { readonly side: Side | undefined; readonly done: (value: unknown) => void; readonly fail: (cause: Error) => void }
+type Pending = {
+  readonly side: Side | undefined
+  readonly done: (value: unknown) => void
+  readonly fail: (cause: Error) => void
+}
 
 /** The main thread's end of the writer. What is asked within one turn of the event loop goes over as one message. Failure: Refusal `backend_unavailable`. */
 export type Channel = {

@@ -7,7 +7,10 @@ const BYTES = 32
 /** The service's own secrets: the pepper of the token digests under its id, and the key-encryption key of the keys of subjects. */
 export type KeyFile = { readonly pepper: { readonly kid: string; readonly key: Uint8Array }; readonly kek: Uint8Array }
 
-const fresh = (): KeyFile => ({ pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) }, kek: randomBytes(BYTES) })
+const fresh = (): KeyFile => ({
+  pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) },
+  kek: randomBytes(BYTES),
+})
 
 const print = ({ pepper: { kid, key }, kek }: KeyFile): string => {
   const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
@@ -42,7 +45,8 @@ const parse = (text: string, path: string): KeyFile => {
     throw new Error(`key file ${path} ${what}`, { cause })
   }
   const secret = (value: unknown, name: string): Uint8Array => {
-    const bytes = typeof value === 'string' && /^[A-Za-z0-9_-]+$/.test(value) ? Buffer.from(value, 'base64url') : Buffer.alloc(0)
+    const bytes =
+      typeof value === 'string' && /^[A-Za-z0-9_-]+$/.test(value) ? Buffer.from(value, 'base64url') : Buffer.alloc(0)
     return bytes.length === BYTES ? bytes : bad(`has no ${name} of ${BYTES} bytes in base64url`)
   }
   let content: unknown
@@ -67,6 +71,8 @@ export const openKeyFile = async (path: string, given?: KeyFile): Promise<KeyFil
   if (missing) await create(path, given ?? fresh())
   const { mode } = await stat(path)
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-    throw new Error(`key file ${path} may be read by others than its owner (mode ${(mode & 0o777).toString(8)}): chmod 600 it`)
+    throw new Error(
+      `key file ${path} may be read by others than its owner (mode ${(mode & 0o777).toString(8)}): chmod 600 it`,
+    )
   return parse(await readFile(path, 'utf8'), path)
 }

@@ -21,7 +21,8 @@ export const embeddedKeys = async (channel: Channel, kek: Uint8Array): Promise<K
     return key
   }
   const make = async (subject: string, given?: Uint8Array) =>
-    cache.get(subject) ?? remember(subject, await channel.call('makeKey', subject, wrap(kek, subject, given ?? randomBytes(32))))
+    cache.get(subject) ??
+    remember(subject, await channel.call('makeKey', subject, wrap(kek, subject, given ?? randomBytes(32))))
 
   await make(WITNESS)
   return {

@@ -17,7 +17,9 @@ export const lockDirectory = async (directory: string): Promise<() => void> => {
     database?.close()
     if (!isBusy(error)) throw error
     const pid = (await readFile(pidFile, 'utf8').catch(() => '')).trim()
-    throw new Error(`data directory ${directory} is in use by ${pid === '' ? 'another process' : `process ${pid}`}`, { cause: error })
+    throw new Error(`data directory ${directory} is in use by ${pid === '' ? 'another process' : `process ${pid}`}`, {
+      cause: error,
+    })
   }
   privateFile(pidFile)
   await writeFile(pidFile, `${process.pid}\n`)

@@ -12,7 +12,14 @@ export type Shape = { readonly table: string; readonly indexes: readonly string[
 /** What the writer thread does on request. Numbers cross instead of bigints: a file never holds 2^53 events. */
 export type Calls = {
   readonly append: (stream: string, expected: number, events: FlatEvents) => AppendReply
-  readonly swapRecord: (kind: string, key: string, expected: number, value: string, until: number, now: number) => boolean
+  readonly swapRecord: (
+    kind: string,
+    key: string,
+    expected: number,
+    value: string,
+    until: number,
+    now: number,
+  ) => boolean
   readonly ran: (name: string, started: number, finished: number | null, error: string | null) => void
   readonly put: (view: Shape, rows: FlatRows) => void
   readonly mark: (view: Shape, position: number) => void

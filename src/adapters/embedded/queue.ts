@@ -16,7 +16,11 @@ const runOf = ([name, startedAt, finished, error]: Raw, progress: Progress | und
 })
 
 /** Jobs on this process's timers, which keep no process alive; the last run of each stands in the log's file, its progress in memory. `onError` is told of every run that failed. */
-export const embeddedQueue = (channel: Channel, reader: Database, onError: (job: string, error: unknown) => void): Queue => {
+export const embeddedQueue = (
+  channel: Channel,
+  reader: Database,
+  onError: (job: string, error: unknown) => void,
+): Queue => {
   const lastRuns = rowsOf(reader, 'select name, started, finished, error from runs order by name')
   const stop = new AbortController()
   const timers = new Map<string, NodeJS.Timeout>()
@@ -41,7 +45,10 @@ export const embeddedQueue = (channel: Channel, reader: Database, onError: (job:
 
   const wait = (job: Job, due: number) => {
     if (stop.signal.aborted) return
-    const timer = setTimeout(() => (Date.now() < due ? wait(job, due) : start(job)), Math.min(LONGEST_TIMER, Math.max(0, due - Date.now())))
+    const timer = setTimeout(
+      () => (Date.now() < due ? wait(job, due) : start(job)),
+      Math.min(LONGEST_TIMER, Math.max(0, due - Date.now())),
+    )
     timers.set(job.name, timer.unref())
   }
 

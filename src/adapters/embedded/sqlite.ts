@@ -18,7 +18,9 @@ type Driver = { readonly DatabaseSync: new (path: string, options: { readOnly: b
 
 /** Node's own SQLite where it can read rows as arrays (22.16 and 24 on), else the package of the same API. */
 const driver = async (): Promise<Driver> => {
-  const own = process.getBuiltinModule('node:sqlite' as 'fs') as unknown as (Driver & { StatementSync: { prototype: object } }) | undefined
+  const own = process.getBuiltinModule('node:sqlite' as 'fs') as unknown as
+    | (Driver & { StatementSync: { prototype: object } })
+    | undefined
   if (own && 'setReturnArrays' in own.StatementSync.prototype) return own
   return await import('@photostructure/sqlite')
 }
@@ -58,7 +60,10 @@ export const rowsOf = (database: Database, sql: string): Statement => {
 export const isPage = (rows: number, characters: number): boolean => rows >= 1000 || characters >= 4 * 1_048_576
 
 /** The next page of a statement whose rows are arrays, and whether there may be more behind it. Has at least one row where there is one. */
-export const pageOf = (statement: Statement, ...values: readonly Value[]): { readonly rows: unknown[]; readonly more: boolean } => {
+export const pageOf = (
+  statement: Statement,
+  ...values: readonly Value[]
+): { readonly rows: unknown[]; readonly more: boolean } => {
   const rows: unknown[] = []
   let characters = 0
   for (const row of statement.iterate(...values) as Iterable<readonly unknown[]>) {

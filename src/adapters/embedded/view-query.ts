@@ -37,7 +37,9 @@ const condition = (column: string, match: Match): Condition => {
 export const queryOf = (table: string, { where, order, after, limit }: Query) => {
   const by = quoted(order)
   const conditions = Object.entries(where).flatMap(([field, matches]) =>
-    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map((match) => condition(quoted(field), match)),
+    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map((match) =>
+      condition(quoted(field), match),
+    ),
   )
   const all = ['_doc is not null', `${by} is not null`, ...conditions.map(({ sql }) => sql)]
   const values = conditions.flatMap((one) => one.values)

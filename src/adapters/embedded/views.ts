@@ -23,7 +23,11 @@ const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): 
 })
 
 /** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. */
-export type ViewReaders = { readonly views: Database; readonly events: Database; readonly another: () => Promise<Database> }
+export type ViewReaders = {
+  readonly views: Database
+  readonly events: Database
+  readonly another: () => Promise<Database>
+}
 
 /** Views in a SQLite file. `put` answers when the rows are on their way: the same process sees them at once, a crash loses at most what a catch-up from the checkpoint brings back. */
 export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
@@ -62,9 +66,13 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   /** Waits until this has happened, and refuses when it takes too long. */
   const soon = async (work: Promise<unknown>) => {
     const patience = new AbortController()
-    const late = setTimeout(PATIENCE_MS, 'late' as const, { ref: false, signal: patience.signal }).catch(() => undefined)
+    const late = setTimeout(PATIENCE_MS, 'late' as const, { ref: false, signal: patience.signal }).catch(
+      () => undefined,
+    )
     if ((await Promise.race([work, late])) === 'late')
-      refuse('backend_unavailable', undefined, { cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`) })
+      refuse('backend_unavailable', undefined, {
+        cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`),
+      })
     patience.abort()
   }
   const flushed = async () => {
@@ -82,7 +90,8 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
 
   return {
     get: async <D extends object>(view: View, key: string) => newest<D>(shapeOf(view), key),
-    getMany: async <D extends object>(view: View, keys: readonly string[]) => keys.flatMap((key) => newest<D>(shapeOf(view), key) ?? []),
+    getMany: async <D extends object>(view: View, keys: readonly string[]) =>
+      keys.flatMap((key) => newest<D>(shapeOf(view), key) ?? []),
     put: async (view, rows) => {
       if (!open) refuse('backend_unavailable')
       const entered = backlog.enter()

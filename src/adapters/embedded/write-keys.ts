@@ -8,7 +8,9 @@ export const keysWriter = (database: Database, journal: string) => {
   database.exec(subjectsSchema)
   const find = rowsOf(database, 'select key from subjects where subject = ?')
   const make = database.prepare('insert or ignore into subjects (subject, key) values (?, ?)')
-  const destroy = database.prepare('insert into subjects (subject) values (?) on conflict (subject) do update set key = null')
+  const destroy = database.prepare(
+    'insert into subjects (subject) values (?) on conflict (subject) do update set key = null',
+  )
 
   const findKey: Calls['findKey'] = (subject) => (find.get(subject) as [Uint8Array | null] | undefined)?.[0]
   return {

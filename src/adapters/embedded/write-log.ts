@@ -18,11 +18,18 @@ export const logWriter = (database: Database) => {
     'insert into events (position, stream, revision, id, type, time, data, meta) values (?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const latest = rowsOf(database, 'select revision from events where stream = ? order by revision desc limit 1')
-  const behind = rowsOf(database, 'select position, id, time from events where stream = ? and revision > ? order by revision limit ?')
+  const behind = rowsOf(
+    database,
+    'select position, id, time from events where stream = ? and revision > ? order by revision limit ?',
+  )
   const newest = rowsOf(database, 'select position, time from events order by position desc limit 1')
   const present = rowsOf(database, 'select revision from records where kind = ? and key = ? and until > ?')
-  const keep = database.prepare('insert or replace into records (kind, key, revision, value, until) values (?, ?, ?, ?, ?)')
-  const purge = database.prepare('delete from records where (kind, key) in (select kind, key from records where until <= ? limit 1000)')
+  const keep = database.prepare(
+    'insert or replace into records (kind, key, revision, value, until) values (?, ?, ?, ?, ?)',
+  )
+  const purge = database.prepare(
+    'delete from records where (kind, key) in (select kind, key from records where until <= ? limit 1000)',
+  )
   const ran = database.prepare('insert or replace into runs (name, started, finished, error) values (?, ?, ?, ?)')
 
   const find = (): Last => {
@@ -32,8 +39,15 @@ export const logWriter = (database: Database) => {
   let last = find()
   let swaps = 0
 
-  const reply = (revision: number, positions: readonly number[], times: readonly string[], events: readonly string[]): AppendReply =>
-    times.every((time, n) => time === events[n * FIELDS + TIME]) ? { revision, positions } : { revision, positions, times }
+  const reply = (
+    revision: number,
+    positions: readonly number[],
+    times: readonly string[],
+    events: readonly string[],
+  ): AppendReply =>
+    times.every((time, n) => time === events[n * FIELDS + TIME])
+      ? { revision, positions }
+      : { revision, positions, times }
 
   /** The answer of the first time, when exactly these events already stand right behind `expected`. */
   const repeated = (stream: string, expected: number, events: readonly string[]): AppendReply => {

@@ -43,7 +43,10 @@ type Insert = { readonly one: Statement; readonly many: Statement; readonly widt
 export const viewsWriter = (database: Database) => {
   database.exec(viewsSchema)
   const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
-  const keyed = rowsOf(database, "select 1 from sqlite_schema where type = 'index' and tbl_name = ? and name glob '*_key'")
+  const keyed = rowsOf(
+    database,
+    "select 1 from sqlite_schema where type = 'index' and tbl_name = ? and name glob '*_key'",
+  )
   const moveMark = database.prepare(
     'insert into views (name, position) values (?, ?) on conflict (name) do update set position = max(position, excluded.position)',
   )
@@ -69,7 +72,10 @@ export const viewsWriter = (database: Database) => {
         for (const index of view.indexes) database.exec(createIndex(table, index))
       }
       const [guard, width] = [keyed.get(table) ? guarded(view) : '', columns(view).length]
-      const [one, many] = [1, AT_ONCE].map((rows) => database.prepare(insertInto(table, view, rows) + guard)) as [Statement, Statement]
+      const [one, many] = [1, AT_ONCE].map((rows) => database.prepare(insertInto(table, view, rows) + guard)) as [
+        Statement,
+        Statement,
+      ]
       insert = { one, many, width }
       inserts.set(table, insert)
     }
@@ -91,7 +97,10 @@ export const viewsWriter = (database: Database) => {
     }
   }
 
-  const ops: Pick<Calls, 'put' | 'mark' | 'build' | 'buildPut' | 'buildKey' | 'buildIndex' | 'buildSwap' | 'buildDiscard'> = {
+  const ops: Pick<
+    Calls,
+    'put' | 'mark' | 'build' | 'buildPut' | 'buildKey' | 'buildIndex' | 'buildSwap' | 'buildDiscard'
+  > = {
     put: (view, rows) => {
       for (const table of [view.table, ...stagingsOf(view)]) write(table, view, rows)
     },

@@ -26,7 +26,8 @@ const lost = new Map<Side, string>()
 let stuck: readonly Request[] = []
 let retrying: NodeJS.Timeout | undefined
 
-const answer = (group: readonly Request[], outcome: Reply[1]) => port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
+const answer = (group: readonly Request[], outcome: Reply[1]) =>
+  port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
 
 /** One transaction. After an error of the disk the side is never written again: what a failed sync left behind nobody knows. Views that find no room are answered by nobody yet: it gives why. */
 const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
@@ -46,7 +47,8 @@ const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
     const noRoom = isFull(error) || isBusy(error)
     const failure: Failure = { kind: isFull(error) ? 'full' : 'failed', message }
     if (noRoom && side === 'views') return failure
-    if (isBroken(error) || (committing && !noRoom) || (side === 'views' && !noRoom)) lost.set(side, lost.get(side) ?? message)
+    if (isBroken(error) || (committing && !noRoom) || (side === 'views' && !noRoom))
+      lost.set(side, lost.get(side) ?? message)
     answer(group, { ...(lost.has(side) ? { kind: 'lost', message } : failure), side })
   }
   return undefined
@@ -102,7 +104,8 @@ const close = (request: Request) => {
 
 port.on('message', (first: readonly Request[]) => {
   const waiting = [...first]
-  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port)) waiting.push(...(next.message as Request[]))
+  for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+    waiting.push(...(next.message as Request[]))
   const of = (side: Side) => waiting.filter(([, op]) => op !== 'close' && sides[op] === side)
   const durable = of('log')
   if (durable.length > 0) commit('log', durable)

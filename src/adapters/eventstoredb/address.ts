@@ -34,17 +34,29 @@ export const addressOf = (url: string): Address => {
   if (hosts === undefined || !hosts.split(',').every((host) => HOST.test(host)))
     return wrong('is none: it reads esdb://name:password@host:2113,host:2113?option=value')
   const given = query.split('&').filter((option) => option !== '')
-  const options = new Map(given.map((option) => [flat(option.split('=', 1)[0]!), option.slice(option.indexOf('=') + 1)]))
-  if (options.get('tlsverifycert') === 'false') wrong('cannot switch the check of certificates off: name the authority with tlsCAFile')
+  const options = new Map(
+    given.map((option) => [flat(option.split('=', 1)[0]!), option.slice(option.indexOf('=') + 1)]),
+  )
+  if (options.get('tlsverifycert') === 'false')
+    wrong('cannot switch the check of certificates off: name the authority with tlsCAFile')
   for (const key of options.keys())
-    if (!OPTIONS.has(key) && key !== 'tlsverifycert') wrong(`has an option that there is not${/^[a-z]+$/.test(key) ? `: ${key}` : ''}`)
-  if (name === undefined && options.get('tls') !== 'false') wrong('names no user: esdb://name:password@host:2113, or ?tls=false')
+    if (!OPTIONS.has(key) && key !== 'tlsverifycert')
+      wrong(`has an option that there is not${/^[a-z]+$/.test(key) ? `: ${key}` : ''}`)
+  if (name === undefined && options.get('tls') !== 'false')
+    wrong('names no user: esdb://name:password@host:2113, or ?tls=false')
 
   // Credentials at the call choose the unary append; without TLS the driver does not send them.
   const credentials = { username: decoded(name ?? 'none'), password: decoded(password ?? 'none') }
-  const user = name === undefined ? '' : `${encodeURIComponent(credentials.username)}:${encodeURIComponent(credentials.password)}@`
+  const user =
+    name === undefined ? '' : `${encodeURIComponent(credentials.username)}:${encodeURIComponent(credentials.password)}@`
   const base = `${hosts.includes(',') ? 'esdb' : scheme}://${user}${hosts}`
   // Of an option that is given twice the driver takes the last. It looks for the cluster once a call: who calls tries again.
-  const all = ['gossipTimeout=1', 'maxDiscoverAttempts=1', 'nodePreference=follower', ...given, 'throwOnAppendFailure=true'].join('&')
+  const all = [
+    'gossipTimeout=1',
+    'maxDiscoverAttempts=1',
+    'nodePreference=follower',
+    ...given,
+    'throwOnAppendFailure=true',
+  ].join('&')
   return { leader: `${base}?${all}&nodePreference=leader`, follower: `${base}?${all}`, credentials }
 }

@@ -82,7 +82,8 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
       }),
     )
 
-  const begins = (found: readonly Stored[], { events }: Order) => found.every(({ id }, n) => id === events[n]?.id.toLowerCase())
+  const begins = (found: readonly Stored[], { events }: Order) =>
+    found.every(({ id }, n) => id === events[n]?.id.toLowerCase())
   const same = (found: readonly Stored[], order: Order) => found.length === order.events.length && begins(found, order)
 
   /**
@@ -95,7 +96,8 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
     const found = await reader.some(stream, first, events.length)
     if (same(found, order)) return answered(found)
     const wrong = isFailure(failure, 'wrong-expected-version')
-    if (found.length > 0 && (wrong || !begins(found, order))) return refuse('write_conflict', undefined, { cause: failure })
+    if (found.length > 0 && (wrong || !begins(found, order)))
+      return refuse('write_conflict', undefined, { cause: failure })
     if (!wrong || undecided || expected === 'none') return undefined
     const { actualVersion } = failure as { readonly actualVersion?: bigint | string }
     const actual = typeof actualVersion === 'bigint' ? actualVersion : -1n
@@ -123,7 +125,8 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
     let undecided = false
     let failure: unknown
     for (;;) {
-      if (closing.aborted || performance.now() > order.giveUp) throw new Refusal('backend_unavailable', undefined, { cause: failure })
+      if (closing.aborted || performance.now() > order.giveUp)
+        throw new Refusal('backend_unavailable', undefined, { cause: failure })
       try {
         const done = await positionsOf(order, await onWire(() => send(order)))
         if (done) return done

@@ -21,16 +21,23 @@ export const isFailure = (error: unknown, type: string, code?: number): boolean 
   return failure.type === type || (code !== undefined && failure.type === undefined && failure.code === code)
 }
 export const isExpired = (error: unknown): boolean => isFailure(error, 'deadline-exceeded', 4)
-const expired = (ms: number) => Object.assign(new Error(`no answer within ${ms} ms`), { type: 'deadline-exceeded', code: 4 })
+const expired = (ms: number) =>
+  Object.assign(new Error(`no answer within ${ms} ms`), { type: 'deadline-exceeded', code: 4 })
 
 /** An error that no second try mends: the history is not what it was. */
-export const damaged = (message: string, cause?: unknown): Error => Object.assign(new Error(message, { cause }), { type: 'damaged' })
+export const damaged = (message: string, cause?: unknown): Error =>
+  Object.assign(new Error(message, { cause }), { type: 'damaged' })
 /** Errors that are an answer, and not a reason to ask again. */
 const isAnswer = (error: unknown): boolean =>
-  error instanceof Refusal || isFailure(error, 'damaged') || isFailure(error, 'stream-deleted') || isFailure(error, 'access-denied', 7)
+  error instanceof Refusal ||
+  isFailure(error, 'damaged') ||
+  isFailure(error, 'stream-deleted') ||
+  isFailure(error, 'access-denied', 7)
 const inPort = (error: unknown): unknown => {
   if (isFailure(error, 'stream-deleted')) return damaged('a stream was deleted in EventStoreDB', error)
-  return isAnswer(error) && !isFailure(error, 'access-denied', 7) ? error : new Refusal('backend_unavailable', undefined, { cause: error })
+  return isAnswer(error) && !isFailure(error, 'access-denied', 7)
+    ? error
+    : new Refusal('backend_unavailable', undefined, { cause: error })
 }
 
 /** A short wait of uneven length, so that those who failed together do not come again together. */
@@ -79,7 +86,8 @@ const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
 
 /** One connection to the store, with a timer around every call, made anew when it goes silent. */
 export const connection = (driver: Driver, url: string, deadline: number, onRenewed: () => void) => {
-  const make = () => patchClient(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
+  const make = () =>
+    patchClient(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
   let client: EventStoreDBClient = make()
   let strikes = 0
   let open = true

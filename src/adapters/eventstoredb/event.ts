@@ -51,9 +51,15 @@ const encode = async (event: NewEvent): Promise<{ readonly wire: EventData; read
   const bytes = Buffer.byteLength(data)
   // The driver prints what it is given, so the value is printed to the very text it was read from.
   if (exact && bytes <= JSON_BYTES)
-    return { wire: { id, type, contentType: 'application/json', data: value as Record<string, unknown>, metadata }, bytes }
+    return {
+      wire: { id, type, contentType: 'application/json', data: value as Record<string, unknown>, metadata },
+      bytes,
+    }
   const packed = await pack(data)
-  return { wire: { id, type, contentType: 'application/octet-stream', data: packed, metadata }, bytes: packed.byteLength }
+  return {
+    wire: { id, type, contentType: 'application/octet-stream', data: packed, metadata },
+    bytes: packed.byteLength,
+  }
 }
 
 /** The events of one append for the wire. Refuses 413 what no server would take whole: nothing is ever cut. */
@@ -64,7 +70,8 @@ export const encodeAll = async (events: readonly NewEvent[]): Promise<EventData[
 }
 
 /** Refuses an append that is larger than the server takes. */
-export const tooLarge = (cause?: unknown): never => refuse('body_too_large', 'the change is larger than the event store takes', { cause })
+export const tooLarge = (cause?: unknown): never =>
+  refuse('body_too_large', 'the change is larger than the event store takes', { cause })
 
 const unpacked = (data: Uint8Array): string => {
   try {

@@ -61,7 +61,8 @@ export const openEventStore = async (
 
   return {
     append: async (stream, events, expected) => {
-      if (!own.has(stream.slice(0, Math.max(0, stream.indexOf('-'))))) throw new Error(`${stream} is of no category of this log`)
+      if (!own.has(stream.slice(0, Math.max(0, stream.indexOf('-')))))
+        throw new Error(`${stream} is of no category of this log`)
       return whenOpen(append).append(stream, events, expected)
     },
     read: (stream, from) => read.read(stream, from),

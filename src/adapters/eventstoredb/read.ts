@@ -41,7 +41,12 @@ const page = (most: number, keep: (event: Recorded) => boolean, mark: (event: Re
 export type Reader = ReturnType<typeof reader>
 
 /** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
-export const reader = (connection: Connection, isOwn: (event: Recorded) => boolean, patience: number, quick: number) => {
+export const reader = (
+  connection: Connection,
+  isOwn: (event: Recorded) => boolean,
+  patience: number,
+  quick: number,
+) => {
   const position = ({ position }: Recorded) => position!.commit
   /** The newest event of $all looked at for the head, and the head found from there. */
   let known = { newest: -1n, head: 0n }
@@ -58,7 +63,8 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
         (client) => client.readStream(stream, { fromRevision: from, maxCount: most, requiresLeader: true }),
         (item) => {
           // Only a deleted or truncated stream has holes; to go on would be to forget in silence.
-          if (item.event!.revision !== next++) throw damaged(`events of ${stream} are missing from revision ${next - 1n} on`)
+          if (item.event!.revision !== next++)
+            throw damaged(`events of ${stream} are missing from revision ${next - 1n} on`)
           return part.take(item)
         },
       )
@@ -74,7 +80,8 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
       let found: bigint | undefined
       let last: bigint | undefined
       await connection.gather(
-        (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: PAGE, requiresLeader: true }),
+        (client) =>
+          client.readAll({ direction: 'backwards', fromPosition: from, maxCount: PAGE, requiresLeader: true }),
         ({ event }) => {
           last = position(event!)
           if (last <= given) found = last
@@ -91,7 +98,12 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
     const part = page(PAGE, (event) => position(event) > from && position(event) <= to && isOwn(event), position)
     const read = (begin: bigint | undefined) =>
       connection.gather(
-        (client) => client.readAll({ fromPosition: begin === undefined ? 'start' : at(begin), maxCount: PAGE, requiresLeader: true }),
+        (client) =>
+          client.readAll({
+            fromPosition: begin === undefined ? 'start' : at(begin),
+            maxCount: PAGE,
+            requiresLeader: true,
+          }),
         (item) => part.take(item) || position(item.event!) >= to,
       )
     try {
@@ -110,7 +122,8 @@ export const reader = (connection: Connection, isOwn: (event: Recorded) => boole
     for (let [from, most]: [Position | 'end', number] = ['end', 16]; found === undefined; most = PAGE) {
       let last: bigint | undefined
       await connection.gather(
-        (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
+        (client) =>
+          client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
         ({ event }) => {
           last = position(event!)
           first ??= last

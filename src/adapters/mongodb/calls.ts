@@ -27,7 +27,10 @@ export const mongoCalls = () => {
     call: async <T>(kind: keyof typeof patience, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
       if (!open) refuse('backend_unavailable')
       const late = new AbortController()
-      const timer = setTimeout(() => late.abort(new Error(`MongoDB did not answer within ${patience[kind]} ms`)), patience[kind])
+      const timer = setTimeout(
+        () => late.abort(new Error(`MongoDB did not answer within ${patience[kind]} ms`)),
+        patience[kind],
+      )
       try {
         const givenUp = new Promise<never>((_, reject) => {
           late.signal.addEventListener('abort', () => reject(late.signal.reason as Error), { once: true })

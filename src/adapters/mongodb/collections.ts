@@ -54,12 +54,17 @@ export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => v
     return making
   }
 
-  const change = (_id: string, update: object, where: object = {}) => calls.call('write', () => places.updateOne({ _id, ...where }, update))
+  const change = (_id: string, update: object, where: object = {}) =>
+    calls.call('write', () => places.updateOne({ _id, ...where }, update))
   const make = (_id: string, update: object) => {
     const write = () =>
       calls.call('write', () =>
         unlessDuplicate(
-          places.findOneAndUpdate({ _id }, { ...update, $setOnInsert: { rows: _id } }, { upsert: true, returnDocument: 'after' }),
+          places.findOneAndUpdate(
+            { _id },
+            { ...update, $setOnInsert: { rows: _id } },
+            { upsert: true, returnDocument: 'after' },
+          ),
         ),
       )
     return write().then((made) => made ?? write())
@@ -75,18 +80,24 @@ export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => v
     const now = Date.now()
     for (const [name, until] of Object.entries(building))
       if (until.getTime() < now) await retire(_id, name, { [`building.${name}`]: until })
-    for (const [name, since] of Object.entries(retired)) if (name !== rows && since.getTime() + RETIRED_MS < now) await drop(_id, name)
+    for (const [name, since] of Object.entries(retired))
+      if (name !== rows && since.getTime() + RETIRED_MS < now) await drop(_id, name)
   }
   const retire = (_id: string, name: string, where: object = {}) =>
     change(_id, { $unset: { [`building.${name}`]: '' }, $set: { [`retired.${name}`]: new Date() } }, where)
 
   /** Versions before the one before this: instances of the version before may still run. */
   const dropOld = async ({ name, version }: View) => {
-    const all = await calls.call('read', (signal) => places.find({ _id: { $gte: `${name}_`, $lt: `${name}\`` } }, { signal }).toArray())
-    const older = all.filter(({ _id }) => /^\d+$/.test(_id.slice(name.length + 1)) && Number(_id.slice(name.length + 1)) < version)
+    const all = await calls.call('read', (signal) =>
+      places.find({ _id: { $gte: `${name}_`, $lt: `${name}\`` } }, { signal }).toArray(),
+    )
+    const older = all.filter(
+      ({ _id }) => /^\d+$/.test(_id.slice(name.length + 1)) && Number(_id.slice(name.length + 1)) < version,
+    )
     older.sort((a, b) => Number(b._id.slice(name.length + 1)) - Number(a._id.slice(name.length + 1)))
     for (const { _id, rows, retired = {}, building = {} } of older.slice(1)) {
-      for (const each of [rows, ...Object.keys(retired), ...Object.keys(building)]) await calls.call('batch', () => collection(each).drop())
+      for (const each of [rows, ...Object.keys(retired), ...Object.keys(building)])
+        await calls.call('batch', () => collection(each).drop())
       await calls.call('write', () => places.deleteOne({ _id }))
     }
   }
@@ -128,14 +139,21 @@ export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => v
       await ready(staging, view)
       const place = await make(_id, { $set: { [field]: until() } })
       if (place) void sweep(place).catch(onError)
-      const heart = setInterval(() => void change(_id, { $set: { [field]: until() } }, registered).catch(onError), HEARTBEAT_MS).unref()
+      const heart = setInterval(
+        () => void change(_id, { $set: { [field]: until() } }, registered).catch(onError),
+        HEARTBEAT_MS,
+      ).unref()
       return {
         rows: collection(staging),
         swap: async (position: bigint): Promise<void> => {
           for (let tries = 0; tries < 5; tries++) {
             const { rows, building = {} } = await find(view)
-            if (!(staging in building)) throw new Error(`the build of ${_id} was given up: nothing was heard of it for ${GIVEN_UP_MS} ms`)
-            const update = { $set: { rows: staging, position, [`retired.${rows}`]: new Date() }, $unset: { [field]: '' } }
+            if (!(staging in building))
+              throw new Error(`the build of ${_id} was given up: nothing was heard of it for ${GIVEN_UP_MS} ms`)
+            const update = {
+              $set: { rows: staging, position, [`retired.${rows}`]: new Date() },
+              $unset: { [field]: '' },
+            }
             if ((await change(_id, update, { rows, ...registered })).matchedCount === 0) continue
             clearInterval(heart)
             await find(view)

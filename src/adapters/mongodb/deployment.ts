@@ -28,13 +28,17 @@ export const deploymentKeys = async (db: Db, calls: Calls, given?: KeyFile, begi
   const collection = db.collection<StoredKeys>('deployment')
   const made: KeyFile = given ??
     begin ?? { pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) }, kek: randomBytes(BYTES) }
-  const secrets = given ? {} : { kid: made.pepper.kid, pepper: Buffer.from(made.pepper.key), kek: Buffer.from(made.kek) }
+  const secrets = given
+    ? {}
+    : { kid: made.pepper.kid, pepper: Buffer.from(made.pepper.key), kek: Buffer.from(made.kek) }
   const find = () => calls.call('read', (signal) => collection.findOne({ _id: 'keys' }, { signal }))
 
   let stored = await find()
   if (!stored) {
     const mine = { fingerprint: fingerprintOf(made), madeAt: new Date(), ...secrets }
-    await calls.call('write', () => unlessDuplicate(collection.insertOne({ _id: 'keys', ...mine } as unknown as StoredKeys)))
+    await calls.call('write', () =>
+      unlessDuplicate(collection.insertOne({ _id: 'keys', ...mine } as unknown as StoredKeys)),
+    )
     stored = await find()
   }
   if (!stored) throw new Error('the keys of the deployment cannot be read back')
@@ -44,7 +48,8 @@ export const deploymentKeys = async (db: Db, calls: Calls, given?: KeyFile, begi
     return given
   }
   const { kid, pepper, kek } = stored
-  if (kid === undefined || !pepper || !kek) throw new Error('this deployment has its keys in a key file: set keys.file to a copy of it')
+  if (kid === undefined || !pepper || !kek)
+    throw new Error('this deployment has its keys in a key file: set keys.file to a copy of it')
   const keys: KeyFile = { pepper: { kid, key: pepper.value() }, kek: kek.value() }
   if (stored.fingerprint !== fingerprintOf(keys))
     throw new Error('the keys of the deployment are damaged: they do not fit their fingerprint')

@@ -7,7 +7,9 @@ const special = /[%.$\0]|^_(?=bsontype$)|^t(?=oBSON$)/g
 const EMPTY = '%'
 
 const encodeKey = (key: string): string =>
-  key === '' ? EMPTY : key.replace(special, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
+  key === ''
+    ? EMPTY
+    : key.replace(special, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
 
 const decodeKey = (key: string): string =>
   key === EMPTY
@@ -20,7 +22,9 @@ const mapped = (value: unknown, keyOf: (key: string) => string): unknown => {
   if (typeof value === 'bigint') return Number(value)
   if (Array.isArray(value)) return value.map((item) => mapped(item, keyOf))
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).flatMap(([key, item]) => (item === undefined ? [] : [[keyOf(key), mapped(item, keyOf)] as const]))
+  const entries = Object.entries(value).flatMap(([key, item]) =>
+    item === undefined ? [] : [[keyOf(key), mapped(item, keyOf)] as const],
+  )
   return Object.fromEntries(entries)
 }
 

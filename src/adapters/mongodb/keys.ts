@@ -70,7 +70,8 @@ export const mongoKeys = async (db: Db, calls: Calls, kek: Uint8Array): Promise<
     find,
     destroy: async (subject) => {
       const erase = { $unset: { key: '' }, $set: { erasedAt: new Date() } } as const
-      const write = () => calls.call('write', () => unlessDuplicate(subjects.updateOne({ _id: subject }, erase, { upsert: true })))
+      const write = () =>
+        calls.call('write', () => unlessDuplicate(subjects.updateOne({ _id: subject }, erase, { upsert: true })))
       if ((await write()) === undefined) await write()
       cache.set(subject, { key: 'erased', until: Number.POSITIVE_INFINITY })
     },

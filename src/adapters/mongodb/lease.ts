@@ -28,7 +28,9 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
 
   const renew = async (mine: number) => {
     const sent = performance.now()
-    const renewed = await calls.call('write', () => leases.updateOne({ _id: name, holder: me, term: mine }, { $inc: { beat: 1 } }))
+    const renewed = await calls.call('write', () =>
+      leases.updateOne({ _id: name, holder: me, term: mine }, { $inc: { beat: 1 } }),
+    )
     if (renewed.matchedCount > 0) until = sent + ttl
     else term = undefined
   }
@@ -37,7 +39,9 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
     const found = await calls.call('read', (signal) => leases.findOne({ _id: name }, { signal }))
     const now = performance.now()
     if (!found) {
-      await calls.call('write', () => unlessDuplicate(leases.insertOne({ _id: name, holder: NOBODY, term: 0, beat: 0 })))
+      await calls.call('write', () =>
+        unlessDuplicate(leases.insertOne({ _id: name, holder: NOBODY, term: 0, beat: 0 })),
+      )
       return take()
     }
     if (found.term !== seen.term || found.beat !== seen.beat) seen = { term: found.term, beat: found.beat, since: now }

@@ -35,7 +35,11 @@ const CLOSE_MS = 2000
  * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws when the server does not answer now; later it may
  * come and go: what needs it then is refused with `backend_unavailable` within two seconds, and works again when it is back.
  */
-export const openMongo = async (url: string, database: string, { onError, bulk = 1000 }: MongoOptions): Promise<Mongo> => {
+export const openMongo = async (
+  url: string,
+  database: string,
+  { onError, bulk = 1000 }: MongoOptions,
+): Promise<Mongo> => {
   const client = new MongoClient(url, {
     appName: 'rollcall',
     serverSelectionTimeoutMS: 1000,

@@ -23,7 +23,9 @@ const path = (field: string) => `doc.${field}`
 export const filtersOf = ({ where, order, after }: Query) => {
   const by = path(order)
   const matching = Object.entries(where).flatMap(([field, matches]) =>
-    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map((match) => condition(path(field), match)),
+    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map((match) =>
+      condition(path(field), match),
+    ),
   )
   const all = [{ [by]: { $exists: true } }, ...matching]
   // The first condition says nothing more than the second; it gives the index its bound.

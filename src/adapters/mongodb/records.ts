@@ -29,9 +29,12 @@ export const mongoRecords = (
     await calls.call('batch', () => records.createIndex({ until: 1 }))
     for (let found = PURGED; found === PURGED; ) {
       const past = { until: { $lte: new Date() } }
-      const some = await calls.call('read', (signal) => records.find(past, { projection: { _id: 1 }, limit: PURGED, signal }).toArray())
+      const some = await calls.call('read', (signal) =>
+        records.find(past, { projection: { _id: 1 }, limit: PURGED, signal }).toArray(),
+      )
       found = some.length
-      if (found > 0) await calls.call('batch', () => records.deleteMany({ _id: { $in: some.map(({ _id }) => _id) }, ...past }))
+      if (found > 0)
+        await calls.call('batch', () => records.deleteMany({ _id: { $in: some.map(({ _id }) => _id) }, ...past }))
     }
   }
   const purgeLater = () => {
@@ -46,7 +49,9 @@ export const mongoRecords = (
     const { _id, ...content } = record
     const write = (upsert: boolean) => {
       const where = { _id, until: { $lte: new Date() } }
-      return calls.call('write', () => unlessDuplicate(records.replaceOne(where, { ...content, revision: 1 }, { upsert })))
+      return calls.call('write', () =>
+        unlessDuplicate(records.replaceOne(where, { ...content, revision: 1 }, { upsert })),
+      )
     }
     const made = (await write(true)) ?? (await write(false))
     return made !== undefined && made.matchedCount + made.upsertedCount > 0
@@ -57,7 +62,9 @@ export const mongoRecords = (
     record: async <V>(table: string, key: string): Promise<RecordOf<V> | undefined> => {
       const _id = `${table}/${key}`
       const found = await calls.call('read', (signal) => records.findOne({ _id }, { signal }))
-      return found && found.until.getTime() > Date.now() ? { revision: found.revision, value: JSON.parse(found.value) as V } : undefined
+      return found && found.until.getTime() > Date.now()
+        ? { revision: found.revision, value: JSON.parse(found.value) as V }
+        : undefined
     },
     swapRecord: async (table, key, expected, value, until) => {
       purgeLater()
@@ -65,7 +72,9 @@ export const mongoRecords = (
       const _id = `${table}/${key}`
       if (expected === 0) return make({ _id, table, key, ...content })
       const where = { _id, revision: expected, until: { $gt: new Date() } }
-      const { matchedCount } = await calls.call('write', () => records.updateOne(where, { $set: { ...content, revision: expected + 1 } }))
+      const { matchedCount } = await calls.call('write', () =>
+        records.updateOne(where, { $set: { ...content, revision: expected + 1 } }),
+      )
       return matchedCount > 0
     },
   }

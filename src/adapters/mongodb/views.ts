@@ -17,13 +17,15 @@ export type ViewsParts = {
 /** Views in MongoDB: a document a row, in a collection a view. `put` answers when a majority has the rows in its journal, so every instance sees them. */
 export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts): Omit<Views, 'close'> => ({
   get: async <D extends object>(view: View, key: string) => {
-    const read = () => places.reading(view, (rows) => calls.call('read', (signal) => rows.findOne({ _id: key }, { signal })))
+    const read = () =>
+      places.reading(view, (rows) => calls.call('read', (signal) => rows.findOne({ _id: key }, { signal })))
     const found = await calls.call('whole', read)
     return found ? rowOf<D>(found) : undefined
   },
   getMany: async <D extends object>(view: View, keys: readonly string[]) => {
     const where = { _id: { $in: keys } }
-    const read = () => places.reading(view, (rows) => calls.call('read', (signal) => rows.find(where, { signal }).toArray()))
+    const read = () =>
+      places.reading(view, (rows) => calls.call('read', (signal) => rows.find(where, { signal }).toArray()))
     const found: readonly StoredRow[] = await calls.call('whole', read)
     return found.map(rowOf<D>)
   },
@@ -32,10 +34,15 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
     const { page, total, sort } = filtersOf(query)
     const read = () =>
       places.reading(view, async (from) => {
-        const found = await calls.call('read', (signal) => from.find(page, { sort, limit: query.limit, signal }).toArray())
+        const found = await calls.call('read', (signal) =>
+          from.find(page, { sort, limit: query.limit, signal }).toArray(),
+        )
         const rows: readonly Row<D>[] = found.map(rowOf<D>)
         const complete = !query.after && rows.length < query.limit
-        return { rows, total: complete ? rows.length : await calls.call('read', (signal) => from.countDocuments(total, { signal })) }
+        return {
+          rows,
+          total: complete ? rows.length : await calls.call('read', (signal) => from.countDocuments(total, { signal })),
+        }
       })
     return calls.call('whole', read)
   },

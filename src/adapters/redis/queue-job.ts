@@ -5,9 +5,20 @@ import type { LastRuns } from './queue-runs.ts'
 import { soon } from './connection.ts'
 
 /** A worker that dies gives its job up after about six seconds, however often that happens. */
-const worker = { lockDuration: 5000, stalledInterval: 2000, maxStalledCount: 1_000_000, runRetryDelay: 1000, concurrency: 1 } as const
+const worker = {
+  lockDuration: 5000,
+  stalledInterval: 2000,
+  maxStalledCount: 1_000_000,
+  runRetryDelay: 1000,
+  concurrency: 1,
+} as const
 /** What an instance cut short by its own end is taken over by another at once; what fails is not tried before the next interval. */
-const retries = { attempts: 5, backoff: { type: 'fixed', delay: 1000 }, removeOnComplete: true, removeOnFail: { count: 10 } } as const
+const retries = {
+  attempts: 5,
+  backoff: { type: 'fixed', delay: 1000 },
+  removeOnComplete: true,
+  removeOnFail: { count: 10 },
+} as const
 const LOOK_MS = 1000
 /** A connection that has not answered for so long is made anew. */
 const DEAF_MS = 5000
@@ -51,7 +62,13 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
       await job.run(signal, tell)
       runs.note({ name, startedAt, finishedAt: Date.now(), ...told })
     } catch (error) {
-      runs.note({ name, startedAt, finishedAt: Date.now(), ...told, error: error instanceof Error ? error.message : String(error) })
+      runs.note({
+        name,
+        startedAt,
+        finishedAt: Date.now(),
+        ...told,
+        error: error instanceof Error ? error.message : String(error),
+      })
       if (!signal.aborted) onError(name, error)
       throw error
     }
@@ -77,7 +94,11 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
 
   /** What Redis knows, and that it knows the job at all. */
   const look = async () => {
-    const [scheduler, active, last] = await Promise.all([queue.getJobScheduler(name), queue.getActiveCount(), runs.find(name)])
+    const [scheduler, active, last] = await Promise.all([
+      queue.getJobScheduler(name),
+      queue.getActiveCount(),
+      runs.find(name),
+    ])
     if (scheduler?.every !== every) {
       await queue.setGlobalConcurrency(1)
       await queue.upsertJobScheduler(name, { every }, { name, opts: retries })
@@ -98,7 +119,8 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
     const seen = await soon(looking)
     if (signal.aborted || running) return
     if (seen) {
-      if (began === Number.NEGATIVE_INFINITY || (seen.startedAt !== undefined && seen.startedAt !== known)) began = performance.now()
+      if (began === Number.NEGATIVE_INFINITY || (seen.startedAt !== undefined && seen.startedAt !== known))
+        began = performance.now()
       known = seen.startedAt ?? known
       alone = false
     }

@@ -2,7 +2,8 @@ import type { Redis } from 'ioredis'
 import type { Run } from '../../jobs/queue.ts'
 import { soon } from './connection.ts'
 
-const isRun = (value: unknown): value is Run => typeof value === 'object' && value !== null && 'name' in value && 'startedAt' in value
+const isRun = (value: unknown): value is Run =>
+  typeof value === 'object' && value !== null && 'name' in value && 'startedAt' in value
 
 const parse = (text: string): Run | undefined => {
   const value: unknown = JSON.parse(text)

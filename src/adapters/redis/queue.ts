@@ -17,7 +17,10 @@ export type BullmqOptions = {
  * Jobs in BullMQ, each once an interval over all instances. Redis only says when: it may be away, lose everything or hang, and jobs
  * still run, in every instance then, which is harmless. Nothing here waits for it; `close` waits for running jobs and two seconds at most for Redis.
  */
-export const openBullmq = async (url: string, { onError, prefix = 'rollcall', grace = 3000 }: BullmqOptions): Promise<Queue> => {
+export const openBullmq = async (
+  url: string,
+  { onError, prefix = 'rollcall', grace = 3000 }: BullmqOptions,
+): Promise<Queue> => {
   const client = connectRedis(url, true, (error) => onError('redis', error))
   const disconnect = familyOf(client)
   const runs = lastRuns(client, `${prefix}:runs`)

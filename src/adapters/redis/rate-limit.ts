@@ -28,7 +28,10 @@ export type SharedLimiter = {
  * Counters that instances share. An event counts here at once and elsewhere about half a second later; no request waits for Redis, and
  * without it each instance counts for itself. Minutes are those of the clock, so that instances mean the same.
  */
-export const openRedisLimits = (url: string, { onError, key: secret, prefix = 'rollcall', flushMs = FLUSH_MS }: RedisLimitsOptions) => {
+export const openRedisLimits = (
+  url: string,
+  { onError, key: secret, prefix = 'rollcall', flushMs = FLUSH_MS }: RedisLimitsOptions,
+) => {
   const client = connectRedis(url, false, onError)
   const pseudonym = (of: string) => createHmac('sha256', secret).update(`limit ${of}`).digest('base64url')
   const flushes: (() => Promise<void>)[] = []

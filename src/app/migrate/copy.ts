@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { fail } from '../../cli/failure.ts'
 import type { Move, Moved } from '../../cli/services.ts'
 import { isRefusal } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
+import { differing, named, verified } from './compare.ts'
 import { zipPages } from './zip-pages.ts'
 
 /** A place that history can be moved from or to. Positions of the place it comes from count its events, as the embedded log's do. */
@@ -16,11 +16,6 @@ export type HistoryStore = {
 /** One append: events that follow each other in one stream, so that the order of the whole log stays as it is. Far below what a server takes at once. */
 const EVENTS = 100
 const BYTES = 262_144
-const STREAMS_AT_ONCE = 16
-
-const FIELDS = ['stream', 'revision', 'id', 'type', 'time', 'data', 'meta'] as const
-const differing = (a: Stored | undefined, b: Stored | undefined) => FIELDS.find((field) => a?.[field] !== b?.[field])
-const named = (event: Stored | undefined) => (event ? `event ${event.revision} of ${event.stream}` : 'nothing')
 
 /** How many events the target has, and the position of the last of them in the source. Fails when it holds anything but the beginning of this very history. */
 const resumePoint = async (from: EventLog, to: EventLog, told: (done: number) => void, signal: AbortSignal) => {
@@ -65,7 +60,11 @@ const bare = ({ id, type, time, data, meta }: Stored): NewEvent => ({ id, type, 
 const append = async (to: EventLog, run: readonly Stored[]): Promise<void> => {
   const [first, last] = [run[0]!, run.at(-1)!]
   try {
-    const { revision, times } = await to.append(first.stream, run.map(bare), first.revision === 0n ? 'none' : first.revision - 1n)
+    const { revision, times } = await to.append(
+      first.stream,
+      run.map(bare),
+      first.revision === 0n ? 'none' : first.revision - 1n,
+    )
     if (revision !== last.revision || times) fail('check', `The target did not keep ${named(last)} as it was given.`)
   } catch (error) {
     if (!isRefusal(error, 'write_conflict')) throw error
@@ -75,64 +74,6 @@ const append = async (to: EventLog, run: readonly Stored[]): Promise<void> => {
       'Somebody else writes to it: stop every service on the target and begin again.',
     )
   }
-}
-
-const line = ({ stream, revision, id, type, time, data, meta }: Stored) =>
-  `${JSON.stringify([stream, String(revision), id, type, time, data, meta])}\n`
-
-const alike = (ours: readonly Stored[], theirs: readonly Stored[]): void => {
-  for (let n = 0; n < Math.max(ours.length, theirs.length); n++) {
-    const field = differing(ours[n], theirs[n])
-    if (field !== undefined)
-      fail('check', `The target is not the same: source ${named(ours[n])}, target ${named(theirs[n])}, first difference in ${field}.`)
-  }
-}
-
-/** Every subject that an event names or holds sealed data of. */
-const subjectsIn = function* ({ data, meta }: Stored): Generator<string> {
-  for (const text of [data, meta]) {
-    for (const [, encoded] of text.matchAll(/sealed\.1\.([\w-]+)\./g)) yield Buffer.from(encoded!, 'base64url').toString()
-    for (const [, quoted] of text.matchAll(/"subject":("(?:[^"\\]|\\.)*")/g)) yield JSON.parse(quoted!) as string
-  }
-}
-
-/** Compares all of it: the two logs event for event in order, then each stream as either side reads it alone. */
-const verified = async (
-  from: EventLog,
-  to: EventLog,
-  progress: (name: string, done: number, total: number) => void,
-  total: number,
-  signal: AbortSignal,
-) => {
-  const [source, target] = [createHash('sha256'), createHash('sha256')]
-  const [streams, subjects] = [new Set<string>(), new Set<string>()]
-  let events = 0
-  for await (const [ours, theirs] of zipPages(from.readAll(0n), to.readAll(0n))) {
-    signal.throwIfAborted()
-    alike(ours, theirs)
-    for (const event of ours) {
-      source.update(line(event))
-      streams.add(event.stream)
-      for (const subject of subjectsIn(event)) subjects.add(subject)
-    }
-    for (const event of theirs) target.update(line(event))
-    progress('comparing', (events += ours.length), total)
-  }
-  const digest = source.digest('hex')
-  if (target.digest('hex') !== digest) fail('check', 'The target is not the same: its digest differs.')
-
-  const names = [...streams]
-  for (let n = 0; n < names.length; n += STREAMS_AT_ONCE) {
-    signal.throwIfAborted()
-    const some = names.slice(n, n + STREAMS_AT_ONCE)
-    await Promise.all(
-      some.map(async (stream) => {
-        for await (const [ours, theirs] of zipPages(from.read(stream), to.read(stream))) alike(ours, theirs)
-      }),
-    )
-    progress('comparing streams', n + some.length, names.length)
-  }
-  return { events, digest, streams: names.length, subjects }
 }
 
 /** Copies the key of each subject; one that was erased stays erased. Gives how many subjects had a key or had lost it. */
@@ -145,7 +86,12 @@ const copyKeys = async (from: Keys, to: Keys, subjects: Iterable<string>, signal
     if (key === 'erased') await to.destroy(subject)
     const there = key === 'erased' ? await to.find(subject) : await to.make(subject, key)
     const same = typeof there === 'object' && typeof key === 'object' ? Buffer.compare(there, key) === 0 : there === key
-    if (!same) fail('conflict', `The target has another key for subject ${subject}.`, 'A service has run on it: move into an empty place.')
+    if (!same)
+      fail(
+        'conflict',
+        `The target has another key for subject ${subject}.`,
+        'A service has run on it: move into an empty place.',
+      )
     moved++
   }
   return moved
@@ -155,7 +101,11 @@ const copyKeys = async (from: Keys, to: Keys, subjects: Iterable<string>, signal
  * Copies history from one place to another, ids, streams, revisions, times, data and meta byte for byte and in the same order, then the keys of
  * subjects, and proves both. What stands in the target already must be the beginning of the same history: then it goes on behind it. The source is never changed.
  */
-export const migrate = async (from: HistoryStore, to: HistoryStore, { dryRun, progress, signal }: Move): Promise<Moved> => {
+export const migrate = async (
+  from: HistoryStore,
+  to: HistoryStore,
+  { dryRun, progress, signal }: Move,
+): Promise<Moved> => {
   if (from.pepper.kid !== to.pepper.kid || Buffer.compare(from.pepper.key, to.pepper.key) !== 0)
     fail(
       'conflict',
@@ -165,7 +115,12 @@ export const migrate = async (from: HistoryStore, to: HistoryStore, { dryRun, pr
 
   const total = Number(await from.log.head())
   const tell = (name: string, done: number, of: number) => progress({ name, done, total: of })
-  const { done, position } = await resumePoint(from.log, to.log, (done) => tell('looking at the target', done, total), signal)
+  const { done, position } = await resumePoint(
+    from.log,
+    to.log,
+    (done) => tell('looking at the target', done, total),
+    signal,
+  )
   if (dryRun) return { events: total, copied: total - done }
 
   let there = done

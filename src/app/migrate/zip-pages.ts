@@ -3,7 +3,10 @@ import type { Stored } from '../../events/log.ts'
 type Events = readonly Stored[]
 
 /** Two histories side by side, pairs of pages of equal length; what one of them has beyond the other comes last, beside an empty page. */
-export async function* zipPages(left: AsyncIterable<Events>, right: AsyncIterable<Events>): AsyncGenerator<readonly [Events, Events]> {
+export async function* zipPages(
+  left: AsyncIterable<Events>,
+  right: AsyncIterable<Events>,
+): AsyncGenerator<readonly [Events, Events]> {
   const [ours, theirs] = [left[Symbol.asyncIterator](), right[Symbol.asyncIterator]()]
   const more = async (has: Events, from: AsyncIterator<Events>): Promise<Events> => {
     if (has.length > 0) return has

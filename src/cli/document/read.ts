@@ -6,7 +6,11 @@ export type Part<B = object> = { readonly path: string; readonly body: B }
 type Named = { readonly key?: string | undefined }
 
 export type Share = { readonly path: string; readonly variant: string; readonly rollout: unknown }
-export type RulePart = Part & { readonly segments: readonly string[]; readonly rank: unknown; readonly shares: readonly Share[] }
+export type RulePart = Part & {
+  readonly segments: readonly string[]
+  readonly rank: unknown
+  readonly shares: readonly Share[]
+}
 export type RolloutPart = Part & { readonly segments: readonly string[] }
 export type VariantPart = Part<Named> & { readonly byDefault: boolean }
 type FlagBody = Named & { readonly [name in 'name' | 'type' | 'description' | 'enabled' | 'metadata']: unknown }
@@ -30,7 +34,8 @@ type Unknown = (path: string) => void
 
 const VERSIONS = ['1.0', '1.1', '1.2', '1.3', '1.4']
 
-const plain = (source: Source | undefined): unknown => (present(source) ? (JSON.parse(json(source!)) as unknown) : undefined)
+const plain = (source: Source | undefined): unknown =>
+  present(source) ? (JSON.parse(json(source!)) as unknown) : undefined
 
 const truth = (source: Source | undefined): boolean => {
   const value = plain(source) ?? false
@@ -40,7 +45,9 @@ const truth = (source: Source | undefined): boolean => {
 /** A number, or the text that the rules of the service refuse. */
 const amount = (source: Source | undefined): unknown => {
   const value = plain(source)
-  return value === undefined || typeof value === 'number' || typeof value === 'string' ? value : wrong(source!.path, 'must be a number.')
+  return value === undefined || typeof value === 'number' || typeof value === 'string'
+    ? value
+    : wrong(source!.path, 'must be a number.')
 }
 
 const namespacePart = (source: Source | undefined, path: string, unknown: Unknown): NamespacePart => {
@@ -62,7 +69,11 @@ const bySegments = (source: Source, unknown: Unknown) => {
   const several = items(keys).map((key) => text(key) ?? '')
   const one = text(key)
   if (one !== undefined && several.length > 0) wrong(source.path, 'must have either key or keys.')
-  return { segments: one === undefined ? several : [one], segmentOperator: text(operator), value: present(value) && truth(value) }
+  return {
+    segments: one === undefined ? several : [one],
+    segmentOperator: text(operator),
+    value: present(value) && truth(value),
+  }
 }
 
 const rulePart = (source: Source, unknown: Unknown): RulePart => {
@@ -97,14 +108,23 @@ const variantPart = (source: Source, unknown: Unknown): VariantPart => {
     unknown,
   )
   const given = written(attachment)
-  const body = { key: text(key), name: text(name), description: text(description), attachment: given && jsonSource(given) }
+  const body = {
+    key: text(key),
+    name: text(name),
+    description: text(description),
+    attachment: given && jsonSource(given),
+  }
   return { path: source.path, body, byDefault: truth(rest.default) }
 }
 
 const FLAG = ['key', 'name', 'type', 'description', 'enabled', 'metadata', 'variants', 'rules', 'rollouts'] as const
 
 const flagPart = (source: Source, unknown: Unknown): FlagPart => {
-  const { key, name, type, description, enabled, metadata, variants, rules, rollouts } = membersOf(source, FLAG, unknown)
+  const { key, name, type, description, enabled, metadata, variants, rules, rollouts } = membersOf(
+    source,
+    FLAG,
+    unknown,
+  )
   return {
     path: source.path,
     body: {
@@ -124,7 +144,11 @@ const flagPart = (source: Source, unknown: Unknown): FlagPart => {
 const CONSTRAINT = ['type', 'property', 'operator', 'value', 'description'] as const
 
 const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
-  const { constraints, ...given } = membersOf(source, ['key', 'name', 'description', 'match_type', 'constraints'], unknown)
+  const { constraints, ...given } = membersOf(
+    source,
+    ['key', 'name', 'description', 'match_type', 'constraints'],
+    unknown,
+  )
   const body = {
     key: text(given.key),
     name: text(given.name),
@@ -148,7 +172,11 @@ const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
 /** The documents in a text of any form that api.md §13 knows. What is not of such a form fails with the place where it stands. */
 export const documentsIn = (content: string, unknown: Unknown): readonly Document[] =>
   sourcesIn(content).map((source) => {
-    const { version, namespace, flags, segments } = membersOf(source, ['version', 'namespace', 'flags', 'segments'], unknown)
+    const { version, namespace, flags, segments } = membersOf(
+      source,
+      ['version', 'namespace', 'flags', 'segments'],
+      unknown,
+    )
     const given = text(version) ?? '1.4'
     if (!VERSIONS.includes(given)) wrong(source.path, `unsupported version: ${given}`)
     return {

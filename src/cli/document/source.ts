@@ -62,8 +62,10 @@ const composed = function* (text: string): Generator<Parsed> {
   let count = 0
   for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) yield* checked(composer.next(token))
-    if (parser.stack.length > MAX_DEPTH) wrong(`line ${lines.lineStarts.length}`, `is nested deeper than ${MAX_DEPTH} levels.`)
-    if (++count > MAX_LEXEMES) wrong('', 'The document is too large to be read at once: split it, a namespace or less in each.')
+    if (parser.stack.length > MAX_DEPTH)
+      wrong(`line ${lines.lineStarts.length}`, `is nested deeper than ${MAX_DEPTH} levels.`)
+    if (++count > MAX_LEXEMES)
+      wrong('', 'The document is too large to be read at once: split it, a namespace or less in each.')
   }
   for (const token of parser.end()) yield* checked(composer.next(token))
   yield* checked(composer.end())

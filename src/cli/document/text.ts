@@ -44,7 +44,9 @@ const json = (tree: Tree, indent: string): string => {
     'members' in tree
       ? ['{', membersOf(tree.members).map(([name, value]) => `${JSON.stringify(name)}: ${json(value, inner)}`), '}']
       : ['[', tree.map((item) => json(item, inner)), ']']
-  return parts.length === 0 ? open + close : `${open}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${close}`
+  return parts.length === 0
+    ? open + close
+    : `${open}\n${parts.map((part) => inner + part).join(',\n')}\n${indent}${close}`
 }
 
 /** JSON indented by two spaces; what is inline stays on its line. */

@@ -4,7 +4,11 @@ import type { BySegments, Constraint, Flag, Namespace, Rollout, Rule, Segment, V
 /** One namespace with all that is in it. */
 export type Contents = {
   readonly namespace: Namespace
-  readonly flags: readonly { readonly flag: Flag; readonly rules: readonly Rule[]; readonly rollouts: readonly Rollout[] }[]
+  readonly flags: readonly {
+    readonly flag: Flag
+    readonly rules: readonly Rule[]
+    readonly rollouts: readonly Rollout[]
+  }[]
   readonly segments: readonly Segment[]
 }
 
@@ -26,7 +30,9 @@ const variantTree = ({ id, key, name, description, attachment }: Variant, byDefa
 const ruleTree = (rule: Rule, place: number, keyOf: (variantId: string) => string): Tree => {
   const [only, ...others] = keysOf(rule)
   const several = { members: { keys: keysOf(rule), operator: operatorOf(rule.segmentOperator) } }
-  const distributions = rule.distributions.map(({ variantId, rollout }) => ({ members: { variant: keyOf(variantId), rollout } }))
+  const distributions = rule.distributions.map(({ variantId, rollout }) => ({
+    members: { variant: keyOf(variantId), rollout },
+  }))
   return {
     members: {
       segment: others.length === 0 ? only : several,
@@ -45,10 +51,19 @@ const rolloutTree = ({ description, segment, threshold }: Rollout): Tree => {
     value: ifTrue(segment.value),
   }
   const share = threshold && { percentage: threshold.percentage, value: ifTrue(threshold.value) }
-  return { members: { description: filled(description), segment: by && { members: by }, threshold: share && { members: share } } }
+  return {
+    members: {
+      description: filled(description),
+      segment: by && { members: by },
+      threshold: share && { members: share },
+    },
+  }
 }
 
-const flagTree = ({ flag, rules, rollouts }: Contents['flags'][number], keyOf: (variantId: string) => string): Tree => ({
+const flagTree = (
+  { flag, rules, rollouts }: Contents['flags'][number],
+  keyOf: (variantId: string) => string,
+): Tree => ({
   members: {
     key: flag.key,
     name: flag.name,
@@ -67,7 +82,13 @@ const constraintTree = ({ type, property, operator, value, description }: Constr
 })
 
 const segmentTree = ({ key, name, description, matchType, constraints }: Segment): Tree => ({
-  members: { key, name, description: filled(description), match_type: matchType, constraints: filled(constraints.map(constraintTree)) },
+  members: {
+    key,
+    name,
+    description: filled(description),
+    match_type: matchType,
+    constraints: filled(constraints.map(constraintTree)),
+  },
 })
 
 /** The export document of one namespace (api.md §13), variants named by key. `lost` is told of a distribution whose variant is not there. */

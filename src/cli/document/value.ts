@@ -7,7 +7,8 @@ const settled = ({ node, within, path }: Source): unknown => {
   return within.targets.get(node) ?? wrong(path, `there is no anchor &${node.source} before it.`)
 }
 
-const under = (path: string, name: string) => (path === '' || /document \d+$/.test(path) ? `${path} ${name}`.trim() : `${path}.${name}`)
+const under = (path: string, name: string) =>
+  path === '' || /document \d+$/.test(path) ? `${path} ${name}`.trim() : `${path}.${name}`
 
 const nameOf = ({ path, within }: Source, key: unknown): string => {
   if (!isScalar(key)) return wrong(path, 'has a key that is no text.')
@@ -28,7 +29,8 @@ const membersOf = (source: Source, depth = 0): ReadonlyMap<string, Source> => {
       const from = { node: value, within, path: under(path, name) }
       const list = settled(from)
       for (const node of isSeq(list) ? list.items : [value]) {
-        for (const [name, member] of membersOf({ ...from, node }, depth + 1)) if (!merged.has(name)) merged.set(name, member)
+        for (const [name, member] of membersOf({ ...from, node }, depth + 1))
+          if (!merged.has(name)) merged.set(name, member)
       }
     } else if (own.has(name)) wrong(path, `has ${name} twice.`)
     else own.set(name, { node: value, within, path: under(path, name) })
@@ -36,10 +38,12 @@ const membersOf = (source: Source, depth = 0): ReadonlyMap<string, Source> => {
   return new Map([...merged, ...own])
 }
 
-const isNull = (node: unknown): boolean => node === null || node === undefined || (isScalar(node) && node.value === null)
+const isNull = (node: unknown): boolean =>
+  node === null || node === undefined || (isScalar(node) && node.value === null)
 
 /** The value, unless it is null in any form: that counts as absent. */
-export const present = (source: Source | undefined): Source | undefined => (source && !isNull(settled(source)) ? source : undefined)
+export const present = (source: Source | undefined): Source | undefined =>
+  source && !isNull(settled(source)) ? source : undefined
 
 /** The value, unless nothing is written there; a null that is written is one. */
 export const written = (source: Source | undefined): Source | undefined => {
@@ -99,7 +103,8 @@ const scalarJson = ({ value, source = '', type }: Scalar, { path, within }: Sour
   if (typeof value === 'string') return JSON.stringify(within.light.restore(value))
   if (value === null || typeof value === 'boolean') return String(value)
   if (typeof value === 'number' && NUMERAL.test(source)) return source
-  if (typeof value === 'number') return Number.isFinite(value) ? JSON.stringify(value) : wrong(path, `${source} has no form in JSON.`)
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? JSON.stringify(value) : wrong(path, `${source} has no form in JSON.`)
   return typeof value === 'bigint' ? String(value) : JSON.stringify(source)
 }
 

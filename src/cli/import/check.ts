@@ -24,7 +24,13 @@ export const twice = (parts: readonly Keyed[], message: (key: string) => string)
 const firstMissing = (segments: readonly string[], known: ReadonlySet<string>) =>
   segments.find((segment) => segment !== '' && !known.has(segment))
 
-const ruleProblems = (rule: RulePart, n: number, { body, variants }: FlagPart, ns: string, known: ReadonlySet<string>) => {
+const ruleProblems = (
+  rule: RulePart,
+  n: number,
+  { body, variants }: FlagPart,
+  ns: string,
+  known: ReadonlySet<string>,
+) => {
   const { path, segments, shares } = rule
   const missing = firstMissing(segments, known)
   const unknown = (key: string) => !variants.some((variant) => variant.body.key === key)
@@ -32,7 +38,9 @@ const ruleProblems = (rule: RulePart, n: number, { body, variants }: FlagPart, n
     ...problemsOf('rule', path, { ...rule.body, rank: rankOf(rule, n) }),
     ...(missing === undefined ? [] : [notFound(path, `flag "${ns}/${body.key}" or segment "${ns}/${missing}"`)]),
     ...shares.flatMap(({ path, variant, rollout }) => [
-      ...(unknown(variant) ? [notFound(path, `variant "${variant}", rule "${n + 1}", flag "${body.key}" in namespace "${ns}"`)] : []),
+      ...(unknown(variant)
+        ? [notFound(path, `variant "${variant}", rule "${n + 1}", flag "${body.key}" in namespace "${ns}"`)]
+        : []),
       ...problemsOf('distribution', path, { rollout }),
     ]),
   ]
@@ -54,7 +62,9 @@ export const flagProblems = (flag: FlagPart, ns: string, known: ReadonlySet<stri
     ...problemsOf('flag', path, body),
     ...variants.flatMap((variant) => problemsOf('variant', variant.path, variant.body)),
     ...twice(variants, (key) => `variant "${key}" is not unique for flag "${ns}/${body.key}"`),
-    ...(second ? [{ path: second.path, message: 'a flag has one default variant at most', exit: 'failed' } as const] : []),
+    ...(second
+      ? [{ path: second.path, message: 'a flag has one default variant at most', exit: 'failed' } as const]
+      : []),
     ...rules.flatMap((rule, n) => ruleProblems(rule, n, flag, ns, known)),
     ...taken,
     ...rollouts.flatMap((rollout) => {
@@ -78,6 +88,8 @@ export const refuseAll = (problems: readonly Problem[]): void => {
   if (!first) return
   const lines = problems.slice(0, 50).map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
   const more = problems.length > lines.length ? [`… and ${problems.length - lines.length} more.`] : []
-  const next = problems.some(({ exit }) => exit === 'conflict') ? ['--skip-existing leaves what is there, --drop replaces it.'] : []
+  const next = problems.some(({ exit }) => exit === 'conflict')
+    ? ['--skip-existing leaves what is there, --drop replaces it.']
+    : []
   fail(first.exit, [...lines, ...more, 'Nothing was written.', ...next].join('\n'))
 }

@@ -38,7 +38,8 @@ const grouped = (documents: readonly Document[]): ReadonlyMap<string, Group> => 
 
 const there = async (client: Client, key: string): Promise<Keys & { readonly namespace?: Namespace }> => {
   const path = `/api/v1/namespaces/${encodeURIComponent(key)}`
-  const keys = async (list: string) => (await all<{ readonly key: string }>(client, `${path}/${list}`, list)).map(({ key }) => key)
+  const keys = async (list: string) =>
+    (await all<{ readonly key: string }>(client, `${path}/${list}`, list)).map(({ key }) => key)
   try {
     const namespace = await client.ask<Namespace>('GET', path)
     return { namespace, flags: await keys('flags'), segments: await keys('segments') }

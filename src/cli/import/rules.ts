@@ -4,16 +4,32 @@ import { attachment } from '../../contract/attachment.ts'
 import { comparisonTypes, flagTypes, matchTypes } from '../../contract/enums.ts'
 import { float, flag as truth, object, optional, text } from '../../contract/fields.ts'
 import { input } from '../../contract/input.ts'
-import { description, key, name } from '../../http/resource-routes.ts'
 import { metadata } from '../../contract/metadata.ts'
 import { rank, segmentFields, segmentsGiven } from '../../contract/rule-fields.ts'
+import { description, key, name } from '../../contract/resource.ts'
 
 /** Something that keeps a document from being imported. */
-export type Problem = { readonly path: string; readonly message: string; readonly exit: 'failed' | 'conflict' | 'notFound' }
+export type Problem = {
+  readonly path: string
+  readonly message: string
+  readonly exit: 'failed' | 'conflict' | 'notFound'
+}
 
 const namespace = input({ key, name, description })
-const flag = input({ key, name, description, enabled: truth(), type: flagTypes.field('variant'), metadata: optional(metadata) })
-const variant = input({ key: text({ required: true, max: 255, control: false }), name: text({ max: 255 }), description, attachment })
+const flag = input({
+  key,
+  name,
+  description,
+  enabled: truth(),
+  type: flagTypes.field('variant'),
+  metadata: optional(metadata),
+})
+const variant = input({
+  key: text({ required: true, max: 255, control: false }),
+  name: text({ max: 255 }),
+  description,
+  attachment,
+})
 const segment = input({ key, name, description, matchType: matchTypes.field('all') })
 const constraint = input({
   type: comparisonTypes.field('unknown'),
@@ -58,7 +74,8 @@ const CHECKS = {
     if (segment && threshold) invalid('rule', 'only one of segment or threshold can be present')
     if (segment) segmentsGiven(segment)
     else if (!threshold) refuse('invalid_argument', 'rollout rule is missing')
-    else if (threshold.percentage < 0 || threshold.percentage > 100) invalid('threshold.percentage', 'must be within range [0, 100]')
+    else if (threshold.percentage < 0 || threshold.percentage > 100)
+      invalid('threshold.percentage', 'must be within range [0, 100]')
   },
 } as const satisfies Readonly<Record<string, (body: Body) => unknown>>
 

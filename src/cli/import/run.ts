@@ -89,8 +89,10 @@ const done = async (steps: readonly Step[], bar: boolean, again: string): Promis
 const run = async (file: string | undefined, options: ImportOptions): Promise<void> => {
   const { stdin = false, skipExisting = false, drop = false, dryRun = false, yes = false, quiet = false } = options
   const headers = reasonHeaders(options.reason)
-  if (options.tokenFile === '-' && (stdin || file === '-')) fail('usage', 'Standard input cannot hold both the token and the document.')
-  const unknown = (path: string) => info(`warning: ${escapeControl(path)} is not a part of any document and was not read`)
+  if (options.tokenFile === '-' && (stdin || file === '-'))
+    fail('usage', 'Standard input cannot hold both the token and the document.')
+  const unknown = (path: string) =>
+    info(`warning: ${escapeControl(path)} is not a part of any document and was not read`)
   const documents = documentsIn(await contentOf(file, stdin), quiet ? () => {} : unknown)
   const client = await clientOf(options)
   const { plans, problems } = await planned(client, documents, { skipExisting, drop })

@@ -7,7 +7,11 @@ import type { Plan } from './plan.ts'
 /** Makes the rest of an item whose first request was answered. */
 export type Rest = () => Promise<void>
 /** One thing that the import does, whole or not at all. Steps begin one after another, as lists keep that order; their rests need not wait for each other. */
-export type Step = { readonly sign: '+' | '*' | '-' | '~'; readonly what: string; readonly begin?: () => Promise<Rest | undefined> }
+export type Step = {
+  readonly sign: '+' | '*' | '-' | '~'
+  readonly what: string
+  readonly begin?: () => Promise<Rest | undefined>
+}
 
 type Made = { readonly id: string }
 type Write = <T>(path: string, method: string, url: string, body?: object) => Promise<T>
@@ -48,7 +52,11 @@ const makeSegment = async (write: Write, root: string, { path, body, constraints
   })
 }
 
-const makeFlag = async (write: Write, root: string, { path, body, variants, rules, rollouts }: FlagPart): Promise<Rest> => {
+const makeFlag = async (
+  write: Write,
+  root: string,
+  { path, body, variants, rules, rollouts }: FlagPart,
+): Promise<Rest> => {
   await write(path, 'POST', `${root}/flags`, body)
   const url = `${root}/flags/${encodeURIComponent(body.key ?? '')}`
   return whole(write, url, async () => {
@@ -72,7 +80,11 @@ const makeFlag = async (write: Write, root: string, { path, body, variants, rule
 }
 
 /** Everything that the plans say, in the order in which it is done. */
-export const stepsOf = (client: Client, plans: readonly Plan[], headers: Readonly<Record<string, string>>): readonly Step[] => {
+export const stepsOf = (
+  client: Client,
+  plans: readonly Plan[],
+  headers: Readonly<Record<string, string>>,
+): readonly Step[] => {
   const write = writer(client, headers)
   /** A step of one request. */
   const only =
@@ -88,11 +100,18 @@ export const stepsOf = (client: Client, plans: readonly Plan[], headers: Readonl
         const begin = only(path, 'DELETE', `${root}/${list}/${encodeURIComponent(each)}`)
         return { sign: '-', what: `${kind} ${key}/${each}`, begin }
       })
-    const skip = (kind: string, keys: readonly string[]) => keys.map((each): Step => ({ sign: '~', what: `${kind} ${key}/${each}` }))
+    const skip = (kind: string, keys: readonly string[]) =>
+      keys.map((each): Step => ({ sign: '~', what: `${kind} ${key}/${each}` }))
     const { name, description } = body
     const named: Readonly<Record<Plan['naming'], readonly Step[]>> = {
       create: [{ sign: '+', what: `namespace ${key}`, begin: only(path, 'POST', '/api/v1/namespaces', body) }],
-      update: [{ sign: '*', what: `namespace ${key}: name and description`, begin: only(path, 'PUT', root, { name, description }) }],
+      update: [
+        {
+          sign: '*',
+          what: `namespace ${key}: name and description`,
+          begin: only(path, 'PUT', root, { name, description }),
+        },
+      ],
       keep: [],
     }
     return [
@@ -101,10 +120,16 @@ export const stepsOf = (client: Client, plans: readonly Plan[], headers: Readonl
       ...drop('segment', 'segments', drops.segments),
       ...skip('segment', skips.segments),
       ...segments.map(
-        (part): Step => ({ sign: '+', what: `segment ${key}/${part.body.key}`, begin: () => makeSegment(write, root, part) }),
+        (part): Step => ({
+          sign: '+',
+          what: `segment ${key}/${part.body.key}`,
+          begin: () => makeSegment(write, root, part),
+        }),
       ),
       ...skip('flag', skips.flags),
-      ...flags.map((part): Step => ({ sign: '+', what: `flag ${key}/${part.body.key}`, begin: () => makeFlag(write, root, part) })),
+      ...flags.map(
+        (part): Step => ({ sign: '+', what: `flag ${key}/${part.body.key}`, begin: () => makeFlag(write, root, part) }),
+      ),
     ]
   })
 }

@@ -3,12 +3,20 @@ import { fail } from '../failure.ts'
 import { hasColour, print } from './terminal.ts'
 
 export type Format = 'table' | 'json' | 'ndjson' | 'name'
-export type OutputOptions = { readonly output: Format; readonly field?: string; readonly headers: boolean; readonly color: boolean }
+export type OutputOptions = {
+  readonly output: Format
+  readonly field?: string
+  readonly headers: boolean
+  readonly color: boolean
+}
 export type Column<T> = readonly [title: string, text: (item: T) => string]
 
 /** Control characters, and those that turn the direction of writing, shown as escapes: a name must not steer the terminal. */
 export const escapeControl = (text: string): string =>
-  text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  text.replace(
+    /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 const BARE = {
   top: '',
@@ -34,7 +42,10 @@ export const table = <T>(
   columns: readonly Column<T>[],
   { headers, color }: Pick<OutputOptions, 'headers' | 'color'>,
 ): string => {
-  const plain = { chars: BARE, style: { 'padding-left': 0, 'padding-right': 0, head: color && hasColour() ? ['bold'] : [], border: [] } }
+  const plain = {
+    chars: BARE,
+    style: { 'padding-left': 0, 'padding-right': 0, head: color && hasColour() ? ['bold'] : [], border: [] },
+  }
   const rows = new Table(headers ? { ...plain, head: columns.map(([title]) => title) } : plain)
   rows.push(...items.map((item) => columns.map(([, text]) => escapeControl(text(item)))))
   const lines = rows
@@ -60,7 +71,12 @@ export const at = (value: unknown, path: string): unknown => {
 const raw = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** Prints one thing: its table, its JSON, its name, or one field of it without a newline. */
-export const printOne = <T>(item: T, name: (item: T) => string, columns: readonly Column<T>[], look: OutputOptions): void => {
+export const printOne = <T>(
+  item: T,
+  name: (item: T) => string,
+  columns: readonly Column<T>[],
+  look: OutputOptions,
+): void => {
   if (look.field !== undefined) {
     const value = at(item, look.field)
     print(value === undefined ? fail('notFound', `There is no field ${look.field}.`) : raw(value))

@@ -6,7 +6,8 @@ const EVERY_MS = 10_000
 
 export type Meter = { readonly update: (progress: RebuildProgress) => void; readonly end: () => void }
 
-const rest = (seconds: number): string => (Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown')
+const rest = (seconds: number): string =>
+  Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'
 
 /** Shows how far work is on standard error: a bar on a terminal, else a line every 10 s, and none where that is enough. `now` is in milliseconds, `unit` what is counted. */
 export const progressBar = (

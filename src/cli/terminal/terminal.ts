@@ -16,7 +16,8 @@ export const info = (text: string): void => {
 }
 
 /** True when standard output is a terminal that wants colour. */
-export const hasColour = (): boolean => process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
+export const hasColour = (): boolean =>
+  process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
 
 /** A dangerous step goes on with --yes, or with a yes typed at a terminal. */
 export const confirm = async (question: string, yes: boolean): Promise<void> => {

@@ -5,7 +5,18 @@ import { type FlagEvent, flagEvents } from '../../events/flag.ts'
 import type { Decider } from '../decider.ts'
 import { decideRollouts, evolveRollouts, type RolloutCommands } from './rollouts.ts'
 import { decideRules, evolveRules, type RuleCommands } from './rules.ts'
-import { absent, type Decide, type Evolve, type Flag, lives, naming, noFlag, type OfFlag, standing, usesOf } from './state.ts'
+import {
+  absent,
+  type Decide,
+  type Evolve,
+  type Flag,
+  lives,
+  naming,
+  noFlag,
+  type OfFlag,
+  standing,
+  usesOf,
+} from './state.ts'
 import { decideVariants, evolveVariants, type VariantCommands } from './variants.ts'
 import { bounded, bytesOf } from '../size.ts'
 
@@ -42,15 +53,23 @@ const decideOwn: Decide<OwnCommands> = {
     const [from, to] = [flag.defaultVariantId, defaultVariantId === '' ? undefined : defaultVariantId]
     if (to !== undefined && !flag.variants.some(({ id }) => id === to))
       return refuse('invalid_argument', `variant "${to}" not found for flag "${of.namespace}/${of.key}"`)
-    const variant = from === to ? {} : { defaultVariantId: { ...(from !== undefined && { from }), ...(to !== undefined && { to }) } }
-    const found = changes<Pick<Flag, 'name' | 'description' | 'enabled' | 'metadata'>>(flag, { name, description, enabled, metadata })
+    const variant =
+      from === to ? {} : { defaultVariantId: { ...(from !== undefined && { from }), ...(to !== undefined && { to }) } }
+    const found = changes<Pick<Flag, 'name' | 'description' | 'enabled' | 'metadata'>>(flag, {
+      name,
+      description,
+      enabled,
+      metadata,
+    })
     return found || from !== to ? [{ type: 'FlagUpdated', data: { ...naming(of), ...found, ...variant } }] : []
   },
 
   DeleteFlag: (flag, of) => (lives(flag, of) ? [{ type: 'FlagDeleted', data: naming(of) }] : []),
 
   VoidReservation: (flag, { reservation, ...of }) =>
-    holds(flag, reservation) || flag.voided.has(reservation) ? [] : [{ type: 'ReservationVoided', data: { ...naming(of), reservation } }],
+    holds(flag, reservation) || flag.voided.has(reservation)
+      ? []
+      : [{ type: 'ReservationVoided', data: { ...naming(of), reservation } }],
 }
 
 const evolveOwn: Evolve<'FlagCreated' | 'FlagUpdated' | 'FlagDeleted' | 'ReservationVoided'> = {
@@ -73,7 +92,11 @@ const inLife = (table: Decide<FlagCommands>): Decide<FlagCommands> => {
 
 /** All but what is named, switched, shared out and put in order. */
 const weight = ({ description, metadata, variants, rules, rollouts }: Flag): number => {
-  const ruled = rules.map((rule) => ({ ...rule, rank: 0, distributions: rule.distributions.map((part) => ({ ...part, rollout: 0 })) }))
+  const ruled = rules.map((rule) => ({
+    ...rule,
+    rank: 0,
+    distributions: rule.distributions.map((part) => ({ ...part, rollout: 0 })),
+  }))
   const rolledOut = rollouts.map((rollout) => ({ ...rollout, rank: 0, percentage: 0, value: true }))
   return bytesOf({ description, metadata, variants, ruled, rolledOut })
 }

@@ -8,7 +8,12 @@ import { freeRank, numbered, ordered } from './ranks.ts'
 /** What a rollout gives to whom: to a share of the entities, or to those of segments. `percentage` is a float32 value. */
 export type RolloutPart =
   | { readonly type: 'threshold'; readonly percentage: number; readonly value: boolean }
-  | { readonly type: 'segment'; readonly segments: readonly string[]; readonly operator: SegmentOperator; readonly value: boolean }
+  | {
+      readonly type: 'segment'
+      readonly segments: readonly string[]
+      readonly operator: SegmentOperator
+      readonly value: boolean
+    }
 
 /** `reservations` are those made for the segments that the rollout does not use yet. */
 type Ask = OfFlag & {
@@ -37,7 +42,13 @@ const typeNames = { threshold: 'THRESHOLD_ROLLOUT_TYPE', segment: 'SEGMENT_ROLLO
 
 type Fields<T extends Rollout['type']> = Omit<Extract<Rollout, { type: T }>, 'id' | 'rank'>
 
-const shaped = (flag: Flag, description: string, part: RolloutPart, held: readonly Use[], reservations: readonly Use[]) => {
+const shaped = (
+  flag: Flag,
+  description: string,
+  part: RolloutPart,
+  held: readonly Use[],
+  reservations: readonly Use[],
+) => {
   if (part.type === 'threshold') return { description, ...part } satisfies Fields<'threshold'>
   const segments = used(flag, part.segments, held, reservations)
   return { description, ...part, segments, operator: operatorOf(segments, part.operator) } satisfies Fields<'segment'>
@@ -49,7 +60,10 @@ export const decideRollouts: Decide<RolloutCommands> = {
     if (flag.rollouts.some((rollout) => rollout.id === id)) return []
     const free = freeRank(flag.rollouts, rank)
     return [
-      { type: 'RolloutAdded', data: { ...naming(of), rollout: { id, rank: free, ...shaped(flag, description, part, [], reservations) } } },
+      {
+        type: 'RolloutAdded',
+        data: { ...naming(of), rollout: { id, rank: free, ...shaped(flag, description, part, [], reservations) } },
+      },
     ]
   },
 
@@ -57,7 +71,10 @@ export const decideRollouts: Decide<RolloutCommands> = {
     const rollout = flag.rollouts.find((rollout) => rollout.id === id)
     if (!rollout) return refuse('not_found', `rollout "${of.namespace}/${id}" not found`)
     if (rollout.type !== part.type)
-      return refuse('type_change', `cannot change type of rollout: have "${typeNames[rollout.type]}" attempted "${typeNames[part.type]}"`)
+      return refuse(
+        'type_change',
+        `cannot change type of rollout: have "${typeNames[rollout.type]}" attempted "${typeNames[part.type]}"`,
+      )
     const held = rollout.type === 'segment' ? rollout.segments : []
     const found = changes<object>(rollout, shaped(flag, description, part, held, reservations))
     return found ? [{ type: 'RolloutUpdated', data: { ...naming(of), rollout: { id, ...found } } }] : []
@@ -77,7 +94,13 @@ export const decideRollouts: Decide<RolloutCommands> = {
 
 export const evolveRollouts: Evolve<'RolloutAdded' | 'RolloutUpdated' | 'RolloutRemoved' | 'RolloutsReordered'> = {
   RolloutAdded: (flag, { rollout }) => ({ ...flag, rollouts: moved([...flag.rollouts, rollout], []) }),
-  RolloutUpdated: (flag, { rollout }) => ({ ...flag, rollouts: replaced(flag.rollouts, rollout.id, (part) => changed(part, rollout)) }),
-  RolloutRemoved: (flag, { rollout, moved: moves }) => ({ ...flag, rollouts: moved(without(flag.rollouts, rollout), moves) }),
+  RolloutUpdated: (flag, { rollout }) => ({
+    ...flag,
+    rollouts: replaced(flag.rollouts, rollout.id, (part) => changed(part, rollout)),
+  }),
+  RolloutRemoved: (flag, { rollout, moved: moves }) => ({
+    ...flag,
+    rollouts: moved(without(flag.rollouts, rollout), moves),
+  }),
   RolloutsReordered: (flag, { moved: moves }) => ({ ...flag, rollouts: moved(flag.rollouts, moves) }),
 }

@@ -29,14 +29,18 @@ export const noRuleParent = ({ namespace, key }: OfFlag, segment: string): never
   refuse('not_found', `flag "${namespace}/${key}" or segment "${namespace}/${segment}" not found`)
 
 /** The operator of one segment is always `or`: both mean the same there, and one form is stored. */
-export const operatorOf = (segments: readonly Use[], operator: SegmentOperator): SegmentOperator => (segments.length > 1 ? operator : 'or')
+export const operatorOf = (segments: readonly Use[], operator: SegmentOperator): SegmentOperator =>
+  segments.length > 1 ? operator : 'or'
 
 /** The rule of a distribution; rule and variant must be the flag's own. */
 const ruleOf = (flag: Flag, { rule: id, ...of }: OfRule, variantId: string): Flag['rules'][number] => {
   const rule = flag.rules.find((rule) => rule.id === id)
   const variant = flag.variants.some((variant) => variant.id === variantId)
   if (rule && variant) return rule
-  return refuse('not_found', `variant "${variantId}", rule "${id}", flag "${of.key}" in namespace "${of.namespace}" not found`)
+  return refuse(
+    'not_found',
+    `variant "${variantId}", rule "${id}", flag "${of.key}" in namespace "${of.namespace}" not found`,
+  )
 }
 
 const withinHundred = (distributions: readonly Distribution[], rollout: number): void => {
@@ -50,14 +54,22 @@ export const decideRules: Decide<RuleCommands> = {
     if (flag.rules.some((rule) => rule.id === id)) return []
     const free = freeRank(flag.rules, rank)
     const uses = used(flag, segments, [], reservations)
-    return [{ type: 'RuleAdded', data: { ...naming(of), rule: { id, rank: free, segments: uses, operator: operatorOf(uses, operator) } } }]
+    return [
+      {
+        type: 'RuleAdded',
+        data: { ...naming(of), rule: { id, rank: free, segments: uses, operator: operatorOf(uses, operator) } },
+      },
+    ]
   },
 
   UpdateRule: (flag, { id, segments, operator, reservations, ...of }) => {
     const rule = flag.rules.find((rule) => rule.id === id)
     if (!rule) return refuse('not_found', `rule "${of.namespace}/${id}" not found`)
     const uses = used(flag, segments, rule.segments, reservations)
-    const found = changes<Pick<Rule, 'segments' | 'operator'>>(rule, { segments: uses, operator: operatorOf(uses, operator) })
+    const found = changes<Pick<Rule, 'segments' | 'operator'>>(rule, {
+      segments: uses,
+      operator: operatorOf(uses, operator),
+    })
     return found ? [{ type: 'RuleUpdated', data: { ...naming(of), rule: { id, ...found } } }] : []
   },
 
@@ -86,7 +98,12 @@ export const decideRules: Decide<RuleCommands> = {
     const found = changes<Omit<Distribution, 'id'>>(present, distribution)
     if (!found) return []
     withinHundred(without(distributions, distribution.id), distribution.rollout)
-    return [{ type: 'DistributionUpdated', data: { ...naming(of), rule: of.rule, distribution: { id: distribution.id, ...found } } }]
+    return [
+      {
+        type: 'DistributionUpdated',
+        data: { ...naming(of), rule: of.rule, distribution: { id: distribution.id, ...found } },
+      },
+    ]
   },
 
   RemoveDistribution: ({ rules }, { rule: ruleId, id, variantId, ...of }) => {
@@ -103,7 +120,13 @@ const inRule = (flag: Flag, id: string, by: (distributions: Distributions) => Di
 })
 
 export const evolveRules: Evolve<
-  'RuleAdded' | 'RuleUpdated' | 'RuleRemoved' | 'RulesReordered' | 'DistributionAdded' | 'DistributionUpdated' | 'DistributionRemoved'
+  | 'RuleAdded'
+  | 'RuleUpdated'
+  | 'RuleRemoved'
+  | 'RulesReordered'
+  | 'DistributionAdded'
+  | 'DistributionUpdated'
+  | 'DistributionRemoved'
 > = {
   RuleAdded: (flag, { rule }) => ({ ...flag, rules: moved([...flag.rules, { ...rule, distributions: [] }], []) }),
   RuleUpdated: (flag, { rule }) => ({ ...flag, rules: replaced(flag.rules, rule.id, (part) => changed(part, rule)) }),

@@ -38,7 +38,9 @@ export const absent = ({ generation, voided }: Pick<Flag, 'generation' | 'voided
 })
 
 export type Decide<C> = { readonly [K in keyof C]: (state: Flag, command: C[K]) => readonly FlagEvent[] }
-export type Evolve<K extends FlagEvent['type']> = { readonly [T in K]: (state: Flag, data: DataOf<FlagEvent, T>) => Flag }
+export type Evolve<K extends FlagEvent['type']> = {
+  readonly [T in K]: (state: Flag, data: DataOf<FlagEvent, T>) => Flag
+}
 
 /** True when the flag exists in the life of the namespace that the command means. */
 export const lives = ({ incarnation }: Flag, command: OfFlag): boolean => incarnation === command.incarnation
@@ -63,9 +65,17 @@ export const standing = ({ voided }: Flag, reservation: string): string =>
  * The segments, each once and in the given order: under the reservation that the part holds already, else under the one brought along.
  * Refused with `write_conflict` when there is neither: the part was changed since the reservations were made.
  */
-export const used = (flag: Flag, segments: readonly string[], held: readonly Use[], reservations: readonly Use[]): Use[] =>
+export const used = (
+  flag: Flag,
+  segments: readonly string[],
+  held: readonly Use[],
+  reservations: readonly Use[],
+): Use[] =>
   [...new Set(segments)].map((segment) => {
     const same = (use: Use) => use.segment === segment
     const fresh = reservations.find(same)
-    return held.find(same) ?? (fresh ? { segment, reservation: standing(flag, fresh.reservation) } : refuse('write_conflict'))
+    return (
+      held.find(same) ??
+      (fresh ? { segment, reservation: standing(flag, fresh.reservation) } : refuse('write_conflict'))
+    )
   })

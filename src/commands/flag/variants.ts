@@ -18,7 +18,9 @@ export const decideVariants: Decide<VariantCommands> = {
   AddVariant: (flag, { variant, ...of }) => {
     if (!lives(flag, of)) return noFlag(of)
     unique(flag, variant, of)
-    return flag.variants.some(({ id }) => id === variant.id) ? [] : [{ type: 'VariantAdded', data: { ...naming(of), variant } }]
+    return flag.variants.some(({ id }) => id === variant.id)
+      ? []
+      : [{ type: 'VariantAdded', data: { ...naming(of), variant } }]
   },
 
   UpdateVariant: (flag, { variant, ...of }) => {
@@ -32,9 +34,16 @@ export const decideVariants: Decide<VariantCommands> = {
   RemoveVariant: ({ variants, rules, defaultVariantId }, { id, ...of }) => {
     if (!variants.some((variant) => variant.id === id)) return []
     const distributions = rules.flatMap((rule) =>
-      rule.distributions.filter(({ variantId }) => variantId === id).map((part) => ({ rule: rule.id, distribution: part.id })),
+      rule.distributions
+        .filter(({ variantId }) => variantId === id)
+        .map((part) => ({ rule: rule.id, distribution: part.id })),
     )
-    return [{ type: 'VariantRemoved', data: { ...naming(of), variant: id, wasDefault: defaultVariantId === id, distributions } }]
+    return [
+      {
+        type: 'VariantRemoved',
+        data: { ...naming(of), variant: id, wasDefault: defaultVariantId === id, distributions },
+      },
+    ]
   },
 }
 
@@ -48,6 +57,9 @@ export const evolveVariants: Evolve<'VariantAdded' | 'VariantUpdated' | 'Variant
     ...flag,
     ...(defaultVariantId === undefined || defaultVariantId === variant ? {} : { defaultVariantId }),
     variants: without(flag.variants, variant),
-    rules: flag.rules.map((rule) => ({ ...rule, distributions: rule.distributions.filter(({ variantId }) => variantId !== variant) })),
+    rules: flag.rules.map((rule) => ({
+      ...rule,
+      distributions: rule.distributions.filter(({ variantId }) => variantId !== variant),
+    })),
   }),
 }

@@ -65,14 +65,20 @@ export const authorizer = (service: Service): Authorize => {
   const { verifier, failures, metrics, refusals, settings, names, cookies } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
-  const callers = new WeakMap<TokenEntry, { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }>()
+  const callers = new WeakMap<
+    TokenEntry,
+    { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }
+  >()
   const anonymous = metrics.authDecisions('allowed', '', 'none')
 
   const callersOf = (entry: TokenEntry) => {
     let both = callers.get(entry)
     if (!both) {
       const { id, method, namespace } = entry
-      const caller = { actor: { kind: 'token', id, method } as const, ...(namespace === undefined ? {} : { namespace }) }
+      const caller = {
+        actor: { kind: 'token', id, method } as const,
+        ...(namespace === undefined ? {} : { namespace }),
+      }
       const allowed = metrics.authDecisions('allowed', '', method)
       both = { bearer: { ...caller, via: 'bearer' }, cookie: { ...caller, via: 'cookie' }, allowed }
       callers.set(entry, both)
@@ -97,7 +103,10 @@ export const authorizer = (service: Service): Authorize => {
   const unusable = (request: FastifyRequest, reply: FastifyReply, viaCookie: boolean): Refusal => {
     const client = addressKey(request.address)
     if (settings.rateLimited && failures.exhausted(client)) {
-      return noted(request, new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(failures.retryAfter()) } }))
+      return noted(
+        request,
+        new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(failures.retryAfter()) } }),
+      )
     }
     failures.count(client)
     if (viaCookie) cookies.clearToken(request, reply)
@@ -108,7 +117,8 @@ export const authorizer = (service: Service): Authorize => {
     const known = callersOf(entry)
     request.caller = known[via]
     const { access } = request.spec!
-    if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request)) return noted(request, new Refusal('cross_site'), entry.id)
+    if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
+      return noted(request, new Refusal('cross_site'), entry.id)
     if (entry.namespace !== undefined) {
       const target = rules[access as Exclude<Access, 'public'>].reach(request, service)
       if (target !== BODY && target !== entry.namespace) return noted(request, outOfReach(), entry.id)
@@ -139,7 +149,8 @@ export const authorizer = (service: Service): Authorize => {
     const { authorization, cookie } = raw.headers
     if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined
     const entry = verifier.cached(authorization.slice(7))
-    const plain = entry !== undefined && entry.method !== 'oidc' && service.fresh() && times(raw.rawHeaders, 'authorization') === 1
+    const plain =
+      entry !== undefined && entry.method !== 'oidc' && service.fresh() && times(raw.rawHeaders, 'authorization') === 1
     return plain ? entry : undefined
   }
 
@@ -161,7 +172,8 @@ export const authorizer = (service: Service): Authorize => {
     if (given.kind === 'none') {
       return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
     }
-    if (!open && !service.fresh()) return done(new Refusal('auth_stale', undefined, { headers: { 'retry-after': '1' } }))
+    if (!open && !service.fresh())
+      return done(new Refusal('auth_stale', undefined, { headers: { 'retry-after': '1' } }))
     const { kind, token } = given
     const judged = (entry: TokenEntry | undefined): Refusal | undefined => {
       if (entry && verdicts.get(entry) !== false) return admit(request, entry, kind)
@@ -170,7 +182,8 @@ export const authorizer = (service: Service): Authorize => {
       if (kind === 'cookie') cookies.clearToken(request, reply)
       return noted(request, new Refusal('email_not_allowed'), entry.id)
     }
-    const ruled = (entry: TokenEntry | undefined) => entry?.method === 'oidc' && service.logins.restricted && verdicts.get(entry) !== true
+    const ruled = (entry: TokenEntry | undefined) =>
+      entry?.method === 'oidc' && service.logins.restricted && verdicts.get(entry) !== true
     const known = token === undefined ? undefined : verifier.cached(token)
     if (token === undefined || (known && !ruled(known))) return done(judged(known))
     const found = async () => {

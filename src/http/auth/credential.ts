@@ -72,7 +72,10 @@ export const addressKey = (address: string): string => {
   if (isIPv4(ipv4) || !isIPv6(plain)) return ipv4
   const [head = '', tail] = plain.split('::')
   const first = head === '' ? [] : head.split(':')
-  const last = tail === undefined || tail === '' ? [] : tail.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
+  const last =
+    tail === undefined || tail === ''
+      ? []
+      : tail.split(':').flatMap((group) => (group.includes('.') ? ['0', '0'] : [group]))
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length
   const groups = [...first, ...Array<string>(Math.max(zeros, 0)).fill('0'), ...last].slice(0, 4)
   return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`

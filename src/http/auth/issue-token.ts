@@ -5,9 +5,11 @@ import type { Context } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
-import { optional, text, texts, timestamp } from '../../contract/fields.ts'
-import { type Input, input } from '../../contract/input.ts'
+import { optional, text, timestamp } from '../../contract/fields.ts'
+import { texts } from '../../contract/texts.ts'
+import { input } from '../../contract/input.ts'
 import type { Names } from '../../contract/identifiers.ts'
+import type { Input } from '../../contract/field.ts'
 
 /** Something that an eye can see, and nothing that shows it another text than the one that is there. */
 const legible = {
@@ -38,7 +40,11 @@ export const inFuture = ({ expiresAt }: StaticToken, now: Date): void => {
 
 /** Mints a client token and issues it. The same command again gives the outcome of the first time, whose secret nobody knows any more. */
 export const issueStaticToken = async (
-  { execute, digest, now }: { readonly execute: Execute; readonly digest: (secret: string) => string; readonly now: () => Date },
+  {
+    execute,
+    digest,
+    now,
+  }: { readonly execute: Execute; readonly digest: (secret: string) => string; readonly now: () => Date },
   { name, description, expiresAt, namespaceKey, metadata }: StaticToken,
   context: Context,
 ) => {

@@ -44,7 +44,12 @@ const begun = async (service: Service, request: FastifyRequest, way: LoginMethod
 }
 
 /** Begins a login: the address to send the browser to, and the state cookie that binds the login to it and is all that there is of it until the browser comes back. */
-export const beginLogin = async (service: Service, call: Request, way: LoginMethod, returnTo: string): Promise<Answer> => {
+export const beginLogin = async (
+  service: Service,
+  call: Request,
+  way: LoginMethod,
+  returnTo: string,
+): Promise<Answer> => {
   const { cookies, settings, now, logins, refusals } = service
   const { request, reply } = call
   const { method, provider, callbackPath } = way
@@ -78,7 +83,13 @@ const takeLogin = async (service: Service, call: Request, way: LoginMethod, para
   const { startedAt, expiresAt } = opened
   const started = { login: id, method, ...(provider !== undefined && { provider }), startedAt, expiresAt }
   try {
-    const { stored } = await service.execute(login, id, 'ReturnToLogin', { ...started, now: service.now().toISOString() }, context)
+    const { stored } = await service.execute(
+      login,
+      id,
+      'ReturnToLogin',
+      { ...started, now: service.now().toISOString() },
+      context,
+    )
     return { ...opened, id, stored, context: { ...context, causationId: stored.at(-1)!.id } }
   } catch (error) {
     if (error instanceof Refusal && error.status === 401) return refuseCallback(callback, error.reason)
@@ -108,7 +119,12 @@ const identify = async (
 }
 
 /** The token of an identity, as an event: what is personal stands in the profile. */
-const issued = ({ now, settings, logins, digest }: Service, way: LoginMethod, { subject, attributes }: Identity, secret: string) => {
+const issued = (
+  { now, settings, logins, digest }: Service,
+  way: LoginMethod,
+  { subject, attributes }: Identity,
+  secret: string,
+) => {
   const time = now()
   const { 'oidc.provider': provider, ...personal } = attributes
   return {

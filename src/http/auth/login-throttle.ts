@@ -29,13 +29,23 @@ type Teller = Pick<Service, 'tell'>
 const what = ({ method }: Attempt) => (method === 'orchestrator' ? 'an exchange' : 'a login')
 
 /** Tells the operator of a login or an exchange that gave a token. */
-export const attemptSucceeded = ({ tell }: Teller, { id: requestId }: FastifyRequest, attempt: Attempt, tokenId: string): void => {
+export const attemptSucceeded = (
+  { tell }: Teller,
+  { id: requestId }: FastifyRequest,
+  attempt: Attempt,
+  tokenId: string,
+): void => {
   const { method, provider, serviceAccount } = attempt
   tell({ requestId, method, provider, serviceAccount, tokenId }, `${what(attempt)} succeeded`)
 }
 
 /** Tells the operator of a login or an exchange that failed, and what the client is not told of it. */
-export const attemptRefused = ({ tell }: Teller, { id: requestId }: FastifyRequest, attempt: Attempt, refusal: Refusal): void => {
+export const attemptRefused = (
+  { tell }: Teller,
+  { id: requestId }: FastifyRequest,
+  attempt: Attempt,
+  refusal: Refusal,
+): void => {
   const { method, provider, serviceAccount } = attempt
   const record = { requestId, method, provider, serviceAccount, reason: refusal.reason }
   tell({ ...record, providerError: providerErrorOf(refusal), why: whyOf(refusal) }, `${what(attempt)} was refused`)

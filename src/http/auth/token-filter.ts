@@ -38,10 +38,14 @@ const ofStatus: Readonly<Record<Status, (now: string) => Where>> = {
   DELETED: () => ({ deletedAt: { from: '' } }),
 }
 
-const ofField = (field: string, values: readonly string[]): Where => (values.length === 0 ? {} : { [field]: { equals: values } })
+const ofField = (field: string, values: readonly string[]): Where =>
+  values.length === 0 ? {} : { [field]: { equals: values } }
 
 /** The filter as conditions on the view. */
-export const whereOf = ({ method, identities, provider, namespaceKey, status, q, issuedBy }: TokenFilter, now: Date): Where => ({
+export const whereOf = (
+  { method, identities, provider, namespaceKey, status, q, issuedBy }: TokenFilter,
+  now: Date,
+): Where => ({
   ...(status === undefined ? present : ofStatus[status](now.toISOString())),
   ...ofField('method', method === undefined ? [] : [method]),
   ...ofField('identity', identities),
@@ -60,7 +64,9 @@ const fits = (value: string | undefined, match: Match): boolean => {
 
 /** The same conditions on one record, for lists that no view holds. */
 const meets = (doc: TokenDoc, where: Where): boolean =>
-  Object.entries(where).every(([field, match]) => fits((doc as Readonly<Record<string, unknown>>)[field] as string | undefined, match))
+  Object.entries(where).every(([field, match]) =>
+    fits((doc as Readonly<Record<string, unknown>>)[field] as string | undefined, match),
+  )
 
 /** Place of a record in a list, as a page token carries it. */
 export const placeOf = ({ createdAt, id }: TokenDoc): NonNullable<Query['after']> => ({ value: createdAt, key: id })

@@ -41,7 +41,11 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     if (held) return held.id
     if (index.complete() && (await caughtUp())) return index.entry(key)?.id
     // With room for another the total need not be counted.
-    const { rows } = await views.list<TokenDoc>(tokens, { where: { digest: { equals: [digested] } }, order: 'createdAt', limit: 2 })
+    const { rows } = await views.list<TokenDoc>(tokens, {
+      where: { digest: { equals: [digested] } },
+      order: 'createdAt',
+      limit: 2,
+    })
     return rows[0]?.doc?.id
   }
 
@@ -51,7 +55,9 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     if (state.status !== 'live' || state.digest !== digested || index.ended(key)) return undefined
     const inLog = state.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(state.expiresAt)
     const expiresAt = Math.min(inLog, index.expiry(key) ?? inLog)
-    return now().getTime() < expiresAt ? { entry: { id, method: state.method!, namespace: state.namespace }, expiresAt } : undefined
+    return now().getTime() < expiresAt
+      ? { entry: { id, method: state.method!, namespace: state.namespace }, expiresAt }
+      : undefined
   }
 
   return {

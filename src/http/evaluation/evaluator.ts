@@ -1,7 +1,13 @@
 import { refuse } from '../../errors.ts'
 import type { BooleanFlag, Compiled, VariantFlag } from '../../evaluation/compile.ts'
 import type { Context } from '../../evaluation/context.ts'
-import { type BooleanAnswer, evaluateBoolean, evaluateVariant, type Failure, type VariantAnswer } from '../../evaluation/evaluate.ts'
+import {
+  type BooleanAnswer,
+  evaluateBoolean,
+  evaluateVariant,
+  type Failure,
+  type VariantAnswer,
+} from '../../evaluation/evaluate.ts'
 import type { Trace, TraceStep } from '../../evaluation/trace.ts'
 import { since } from '../wire/clock.ts'
 import { flagTypes, rolloutTypes } from '../../contract/enums.ts'
@@ -18,10 +24,12 @@ export type Flags = { readonly compiled: (namespace: string, key: string) => Com
 export type Said<A> = { readonly answer: A; readonly json: string; readonly millis: number }
 
 /** A step of a trace with its rollout type by wire name. */
-export const shownTrace = ({ type, ...step }: TraceStep) => (type === undefined ? step : { ...step, type: rolloutTypes.wire[type] })
+export const shownTrace = ({ type, ...step }: TraceStep) =>
+  type === undefined ? step : { ...step, type: rolloutTypes.wire[type] }
 
 /** The message of §7.8 for a flag that is not there. */
-export const noFlag = (namespace: string, key: string): never => refuse('not_found', `flag "${namespace}/${key}" not found`)
+export const noFlag = (namespace: string, key: string): never =>
+  refuse('not_found', `flag "${namespace}/${key}" not found`)
 
 /** Asks flags and keeps count of it (api.md §8, §11.1). Refuses as `/evaluate/v1` does: 404 for a flag that is not there, 400 for one of the other type. */
 export const evaluator = (metrics: Metrics) => {
@@ -71,7 +79,8 @@ export const evaluator = (metrics: Metrics) => {
   return {
     look,
     /** The flag, or 404. */
-    find: (flags: Flags, namespace: string, key: string): Compiled => look(flags, namespace, key) ?? noFlag(namespace, key),
+    find: (flags: Flags, namespace: string, key: string): Compiled =>
+      look(flags, namespace, key) ?? noFlag(namespace, key),
     boolean: (flag: Compiled, namespace: string, asking: Asking): Said<BooleanAnswer> =>
       flag.type === 'boolean' ? boolean(flag, namespace, asking) : otherType(flag, namespace),
     variant: (flag: Compiled, namespace: string, asking: Asking): Said<VariantAnswer> =>

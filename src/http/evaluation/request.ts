@@ -7,11 +7,12 @@ import type { Compiled } from '../../evaluation/compile.ts'
 import { type Context, contextOf } from '../../evaluation/context.ts'
 import { reaches } from '../auth/authorize.ts'
 import type { Flags } from './evaluator.ts'
-import { type Field, flag, text } from '../../contract/fields.ts'
+import { flag, text } from '../../contract/fields.ts'
 import { atOf } from '../wire/headers.ts'
 import { input, member, query } from '../../contract/input.ts'
 import type { Service } from '../service.ts'
 import { fitsBytes, objectOf, type Raw } from '../../contract/value.ts'
+import type { Field } from '../../contract/field.ts'
 
 /** Bytes in UTF-8 that the entity's id, and each value of its context, may have. */
 export const MOST_VALUE_BYTES = 65_536
@@ -25,7 +26,8 @@ export const entityId = text({ stored: false, maxBytes: MOST_VALUE_BYTES })
 export const contextGiven = (raw: Raw, name: string): Context => {
   const context = contextOf(raw)
   for (const key in context) {
-    if (!fitsBytes(context[key]!, MOST_VALUE_BYTES)) invalid(`${name}.${key}`, `must be at most ${MOST_VALUE_BYTES} bytes`)
+    if (!fitsBytes(context[key]!, MOST_VALUE_BYTES))
+      invalid(`${name}.${key}`, `must be at most ${MOST_VALUE_BYTES} bytes`)
   }
   return context
 }
@@ -41,10 +43,20 @@ export const context: Field<Context> = {
 export const MOST_REQUESTS = 1000
 
 /** Body of one evaluation (api.md §8.1). */
-export const evaluationBody = input({ requestId: unstoredText, namespaceKey: unstoredText, flagKey: unstoredText, entityId, context })
+export const evaluationBody = input({
+  requestId: unstoredText,
+  namespaceKey: unstoredText,
+  flagKey: unstoredText,
+  entityId,
+  context,
+})
 
 /** The instant or position asked about; absent is the present. */
-const at: Field<Moment | undefined> = { schema: Type.String(), optional: true, read: (value, name) => atOf(unstoredText.read(value, name)) }
+const at: Field<Moment | undefined> = {
+  schema: Type.String(),
+  optional: true,
+  read: (value, name) => atOf(unstoredText.read(value, name)),
+}
 export const atQuery = query({ at })
 export const explainQuery = query({ explain: flag(), at })
 

@@ -30,7 +30,11 @@ const rows = (cells: readonly (readonly string[])[]): string =>
   cells.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('')
 
 const section = (method: string, path: string, { summary, parameters, requestBody, responses }: Operation): string => {
-  const asked = parameters.map(({ name, in: where, schema }) => [`<code>${escaped(name)}</code>`, where, pretty(schema)])
+  const asked = parameters.map(({ name, in: where, schema }) => [
+    `<code>${escaped(name)}</code>`,
+    where,
+    pretty(schema),
+  ])
   const answers = Object.entries(responses).map(([status, { description }]) => [status, escaped(description)])
   const answer = responses['200']
   return `<details><summary><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code> <span>${escaped(summary)}</span></summary><div>
@@ -51,7 +55,10 @@ const errors = (): string =>
 /** The document as one HTML page that asks for nothing else and runs no script. */
 export const docsPage = ({ info, tags, paths }: OpenApi): string => {
   const operations = Object.entries(paths).flatMap(([path, verbs]) =>
-    Object.entries(verbs).map(([method, operation]) => ({ tag: operation.tags[0], html: section(method, path, operation) })),
+    Object.entries(verbs).map(([method, operation]) => ({
+      tag: operation.tags[0],
+      html: section(method, path, operation),
+    })),
   )
   const groups = tags.map(
     ({ name }) =>

@@ -34,11 +34,16 @@ export const addGauges = (metrics: Metrics, { log, projections, position, census
   }
 
   metrics.gauge('tokens', 'Authentication records, by method and status.', ['method', 'status'], () =>
-    census().flatMap(({ method, ...counts }) => STATUSES.map((status) => ({ labels: [method, status], value: counts[status] }))),
+    census().flatMap(({ method, ...counts }) =>
+      STATUSES.map((status) => ({ labels: [method, status], value: counts[status] })),
+    ),
   )
-  metrics.gauge('clock_ahead_seconds', 'By how much the newest event is ahead of the clock here; 0 when it is not.', [], () => [
-    { labels: [], value: aheadMs() / 1000 },
-  ])
+  metrics.gauge(
+    'clock_ahead_seconds',
+    'By how much the newest event is ahead of the clock here; 0 when it is not.',
+    [],
+    () => [{ labels: [], value: aheadMs() / 1000 }],
+  )
   metrics.gauge('projection_position', 'Position in the log up to which a read model is known here.', ['name'], () =>
     ofEach(Number(position())),
   )

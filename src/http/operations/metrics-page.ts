@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { constants, createGzip } from 'node:zlib'
-import { pacer } from '../../slices.ts'
+import { pacer } from '../../concurrency.ts'
 import { chunksOf } from '../wire/pieces.ts'
 
 /** So long the writing of a page may keep others waiting, about. */
@@ -23,7 +23,8 @@ export const bytesOf = async (texts: Iterable<Iterable<string>>): Promise<readon
 
 const packed = async (chunks: readonly Buffer[]): Promise<readonly Buffer[]> => {
   const bytes: Buffer[] = []
-  for await (const part of Readable.from(chunks).pipe(createGzip({ level: constants.Z_BEST_SPEED }))) bytes.push(part as Buffer)
+  for await (const part of Readable.from(chunks).pipe(createGzip({ level: constants.Z_BEST_SPEED })))
+    bytes.push(part as Buffer)
   return bytes
 }
 

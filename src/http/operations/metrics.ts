@@ -22,13 +22,24 @@ const nothing: Hidden = new Set()
 /** Prometheus metrics (text format 0.0.4) whose cells are plain numbers: an evaluation pays additions, the page is written when it is asked for. */
 export const metricsPage = (prefix: string) => {
   const written: (() => Iterable<string> | Promise<Iterable<string>>)[] = []
-  const lines = function* (type: string, name: string, help: string, labelNames: readonly string[], samples: Iterable<Sample>) {
+  const lines = function* (
+    type: string,
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    samples: Iterable<Sample>,
+  ) {
     yield head(prefix + name, type, help)
     for (const { labels, value } of samples) yield line(prefix + name, labelNames, labels, value)
   }
   const readLater =
     (type: 'gauge' | 'counter') =>
-    (name: string, help: string, labelNames: readonly string[], read: () => readonly Sample[] | Promise<readonly Sample[]>): void => {
+    (
+      name: string,
+      help: string,
+      labelNames: readonly string[],
+      read: () => readonly Sample[] | Promise<readonly Sample[]>,
+    ): void => {
       written.push(async () => lines(type, name, help, labelNames, await read()))
     }
   const cells = <C>(all: readonly string[], hidden: Hidden, make: (labels: readonly string[]) => C) => {
@@ -57,7 +68,13 @@ export const metricsPage = (prefix: string) => {
       return all.get as (...labels: readonly string[]) => Cell
     },
     /** A histogram with cumulative buckets. */
-    histogram: (name: string, help: string, labels: readonly string[], buckets: readonly number[], hidden = nothing) => {
+    histogram: (
+      name: string,
+      help: string,
+      labels: readonly string[],
+      buckets: readonly number[],
+      hidden = nothing,
+    ) => {
       const labelNames = labels.filter((label) => !hidden.has(label))
       const all = cells(labels, hidden, (labels) => {
         const counts = new Float64Array(buckets.length + 1)
@@ -82,7 +99,11 @@ export const metricsPage = (prefix: string) => {
                 count,
               )
             }
-            return text + line(`${prefix}${name}_sum`, labelNames, labels, sum) + line(`${prefix}${name}_count`, labelNames, labels, count)
+            return (
+              text +
+              line(`${prefix}${name}_sum`, labelNames, labels, sum) +
+              line(`${prefix}${name}_count`, labelNames, labels, count)
+            )
           },
         }
       })
@@ -132,13 +153,27 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
       hidden,
     ),
     serverErrors: page.counter('server_errors_total', 'Answers with status 500 and above.'),
-    requestDuration: page.histogram('http_request_duration_seconds', 'Time to answer a request.', ['route', 'method', 'status'], SECONDS),
-    authDecisions: page.counter('auth_decisions_total', 'Credentials checked, by result.', ['result', 'reason', 'method']),
+    requestDuration: page.histogram(
+      'http_request_duration_seconds',
+      'Time to answer a request.',
+      ['route', 'method', 'status'],
+      SECONDS,
+    ),
+    authDecisions: page.counter('auth_decisions_total', 'Credentials checked, by result.', [
+      'result',
+      'reason',
+      'method',
+    ]),
     logins: page.counter('logins_total', 'Logins, by result.', ['provider', 'result']),
     exchanges: page.counter('exchanges_total', 'Service-account exchanges, by result.', ['result']),
     cleaned: page.counter('cleanup_deleted_total', 'Expired records ended by cleanup.', ['method']),
     replays: page.counter('idempotent_replays_total', 'Answers given again for an idempotency key.'),
-    storeCalls: page.counter('store_calls_total', 'Calls of a store, by how they ended.', ['port', 'adapter', 'operation', 'outcome']),
+    storeCalls: page.counter('store_calls_total', 'Calls of a store, by how they ended.', [
+      'port',
+      'adapter',
+      'operation',
+      'outcome',
+    ]),
     storeCallDuration: page.histogram(
       'store_call_duration_seconds',
       'Time that a store took for a call.',

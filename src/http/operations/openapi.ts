@@ -1,11 +1,7 @@
-import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { type Reason, refusals } from '../../errors.ts'
-import { docsPage, pageHeaders } from './docs-page.ts'
-import { type Kept, kept } from '../wire/gzip.ts'
-import type { Input } from '../../contract/input.ts'
-import { named, rawQuery } from '../wire/path.ts'
-import { route, type Spec } from '../route.ts'
+import type { Spec } from '../route.ts'
+import type { Input } from '../../contract/field.ts'
 
 /** An OpenAPI 3.1 document, as far as this service makes use of it. */
 export type OpenApi = {
@@ -15,7 +11,12 @@ export type OpenApi = {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: object
 }
-type Parameter = { readonly name: string; readonly in: 'path' | 'query' | 'header'; readonly required: boolean; readonly schema: object }
+type Parameter = {
+  readonly name: string
+  readonly in: 'path' | 'query' | 'header'
+  readonly required: boolean
+  readonly schema: object
+}
 export type Operation = {
   readonly operationId: string
   readonly summary: string
@@ -47,14 +48,19 @@ const Problem = Type.Object({
 const common = (spec: Spec): readonly Reason[] => [
   ...(spec.body || spec.query || spec.url.includes(':') ? (['invalid_argument'] as const) : []),
   ...(spec.body ? (['malformed_body', 'body_too_large', 'unsupported_charset'] as const) : []),
-  ...(spec.access === 'public' ? [] : (['credential_missing', 'credential_invalid', 'token_scoped', 'auth_stale'] as const)),
-  ...(spec.writes ? (['write_conflict', 'idempotency_mismatch', 'idempotency_in_progress', 'backend_unavailable'] as const) : []),
+  ...(spec.access === 'public'
+    ? []
+    : (['credential_missing', 'credential_invalid', 'token_scoped', 'auth_stale'] as const)),
+  ...(spec.writes
+    ? (['write_conflict', 'idempotency_mismatch', 'idempotency_in_progress', 'backend_unavailable'] as const)
+    : []),
 ]
 
 const responsesOf = (spec: Spec): Operation['responses'] => {
   const reasons = new Set([...(spec.errors ?? []), ...common(spec)])
   const statuses = new Map<number, Reason[]>()
-  for (const reason of reasons) statuses.set(refusals[reason].status, [...(statuses.get(refusals[reason].status) ?? []), reason])
+  for (const reason of reasons)
+    statuses.set(refusals[reason].status, [...(statuses.get(refusals[reason].status) ?? []), reason])
   const failed = [...statuses].map(([status, reasons]) => [status, { description: reasons.join(', '), ...problem }])
   return Object.fromEntries([[200, { description: 'OK', content: json(spec.answer) }], ...failed])
 }
@@ -70,7 +76,9 @@ const queryParameters = (query: Input<unknown, string> | undefined): Parameter[]
 
 const headerParameters = ({ method, writes }: Spec): Parameter[] => {
   const names = [writes && method === 'POST' && 'Idempotency-Key', writes && 'If-Match', !writes && 'After-Position']
-  return names.filter((name) => typeof name === 'string').map((name) => ({ name, in: 'header', required: false, schema: Type.String() }))
+  return names
+    .filter((name) => typeof name === 'string')
+    .map((name) => ({ name, in: 'header', required: false, schema: Type.String() }))
 }
 
 const operation = (spec: Spec): Operation => {
@@ -95,10 +103,15 @@ const operation = (spec: Spec): Operation => {
 export const openApi = (specs: readonly Spec[], version: string, tokenCookie: string): OpenApi => {
   const shown = specs.filter(({ hidden }) => !hidden)
   const paths: Record<string, Record<string, Operation>> = {}
-  for (const spec of shown) (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = operation(spec)
+  for (const spec of shown)
+    (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = operation(spec)
   return {
     openapi: '3.1.0',
-    info: { title: 'Rollcall', version, description: 'Client tokens and feature flags with a history that can be proven.' },
+    info: {
+      title: 'Rollcall',
+      version,
+      description: 'Client tokens and feature flags with a history that can be proven.',
+    },
     tags: [...new Set(shown.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
@@ -109,32 +122,4 @@ export const openApi = (specs: readonly Spec[], version: string, tokenCookie: st
       },
     },
   }
-}
-
-/** GET `/openapi.json` and `/docs`, over the routes mounted when they are first asked. */
-export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], version: string, tokenCookie: string): void => {
-  let made: { readonly document: Kept; readonly pretty: Kept; readonly page: Kept } | undefined
-  const make = () => {
-    const document = openApi(specs, version, tokenCookie)
-    return { document: kept(JSON.stringify(document)), pretty: kept(JSON.stringify(document, null, 2)), page: kept(docsPage(document)) }
-  }
-  const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
-  route(app, {
-    ...shared,
-    url: '/openapi.json',
-    summary: 'This service in OpenAPI 3.1',
-    answer: Type.Object({}, { additionalProperties: true }),
-    run: ({ request }) => {
-      made ??= make()
-      return { body: undefined, kept: named(rawQuery(request), 'pretty') ? made.pretty : made.document }
-    },
-  })
-  route(app, {
-    ...shared,
-    url: '/docs',
-    summary: 'The documentation page',
-    answer: Type.String(),
-    hidden: true,
-    run: () => ({ body: undefined, kept: (made ??= make()).page, headers: pageHeaders }),
-  })
 }

@@ -7,7 +7,11 @@ import type { Answered, Spec } from '../route.ts'
 type Log = { readonly info: (record: object, message: string) => void }
 
 /** Told of every answer: counts it, and logs writes and failures, refused ones with their reason, failures with their cause. Evaluations and other reads leave no line. `also` is told of every answer too. */
-export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log, also: (request: FastifyRequest) => void): Answered => {
+export const observer = (
+  { metrics }: Pick<Service, 'metrics'>,
+  log: Log,
+  also: (request: FastifyRequest) => void,
+): Answered => {
   const errors = metrics.serverErrors()
   const usual = new WeakMap<Spec, HistogramCell>()
   const cellOf = (spec: Spec | undefined, method: string, status: number): HistogramCell => {
@@ -25,7 +29,13 @@ export const observer = ({ metrics }: Pick<Service, 'metrics'>, log: Log, also: 
     if (statusCode >= 500) errors.value++
     if (statusCode < 500 && !spec?.writes) return
     const actor = request.caller?.actor
-    const record = { requestId: request.id, method, route: spec?.url ?? '', status: statusCode, ms: Math.round(ms * 10) / 10 }
+    const record = {
+      requestId: request.id,
+      method,
+      route: spec?.url ?? '',
+      status: statusCode,
+      ms: Math.round(ms * 10) / 10,
+    }
     const why = statusCode >= 500 ? whyOf(refusal) : undefined
     log.info({ ...record, actor: actor?.id ?? actor?.kind, reason: refusal?.reason, why }, 'answered')
   }

@@ -31,9 +31,16 @@ export const addStoreGauges = (
       .runs()
       .catch(() => [])
       .finally(() => (asking = undefined)))
-  const ofRuns = (name: string, help: string, labels: readonly string[], read: (run: Run) => readonly (readonly [number, ...string[]])[]) =>
+  const ofRuns = (
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: (run: Run) => readonly (readonly [number, ...string[]])[],
+  ) =>
     gauge(`job_last_${name}`, help, ['job', ...labels], async () =>
-      (await runs()).flatMap((run) => read(run).map(([value, ...values]) => ({ labels: [run.name, ...values], value }))),
+      (await runs()).flatMap((run) =>
+        read(run).map(([value, ...values]) => ({ labels: [run.name, ...values], value })),
+      ),
     )
 
   count('log_restarts_total', 'Connections and subscriptions that the client of the log made anew.', ['what'], () =>
@@ -51,16 +58,26 @@ export const addStoreGauges = (
   gauge('job_interval_seconds', 'Time between two runs of a job.', ['job'], () =>
     [...intervals].map(([name, every]) => ({ labels: [name], value: every / 1000 })),
   )
-  ofRuns('start_timestamp_seconds', 'When the last run of a job began, on any instance.', [], ({ startedAt }) => [[startedAt / 1000]])
-  ofRuns('duration_seconds', 'How long the last run of a job took, or has taken so far.', [], ({ startedAt, finishedAt = Date.now() }) => [
-    [Math.max(0, finishedAt - startedAt) / 1000],
+  ofRuns('start_timestamp_seconds', 'When the last run of a job began, on any instance.', [], ({ startedAt }) => [
+    [startedAt / 1000],
   ])
+  ofRuns(
+    'duration_seconds',
+    'How long the last run of a job took, or has taken so far.',
+    [],
+    ({ startedAt, finishedAt = Date.now() }) => [[Math.max(0, finishedAt - startedAt) / 1000]],
+  )
   ofRuns('outcome', 'What became of the last run of a job: 1 for one of running, ok and failed.', ['outcome'], (run) =>
     OUTCOMES.map((outcome) => [outcome === outcomeOf(run) ? 1 : 0, outcome] as const),
   )
-  ofRuns('items', 'Things that the last run of a job has been through, and how many there were.', ['of'], ({ progress }) => {
-    if (!progress) return []
-    const { done, total } = progress
-    return [[done, 'done'], ...(total === undefined ? [] : ([[total, 'total']] as const))]
-  })
+  ofRuns(
+    'items',
+    'Things that the last run of a job has been through, and how many there were.',
+    ['of'],
+    ({ progress }) => {
+      if (!progress) return []
+      const { done, total } = progress
+      return [[done, 'done'], ...(total === undefined ? [] : ([[total, 'total']] as const))]
+    },
+  )
 }

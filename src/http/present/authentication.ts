@@ -20,7 +20,8 @@ export const Authentication = Type.Object({
 const short = (time: string): string => time.replace('.000Z', 'Z')
 
 /** An instant after which a token is no longer valid has come: exact to the millisecond, at the instant itself. */
-export const isExpired = ({ expiresAt }: TokenDoc, now: Date): boolean => expiresAt !== undefined && expiresAt <= now.toISOString()
+export const isExpired = ({ expiresAt }: TokenDoc, now: Date): boolean =>
+  expiresAt !== undefined && expiresAt <= now.toISOString()
 
 export const statusOf = (doc: TokenDoc, now: Date): 'ACTIVE' | 'EXPIRED' | 'DELETED' =>
   doc.deletedAt !== undefined ? 'DELETED' : isExpired(doc, now) ? 'EXPIRED' : 'ACTIVE'

@@ -7,11 +7,29 @@ import { shortFloat32 } from '../../contract/float32.ts'
 const Text = Type.String()
 const times = { createdAt: Type.String({ format: 'date-time' }), updatedAt: Type.String({ format: 'date-time' }) }
 const ofFlag = { flagKey: Text, namespaceKey: Text }
-const bySegments = { segmentKey: Text, segmentKeys: Type.Array(Text), segmentOperator: Type.Enum(segmentOperators.names) }
+const bySegments = {
+  segmentKey: Text,
+  segmentKeys: Type.Array(Text),
+  segmentOperator: Type.Enum(segmentOperators.names),
+}
 
 /** The resources of a flag as clients see them (api.md §7.2). */
-export const Variant = Type.Object({ id: Text, ...ofFlag, key: Text, name: Text, description: Text, attachment: Text, ...times })
-export const Distribution = Type.Object({ id: Text, ruleId: Text, variantId: Text, rollout: Type.Number({ format: 'float' }), ...times })
+export const Variant = Type.Object({
+  id: Text,
+  ...ofFlag,
+  key: Text,
+  name: Text,
+  description: Text,
+  attachment: Text,
+  ...times,
+})
+export const Distribution = Type.Object({
+  id: Text,
+  ruleId: Text,
+  variantId: Text,
+  rollout: Type.Number({ format: 'float' }),
+  ...times,
+})
 export const Rule = Type.Object({
   id: Text,
   ...ofFlag,
@@ -50,10 +68,17 @@ const naming = ({ namespace, key }: OfFlag) => ({ namespaceKey: namespace, flagK
 const segmentsShown = (segments: readonly string[], operator: SegmentOperator) => {
   const [only = '', ...others] = segments
   const several = others.length > 0
-  return { segmentKey: several ? '' : only, segmentKeys: several ? segments : [], segmentOperator: segmentOperators.wire[operator] }
+  return {
+    segmentKey: several ? '' : only,
+    segmentKeys: several ? segments : [],
+    segmentOperator: segmentOperators.wire[operator],
+  }
 }
 
-export const variantJson = (of: OfFlag, { id, key, name, description, attachment, createdAt, updatedAt }: VariantDoc) => ({
+export const variantJson = (
+  of: OfFlag,
+  { id, key, name, description, attachment, createdAt, updatedAt }: VariantDoc,
+) => ({
   id,
   ...naming(of),
   key,
@@ -64,7 +89,10 @@ export const variantJson = (of: OfFlag, { id, key, name, description, attachment
   updatedAt,
 })
 
-export const distributionJson = (ruleId: string, { id, variantId, rollout, createdAt, updatedAt }: DistributionDoc) => ({
+export const distributionJson = (
+  ruleId: string,
+  { id, variantId, rollout, createdAt, updatedAt }: DistributionDoc,
+) => ({
   id,
   ruleId,
   variantId,
@@ -73,7 +101,10 @@ export const distributionJson = (ruleId: string, { id, variantId, rollout, creat
   updatedAt,
 })
 
-export const ruleJson = (of: OfFlag, { id, rank, segments, operator, distributions, createdAt, updatedAt }: RuleDoc) => ({
+export const ruleJson = (
+  of: OfFlag,
+  { id, rank, segments, operator, distributions, createdAt, updatedAt }: RuleDoc,
+) => ({
   id,
   ...naming(of),
   ...segmentsShown(segments, operator),
@@ -91,7 +122,16 @@ const partJson = (rollout: RolloutDoc) => {
 
 export const rolloutJson = (of: OfFlag, rollout: RolloutDoc) => {
   const { id, type, rank, description, createdAt, updatedAt } = rollout
-  return { id, ...naming(of), type: rolloutTypes.wire[type], rank, description, createdAt, updatedAt, ...partJson(rollout) }
+  return {
+    id,
+    ...naming(of),
+    type: rolloutTypes.wire[type],
+    rank,
+    description,
+    createdAt,
+    updatedAt,
+    ...partJson(rollout),
+  }
 }
 
 export const flagJson = (doc: FlagDoc) => {

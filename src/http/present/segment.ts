@@ -38,5 +38,14 @@ export const constraintJson = ({ namespace, key }: OfSegment, { type, ...constra
 export const segmentJson = (doc: SegmentDoc) => {
   const { namespace, key, name, description, matchType, createdAt, updatedAt } = doc
   const constraints = doc.constraints.map((constraint) => constraintJson(doc, constraint))
-  return { key, namespaceKey: namespace, name, description, matchType: matchTypes.wire[matchType], constraints, createdAt, updatedAt }
+  return {
+    key,
+    namespaceKey: namespace,
+    name,
+    description,
+    matchType: matchTypes.wire[matchType],
+    constraints,
+    createdAt,
+    updatedAt,
+  }
 }

@@ -66,7 +66,10 @@ export function* snapshotText(held: Held, namespace: string, form: Form): Genera
       yield JSON.stringify({ id, ruleId, variantId, variantKey, variantAttachment, rollout: shortFloat32(rollout) })
     }
   }
-  function* ruleOf(variants: ReadonlyMap<string, VariantDoc>, { id, segments, rank, operator, distributions }: RuleDoc): Generator<string> {
+  function* ruleOf(
+    variants: ReadonlyMap<string, VariantDoc>,
+    { id, segments, rank, operator, distributions }: RuleDoc,
+  ): Generator<string> {
     yield `${opened({ id })},"segments":[`
     yield* joined(segmentsOf(segments))
     yield `],${opened({ rank, segmentOperator: segmentOperators.wire[operator] }).slice(1)},"distributions":[`
@@ -93,7 +96,8 @@ export function* snapshotText(held: Held, namespace: string, form: Form): Genera
     yield '],"rollouts":['
     yield* listOf(flag.rollouts, rolloutOf)
     yield ']'
-    if (chosen) yield `,"defaultVariant":${JSON.stringify({ id: chosen.id, key: chosen.key, attachment: chosen.attachment })}`
+    if (chosen)
+      yield `,"defaultVariant":${JSON.stringify({ id: chosen.id, key: chosen.key, attachment: chosen.attachment })}`
     yield '}'
   }
 

@@ -37,7 +37,12 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
       })
       return {
         body: {
-          methods: [way('token'), way('codehost', paths(base, names.codehostPath)), way('oidc', { providers }), way('orchestrator')],
+          methods: [
+            way('token'),
+            way('codehost', paths(base, names.codehostPath)),
+            way('oidc', { providers }),
+            way('orchestrator'),
+          ],
         },
       }
     },

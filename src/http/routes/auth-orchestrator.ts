@@ -25,7 +25,11 @@ import { contextOf, applyEvents } from '../command-context.ts'
 type Exchange = { readonly orchestrator: Orchestrator; readonly attempts: Limiter }
 
 /** POST /auth/v1/method/orchestrator/serviceaccount: a service-account token for a client token (api.md §5.7). */
-export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, { orchestrator, attempts }: Exchange): void => {
+export const authOrchestratorRoutes = (
+  app: FastifyInstance,
+  service: Service,
+  { orchestrator, attempts }: Exchange,
+): void => {
   const { names, execute, sealer, digest, now, idempotency, metrics } = service
 
   const verified = async (presented: string, request: FastifyRequest) => {
@@ -36,7 +40,12 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
       if (!(error instanceof Refusal)) throw error
       const { namespace, name } = error.metadata
       const confirmed = namespace !== undefined && name !== undefined
-      attemptFailed(service, request, { method: 'orchestrator', ...(confirmed && { serviceAccount: `${namespace}/${name}` }) }, error)
+      attemptFailed(
+        service,
+        request,
+        { method: 'orchestrator', ...(confirmed && { serviceAccount: `${namespace}/${name}` }) },
+        error,
+      )
       throw new Refusal(error.reason, error.message, { headers: error.headers })
     }
   }
@@ -50,7 +59,12 @@ export const authOrchestratorRoutes = (app: FastifyInstance, service: Service, {
     writes: true,
     ownsIdempotency: true,
     limit: attemptLimit(service, attempts),
-    errors: ['service_account_token_invalid', 'service_account_not_allowed', 'orchestrator_unavailable', 'rate_limited'],
+    errors: [
+      'service_account_token_invalid',
+      'service_account_not_allowed',
+      'orchestrator_unavailable',
+      'rate_limited',
+    ],
     body: input({ service_account_token: text({ required: true, stored: false }) }),
     answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
     run: async (call) => {

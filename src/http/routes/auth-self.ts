@@ -18,7 +18,9 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const own = async ({ actor }: Caller) => {
     const row = await rowAt(log, tokens, actor.id!)
-    return row?.doc ? { doc: row.doc, revision: row.changes } : refuse('not_found', `authentication "${actor.id}": resource not found`)
+    return row?.doc
+      ? { doc: row.doc, revision: row.changes }
+      : refuse('not_found', `authentication "${actor.id}": resource not found`)
   }
   const shown = (doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
 
@@ -50,7 +52,13 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
       const id = call.caller.actor.id!
       const time = now().toISOString()
       const expiresAt = call.query.expiresAt ?? call.body.expiresAt ?? time
-      const { stored } = await execute(token, id, 'ExpireTokenEarlier', { id, expiresAt, now: time }, contextOf(call, service))
+      const { stored } = await execute(
+        token,
+        id,
+        'ExpireTokenEarlier',
+        { id, expiresAt, now: time },
+        contextOf(call, service),
+      )
       const { headers } = await applyEvents(service, stored)
       cookies.clearToken(call.request, call.reply)
       return { body: {}, headers }

@@ -28,7 +28,8 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
       const { namespaceKey } = call.body
       const context = contextOf(call, service)
       inFuture(call.body, now())
-      if (namespaceKey !== '' && !flagStore.namespace(namespaceKey)) refuse('not_found', `namespace "${namespaceKey}" not found`)
+      if (namespaceKey !== '' && !flagStore.namespace(namespaceKey))
+        refuse('not_found', `namespace "${namespaceKey}" not found`)
       createsOnly(context)
 
       const { clientToken, stored, revision, repeated } = await issueStaticToken(service, call.body, context)

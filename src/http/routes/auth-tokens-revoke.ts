@@ -39,7 +39,12 @@ const ending = ({ execute, views, now, applied }: Service, context: Context, als
     for (const status of statuses) {
       for (let after: Query['after'], more = true; more; ) {
         const where = whereOf({ ...which, status }, now())
-        const { rows } = await views.list<TokenDoc>(tokens, { where, order: 'createdAt', limit: BATCH, ...(after && { after }) })
+        const { rows } = await views.list<TokenDoc>(tokens, {
+          where,
+          order: 'createdAt',
+          limit: BATCH,
+          ...(after && { after }),
+        })
         const docs = rows.flatMap(({ doc }) => doc ?? [])
         const fresh = docs.flatMap(({ id }) => (met.has(id) ? [] : [id]))
         for (const id of fresh) met.add(id)
@@ -58,7 +63,9 @@ const ending = ({ execute, views, now, applied }: Service, context: Context, als
 /** POST /auth/v1/tokens/revoke: ends every live token of one holder, and on request all that these made, and theirs in turn. Works for a provider that is configured no more: tokens are found by what they were issued with. */
 export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): void => {
   const { names, logins } = service
-  const ways = Object.fromEntries(methods.map((method) => [names.method(method), names.methodNumbers[names.method(method)]!]))
+  const ways = Object.fromEntries(
+    methods.map((method) => [names.method(method), names.methodNumbers[names.method(method)]!]),
+  )
 
   route(app, {
     method: 'POST',
@@ -81,7 +88,8 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       const holders = await endAll({ ...everybody, method, identities, provider })
       for (let makers = includeIssued ? holders : []; makers.length > 0; ) {
         const made: string[] = []
-        for (let n = 0; n < makers.length; n += BATCH) made.push(...(await endAll({ ...everybody, issuedBy: makers.slice(n, n + BATCH) })))
+        for (let n = 0; n < makers.length; n += BATCH)
+          made.push(...(await endAll({ ...everybody, issuedBy: makers.slice(n, n + BATCH) })))
         makers = made
       }
       const inOrder = [...events.values()].sort((a, b) => Number(a.position - b.position))

@@ -34,7 +34,12 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time }
   }
 
-  const listThen = async (moment: Moment, filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
+  const listThen = async (
+    moment: Moment,
+    filter: TokenFilter,
+    after: Query['after'],
+    limit: number,
+  ): Promise<Listing> => {
     const then = await asOf(moment)
     const time = new Date(await then.clock())
     const where = whereOf(filter, time)
@@ -59,7 +64,11 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       at: unstoredText,
     }),
     errors: ['invalid_page_token', 'invalid_at'],
-    answer: Type.Object({ authentications: Type.Array(Authentication), nextPageToken: Type.String(), totalCount: Type.Integer() }),
+    answer: Type.Object({
+      authentications: Type.Array(Authentication),
+      nextPageToken: Type.String(),
+      totalCount: Type.Integer(),
+    }),
     run: async ({ query: { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at, ...query } }) => {
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
       const moment = atOf(at)
@@ -67,11 +76,21 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       const after = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
       const method = names.methodNamed(wire)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
-      const filter: TokenFilter = { method, identities, provider: '', namespaceKey, status, q, issuedBy: issuedBy === '' ? [] : [issuedBy] }
+      const filter: TokenFilter = {
+        method,
+        identities,
+        provider: '',
+        namespaceKey,
+        status,
+        q,
+        issuedBy: issuedBy === '' ? [] : [issuedBy],
+      }
       // The reserved method has no records.
       const none = method === undefined && wire !== 'METHOD_NONE'
       const ask = none ? { ...filter, identities: [''] } : filter
-      const { docs, total, time } = moment ? await listThen(moment, ask, after, limit + 1) : await listNow(ask, after, limit + 1)
+      const { docs, total, time } = moment
+        ? await listThen(moment, ask, after, limit + 1)
+        : await listNow(ask, after, limit + 1)
       const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(doc, time)))
       const gathered = await gather(records, settings.mostBytes, (record) => JSON.stringify(record))
       const count = gathered.pieces.length

@@ -5,10 +5,11 @@ import { checkConstraint } from '../../evaluation/operators.ts'
 import { comparisonTypes } from '../../contract/enums.ts'
 import { text } from '../../contract/fields.ts'
 import { input } from '../../contract/input.ts'
-import { description, namespacedRoute, newId, Nothing, segmentWriter } from '../resource-routes.ts'
+import { namespacedRoute, newId, segmentWriter } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
 import { Constraint, constraintJson } from '../present/segment.ts'
 import type { Service } from '../service.ts'
+import { description, Nothing } from '../../contract/resource.ts'
 
 const body = input({
   type: comparisonTypes.field('unknown'),
@@ -72,7 +73,8 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
       return respondWith(
         call,
         call.params['segmentKey']!,
-        (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'UpdateConstraint', { ...of, constraint }, context),
+        (of, context) =>
+          execute(segment, `${of.namespace}+${of.key}`, 'UpdateConstraint', { ...of, constraint }, context),
         (doc) => constraintJson(doc, partOf(doc.constraints, constraint.id)),
       )
     },
@@ -89,7 +91,13 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     run: (call) => {
       const id = call.params['id']!
       return respondEmpty(call, call.params['segmentKey']!, (of, context) =>
-        execute(segment, `${of.namespace}+${of.key}`, 'RemoveConstraint', { ...of, id }, { ...context, needsEffect: true }),
+        execute(
+          segment,
+          `${of.namespace}+${of.key}`,
+          'RemoveConstraint',
+          { ...of, id },
+          { ...context, needsEffect: true },
+        ),
       )
     },
   })

@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import { flag } from '../../commands/flag/flag.ts'
 import { invalid } from '../../errors.ts'
-import { type Field, float, text } from '../../contract/fields.ts'
+import { float, text } from '../../contract/fields.ts'
 import { Distribution, distributionJson } from '../present/flag.ts'
 import { input, query } from '../../contract/input.ts'
-import { flagWriter, namespacedRoute, newId, Nothing } from '../resource-routes.ts'
+import { flagWriter, namespacedRoute, newId } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
+import type { Field } from '../../contract/field.ts'
+import { Nothing } from '../../contract/resource.ts'
 
 const { schema, read } = float()
 /** Percent of the entities, 0 to 100. */
@@ -43,7 +45,8 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
       return respondWith(
         call,
         call.params['flagKey']!,
-        (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'AddDistribution', { ...of, rule, distribution }, context),
+        (of, context) =>
+          execute(flag, `${of.namespace}+${of.key}`, 'AddDistribution', { ...of, rule, distribution }, context),
         (doc) => distributionJson(rule, partOf(partOf(doc.rules, rule).distributions, distribution.id)),
       )
     },
@@ -64,7 +67,8 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
       return respondWith(
         call,
         call.params['flagKey']!,
-        (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'UpdateDistribution', { ...of, rule, distribution }, context),
+        (of, context) =>
+          execute(flag, `${of.namespace}+${of.key}`, 'UpdateDistribution', { ...of, rule, distribution }, context),
         (doc) => distributionJson(rule, partOf(partOf(doc.rules, rule).distributions, distribution.id)),
       )
     },
@@ -82,7 +86,13 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     run: (call) => {
       const [rule, id, variantId] = [call.params['ruleId']!, call.params['id']!, call.query.variantId]
       return respondEmpty(call, call.params['flagKey']!, (of, context) =>
-        execute(flag, `${of.namespace}+${of.key}`, 'RemoveDistribution', { ...of, rule, id, variantId }, { ...context, needsEffect: true }),
+        execute(
+          flag,
+          `${of.namespace}+${of.key}`,
+          'RemoveDistribution',
+          { ...of, rule, id, variantId },
+          { ...context, needsEffect: true },
+        ),
       )
     },
   })

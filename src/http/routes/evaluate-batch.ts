@@ -50,7 +50,10 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
   const answer = ({ body, request }: Batch, flags: Flags): Answer | Promise<Answer> => {
     const start = performance.now()
     const around = () =>
-      [`{"requestId":${requestIdJson(body.requestId, request)},"responses":[`, `],"requestDurationMillis":${since(start)}}`] as const
+      [
+        `{"requestId":${requestIdJson(body.requestId, request)},"responses":[`,
+        `],"requestDurationMillis":${since(start)}}`,
+      ] as const
     return allOf(body.requests, service.settings.mostBytes, (one) => entry(flags, one), around)
   }
 
@@ -83,7 +86,8 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
       requestDurationMillis: Type.Number(),
     }),
     run: (call) => {
-      const wanted = () => call.body.requests.map(({ namespaceKey, flagKey }) => [namespaceOrDefault(namespaceKey), flagKey] as const)
+      const wanted = () =>
+        call.body.requests.map(({ namespaceKey, flagKey }) => [namespaceOrDefault(namespaceKey), flagKey] as const)
       return withFlags(service, call.query.at, wanted, (flags) => answer(call, flags))
     },
   })

@@ -94,14 +94,20 @@ export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, eva
     }
   }
 
-  const shared = { method: 'POST', tag: 'Evaluation', query: atQuery, errors: ['not_found', 'wrong_flag_type', 'invalid_at'] } as const
+  const shared = {
+    method: 'POST',
+    tag: 'Evaluation',
+    query: atQuery,
+    errors: ['not_found', 'wrong_flag_type', 'invalid_at'],
+  } as const
   const places = [
     { root: '/api/v1', access: 'legacy', checkBody: reached },
     { root: NAMESPACE, access: 'management' },
   ] as const
 
   for (const { root, ...reach } of places) {
-    const namespaceOf = (params: Readonly<Record<string, string>>, given: string) => params['namespaceKey'] ?? namespaceOrDefault(given)
+    const namespaceOf = (params: Readonly<Record<string, string>>, given: string) =>
+      params['namespaceKey'] ?? namespaceOrDefault(given)
 
     route(app, {
       ...shared,
@@ -137,9 +143,11 @@ export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, eva
           const found = body.excludeNotFound
             ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
             : body.requests
-          const text = (one: One) => JSON.stringify({ requestId: one.requestId, ...said(flags, namespace, one), requestDurationMillis: 0 })
+          const text = (one: One) =>
+            JSON.stringify({ requestId: one.requestId, ...said(flags, namespace, one), requestDurationMillis: 0 })
           const id = JSON.stringify(body.requestId || randomUUID())
-          const around = () => [`{"requestId":${id},"responses":[`, `],"requestDurationMillis":${since(start)}}`] as const
+          const around = () =>
+            [`{"requestId":${id},"responses":[`, `],"requestDurationMillis":${since(start)}}`] as const
           return allOf(found, service.settings.mostBytes, text, around)
         })
       },

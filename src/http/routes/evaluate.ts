@@ -2,7 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Trace } from '../../evaluation/trace.ts'
 import { type Answer, written } from '../wire/reply.ts'
-import { evaluationBody, namespaceOrDefault, explainQuery, reachedByBody, requestIdJson, withFlags } from '../evaluation/request.ts'
+import {
+  evaluationBody,
+  namespaceOrDefault,
+  explainQuery,
+  reachedByBody,
+  requestIdJson,
+  withFlags,
+} from '../evaluation/request.ts'
 import { textClock } from '../wire/clock.ts'
 import { rolloutTypes } from '../../contract/enums.ts'
 import { type Evaluator, type Flags, shownTrace } from '../evaluation/evaluator.ts'

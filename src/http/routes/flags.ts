@@ -8,23 +8,11 @@ import { flagTypes } from '../../contract/enums.ts'
 import { flag as truth, optional, text } from '../../contract/fields.ts'
 import { Flag, flagJson } from '../present/flag.ts'
 import { input } from '../../contract/input.ts'
-import {
-  createsOnly,
-  description,
-  flagWriter,
-  key,
-  namespacedRoute,
-  name,
-  namespaceOf,
-  Nothing,
-  paged,
-  pageFields,
-  single,
-  viewOf,
-} from '../resource-routes.ts'
+import { createsOnly, flagWriter, namespacedRoute, namespaceOf, viewOf } from '../resource-routes.ts'
 import { metadata } from '../../contract/metadata.ts'
 import { byOrder, pageOf } from '../paging.ts'
 import type { Service } from '../service.ts'
+import { description, key, name, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
 const tag = 'Flags'
 
@@ -45,7 +33,10 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
       const { query } = call
       const namespace = namespaceOf(call)
       const all = await (await viewOf(service, query.at)).flags(namespace)
-      return pageOf(service, ['flags', namespace, query.at], all, query, byOrder, { names: ['flags'], show: ({ doc }) => flagJson(doc) })
+      return pageOf(service, ['flags', namespace, query.at], all, query, byOrder, {
+        names: ['flags'],
+        show: ({ doc }) => flagJson(doc),
+      })
     },
   })
 
@@ -56,7 +47,14 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     summary: 'Create a flag.',
     writes: true,
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
-    body: input({ key, name, description, enabled: truth(), type: flagTypes.field('variant'), metadata: optional(metadata) }),
+    body: input({
+      key,
+      name,
+      description,
+      enabled: truth(),
+      type: flagTypes.field('variant'),
+      metadata: optional(metadata),
+    }),
     answer: Flag,
     run: (call) => {
       const { body } = call
@@ -115,6 +113,9 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     writes: true,
     errors: ['revision_moved'],
     answer: Nothing,
-    run: (call) => respondEmpty(call, call.params['key']!, (of, context) => reservations.deleteFlag(of, { ...context, needsEffect: true })),
+    run: (call) =>
+      respondEmpty(call, call.params['key']!, (of, context) =>
+        reservations.deleteFlag(of, { ...context, needsEffect: true }),
+      ),
   })
 }

@@ -21,7 +21,13 @@ export const unnamed = ({ service }: { readonly service: string }): void => {
 export const healthRoutes = (app: FastifyInstance, service: Service): void => {
   const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
 
-  route(app, { ...shared, url: '/livez', summary: 'Whether the process answers.', answer: Status, run: () => ({ body: { status: 'ok' } }) })
+  route(app, {
+    ...shared,
+    url: '/livez',
+    summary: 'Whether the process answers.',
+    answer: Status,
+    run: () => ({ body: { status: 'ok' } }),
+  })
 
   route(app, {
     ...shared,

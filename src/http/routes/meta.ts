@@ -8,6 +8,16 @@ const Any = Type.Object({}, { additionalProperties: true })
 /** What this deployment is and how it is configured (api.md §11). */
 export const metaRoutes = (app: FastifyInstance, { about }: Service): void => {
   const shared = { method: 'GET', access: 'unscoped', tag: 'Operations', answer: Any } as const
-  route(app, { ...shared, url: '/meta/info', summary: 'Version and kind of this deployment.', run: () => ({ body: about.info }) })
-  route(app, { ...shared, url: '/meta/config', summary: 'Effective configuration, without secrets.', run: () => ({ body: about.config }) })
+  route(app, {
+    ...shared,
+    url: '/meta/info',
+    summary: 'Version and kind of this deployment.',
+    run: () => ({ body: about.info }),
+  })
+  route(app, {
+    ...shared,
+    url: '/meta/config',
+    summary: 'Effective configuration, without secrets.',
+    run: () => ({ body: about.config }),
+  })
 }

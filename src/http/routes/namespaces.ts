@@ -5,25 +5,12 @@ import { refuse } from '../../errors.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import { flag } from '../../contract/fields.ts'
 import { input, query } from '../../contract/input.ts'
-import {
-  createsOnly,
-  description,
-  key,
-  NAMESPACE,
-  name,
-  namespaceOf,
-  namespaceWriter,
-  newId,
-  Nothing,
-  paged,
-  pageFields,
-  single,
-  viewOf,
-} from '../resource-routes.ts'
+import { createsOnly, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
 import { ok } from '../wire/reply.ts'
 import { byOrder, pageOf } from '../paging.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
+import { description, key, name, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
 /** A namespace as clients see it (api.md §7.2). */
 const Namespace = Type.Object({
@@ -137,7 +124,9 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     answer: Nothing,
     run: (call) => {
       const key = namespaceOf(call)
-      return respondEmpty(call, key, (_, context) => reservations.deleteNamespace({ key, force: call.query.force }, context))
+      return respondEmpty(call, key, (_, context) =>
+        reservations.deleteNamespace({ key, force: call.query.force }, context),
+      )
     },
   })
 }

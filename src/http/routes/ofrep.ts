@@ -7,14 +7,14 @@ import { contextGiven } from '../evaluation/request.ts'
 import { namespaceHeader } from '../auth/authorize.ts'
 import { type Answer, held, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
-import type { Field } from '../../contract/fields.ts'
 import { input } from '../../contract/input.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
 import { allOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
-import { aside } from '../../slices.ts'
+import { aside } from '../../concurrency.ts'
 import type { Raw } from '../../contract/value.ts'
+import type { Field } from '../../contract/field.ts'
 
 /** A context that is no object has an error code of its own, so it is told from a body that cannot be read. */
 const context: Field<Context> = {

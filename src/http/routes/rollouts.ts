@@ -8,11 +8,12 @@ import { flag as truth, float, object, optional } from '../../contract/fields.ts
 import type { RolloutDoc } from '../../projections/flags.ts'
 import { Rollout, rolloutJson } from '../present/flag.ts'
 import { input } from '../../contract/input.ts'
-import { description, flagWriter, NAMESPACE, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../resource-routes.ts'
+import { flagWriter, NAMESPACE, namespaceOf, newId, viewOf } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
 import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../../contract/rule-fields.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
+import { description, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
 const asked = {
   description,
@@ -114,7 +115,9 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
       const [namespace, id] = [namespaceOf(call), params['id']!]
       const row = await (await viewOf(service, query.at)).flag(namespace, params['flagKey']!)
       const rollout = row?.doc.rollouts.find((part) => part.id === id)
-      return row && rollout ? ok(rolloutJson(row.doc, rollout), row.changes) : refuse('not_found', `rollout "${namespace}/${id}" not found`)
+      return row && rollout
+        ? ok(rolloutJson(row.doc, rollout), row.changes)
+        : refuse('not_found', `rollout "${namespace}/${id}" not found`)
     },
   })
 

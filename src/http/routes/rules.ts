@@ -6,10 +6,11 @@ import { ok } from '../wire/reply.ts'
 import type { RuleDoc } from '../../projections/flags.ts'
 import { Rule, ruleJson } from '../present/flag.ts'
 import { input } from '../../contract/input.ts'
-import { flagWriter, namespacedRoute, namespaceOf, newId, Nothing, paged, pageFields, single, viewOf } from '../resource-routes.ts'
+import { flagWriter, namespacedRoute, namespaceOf, newId, viewOf } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
 import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
+import { Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
 const tag = 'Rules'
 
@@ -86,7 +87,9 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
       const [namespace, id] = [namespaceOf(call), params['id']!]
       const row = await (await viewOf(service, query.at)).flag(namespace, params['flagKey']!)
       const rule = row?.doc.rules.find((part) => part.id === id)
-      return row && rule ? ok(ruleJson(row.doc, rule), row.changes) : refuse('not_found', `rule "${namespace}/${id}" not found`)
+      return row && rule
+        ? ok(ruleJson(row.doc, rule), row.changes)
+        : refuse('not_found', `rule "${namespace}/${id}" not found`)
     },
   })
 

@@ -5,23 +5,11 @@ import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
 import { matchTypes } from '../../contract/enums.ts'
 import { input } from '../../contract/input.ts'
-import {
-  createsOnly,
-  description,
-  key,
-  namespacedRoute,
-  name,
-  namespaceOf,
-  Nothing,
-  paged,
-  pageFields,
-  segmentWriter,
-  single,
-  viewOf,
-} from '../resource-routes.ts'
+import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, viewOf } from '../resource-routes.ts'
 import { byOrder, pageOf } from '../paging.ts'
 import { Segment, segmentJson } from '../present/segment.ts'
 import type { Service } from '../service.ts'
+import { description, key, name, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
 const tag = 'Segments'
 const members = { name, description, matchType: matchTypes.field('all') }
@@ -83,7 +71,9 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     run: async (call) => {
       const [namespace, key] = [namespaceOf(call), call.params['key']!]
       const row = await (await viewOf(service, call.query.at)).segment(namespace, key)
-      return row ? ok(segmentJson(row.doc), row.changes) : refuse('not_found', `segment "${namespace}/${key}" not found`)
+      return row
+        ? ok(segmentJson(row.doc), row.changes)
+        : refuse('not_found', `segment "${namespace}/${key}" not found`)
     },
   })
 
@@ -100,7 +90,8 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
       respondWith(
         call,
         call.params['key']!,
-        (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'UpdateSegment', { ...of, ...call.body }, context),
+        (of, context) =>
+          execute(segment, `${of.namespace}+${of.key}`, 'UpdateSegment', { ...of, ...call.body }, context),
         segmentJson,
       ),
   })
@@ -114,6 +105,8 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     errors: ['in_use', 'revision_moved'],
     answer: Nothing,
     run: (call) =>
-      respondEmpty(call, call.params['key']!, (of, context) => reservations.deleteSegment(of, { ...context, needsEffect: true })),
+      respondEmpty(call, call.params['key']!, (of, context) =>
+        reservations.deleteSegment(of, { ...context, needsEffect: true }),
+      ),
   })
 }

@@ -4,9 +4,10 @@ import { attachment } from '../../contract/attachment.ts'
 import { text } from '../../contract/fields.ts'
 import { Variant, variantJson } from '../present/flag.ts'
 import { input } from '../../contract/input.ts'
-import { description, flagWriter, namespacedRoute, newId, Nothing } from '../resource-routes.ts'
+import { flagWriter, namespacedRoute, newId } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
+import { description, Nothing } from '../../contract/resource.ts'
 
 const body = input({
   key: text({ required: true, max: 255, control: false }),

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { invalid, Refusal, refuse } from '../../errors.ts'
-import { objectOf, type Raw } from '../../contract/value.ts'
+import { closingQuote, QUOTE, objectOf, type Raw } from '../../contract/value.ts'
 
 /** Largest body under `/auth/v1`, in bytes (api.md §1.1). */
 export const AUTH_BODY_LIMIT = 65_536
@@ -20,11 +20,16 @@ declare module 'fastify' {
 /** Reads every body here and not in the framework, whose parsers refuse some types and would copy the bytes. */
 export const takeBodies = (app: FastifyInstance): void => {
   app.decorateRequest('bytes', undefined)
-  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS'])
+    app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
 }
 
 /** Calls back with the body once it is there, or with 413 as soon as it is larger than `limit`; the rest of it is then read and thrown away. A body that never ends is the business of the server's time limit. */
-export const takeBody = ({ raw }: FastifyRequest, limit: number, done: (bytes: Bytes, refusal?: Refusal) => void): void => {
+export const takeBody = (
+  { raw }: FastifyRequest,
+  limit: number,
+  done: (bytes: Bytes, refusal?: Refusal) => void,
+): void => {
   const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
   if (encoding === undefined && (length === undefined || length === '0')) return done(undefined)
   if (Number(length) > limit) return done(undefined, new Refusal('body_too_large'))
@@ -53,7 +58,8 @@ export const jsonBody = (request: FastifyRequest): Raw => {
   const { headers, bytes } = request
   const { 'content-type': type, 'content-encoding': encoding } = headers
   if (type !== undefined && type !== 'application/json' && foreignCharset(type)) refuse('unsupported_charset')
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity') refuse('unsupported_charset', 'unsupported content encoding')
+  if (encoding !== undefined && encoding.trim().toLowerCase() !== 'identity')
+    refuse('unsupported_charset', 'unsupported content encoding')
   if (!bytes || bytes.length === 0) return {}
   if (!isUtf8(bytes)) refuse('malformed_body', 'request body is not valid UTF-8')
   const text = bytes.toString('utf8')
@@ -76,8 +82,6 @@ const foreignCharset = (type: string): boolean =>
     ([, quoted, bare]) => !['utf-8', 'us-ascii'].includes((quoted ?? bare ?? '').toLowerCase()),
   )
 
-const QUOTE = 0x22
-const BACKSLASH = 0x5c
 const [COMMA, BRACE, BRACKET, BRACE_END, BRACKET_END] = [0x2c, 0x7b, 0x5b, 0x7d, 0x5d]
 
 const openersOf = (text: string, most: number): number => {
@@ -106,14 +110,4 @@ export const excessOf = (text: string, deepest = DEEPEST, most = MOST_MEMBERS): 
     if (depth > deepest) return 'depth'
   }
   return undefined
-}
-
-/** Where the JSON string that opens here ends; the length of a text that ends before it. */
-export const closingQuote = (text: string, opening: number): number => {
-  for (let at = opening + 1; at < text.length; at++) {
-    const unit = text.charCodeAt(at)
-    if (unit === BACKSLASH) at++
-    else if (unit === QUOTE) return at
-  }
-  return text.length
 }

@@ -25,11 +25,15 @@ export const brokenRequest = ({ code }: ClientError, socket: Socket): void => {
     return
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () => socket.destroySoon())
+    socket.end('HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n', () =>
+      socket.destroySoon(),
+    )
     return
   }
   const refusal =
-    code === 'HPE_HEADER_OVERFLOW' ? new Refusal('headers_too_large') : new Refusal('invalid_argument', 'request is not valid HTTP')
+    code === 'HPE_HEADER_OVERFLOW'
+      ? new Refusal('headers_too_large')
+      : new Refusal('invalid_argument', 'request is not valid HTTP')
   const id = randomUUID()
   const body = JSON.stringify(errorBody(refusal, id))
   const headers = {

@@ -47,7 +47,9 @@ export const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publ
   const trusts = truster(trustProxy)
   return ({ raw }: FastifyRequest): string => {
     const prefix = raw.headers['x-forwarded-prefix']
-    return typeof prefix === 'string' && plainPrefix.test(prefix) && trusts(raw.socket.remoteAddress) ? prefix + own : own
+    return typeof prefix === 'string' && plainPrefix.test(prefix) && trusts(raw.socket.remoteAddress)
+      ? prefix + own
+      : own
   }
 }
 
@@ -56,8 +58,14 @@ export const cookieJar = (settings: CookieSettings) => {
   const { tokenName, stateName, domain, secure } = settings
   const basePath = basePathOf(settings)
   // Both values are made of cookie characters: they are sent letter for letter.
-  const shared = { httpOnly: true, secure, encode: String, ...(domain === undefined || domain === 'localhost' ? {} : { domain }) }
-  const ofToken = (request: FastifyRequest) => ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
+  const shared = {
+    httpOnly: true,
+    secure,
+    encode: String,
+    ...(domain === undefined || domain === 'localhost' ? {} : { domain }),
+  }
+  const ofToken = (request: FastifyRequest) =>
+    ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
   const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
   const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
   /** A life of less than a second would be an order to forget the cookie at once. */

@@ -18,11 +18,15 @@ export const allowOrigins = async (app: FastifyInstance, { origins, headers }: C
   const anybody: FastifyCorsOptions = { ...fixed, origin: '*' }
 
   const optionsFor = ({ method, headers: { origin, ...sent } }: FastifyRequest): FastifyCorsOptions => {
-    if (origin === undefined || (method === 'OPTIONS' && sent['access-control-request-method'] === undefined)) return refused
+    if (origin === undefined || (method === 'OPTIONS' && sent['access-control-request-method'] === undefined))
+      return refused
     if (origin !== '*' && exact.has(origin)) return { ...fixed, origin, credentials: true }
     return exact.has('*') ? anybody : refused
   }
-  await app.register(cors, () => (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {
-    callback(null, optionsFor(request))
-  })
+  await app.register(
+    cors,
+    () => (request: FastifyRequest, callback: (error: Error | null, options?: FastifyCorsOptions) => void) => {
+      callback(null, optionsFor(request))
+    },
+  )
 }

@@ -66,7 +66,8 @@ export const refuser =
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
     const refusal = asRefusal(error)
     const { id, method, spec } = request
-    if (refusal.reason === 'internal') logger.error({ err: error, requestId: id, method, route: spec?.url }, 'a request failed')
+    if (refusal.reason === 'internal')
+      logger.error({ err: error, requestId: id, method, route: spec?.url }, 'a request failed')
     everyAnswer(request, reply)
     reply.code(refusal.status).headers(refusalHeaders(refusal)).serializer(asIs)
     reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))

@@ -61,11 +61,15 @@ export const framing = (request: FastifyRequest): Refusal | undefined => {
   request.address = request.ip ?? 'unknown'
   if (raw.path === 'malformed') return new Refusal('malformed_path')
   if (times(raw.rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
-  if (raw.rawHeaders.length > HEADERS * 2) return new Refusal('headers_too_large', `request has more than ${HEADERS} headers`)
+  if (raw.rawHeaders.length > HEADERS * 2)
+    return new Refusal('headers_too_large', `request has more than ${HEADERS} headers`)
   const encoding = raw.headers['transfer-encoding']
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
-    return new Refusal('invalid_header', 'invalid header Transfer-Encoding: must be chunked', { headers: { connection: 'close' } })
-  if (raw.headers.host === undefined && raw.httpVersion !== '1.0') return new Refusal('invalid_header', 'invalid header Host: missing')
+    return new Refusal('invalid_header', 'invalid header Transfer-Encoding: must be chunked', {
+      headers: { connection: 'close' },
+    })
+  if (raw.headers.host === undefined && raw.httpVersion !== '1.0')
+    return new Refusal('invalid_header', 'invalid header Host: missing')
   if (raw.path === 'hollow') request.params = emptied(request.params as Record<string, string>)
   return undefined
 }

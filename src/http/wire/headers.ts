@@ -8,7 +8,8 @@ const one = (headers: IncomingHttpHeaders, name: string): string | undefined => 
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-const wrong = (name: string, description: string): never => refuse('invalid_header', `invalid header ${name}: ${description}`)
+const wrong = (name: string, description: string): never =>
+  refuse('invalid_header', `invalid header ${name}: ${description}`)
 
 /** `Idempotency-Key`: 1 to 255 printable ASCII characters, or 400 `invalid_header`. */
 export const idempotencyKey = (headers: IncomingHttpHeaders): string | undefined => {
@@ -68,7 +69,9 @@ export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined 
 export const beyondHead = (): never => wrong('After-Position', 'must not be later than the newest position')
 
 /** `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position; other text: 400 `invalid_at`. Whether it lies in the past is for the reader of the log to say. */
-export const atOf = (text: string | undefined): { readonly instant: string } | { readonly position: bigint } | undefined => {
+export const atOf = (
+  text: string | undefined,
+): { readonly instant: string } | { readonly position: bigint } | undefined => {
   if (text === undefined || text === '') return undefined
   const position = positionOf(text)
   if (position !== undefined) return { position }

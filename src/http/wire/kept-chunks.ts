@@ -1,4 +1,4 @@
-import { pacer } from '../../slices.ts'
+import { pacer } from '../../concurrency.ts'
 
 type Kept = { readonly name: string; readonly chunks: Promise<readonly Buffer[] | undefined>; bytes: number }
 
@@ -16,7 +16,10 @@ export const keptChunks = (most: number) => {
     }
   }
 
-  const gathered = async (chunks: Iterable<Buffer>, told: (bytes: number) => void): Promise<readonly Buffer[] | undefined> => {
+  const gathered = async (
+    chunks: Iterable<Buffer>,
+    told: (bytes: number) => void,
+  ): Promise<readonly Buffer[] | undefined> => {
     const pause = pacer()
     const held: Buffer[] = []
     let bytes = 0

@@ -38,9 +38,13 @@ const cleanPath = (path: string): string | undefined => {
   const dropped = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
   if (dropped === '/') return '/'
   const segments = dropped.split('/').slice(1).map(decodedSegment)
-  if (segments.some((segment) => segment === undefined || segment === '.' || segment === '..' || escaping.test(segment))) return undefined
+  if (
+    segments.some((segment) => segment === undefined || segment === '.' || segment === '..' || escaping.test(segment))
+  )
+    return undefined
   const [api, version, collection, namespace] = segments
-  if (api === 'api' && version === 'v1' && collection === 'namespaces' && namespace === '' && segments.length > 4) segments[3] = 'default'
+  if (api === 'api' && version === 'v1' && collection === 'namespaces' && namespace === '' && segments.length > 4)
+    segments[3] = 'default'
   return segments.map((segment) => `/${encodeURIComponent(segment || hollow)}`).join('')
 }
 

@@ -1,5 +1,5 @@
 import { Refusal } from '../../errors.ts'
-import { inSlices } from '../../slices.ts'
+import { inSlices } from '../../concurrency.ts'
 import { type Answer, written } from './reply.ts'
 
 const CHUNK = 65_536
@@ -30,7 +30,11 @@ export function* joined(texts: Iterable<string>): Generator<string> {
 export type Gathered = { readonly pieces: readonly string[]; readonly bytes: number }
 
 /** The JSON text of one item after the other, until the next has no room. The first is taken whatever its size. */
-export const gather = <T>(items: readonly T[], most: number, text: (item: T) => string): Gathered | Promise<Gathered> => {
+export const gather = <T>(
+  items: readonly T[],
+  most: number,
+  text: (item: T) => string,
+): Gathered | Promise<Gathered> => {
   const pieces: string[] = []
   let bytes = 0
   const paused = inSlices(items, (item) => {
@@ -73,7 +77,8 @@ export const allOf = <T>(
 ): Answer | Promise<Answer> => {
   const finish = (gathered: Gathered): Answer => {
     const { pieces, bytes } = gathered
-    if (pieces.length < items.length || bytes > most) throw new Refusal('answer_too_large', `answer is larger than ${most} bytes`)
+    if (pieces.length < items.length || bytes > most)
+      throw new Refusal('answer_too_large', `answer is larger than ${most} bytes`)
     return inPieces(gathered, ...around(), etag)
   }
   const gathered = gather(items, most, text)

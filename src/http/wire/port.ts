@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
-import { cutStalled, type Patience } from '../stalled.ts'
+import { cutStalled, type Patience } from './stalled.ts'
 
 /** The limits of a connection. Times are milliseconds. */
 export type WireSettings = {
@@ -37,7 +37,11 @@ export const openPort = ({ headersTimeout, requestTimeout, tls }: WireSettings, 
 }
 
 /** Where to listen, and how a user chooses another port or address. */
-export type Place = { readonly host: string; readonly port: number; readonly choose: { readonly port: string; readonly host: string } }
+export type Place = {
+  readonly host: string
+  readonly port: number
+  readonly choose: { readonly port: string; readonly host: string }
+}
 
 const cannot = ({ code }: NodeJS.ErrnoException, { host, port, choose }: Place): string | undefined => {
   if (code === 'EADDRINUSE') return `port ${port} is taken: choose another with ${choose.port}`
@@ -58,4 +62,5 @@ export const bind = ({ server }: Port, place: Place): Promise<void> =>
   })
 
 /** Takes no more connections and waits for those that there are. */
-export const unbind = ({ server }: Pick<Port, 'server'>): Promise<void> => new Promise((closed) => void server.close(() => closed()))
+export const unbind = ({ server }: Pick<Port, 'server'>): Promise<void> =>
+  new Promise((closed) => void server.close(() => closed()))

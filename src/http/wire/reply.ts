@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Readable } from 'node:stream'
-import { pacer } from '../../slices.ts'
+import { pacer } from '../../concurrency.ts'
 import { type Kept, sendGzip, takesGzip, zippedFast } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
@@ -50,7 +50,12 @@ async function* paced(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
 }
 
 /** Sends the chunks one by one, never more than the client takes. */
-const sendChunks = (request: FastifyRequest, reply: FastifyReply, chunks: Iterable<Buffer>, { length, within }: Answer): void => {
+const sendChunks = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  chunks: Iterable<Buffer>,
+  { length, within }: Answer,
+): void => {
   const stream = Readable.from(paced(chunks), within === undefined ? {} : { signal: AbortSignal.timeout(within) })
   if (takesGzip(request) && !reply.hasHeader('content-encoding')) return sendGzip(reply, stream)
   if (length !== undefined) reply.header('content-length', length)
@@ -99,7 +104,8 @@ export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
   const { status = 200, body: shown, json, chunks, kept, secret, etag, headers } = answer
   const { spec } = request
-  if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') return sendNow(request, reply, json)
+  if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '')
+    return sendNow(request, reply, json)
   everyAnswer(request, reply)
   const body = secret ? { ...secret, ...(shown as object) } : shown
   if (headers) for (const name in headers) reply.header(name, headers[name])

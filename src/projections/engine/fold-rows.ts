@@ -46,7 +46,9 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
   for (const event of events) {
     for (let reads = 0; next() < event.revision; reads++) {
       if (reads === READS)
-        refuse('backend_unavailable', undefined, { cause: new Error(`${event.stream} does not show revision ${next()}`) })
+        refuse('backend_unavailable', undefined, {
+          cause: new Error(`${event.stream} does not show revision ${next()}`),
+        })
       if (reads > 0) await new Promise((wake) => setTimeout(wake, PAUSE_MS * 2 ** (reads - 1)))
       await readUpTo(event)
     }
@@ -66,7 +68,8 @@ export const revisionTracker = () => {
     },
     record: (row: Row, stream: string): void => {
       const known = streams.get(stream)
-      if (!known || known.revision < row.revision) streams.set(stream, { revision: row.revision, position: row.position })
+      if (!known || known.revision < row.revision)
+        streams.set(stream, { revision: row.revision, position: row.position })
     },
     /** Forgets what lies at or before a position. */
     forget: (position: bigint): void => {

@@ -35,7 +35,13 @@ const together = <T>(call: () => Promise<T>): (() => Promise<T>) => {
  * head of the log as it was when it asked. So a revocation acknowledged anywhere is in force here within the lease, whatever breaks,
  * as far as the log tells its head truly: a leader that does not know that it was deposed does not, for a moment (guides/operations.md).
  */
-export const freshness = ({ head: ask, seen, leaseMs = 2_000, everyMs = 500, clock = () => performance.now() }: FreshnessOptions) => {
+export const freshness = ({
+  head: ask,
+  seen,
+  leaseMs = 2_000,
+  everyMs = 500,
+  clock = () => performance.now(),
+}: FreshnessOptions) => {
   const head = together(ask)
   let proven = Number.NEGATIVE_INFINITY
   const stop = new AbortController()

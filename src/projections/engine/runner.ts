@@ -110,7 +110,8 @@ export const runner = ({
     for (;;) {
       const checkpoint = await views.checkpoint(projection)
       if (checkpoint !== undefined) return checkpoint
-      if (writes()) await ((await log.head()) === 0n ? views.mark(projection, 0n) : rebuild(log, views, projection, onProgress))
+      if (writes())
+        await ((await log.head()) === 0n ? views.mark(projection, 0n) : rebuild(log, views, projection, onProgress))
       else await new Promise((wake) => setTimeout(wake, retryMs))
     }
   }

@@ -63,7 +63,8 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
       else if (row) {
         const name = nameOf(projection, row.key)
         if (!refused.has(name)) refused.set(name, position)
-        if (!told.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause: error }))
+        if (!told.has(name))
+          onError(new Error(`${name} is larger than the views take and stays behind`, { cause: error }))
         told.add(name)
       }
     }
@@ -73,7 +74,8 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
     const streams = [...byStream(page)].filter(([, events]) => !written.has(events))
     for (const projection of projections) {
       const mine = new Map<string, readonly Stored[]>()
-      for (const [stream, events] of streams) if (stream.startsWith(`${projection.category}-`)) mine.set(keyOf(projection, stream), events)
+      for (const [stream, events] of streams)
+        if (stream.startsWith(`${projection.category}-`)) mine.set(keyOf(projection, stream), events)
       if (mine.size === 0) continue
       const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
       const missing: Row[] = []
@@ -90,7 +92,10 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
 
   const followOnce = async () => {
     const checkpoints = await Promise.all(projections.map((projection) => views.checkpoint(projection)))
-    position = marked = checkpoints.reduce<bigint>((least, each = 0n) => (each < least ? each : least), checkpoints[0] ?? 0n)
+    position = marked = checkpoints.reduce<bigint>(
+      (least, each = 0n) => (each < least ? each : least),
+      checkpoints[0] ?? 0n,
+    )
     refused.clear()
     let [since, at] = [0, performance.now()]
     for await (const page of log.follow(position, stop.signal)) {

@@ -35,21 +35,25 @@ const counting = async () => {
   return { ...store, queue, more }
 }
 
-await t.test('jobs go on while Redis is dead, and by Redis again when it is back, emptied by that', { skip }, async (t) => {
-  const { queue, more, errors, prefix } = await counting()
-  t.ok(await more(2), 'before')
-  await server!.kill()
-  t.ok(await more(3), 'without Redis')
-  t.ok((await took(queue.runs())) < 1500)
-  t.match(await queue.runs(), [{ name: 'tick', finishedAt: Number }])
-  await server!.start()
-  t.ok(await more(5), 'afterwards')
-  t.equal(errors.length, 1, 'one outage is told once')
-  const redis = admin()
-  t.ok(await redis.exists(`${prefix}:tick:repeat`), 'the schedule is there again')
-  redis.disconnect()
-  await queue.close()
-})
+await t.test(
+  'jobs go on while Redis is dead, and by Redis again when it is back, emptied by that',
+  { skip },
+  async (t) => {
+    const { queue, more, errors, prefix } = await counting()
+    t.ok(await more(2), 'before')
+    await server!.kill()
+    t.ok(await more(3), 'without Redis')
+    t.ok((await took(queue.runs())) < 1500)
+    t.match(await queue.runs(), [{ name: 'tick', finishedAt: Number }])
+    await server!.start()
+    t.ok(await more(5), 'afterwards')
+    t.equal(errors.length, 1, 'one outage is told once')
+    const redis = admin()
+    t.ok(await redis.exists(`${prefix}:tick:repeat`), 'the schedule is there again')
+    redis.disconnect()
+    await queue.close()
+  },
+)
 
 await t.test('jobs go on after everything in Redis was deleted', { skip }, async (t) => {
   const { queue, more, prefix } = await counting()

@@ -20,33 +20,42 @@ const pair = () => {
   const opened = [openRedisLimits(server!.url, options), openRedisLimits(server!.url, options)] as const
   let now = 1_000_000 * 60_000
   const limiters = opened.map(({ limiter }) => limiter('failures', 10, () => now)) as [Limiter, Limiter]
-  return { limiters, errors, pass: (ms: number) => (now += ms), close: () => Promise.all(opened.map(({ close }) => close())) }
+  return {
+    limiters,
+    errors,
+    pass: (ms: number) => (now += ms),
+    close: () => Promise.all(opened.map(({ close }) => close())),
+  }
 }
 type Limiter = ReturnType<ReturnType<typeof openRedisLimits>['limiter']>
 const count = (limiter: Limiter, client: string, times: number) => {
   for (let n = 0; n < times; n++) limiter.count(client)
 }
 
-await t.test('what one instance counts uses up the limit in all, client by client, until the minute ends', { skip }, async (t) => {
-  const { limiters, pass, close } = pair()
-  const [one, two] = limiters
-  count(one, 'ann', 6)
-  count(two, 'ann', 4)
-  count(two, 'bob', 9)
-  t.notOk(one.exhausted('ann'), 'not known yet')
-  // Each sees the other's once it has counted again and told it.
-  t.ok(await until(() => (one.count('ann'), one.exhausted('ann'))))
-  two.count('ann')
-  t.ok(await until(() => two.exhausted('ann')))
-  t.notOk(two.exhausted('bob'))
-  t.equal(one.retryAfter(), 60)
-  pass(59_500)
-  t.equal(one.retryAfter(), 1)
-  pass(500)
-  t.notOk(one.exhausted('ann'))
-  t.notOk(two.exhausted('ann'))
-  await close()
-})
+await t.test(
+  'what one instance counts uses up the limit in all, client by client, until the minute ends',
+  { skip },
+  async (t) => {
+    const { limiters, pass, close } = pair()
+    const [one, two] = limiters
+    count(one, 'ann', 6)
+    count(two, 'ann', 4)
+    count(two, 'bob', 9)
+    t.notOk(one.exhausted('ann'), 'not known yet')
+    // Each sees the other's once it has counted again and told it.
+    t.ok(await until(() => (one.count('ann'), one.exhausted('ann'))))
+    two.count('ann')
+    t.ok(await until(() => two.exhausted('ann')))
+    t.notOk(two.exhausted('bob'))
+    t.equal(one.retryAfter(), 60)
+    pass(59_500)
+    t.equal(one.retryAfter(), 1)
+    pass(500)
+    t.notOk(one.exhausted('ann'))
+    t.notOk(two.exhausted('ann'))
+    await close()
+  },
+)
 
 await t.test('without Redis each instance counts for itself, at once, and tells it afterwards', { skip }, async (t) => {
   const { limiters, errors, close } = pair()

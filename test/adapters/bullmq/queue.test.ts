@@ -4,4 +4,6 @@ import { redisAddresses } from '../servers.ts'
 import { sharedQueue } from './store.ts'
 
 for (const { name, skip, ...at } of await redisAddresses(t))
-  await t.test(`Queue on ${name}`, { skip }, async (t) => queueContract(t, async () => sharedQueue('url' in at ? at.url : '')))
+  await t.test(`Queue on ${name}`, { skip }, async (t) =>
+    queueContract(t, async () => sharedQueue('url' in at ? at.url : '')),
+  )

@@ -5,6 +5,7 @@ import { openBullmq } from '../../../src/adapters/redis/queue.ts'
 export const sharedQueue = (url: string, grace?: number) => {
   const errors: unknown[] = []
   const prefix = `rollcall-test-${randomUUID()}`
-  const open = () => openBullmq(url, { prefix, onError: (_, error) => errors.push(error), ...(grace !== undefined && { grace }) })
+  const open = () =>
+    openBullmq(url, { prefix, onError: (_, error) => errors.push(error), ...(grace !== undefined && { grace }) })
   return { open, errors, prefix, shared: true }
 }

@@ -37,7 +37,9 @@ void t.test('a key file that others may read is refused', async (t) => {
   await openKeyFile(path)
   for (const mode of [0o640, 0o604, 0o620]) {
     await chmod(path, mode)
-    await t.rejects(openKeyFile(path), { message: `key file ${path} may be read by others than its owner (mode ${mode.toString(8)})` })
+    await t.rejects(openKeyFile(path), {
+      message: `key file ${path} may be read by others than its owner (mode ${mode.toString(8)})`,
+    })
   }
 })
 

@@ -27,7 +27,9 @@ void t.test(
     await t.rejects(open(directory), { message: `data directory ${directory} is in use by process ${child.pid}` })
     await kill()
     const store = await openEmbedded(directory, { kek: new Uint8Array(32), onError: () => undefined })
-    await t.rejects(openEmbedded(directory, { kek, onError: () => undefined }), { message: `in use by process ${process.pid}` })
+    await t.rejects(openEmbedded(directory, { kek, onError: () => undefined }), {
+      message: `in use by process ${process.pid}`,
+    })
     await store.close()
   },
 )
@@ -48,7 +50,11 @@ void t.test('events cannot be changed or deleted, also not by somebody with the 
   t.throws(() => analyst.exec("update events set data = '{}'"), /events are never changed/)
   t.throws(() => analyst.exec('delete from events'), /events are never deleted/)
   t.throws(() => analyst.exec("insert into events values (1, 'x', 0, 'x', 'x', 'x', '{}', '{}')"))
-  t.match(analyst.prepare("select data ->> 'n' as n, time, stream from events").get(), { n: 1, time: happened(1).time, stream: 'test-1' })
+  t.match(analyst.prepare("select data ->> 'n' as n, time, stream from events").get(), {
+    n: 1,
+    time: happened(1).time,
+    stream: 'test-1',
+  })
   analyst.close()
   await store.close()
 })
@@ -87,7 +93,8 @@ void t.test('the views file can be deleted: the log is whole without it', async 
   await store.log.append('test-1', [happened(1)], 'none')
   await store.views.mark(view, 1n)
   await store.close()
-  for (const file of (await readdir(directory)).filter((name) => name.startsWith('views.'))) await rm(join(directory, file))
+  for (const file of (await readdir(directory)).filter((name) => name.startsWith('views.')))
+    await rm(join(directory, file))
   store = await open(directory)
   t.equal(await store.views.checkpoint(view), undefined)
   t.equal(await store.log.head(), 1n)

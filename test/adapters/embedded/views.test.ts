@@ -10,7 +10,13 @@ void t.test('a scan of large rows comes in pages that hold four mebibytes and on
   t.teardown(views.close)
   const view = { name: 'large', version: 1, indexes: [] }
   const doc = { text: 'x'.repeat(1_000_000) }
-  const rows = Array.from({ length: 12 }, (_, n) => ({ key: `k${n}`, revision: 0n, position: BigInt(n + 1), changes: 1n, doc }))
+  const rows = Array.from({ length: 12 }, (_, n) => ({
+    key: `k${n}`,
+    revision: 0n,
+    position: BigInt(n + 1),
+    changes: 1n,
+    doc,
+  }))
   const building = await views.build(view)
   await building.put(rows)
   await building.put(rows.map((row) => ({ ...row, revision: 1n })))

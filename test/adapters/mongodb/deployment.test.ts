@@ -5,7 +5,11 @@ import { ownMongo } from '../servers.ts'
 import { database } from './store.ts'
 
 const { server, skip } = await ownMongo(t)
-const hex = ({ pepper, kek }: KeyFile) => [pepper.kid, Buffer.from(pepper.key).toString('hex'), Buffer.from(kek).toString('hex')]
+const hex = ({ pepper, kek }: KeyFile) => [
+  pepper.kid,
+  Buffer.from(pepper.key).toString('hex'),
+  Buffer.from(kek).toString('hex'),
+]
 const keyFile = (): KeyFile => ({ pepper: { kid: 'cafe0001', key: randomBytes(32) }, kek: randomBytes(32) })
 
 const instances = async (url: string, count: number) => {
@@ -33,21 +37,27 @@ await t.test(
     t.same(hex(await one!(file)), hex(file))
     t.same(hex(await other!(file)), hex(file))
     await t.rejects(other!(keyFile()), { message: /not that of this deployment/ })
-    await t.rejects(other!({ ...file, pepper: { ...file.pepper, kid: 'cafe0002' } }), { message: /not that of this deployment/ })
+    await t.rejects(other!({ ...file, pepper: { ...file.pepper, kid: 'cafe0002' } }), {
+      message: /not that of this deployment/,
+    })
     await t.rejects(other!(), { message: /set keys.file/ })
     await close()
   },
 )
 
-await t.test('a deployment that is moved here begins with its own keys; one that has begun keeps those it has', { skip }, async (t) => {
-  const { opened, close } = await instances(server!.url, 1)
-  const { deploymentKeys } = opened[0]!
-  const moved = keyFile()
-  t.same(hex(await deploymentKeys(undefined, moved)), hex(moved))
-  t.same(hex(await deploymentKeys()), hex(moved))
-  t.same(hex(await deploymentKeys(undefined, keyFile())), hex(moved))
-  await close()
-})
+await t.test(
+  'a deployment that is moved here begins with its own keys; one that has begun keeps those it has',
+  { skip },
+  async (t) => {
+    const { opened, close } = await instances(server!.url, 1)
+    const { deploymentKeys } = opened[0]!
+    const moved = keyFile()
+    t.same(hex(await deploymentKeys(undefined, moved)), hex(moved))
+    t.same(hex(await deploymentKeys()), hex(moved))
+    t.same(hex(await deploymentKeys(undefined, keyFile())), hex(moved))
+    await close()
+  },
+)
 
 await t.test('a key file that holds the keys made without one is taken', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 1)

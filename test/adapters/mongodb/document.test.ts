@@ -5,7 +5,22 @@ import { fromDocument, toDocument } from '../../../src/adapters/mongodb/document
 
 const key = fc.oneof(
   fc.string(),
-  fc.constantFrom('', '%', '%25', '%2E', 'token.name', '$where', '$ref', '$id', '_bsontype', 'toBSON', '__proto__', 'a\0b', '..', '1'),
+  fc.constantFrom(
+    '',
+    '%',
+    '%25',
+    '%2E',
+    'token.name',
+    '$where',
+    '$ref',
+    '$id',
+    '_bsontype',
+    'toBSON',
+    '__proto__',
+    'a\0b',
+    '..',
+    '1',
+  ),
 )
 const json = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
@@ -33,9 +48,13 @@ await t.test('any JSON object comes back from the database as it went in, whatev
 
 await t.test('no key in the database begins a path or an operator, and none makes a type of the driver', async (t) => {
   const deep = (value: unknown): string[] =>
-    typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([name, item]) => [name, ...deep(item)]) : []
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([name, item]) => [name, ...deep(item)])
+      : []
   fc.assert(
-    fc.property(object, (value) => deep(toDocument(value)).every((name) => name !== '' && !/[.$\0]|^(_bsontype|toBSON)$/.test(name))),
+    fc.property(object, (value) =>
+      deep(toDocument(value)).every((name) => name !== '' && !/[.$\0]|^(_bsontype|toBSON)$/.test(name)),
+    ),
   )
   t.same(toDocument({ 'token.name': 'ci', plain: { $where: 1 } }), { 'token%2Ename': 'ci', plain: { '%24where': 1 } })
 })

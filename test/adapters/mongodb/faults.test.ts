@@ -46,7 +46,10 @@ const goneAndBack = async (t: Test, away: () => Promise<void>, back: () => Promi
   await views.put(pets, [row('a', 0)])
   await away()
   for (const round of [1, 2]) {
-    const tried = Object.entries({ ...reads, ...writes }).map(async ([name, ask]) => ({ name, ...(await timed(ask(views))) }))
+    const tried = Object.entries({ ...reads, ...writes }).map(async ([name, ask]) => ({
+      name,
+      ...(await timed(ask(views))),
+    }))
     for (const { name, outcome, ms } of await Promise.all(tried)) {
       t.equal(outcome, 'backend_unavailable', `${name}, round ${round}`)
       t.ok(ms < (name in reads ? 2000 : 4500), `${name} after ${Math.round(ms)} ms`)
@@ -56,7 +59,8 @@ const goneAndBack = async (t: Test, away: () => Promise<void>, back: () => Promi
   const returned = performance.now()
   while ((await timed(views.get(pets, 'a'))).outcome !== 'done' && performance.now() - returned < 8000) await sleep(50)
   t.ok(performance.now() - returned < 5000, `back after ${Math.round(performance.now() - returned)} ms`)
-  for (const [name, ask] of Object.entries({ ...reads, ...writes })) t.equal((await timed(ask(views))).outcome, 'done', name)
+  for (const [name, ask] of Object.entries({ ...reads, ...writes }))
+    t.equal((await timed(ask(views))).outcome, 'done', name)
   t.equal((await views.get(pets, 'a'))?.revision, 9n)
   await close()
 }
@@ -93,18 +97,24 @@ await t.test('a server that is not there at the start is said so, without its ad
   t.notMatch(String((outcome as Error).cause), /secret/)
 })
 
-await t.test('instances that write the same rows at once leave the latest of each, whoever inserts first', { skip }, async (t) => {
-  const { open } = database(server!.url)
-  const opened = await Promise.all([open(), open(), open(), open()])
-  for (let n = 0; n < 5; n++) {
-    const puts = [0, 3, 1, 2].map((revision, i) => opened[i]!.views.put(pets, [row(`k${n}`, revision), row(`l${n}`, 3 - revision)]))
-    await Promise.all(puts)
-  }
-  const { rows } = await opened[0].views.list(pets, all)
-  t.equal(rows.length, 10)
-  for (const { key, revision } of rows) t.equal(revision, 3n, key)
-  await Promise.all(opened.map(({ close }) => close()))
-})
+await t.test(
+  'instances that write the same rows at once leave the latest of each, whoever inserts first',
+  { skip },
+  async (t) => {
+    const { open } = database(server!.url)
+    const opened = await Promise.all([open(), open(), open(), open()])
+    for (let n = 0; n < 5; n++) {
+      const puts = [0, 3, 1, 2].map((revision, i) =>
+        opened[i]!.views.put(pets, [row(`k${n}`, revision), row(`l${n}`, 3 - revision)]),
+      )
+      await Promise.all(puts)
+    }
+    const { rows } = await opened[0].views.list(pets, all)
+    t.equal(rows.length, 10)
+    for (const { key, revision } of rows) t.equal(revision, 3n, key)
+    await Promise.all(opened.map(({ close }) => close()))
+  },
+)
 
 await t.test(
   'rows that another instance puts while a view is built are in the view built, and its readers follow the swap',
@@ -137,7 +147,8 @@ await t.test('the version before stays for those who still run it, older ones go
     await building.put([row('a', version)])
     await building.swap(BigInt(version))
   }
-  for (const end = Date.now() + 2000; Date.now() < end && (await views.checkpoint(pets)) !== undefined; ) await sleep(20)
+  for (const end = Date.now() + 2000; Date.now() < end && (await views.checkpoint(pets)) !== undefined; )
+    await sleep(20)
   t.same(await Promise.all([1, 2, 3].map((version) => views.checkpoint({ ...pets, version }))), [undefined, 2n, 3n])
   t.equal((await views.get({ ...pets, version: 2 }, 'a'))?.revision, 2n)
   t.equal(await views.get(pets, 'a'), undefined)

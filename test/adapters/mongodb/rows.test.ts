@@ -24,21 +24,25 @@ const collectionOf = async () => {
   return client.db(`rollcall_test_${randomUUID().replaceAll('-', '')}`)
 }
 
-await t.test('many rows at once go over older ones only, however many are new, older, the same or later', { skip }, async (t) => {
-  const to = (await collectionOf()).collection<StoredRow>('rows')
-  const writer = rowWriter(calls, 8)
-  const expected = new Map<string, bigint>()
-  for (const [n, revisionOf] of [() => 5, (n: number) => n % 10, () => 5, (n: number) => 12 - n].entries()) {
-    const written = rows(revisionOf).slice(0, 10 * (n + 1))
-    await writer[n === 1 ? 'fill' : 'put'](to, written)
-    for (const { key, revision } of written) {
-      const there = expected.get(key)
-      if (there === undefined || revision > there) expected.set(key, revision)
+await t.test(
+  'many rows at once go over older ones only, however many are new, older, the same or later',
+  { skip },
+  async (t) => {
+    const to = (await collectionOf()).collection<StoredRow>('rows')
+    const writer = rowWriter(calls, 8)
+    const expected = new Map<string, bigint>()
+    for (const [n, revisionOf] of [() => 5, (n: number) => n % 10, () => 5, (n: number) => 12 - n].entries()) {
+      const written = rows(revisionOf).slice(0, 10 * (n + 1))
+      await writer[n === 1 ? 'fill' : 'put'](to, written)
+      for (const { key, revision } of written) {
+        const there = expected.get(key)
+        if (there === undefined || revision > there) expected.set(key, revision)
+      }
+      const stored = await to.find().toArray()
+      t.same(new Map(stored.map(({ _id, revision }) => [_id, revision])), expected)
     }
-    const stored = await to.find().toArray()
-    t.same(new Map(stored.map(({ _id, revision }) => [_id, revision])), expected)
-  }
-})
+  },
+)
 
 await t.test('duplicates in a bulk that did all else cost one more command, not one each', async (t) => {
   const commands: string[] = []
@@ -46,8 +50,14 @@ await t.test('duplicates in a bulk that did all else cost one more command, not 
     bulkWrite: async (operations: readonly { replaceOne: { upsert: boolean } }[]) => {
       commands.push(`${operations.length} ${operations[0]!.replaceOne.upsert}`)
       if (commands.length > 1) return {}
-      const [writeErrors, result] = [[3, 7].map((index) => ({ index, code: 11000 })), { matchedCount: 8, upsertedCount: 20 }]
-      const error = new MongoBulkWriteError({ message: 'duplicate', code: 11000, writeErrors: writeErrors as never }, result as never)
+      const [writeErrors, result] = [
+        [3, 7].map((index) => ({ index, code: 11000 })),
+        { matchedCount: 8, upsertedCount: 20 },
+      ]
+      const error = new MongoBulkWriteError(
+        { message: 'duplicate', code: 11000, writeErrors: writeErrors as never },
+        result as never,
+      )
       throw error
     },
   } as unknown as Collection<StoredRow>
@@ -65,7 +75,8 @@ await t.test('records past their time are removed', { skip }, async (t) => {
   const now = Date.now()
   for (let n = 0; n < 5; n++) await records.swapRecord('answers', `${n}`, 0, { n }, n === 0 ? now + 60_000 : now + 1)
   const left = () => db.collection('records').countDocuments()
-  for (const end = now + 5000; (await left()) > 1 && Date.now() < end; ) await new Promise((wake) => setTimeout(wake, 20))
+  for (const end = now + 5000; (await left()) > 1 && Date.now() < end; )
+    await new Promise((wake) => setTimeout(wake, 20))
   t.equal(await left(), 1)
   t.same(await records.record('answers', '0'), { revision: 1, value: { n: 0 } })
   t.same(errors, [])

@@ -4,4 +4,6 @@ import { mongoAddresses } from '../servers.ts'
 import { database } from './store.ts'
 
 for (const { name, skip, ...at } of await mongoAddresses(t))
-  await t.test(`Views on ${name}`, { skip }, async (t) => viewsContract(t, async () => database('url' in at ? at.url : '').views))
+  await t.test(`Views on ${name}`, { skip }, async (t) =>
+    viewsContract(t, async () => database('url' in at ? at.url : '').views),
+  )

@@ -51,7 +51,10 @@ export const clusterStandIn = async (t: Scope) => {
     try {
       const set = createLocalJWKSet({ keys: state.keys.map(({ jwk }) => jwk) })
       const { payload } = await jwtVerify(token, set, { issuer: state.issuer, audience: audiences })
-      const { pod, serviceaccount } = payload['kubernetes.io'] as Record<string, { name: string; uid: string } | undefined>
+      const { pod, serviceaccount } = payload['kubernetes.io'] as Record<
+        string,
+        { name: string; uid: string } | undefined
+      >
       if (state.gone.has(pod?.uid ?? '')) throw new Error('pod is gone')
       const extra = pod && {
         'authentication.kubernetes.io/pod-name': [pod.name],
@@ -59,7 +62,11 @@ export const clusterStandIn = async (t: Scope) => {
         'authentication.kubernetes.io/credential-id': [`JTI=${payload.jti}`],
       }
       const user = { username: payload.sub, uid: serviceaccount?.uid, groups: ['system:serviceaccounts'], extra }
-      return { authenticated: true, user, audiences: [payload.aud].flat().filter((audience) => audiences.includes(audience!)) }
+      return {
+        authenticated: true,
+        user,
+        audiences: [payload.aud].flat().filter((audience) => audiences.includes(audience!)),
+      }
     } catch (error) {
       return { user: {}, error: `[invalid bearer token, ${String(error)}]` }
     }
@@ -75,16 +82,23 @@ export const clusterStandIn = async (t: Scope) => {
       const lie = state.lies[path]
       if (lie) return lie(response)
       if (path === '/openid/v1/jwks')
-        return json(200, { keys: state.keys.map(({ jwk }) => jwk) }, { 'content-type': 'application/jwk-set+json' })(response)
+        return json(
+          200,
+          { keys: state.keys.map(({ jwk }) => jwk) },
+          { 'content-type': 'application/jwk-set+json' },
+        )(response)
       // Like a real one, it names an address that only its own network knows.
       if (path === '/.well-known/openid-configuration')
         return json(200, { issuer: state.issuer, jwks_uri: 'https://10.255.255.1:6443/openid/v1/jwks' })(response)
-      if (authorization !== `Bearer ${state.bearer}`) return json(401, { kind: 'Status', status: 'Failure', code: 401 })(response)
+      if (authorization !== `Bearer ${state.bearer}`)
+        return json(401, { kind: 'Status', status: 'Failure', code: 401 })(response)
       if (path !== '/apis/authentication.k8s.io/v1/tokenreviews' || request.method !== 'POST')
         return json(404, { kind: 'Status', code: 404 })(response)
       const asked = JSON.parse(body) as { spec: { token: string; audiences?: string[] } }
       const status = state.status(await review(asked.spec.token, asked.spec.audiences))
-      return json(201, { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: asked.spec, status })(response)
+      return json(201, { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: asked.spec, status })(
+        response,
+      )
     },
     { key: tls.private, cert: tls.cert },
   )

@@ -8,10 +8,13 @@ export const codehostClient = { clientId: 'rollcall', clientSecret: 'canary-code
 /** A code host that behaves like the well-known one: errors with status 200, lists in pages. `lies` are answers by path. Closes itself. */
 export const codehostStandIn = async (t: Scope) => {
   const state = {
-    user: { id: 7, login: 'alice', name: 'Alice', email: 'alice@example.com', avatar_url: 'https://example.com/a.png' } as Record<
-      string,
-      unknown
-    >,
+    user: {
+      id: 7,
+      login: 'alice',
+      name: 'Alice',
+      email: 'alice@example.com',
+      avatar_url: 'https://example.com/a.png',
+    } as Record<string, unknown>,
     organizations: [] as unknown[],
     teams: [] as (Team | object)[],
     pageSize: 2,
@@ -41,7 +44,8 @@ export const codehostStandIn = async (t: Scope) => {
       const challenge = logins.get(form.get('code')!)
       logins.delete(form.get('code')!)
       if (request.headers.accept !== 'application/json') return json(406, {})(response)
-      if (form.get('client_secret') !== codehostClient.clientSecret) return json(200, { error: 'incorrect_client_credentials' })(response)
+      if (form.get('client_secret') !== codehostClient.clientSecret)
+        return json(200, { error: 'incorrect_client_credentials' })(response)
       if (challenge !== createHash('sha256').update(form.get('code_verifier')!).digest('base64url'))
         return json(200, { error: 'bad_verification_code', error_description: `no ${form.get('code')}` })(response)
       const token = `canary-access-${randomUUID()}`
@@ -49,7 +53,8 @@ export const codehostStandIn = async (t: Scope) => {
       return json(200, { access_token: token, scope: 'read:org,read:user', token_type: 'bearer' })(response)
     }
     const known = tokens.has(request.headers.authorization?.replace(/^bearer /i, '') ?? '')
-    if (!known || request.headers.accept !== 'application/vnd.github+json') return json(401, { message: 'Bad credentials' })(response)
+    if (!known || request.headers.accept !== 'application/vnd.github+json')
+      return json(401, { message: 'Bad credentials' })(response)
     if (pathname === '/api/user') return json(200, state.user)(response)
     const list = { '/api/user/orgs': state.organizations, '/api/user/teams': state.teams }[pathname]
     if (!list) return json(404, { message: 'Not Found' })(response)

@@ -31,10 +31,20 @@ export const lyingProvider = async (t: Scope) => {
 
   const idToken = async ({ nonce }: { nonce: string }) => {
     const now = Math.floor(state.now() / 1000)
-    const claims = { iss: url, aud: lyingClient.clientId, sub: 'alice', iat: now, exp: now + 300, nonce, ...state.lies.claims }
+    const claims = {
+      iss: url,
+      aud: lyingClient.clientId,
+      sub: 'alice',
+      iat: now,
+      exp: now + 300,
+      nonce,
+      ...state.lies.claims,
+    }
     if (state.lies.sign) return state.lies.sign(claims)
     const [{ jwk, privateKey }] = keys as [(typeof keys)[0]]
-    return new SignJWT(claims).setProtectedHeader({ alg: jwk.alg!, kid: jwk.kid!, ...state.lies.header }).sign(privateKey)
+    return new SignJWT(claims)
+      .setProtectedHeader({ alg: jwk.alg!, kid: jwk.kid!, ...state.lies.header })
+      .sign(privateKey)
   }
 
   const url = await listen(t, async (request, response) => {
@@ -53,7 +63,12 @@ export const lyingProvider = async (t: Scope) => {
       logins.delete(form.get('code')!)
       const fits = createHash('sha256').update(form.get('code_verifier')!).digest('base64url') === login?.challenge
       if (!login || !fits) json(400, { error: 'invalid_grant', error_description: `no ${form.get('code')}` })(response)
-      else answer(state.lies.token, { access_token: 'canary-access-token', token_type: 'Bearer', id_token: await idToken(login) })(response)
+      else
+        answer(state.lies.token, {
+          access_token: 'canary-access-token',
+          token_type: 'Bearer',
+          id_token: await idToken(login),
+        })(response)
     } else if (pathname === '/keys') answer(state.lies.keys, { keys: keys.map(({ jwk }) => jwk) })(response)
     else if (pathname === '/.well-known/openid-configuration')
       answer(state.lies.document, {

@@ -69,4 +69,5 @@ export const unusable: Readonly<Record<string, Answer>> = {
 }
 
 /** Never ends its answer. */
-export const silence: Answer = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{')
+export const silence: Answer = (response) =>
+  void response.writeHead(200, { 'content-type': 'application/json' }).write('{')

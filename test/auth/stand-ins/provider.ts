@@ -20,7 +20,11 @@ export const realProvider = async (t: Scope, { clientId, clientSecret, redirectU
   type Context = { oidc: { client: { clientId: string }; session: { accountId: string }; params: { scope: string } } }
   const provider: Provider = new Provider(url, {
     clients: [{ client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris }],
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'picture', 'profile', 'preferred_username'] },
+    claims: {
+      openid: ['sub'],
+      email: ['email', 'email_verified'],
+      profile: ['name', 'picture', 'profile', 'preferred_username'],
+    },
     conformIdTokenClaims: false,
     cookies: { keys: ['for tests'] },
     pkce: { required: () => true },
@@ -65,7 +69,11 @@ export const signIn = async (address: URL, login: string, back: string): Promise
     const action = /action="([^"]+)"/.exec(page)?.[1]
     if (location !== null) request = { url: new URL(location, request.url) }
     else if (action === undefined) throw new Error(`the provider answered ${response.status}: ${page.slice(0, 300)}`)
-    else request = { url: new URL(action, request.url), body: new URLSearchParams({ prompt: 'login', login, password: 'x' }) }
+    else
+      request = {
+        url: new URL(action, request.url),
+        body: new URLSearchParams({ prompt: 'login', login, password: 'x' }),
+      }
   }
   throw new Error('the provider never sent the browser back')
 }

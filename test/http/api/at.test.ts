@@ -5,7 +5,10 @@ import { creator, refuses } from './refusals.ts'
 
 const N = '/api/v1/namespaces/default'
 type Answer = { readonly headers: Readonly<Record<string, unknown>> }
-type Items = Readonly<Record<string, readonly { readonly key: string }[]>> & { readonly nextPageToken: string; readonly totalCount: number }
+type Items = Readonly<Record<string, readonly { readonly key: string }[]>> & {
+  readonly nextPageToken: string
+  readonly totalCount: number
+}
 const positionOf = ({ headers }: Answer) => String(headers['event-position'])
 
 await t.test('at', async (t) => {
@@ -13,7 +16,8 @@ await t.test('at', async (t) => {
   const { request } = service
   const refused = refuses(service)
   const create = creator(service)
-  const keys = async (path: string, name: string) => (await request<Items>('GET', path)).json[name]?.map(({ key }) => key)
+  const keys = async (path: string, name: string) =>
+    (await request<Items>('GET', path)).json[name]?.map(({ key }) => key)
 
   await t.test('every GET shows what it showed then, by position and by instant', async (t) => {
     await create(t, '/api/v1/namespaces', { key: 'other', name: 'O' })
@@ -23,7 +27,12 @@ await t.test('at', async (t) => {
     const rule = await create(t, `${N}/flags/f/rules`, { segmentKey: 's' })
     await create(t, `${N}/flags/f/rules/${rule.id}/distributions`, { variantId: variant.id, rollout: 33.33 })
     const rollout = await create(t, `${N}/flags/f/rollouts`, { segment: { segmentKey: 's', value: true } })
-    const last = await request('POST', `${N}/segments/s/constraints`, { type: 1, property: 'p', operator: 'eq', value: 'x' })
+    const last = await request('POST', `${N}/segments/s/constraints`, {
+      type: 1,
+      property: 'p',
+      operator: 'eq',
+      value: 'x',
+    })
     const paths = [
       '/api/v1/namespaces',
       N,
@@ -61,7 +70,11 @@ await t.test('at', async (t) => {
         t.same({ status, json, etag: headers.etag }, { status: 200, ...before.get(path) }, `${path} at ${at}`)
       }
     await service.reopen()
-    t.same((await request('GET', `${N}/flags?at=${positionOf(last)}`)).json, before.get(`${N}/flags`)?.json, 'after a restart too')
+    t.same(
+      (await request('GET', `${N}/flags?at=${positionOf(last)}`)).json,
+      before.get(`${N}/flags`)?.json,
+      'after a restart too',
+    )
     const tag = { 'if-none-match': String(before.get(`${N}/flags/f`)?.etag) }
     t.equal((await request('GET', `${N}/flags/f?at=${positionOf(last)}`, undefined, tag)).status, 304)
   })
@@ -74,7 +87,13 @@ await t.test('at', async (t) => {
     const at = (answer: Answer) => `at=${positionOf(answer)}`
     t.match((await request('GET', `/api/v1/namespaces/twice/flags/f?${at(flag)}`)).json, { name: 'of the first' })
     for (const then of [gone, again]) {
-      await refused(t, ['GET', `/api/v1/namespaces/twice/flags/f?${at(then)}`], 404, 'flag "twice/f" not found', 'not_found')
+      await refused(
+        t,
+        ['GET', `/api/v1/namespaces/twice/flags/f?${at(then)}`],
+        404,
+        'flag "twice/f" not found',
+        'not_found',
+      )
       t.same(await keys(`/api/v1/namespaces/twice/flags?${at(then)}`, 'flags'), [])
     }
     await refused(t, ['GET', `/api/v1/namespaces/twice?${at(gone)}`], 404, 'namespace "twice" not found', 'not_found')
@@ -116,7 +135,13 @@ await t.test('at', async (t) => {
       const ask = (at: string) => ['GET', `${path}?at=${at}`] as const
       const later = new Date(Date.now() + 60_000).toISOString()
       await refused(t, ask(later), 400, 'invalid field at: must not be later than now', 'invalid_at')
-      await refused(t, ask(String(head + 1n)), 400, 'invalid field at: must not be beyond the last position', 'invalid_at')
+      await refused(
+        t,
+        ask(String(head + 1n)),
+        400,
+        'invalid field at: must not be beyond the last position',
+        'invalid_at',
+      )
       for (const at of ['x', '-1', '1.5', '2024-01-01', '18446744073709551616'])
         await refused(t, ask(at), 400, 'invalid field at: must be an RFC 3339 timestamp or a position', 'invalid_at')
     }
@@ -141,12 +166,22 @@ await t.test('at', async (t) => {
     )
     t.equal(rest.json.totalCount, 3)
     const token = first.json.nextPageToken
-    await refused(t, ['GET', `${path}?pageToken=${token}`], 400, `pageToken is not valid: "${token}"`, 'invalid_page_token')
+    await refused(
+      t,
+      ['GET', `${path}?pageToken=${token}`],
+      400,
+      `pageToken is not valid: "${token}"`,
+      'invalid_page_token',
+    )
   })
 
   await t.test('tokens as they stood, their status by the clock of that moment', async (t) => {
     type Token = { readonly id: string; readonly status: string }
-    type Tokens = { readonly authentications: readonly Token[]; readonly totalCount: number; readonly nextPageToken: string }
+    type Tokens = {
+      readonly authentications: readonly Token[]
+      readonly totalCount: number
+      readonly nextPageToken: string
+    }
     const make = async (body: object) => {
       const answer = await request<{ authentication: Token }>('POST', '/auth/v1/method/token', body)
       return { id: answer.json.authentication.id, at: positionOf(answer) }
@@ -156,7 +191,8 @@ await t.test('at', async (t) => {
     const bound = await make({ name: 'bound', namespaceKey: 'default' })
     await setTimeout(80)
     const deleted = positionOf(await request('DELETE', `/auth/v1/tokens/${kept.id}`))
-    const ids = async (query: string) => (await request<Tokens>('GET', `/auth/v1/tokens?${query}`)).json.authentications.map(({ id }) => id)
+    const ids = async (query: string) =>
+      (await request<Tokens>('GET', `/auth/v1/tokens?${query}`)).json.authentications.map(({ id }) => id)
 
     const statuses = async (at: string, status: string) =>
       (await ids(`at=${at}&status=${status}`)).filter((id) => [kept.id, short.id, bound.id].includes(id))
@@ -173,7 +209,13 @@ await t.test('at', async (t) => {
     t.match((await request('GET', `/auth/v1/tokens/${short.id}?at=${short.at}`)).json, { status: 'ACTIVE' })
     t.match((await request('GET', `/auth/v1/tokens/${short.id}?at=${deleted}`)).json, { status: 'EXPIRED' })
     for (const at of [deleted, '1'])
-      await refused(t, ['GET', `/auth/v1/tokens/${kept.id}?at=${at}`], 404, `authentication "${kept.id}": resource not found`, 'not_found')
+      await refused(
+        t,
+        ['GET', `/auth/v1/tokens/${kept.id}?at=${at}`],
+        404,
+        `authentication "${kept.id}": resource not found`,
+        'not_found',
+      )
 
     const seen: string[] = []
     let token = ''

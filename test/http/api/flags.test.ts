@@ -65,7 +65,12 @@ await t.test('flags and variants', async (t) => {
     await refused(t, post({ name: '' }), 400, 'invalid field name: must not be empty')
     await refused(t, post({ type: 'OTHER' }), 400, 'invalid field type: unknown value "OTHER"')
     await refused(t, post({ type: 2 }), 400, 'invalid field type: unknown value "2"')
-    await refused(t, post({ metadata: { a: 'x'.repeat(65_529) } }), 400, 'invalid field metadata: must be less than 64 KB')
+    await refused(
+      t,
+      post({ metadata: { a: 'x'.repeat(65_529) } }),
+      400,
+      'invalid field metadata: must be less than 64 KB',
+    )
     await refused(t, post({ metadata: { a: { b: ['\0'] } } }), 400, 'invalid field metadata: must not contain NUL')
     await refused(
       t,
@@ -73,8 +78,20 @@ await t.test('flags and variants', async (t) => {
       400,
       'invalid field metadata: must not contain numbers out of range',
     )
-    await refused(t, post({ enabled: 'true' }), 400, 'request body is not valid: enabled must be true or false', 'malformed_body')
-    await refused(t, post({ metadata: [] }), 400, 'request body is not valid: metadata must be an object', 'malformed_body')
+    await refused(
+      t,
+      post({ enabled: 'true' }),
+      400,
+      'request body is not valid: enabled must be true or false',
+      'malformed_body',
+    )
+    await refused(
+      t,
+      post({ metadata: [] }),
+      400,
+      'request body is not valid: metadata must be an object',
+      'malformed_body',
+    )
     await create(t, '/api/v1/flags', { key: 'rules', name: 'x', metadata: { a: 'x'.repeat(65_528) } })
     await refused(t, post({}), 400, 'flag "default/rules" is not unique', 'not_unique')
     await refused(t, ['PUT', `${N}/flags/none`, { name: 'x' }], 404, 'flag "default/none" not found', 'not_found')
@@ -113,14 +130,36 @@ await t.test('flags and variants', async (t) => {
       'invalid field attachment: must be less than 1000 KB',
     )
     await refused(t, post({ key: 'two' }), 400, 'variant "two" is not unique for flag "default/v"', 'not_unique')
-    await refused(t, ['POST', `${N}/flags/none/variants`, { key: 'x' }], 404, 'flag "default/none" not found', 'not_found')
+    await refused(
+      t,
+      ['POST', `${N}/flags/none/variants`, { key: 'x' }],
+      404,
+      'flag "default/none" not found',
+      'not_found',
+    )
     await refused(t, ['PUT', `${path}/nope`, { key: 'x' }], 404, 'variant "nope" not found', 'not_found')
-    await refused(t, ['PUT', `${path}/${made.id}`, { key: 'two' }], 400, 'variant "two" is not unique for flag "default/v"', 'not_unique')
-    t.match((await request('PUT', `${path}/${made.id}`, { key: 'one' })).json, { id: made.id, key: 'one', name: '', attachment: '' })
+    await refused(
+      t,
+      ['PUT', `${path}/${made.id}`, { key: 'two' }],
+      400,
+      'variant "two" is not unique for flag "default/v"',
+      'not_unique',
+    )
+    t.match((await request('PUT', `${path}/${made.id}`, { key: 'one' })).json, {
+      id: made.id,
+      key: 'one',
+      name: '',
+      attachment: '',
+    })
 
     const chosen = { name: 'x', defaultVariantId: second.id }
     t.match((await request('PUT', `${N}/flags/v`, chosen)).json, { defaultVariant: { id: second.id, key: 'two' } })
-    await refused(t, ['PUT', `${N}/flags/v`, { ...chosen, defaultVariantId: 'no' }], 400, 'variant "no" not found for flag "default/v"')
+    await refused(
+      t,
+      ['PUT', `${N}/flags/v`, { ...chosen, defaultVariantId: 'no' }],
+      400,
+      'variant "no" not found for flag "default/v"',
+    )
     t.same((await request('DELETE', `${path}/${second.id}`)).json, {})
     const left = (await request('GET', `${N}/flags/v`)).json
     t.notOk('defaultVariant' in left, 'it stopped being the default')
@@ -132,7 +171,10 @@ await t.test('flags and variants', async (t) => {
   await t.test('the largest attachment is kept, seven times in one flag and no eighth time', async (t) => {
     await create(t, '/api/v1/flags', { key: 'large', name: 'x' })
     const attachment = JSON.stringify('x'.repeat(1_023_998))
-    const made = await create<{ readonly attachment: string }>(t, '/api/v1/flags/large/variants', { key: 'x', attachment })
+    const made = await create<{ readonly attachment: string }>(t, '/api/v1/flags/large/variants', {
+      key: 'x',
+      attachment,
+    })
     t.equal(made.attachment.length, 1_024_000)
     for (let n = 2; n <= 7; n++) await create(t, '/api/v1/flags/large/variants', { key: String(n), attachment })
     const message = 'flag "default/large" must not be larger than 7 MiB with all its parts'

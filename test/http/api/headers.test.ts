@@ -59,14 +59,38 @@ await t.test('the headers that cut across', async (t) => {
     const moved = (have: number, given: string) => `revision moved: have "${have}", given "${given}"`
     await refused(t, ['PUT', path, { name: 'G' }, { 'if-match': '"3"' }], 412, moved(4, '3'), 'revision_moved')
     t.equal((await request('PUT', path, { name: 'G' }, { 'if-match': '"3"' })).headers.etag, '"4"')
-    t.match(await request('PUT', path, { name: 'G' }, { 'if-match': '"9", "4"' }), { status: 200, headers: { etag: '"5"' } })
+    t.match(await request('PUT', path, { name: 'G' }, { 'if-match': '"9", "4"' }), {
+      status: 200,
+      headers: { etag: '"5"' },
+    })
     t.match(await request('PUT', path, { name: 'H' }, { 'if-match': '*' }), { status: 200, headers: { etag: '"6"' } })
-    await refused(t, ['POST', `${path}/variants`, { key: 'w' }, { 'if-match': '"1"' }], 412, moved(6, '1'), 'revision_moved')
-    t.match(await request('POST', `${path}/variants`, { key: 'w' }, { 'if-match': '6' }), { status: 200, headers: { etag: '"7"' } })
-    await refused(t, ['POST', `${path}/variants`, { key: 'w' }, { 'if-match': '"6"' }], 412, moved(7, '6'), 'revision_moved')
+    await refused(
+      t,
+      ['POST', `${path}/variants`, { key: 'w' }, { 'if-match': '"1"' }],
+      412,
+      moved(6, '1'),
+      'revision_moved',
+    )
+    t.match(await request('POST', `${path}/variants`, { key: 'w' }, { 'if-match': '6' }), {
+      status: 200,
+      headers: { etag: '"7"' },
+    })
+    await refused(
+      t,
+      ['POST', `${path}/variants`, { key: 'w' }, { 'if-match': '"6"' }],
+      412,
+      moved(7, '6'),
+      'revision_moved',
+    )
     await refused(t, ['DELETE', path, undefined, { 'if-match': '"6"' }], 412, moved(7, '6'), 'revision_moved')
     await refused(t, ['PUT', N, { name: 'x' }, { 'if-match': '"7"' }], 412, moved(1, '7'), 'revision_moved')
-    await refused(t, ['DELETE', `${N}/segments/s`, undefined, { 'if-match': '"1"' }], 412, moved(2, '1'), 'revision_moved')
+    await refused(
+      t,
+      ['DELETE', `${N}/segments/s`, undefined, { 'if-match': '"1"' }],
+      412,
+      moved(2, '1'),
+      'revision_moved',
+    )
     await refused(t, ['PUT', path, { name: '' }, { 'if-match': '"1"' }], 400, 'invalid field name: must not be empty')
     await refused(
       t,
@@ -110,8 +134,20 @@ await t.test('the headers that cut across', async (t) => {
         'namespace "none" not found',
         'not_found',
       )
-      await refused(t, ['PUT', `${N}/flags/none`, { name: 'x' }, header], 404, 'flag "default/none" not found', 'not_found')
-      await refused(t, ['DELETE', '/api/v1/namespaces/none', undefined, header], 404, 'namespace "none" not found', 'not_found')
+      await refused(
+        t,
+        ['PUT', `${N}/flags/none`, { name: 'x' }, header],
+        404,
+        'flag "default/none" not found',
+        'not_found',
+      )
+      await refused(
+        t,
+        ['DELETE', '/api/v1/namespaces/none', undefined, header],
+        404,
+        'namespace "none" not found',
+        'not_found',
+      )
       await refused(t, ['DELETE', `${N}/flags/none`, undefined, header], 412, none, 'revision_moved')
       await refused(t, ['DELETE', `${N}/segments/none`, undefined, header], 412, none, 'revision_moved')
       await refused(t, ['DELETE', `${N}/flags/none/rules/x`, undefined, header], 412, none, 'revision_moved')
@@ -161,11 +197,16 @@ await t.test('the headers that cut across', async (t) => {
       const made = both.find(({ headers }) => headers['idempotency-replayed'] === undefined)
       t.ok(made, `${path} was asked once`)
       for (const answer of both) {
-        if (answer.status === 409) t.match(answer.json, { message: 'a request with this idempotency key is in progress' })
+        if (answer.status === 409)
+          t.match(answer.json, { message: 'a request with this idempotency key is in progress' })
         else t.same([answer.status, answer.json], [200, made?.json])
       }
       const later = await request('POST', path, body, key)
-      t.match(later, { status: 200, json: made?.json, headers: { 'idempotency-replayed': 'true', etag: made?.headers.etag } })
+      t.match(later, {
+        status: 200,
+        json: made?.json,
+        headers: { 'idempotency-replayed': 'true', etag: made?.headers.etag },
+      })
       t.equal(positionOf(later).position, positionOf(made!).position)
       const after = positionOf(await request('DELETE', `${N}/flags/none`)).position
       t.equal(after, positionOf(made!).position, 'no event beyond those of the one request')

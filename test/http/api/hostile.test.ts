@@ -58,9 +58,13 @@ const leaf = fc.oneof(
   fc.double(),
   fc.array(fc.constantFrom('s', 'f', '', 'x'), { maxLength: 4 }),
 )
-const body = fc.dictionary(fc.constantFrom(...members), fc.oneof(leaf, fc.dictionary(fc.constantFrom(...members), leaf, { maxKeys: 4 })), {
-  maxKeys: 8,
-})
+const body = fc.dictionary(
+  fc.constantFrom(...members),
+  fc.oneof(leaf, fc.dictionary(fc.constantFrom(...members), leaf, { maxKeys: 4 })),
+  {
+    maxKeys: 8,
+  },
+)
 const word = fc.oneof(
   fc.constantFrom(
     'f',
@@ -116,7 +120,14 @@ const query = fc.constantFrom(
   '?limit=%',
   '?variantId',
 )
-const headers = fc.constantFrom({}, {}, { 'if-match': '"1"' }, { 'if-match': '*' }, { 'if-none-match': '*' }, { 'idempotency-key': 'k' })
+const headers = fc.constantFrom(
+  {},
+  {},
+  { 'if-match': '"1"' },
+  { 'if-match': '*' },
+  { 'if-none-match': '*' },
+  { 'idempotency-key': 'k' },
+)
 
 await t.test('no request is answered 5xx, and every refusal has the one shape', async (t) => {
   const { request, logged } = await startService(t)
@@ -138,11 +149,16 @@ await t.test('no request is answered 5xx, and every refusal has the one shape', 
       const path = `/api/v1/${template.replaceAll('?', () => words[n++] ?? '')}${query}`
       const answer = await request(method, path, body, headers)
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
-      if (answer.status >= 500) throw new Error(`${method} ${path} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
-      if (answer.status >= 400 && typeof answer.json['message'] !== 'string') throw new Error(`${method} ${path}: ${answer.text}`)
+      if (answer.status >= 500)
+        throw new Error(`${method} ${path} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
+      if (answer.status >= 400 && typeof answer.json['message'] !== 'string')
+        throw new Error(`${method} ${path}: ${answer.text}`)
     }),
     { numRuns: 600 },
   )
-  t.ok(statuses.get(200) && statuses.get(400) && statuses.get(404), `they were answered ${JSON.stringify([...statuses])}`)
+  t.ok(
+    statuses.get(200) && statuses.get(400) && statuses.get(404),
+    `they were answered ${JSON.stringify([...statuses])}`,
+  )
   t.notMatch(await logged(), /"level":"ERROR"/)
 })

@@ -82,10 +82,26 @@ await t.test('lists', async (t) => {
       ['/api/v1/namespaces', token],
       [rules, token],
     ] as const)
-      await refused(t, ['GET', `${path}?pageToken=${given}`], 400, `pageToken is not valid: "${given}"`, 'invalid_page_token')
+      await refused(
+        t,
+        ['GET', `${path}?pageToken=${given}`],
+        400,
+        `pageToken is not valid: "${given}"`,
+        'invalid_page_token',
+      )
     const at = new Date().toISOString()
-    await refused(t, ['GET', `${N}/flags?pageToken=${token}&at=${at}`], 400, `pageToken is not valid: "${token}"`, 'invalid_page_token')
-    t.equal((await request('GET', `/api/v1/flags?pageToken=${token}`)).status, 200, 'the same list under its other path')
+    await refused(
+      t,
+      ['GET', `${N}/flags?pageToken=${token}&at=${at}`],
+      400,
+      `pageToken is not valid: "${token}"`,
+      'invalid_page_token',
+    )
+    t.equal(
+      (await request('GET', `/api/v1/flags?pageToken=${token}`)).status,
+      200,
+      'the same list under its other path',
+    )
   })
 
   await t.test('items that come and go neither hide nor repeat others', async (t) => {

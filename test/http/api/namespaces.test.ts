@@ -23,8 +23,18 @@ await t.test('namespaces', async (t) => {
 
   await t.test('a namespace is created, shown, replaced and deleted', async (t) => {
     const made = await request('POST', N, { key: 'one', name: 'One', description: 'first', protected: true })
-    t.match(made, { status: 200, headers: { etag: '"1"', 'event-position': /^\d+$/, 'content-type': 'application/json' } })
-    t.match(made.json, { key: 'one', name: 'One', description: 'first', protected: false, createdAt: /\.\d{3}Z$/, updatedAt: /\.\d{3}Z$/ })
+    t.match(made, {
+      status: 200,
+      headers: { etag: '"1"', 'event-position': /^\d+$/, 'content-type': 'application/json' },
+    })
+    t.match(made.json, {
+      key: 'one',
+      name: 'One',
+      description: 'first',
+      protected: false,
+      createdAt: /\.\d{3}Z$/,
+      updatedAt: /\.\d{3}Z$/,
+    })
     t.same((await request('GET', `${N}/one`)).json, made.json)
     const changed = await request('PUT', `${N}/one`, { key: 'ignored', name: 'Uno' })
     t.match(changed, { status: 200, headers: { etag: '"2"' }, json: { key: 'one', name: 'Uno', description: '' } })
@@ -36,9 +46,19 @@ await t.test('namespaces', async (t) => {
     const long = (n: number) => 'é'.repeat(n)
     await refused(t, ['POST', N, { name: 'x' }], 400, 'invalid field key: must not be empty')
     await refused(t, ['POST', N, { key: 'a b', name: 'x' }], 400, 'invalid field key: contains invalid characters')
-    await refused(t, ['POST', N, { key: 'k'.repeat(256), name: 'x' }], 400, 'invalid field key: must be at most 255 characters')
+    await refused(
+      t,
+      ['POST', N, { key: 'k'.repeat(256), name: 'x' }],
+      400,
+      'invalid field key: must be at most 255 characters',
+    )
     await refused(t, ['POST', N, { key: 'x' }], 400, 'invalid field name: must not be empty')
-    await refused(t, ['POST', N, { key: 'x', name: long(256) }], 400, 'invalid field name: must be at most 255 characters')
+    await refused(
+      t,
+      ['POST', N, { key: 'x', name: long(256) }],
+      400,
+      'invalid field name: must be at most 255 characters',
+    )
     await refused(
       t,
       ['POST', N, { key: 'x', name: 'x', description: long(10_001) }],
@@ -54,15 +74,33 @@ await t.test('namespaces', async (t) => {
     await refused(t, ['POST', N, { key: 'twice', name: 'x' }], 400, 'namespace "twice" is not unique', 'not_unique')
     await refused(t, ['PUT', `${N}/nowhere`, { name: 'x' }], 404, 'namespace "nowhere" not found', 'not_found')
     await refused(t, ['DELETE', `${N}/nowhere`], 404, 'namespace "nowhere" not found', 'not_found')
-    await refused(t, ['POST', `${N}/nowhere/flags`, { key: 'f', name: 'x' }], 404, 'namespace "nowhere" not found', 'not_found')
-    await refused(t, ['POST', `${N}/nowhere/segments`, { key: 's', name: 'x' }], 404, 'namespace "nowhere" not found', 'not_found')
+    await refused(
+      t,
+      ['POST', `${N}/nowhere/flags`, { key: 'f', name: 'x' }],
+      404,
+      'namespace "nowhere" not found',
+      'not_found',
+    )
+    await refused(
+      t,
+      ['POST', `${N}/nowhere/segments`, { key: 's', name: 'x' }],
+      404,
+      'namespace "nowhere" not found',
+      'not_found',
+    )
   })
 
   await t.test('one with flags goes only by force, and made again it begins empty', async (t) => {
     await create(t, N, { key: 'full', name: 'x' })
     await create(t, `${N}/full/flags`, { key: 'f', name: 'x' })
     await create(t, `${N}/full/segments`, { key: 's', name: 'x' })
-    await refused(t, ['DELETE', `${N}/full`], 400, 'namespace "full" cannot be deleted; flags must be deleted first', 'not_empty')
+    await refused(
+      t,
+      ['DELETE', `${N}/full`],
+      400,
+      'namespace "full" cannot be deleted; flags must be deleted first',
+      'not_empty',
+    )
     await refused(
       t,
       ['DELETE', `${N}/full?force=false`],

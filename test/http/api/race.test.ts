@@ -15,12 +15,16 @@ await t.test('races over two aggregates end in a legal state', async (t) => {
     for (let n = 0; n < 25; n++) {
       const key = `s${n}`
       await create(t, `${N}/segments`, { key, name: 'x' })
-      const use = n % 2 ? { path: 'rules', body: { segmentKey: key } } : { path: 'rollouts', body: { segment: { segmentKey: key } } }
+      const use =
+        n % 2
+          ? { path: 'rules', body: { segmentKey: key } }
+          : { path: 'rollouts', body: { segment: { segmentKey: key } } }
       const ask = () => request('POST', `${N}/flags/f/${use.path}`, use.body)
       const [first, gone, second] = await Promise.all([ask(), request('DELETE', `${N}/segments/${key}`), ask()])
       const exists = (await request('GET', `${N}/segments/${key}`)).status === 200
       const used = [first, second].filter(({ status }) => status === 200).length
-      for (const { status, json } of [first, second]) if (status !== 200) t.match([status, json['message']], [404, /not found$/])
+      for (const { status, json } of [first, second])
+        if (status !== 200) t.match([status, json['message']], [404, /not found$/])
       if (gone.status !== 200) t.match([gone.status, gone.json['message']], [400, `segment "default/${key}" is in use`])
       t.equal(exists, gone.status !== 200)
       t.notOk(used > 0 && !exists, 'nothing uses a segment that is gone')
@@ -32,7 +36,8 @@ await t.test('races over two aggregates end in a legal state', async (t) => {
     const rollouts = (await request<{ rollouts: { id: string }[] }>('GET', `${N}/flags/f/rollouts`)).json.rollouts
     for (const { id } of rollouts) await request('DELETE', `${N}/flags/f/rollouts/${id}`)
     const left = (await request<{ segments: { key: string }[] }>('GET', `${N}/segments`)).json.segments
-    for (const { key } of left) t.equal((await request('DELETE', `${N}/segments/${key}`)).status, 200, `${key} is held by nobody any more`)
+    for (const { key } of left)
+      t.equal((await request('DELETE', `${N}/segments/${key}`)).status, 200, `${key} is held by nobody any more`)
   })
 
   await t.test('a namespace is deleted while flags are created in it', async (t) => {
@@ -40,7 +45,11 @@ await t.test('races over two aggregates end in a legal state', async (t) => {
       const path = `/api/v1/namespaces/n${n}`
       await create(t, '/api/v1/namespaces', { key: `n${n}`, name: 'x' })
       const flag = (key: string) => request('POST', `${path}/flags`, { key, name: 'x' })
-      const [first, gone, second] = await Promise.all([flag('a'), request('DELETE', `${path}${n % 2 ? '?force=true' : ''}`), flag('b')])
+      const [first, gone, second] = await Promise.all([
+        flag('a'),
+        request('DELETE', `${path}${n % 2 ? '?force=true' : ''}`),
+        flag('b'),
+      ])
       for (const { status, json } of [first, second])
         if (status !== 200) t.same([status, json['message']], [404, `namespace "n${n}" not found`])
       const exists = (await request('GET', path)).status === 200
@@ -57,7 +66,9 @@ await t.test('races over two aggregates end in a legal state', async (t) => {
 
   await t.test('many write to one flag at once, and each sees its own write', async (t) => {
     await create(t, `${N}/flags`, { key: 'busy', name: 'x' })
-    const answers = await Promise.all(Array.from({ length: 6 }, (_, n) => request('PUT', `${N}/flags/busy`, { name: `name ${n}` })))
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => request('PUT', `${N}/flags/busy`, { name: `name ${n}` })),
+    )
     const fine = answers.filter(({ status }) => status === 200)
     t.equal(new Set(fine.map(({ headers }) => headers.etag)).size, fine.length, 'every revision is given once')
     for (const [n, { status, json }] of answers.entries()) {

@@ -6,7 +6,10 @@ const tokenFor = async ({ request }: Started, namespaceKey: string) => {
   const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', { name: 'x', namespaceKey })
   return { authorization: `Bearer ${json.clientToken}` }
 }
-const scoped = { status: 403, json: { code: 7, message: 'permission denied', details: [{ value: { reason: 'token_scoped' } }] } }
+const scoped = {
+  status: 403,
+  json: { code: 7, message: 'permission denied', details: [{ value: { reason: 'token_scoped' } }] },
+}
 const parts = ['flags', 'flags/f', 'flags/f/rules', 'flags/f/rules/r', 'segments', 'segments/s'] as const
 
 await t.test('a namespaced token reaches its own namespace and nothing else', async (t) => {
@@ -42,7 +45,8 @@ await t.test('a namespaced token reaches its own namespace and nothing else', as
     t.match(await request('PUT', '/api/v1/namespaces/other', { name: 'x' }, mine), scoped)
     for (const method of ['GET', 'POST'])
       t.match(await request(method, '/api/v1/namespaces', { key: 'x', name: 'x' }, mine), scoped, method)
-    for (const key of ['mine', 'other', 'none']) t.match(await request('DELETE', `/api/v1/namespaces/${key}`, undefined, mine), scoped, key)
+    for (const key of ['mine', 'other', 'none'])
+      t.match(await request('DELETE', `/api/v1/namespaces/${key}`, undefined, mine), scoped, key)
     t.equal((await request('GET', '/api/v1/namespaces/mine', undefined, mine)).status, 200, 'all are still there')
   })
 
@@ -65,11 +69,17 @@ await t.test('a namespaced token reaches its own namespace and nothing else', as
   })
 })
 
-await t.test('the management routes can be left open, and presented tokens are held to their reach all the same', async (t) => {
-  const service = await startService(t, { 'authentication.exclude.management': 'true' })
-  const nobody = { authorization: '' }
-  t.equal((await service.request('POST', '/api/v1/flags', { key: 'f', name: 'x' }, nobody)).status, 200)
-  t.equal((await service.request('GET', '/api/v1/namespaces', undefined, { authorization: 'Bearer wrong' })).status, 200)
-  const token = await tokenFor(service, 'default')
-  t.match(await service.request('GET', '/api/v1/namespaces', undefined, token), scoped)
-})
+await t.test(
+  'the management routes can be left open, and presented tokens are held to their reach all the same',
+  async (t) => {
+    const service = await startService(t, { 'authentication.exclude.management': 'true' })
+    const nobody = { authorization: '' }
+    t.equal((await service.request('POST', '/api/v1/flags', { key: 'f', name: 'x' }, nobody)).status, 200)
+    t.equal(
+      (await service.request('GET', '/api/v1/namespaces', undefined, { authorization: 'Bearer wrong' })).status,
+      200,
+    )
+    const token = await tokenFor(service, 'default')
+    t.match(await service.request('GET', '/api/v1/namespaces', undefined, token), scoped)
+  },
+)

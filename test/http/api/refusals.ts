@@ -28,7 +28,12 @@ export const refuses =
     const { value } = answer.json.details?.[0] ?? {}
     const [, field, description] = /^invalid field (.+?): (.*)$/s.exec(message) ?? []
     t.same(
-      { status: answer.status, message: answer.json.message, reason: value?.reason, violations: value?.fieldViolations ?? [] },
+      {
+        status: answer.status,
+        message: answer.json.message,
+        reason: value?.reason,
+        violations: value?.fieldViolations ?? [],
+      },
       { status, message, reason, violations: field === undefined ? [] : [{ field, description }] },
       `${method} ${path.slice(0, 120)} is refused: ${message.slice(0, 120)}`,
     )

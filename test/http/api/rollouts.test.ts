@@ -46,11 +46,21 @@ await t.test('rollouts', async (t) => {
       segment: { segmentKeys: ['s1', 's2', 's1'], segmentOperator: 'AND_SEGMENT_OPERATOR', value: true },
     })
     t.match(made, { type: 'SEGMENT_ROLLOUT_TYPE', rank: 1, description: 'd' })
-    t.same(made['segment'], { segmentKey: '', segmentKeys: ['s1', 's2'], segmentOperator: 'AND_SEGMENT_OPERATOR', value: true })
+    t.same(made['segment'], {
+      segmentKey: '',
+      segmentKeys: ['s1', 's2'],
+      segmentOperator: 'AND_SEGMENT_OPERATOR',
+      value: true,
+    })
     t.notOk('threshold' in made)
     const changed = (await request('PUT', `${path}/${made.id}`, { rank: 5, segment: { segmentKey: 's2' } })).json
     t.match(changed, { id: made.id, rank: 1, description: '' })
-    t.same(changed['segment'], { segmentKey: 's2', segmentKeys: [], segmentOperator: 'OR_SEGMENT_OPERATOR', value: false })
+    t.same(changed['segment'], {
+      segmentKey: 's2',
+      segmentKeys: [],
+      segmentOperator: 'OR_SEGMENT_OPERATOR',
+      value: false,
+    })
   })
 
   await t.test('field rules, missing parts, and the type that stays', async (t) => {
@@ -66,8 +76,18 @@ await t.test('rollouts', async (t) => {
       const both = { ...threshold(1), segment: { segmentKey: 's1' } }
       await refused(t, [method, url, both], 400, 'invalid field rule: only one of segment or threshold can be present')
       for (const percentage of [-0.01, 100.01, '101'])
-        await refused(t, [method, url, threshold(percentage)], 400, 'invalid field threshold.percentage: must be within range [0, 100]')
-      await refused(t, [method, url, threshold('1e99')], 400, 'invalid field threshold.percentage: must be a finite number')
+        await refused(
+          t,
+          [method, url, threshold(percentage)],
+          400,
+          'invalid field threshold.percentage: must be within range [0, 100]',
+        )
+      await refused(
+        t,
+        [method, url, threshold('1e99')],
+        400,
+        'invalid field threshold.percentage: must be a finite number',
+      )
       await refused(
         t,
         [method, url, threshold(true)],
@@ -75,7 +95,12 @@ await t.test('rollouts', async (t) => {
         'request body is not valid: threshold.percentage must be a number',
         'malformed_body',
       )
-      await refused(t, [method, url, { segment: {} }], 400, 'invalid field segmentKey or segmentKeys: must not be empty')
+      await refused(
+        t,
+        [method, url, { segment: {} }],
+        400,
+        'invalid field segmentKey or segmentKeys: must not be empty',
+      )
       await refused(
         t,
         [method, url, { segment: { segmentKey: 's1', segmentKeys: ['s2'] } }],
@@ -88,7 +113,13 @@ await t.test('rollouts', async (t) => {
         400,
         'invalid field description: must be at most 10000 characters',
       )
-      await refused(t, [method, url, { segment: { segmentKey: 'm' } }], 404, 'flag "default/wrong or segment m" not found', 'not_found')
+      await refused(
+        t,
+        [method, url, { segment: { segmentKey: 'm' } }],
+        404,
+        'flag "default/wrong or segment m" not found',
+        'not_found',
+      )
     }
     await refused(t, ['POST', path, { rank: -3, ...threshold(1) }], 400, 'invalid field rank: must be greater than 0')
     await refused(t, ['POST', path, { rank: 1, ...threshold(1) }], 400, 'rank number: 1 already exists', 'rank_taken')
@@ -101,7 +132,13 @@ await t.test('rollouts', async (t) => {
     )
     t.equal((await request('DELETE', `${N}/segments/s1`)).status, 200, 'what was refused does not hold a segment')
     await create(t, '/api/v1/segments', { key: 's1', name: 's1' })
-    await refused(t, ['POST', `${N}/flags/none/rollouts`, threshold(1)], 404, 'flag "default/none" not found', 'not_found')
+    await refused(
+      t,
+      ['POST', `${N}/flags/none/rollouts`, threshold(1)],
+      404,
+      'flag "default/none" not found',
+      'not_found',
+    )
     await refused(
       t,
       ['POST', `${N}/flags/none/rollouts`, { segment: { segmentKey: 's1' } }],
@@ -143,9 +180,24 @@ await t.test('rollouts', async (t) => {
         [c.id, 3],
       ],
     )
-    await refused(t, ['PUT', `${path}/order`, { rolloutIds: [] }], 400, 'invalid field rolloutIds: must contain atleast 2 elements')
-    await refused(t, ['PUT', `${path}/order`, { rolloutIds: [a.id, a.id] }], 400, 'invalid field rolloutIds: must not contain duplicates')
-    await refused(t, ['PUT', `${path}/order`, { rolloutIds: [a.id, b.id] }], 400, `invalid field rolloutIds: contains unknown id "${b.id}"`)
+    await refused(
+      t,
+      ['PUT', `${path}/order`, { rolloutIds: [] }],
+      400,
+      'invalid field rolloutIds: must contain atleast 2 elements',
+    )
+    await refused(
+      t,
+      ['PUT', `${path}/order`, { rolloutIds: [a.id, a.id] }],
+      400,
+      'invalid field rolloutIds: must not contain duplicates',
+    )
+    await refused(
+      t,
+      ['PUT', `${path}/order`, { rolloutIds: [a.id, b.id] }],
+      400,
+      `invalid field rolloutIds: contains unknown id "${b.id}"`,
+    )
     await refused(
       t,
       ['PUT', `${N}/flags/none/rollouts/order`, { rolloutIds: ['x', 'y'] }],

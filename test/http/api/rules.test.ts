@@ -15,7 +15,8 @@ await t.test('rules and distributions', async (t) => {
     await create(t, '/api/v1/flags', { key, name: key })
     return `${N}/flags/${key}/rules`
   }
-  const ranks = async (path: string) => (await request<{ rules: Part[] }>('GET', path)).json.rules.map(({ id, rank }) => [id, rank])
+  const ranks = async (path: string) =>
+    (await request<{ rules: Part[] }>('GET', path)).json.rules.map(({ id, rank }) => [id, rank])
 
   await t.test('one segment stands in segmentKey, several in segmentKeys, repeated ones once', async (t) => {
     const rules = await flag('shapes')
@@ -65,8 +66,19 @@ await t.test('rules and distributions', async (t) => {
         [b.id, 7],
         [c.id, 8],
       ])
-      await refused(t, ['POST', rules, { segmentKey: 's1', rank: 7 }], 400, 'rank number: 7 already exists', 'rank_taken')
-      await refused(t, ['POST', rules, { segmentKey: 's1', rank: -1 }], 400, 'invalid field rank: must be greater than 0')
+      await refused(
+        t,
+        ['POST', rules, { segmentKey: 's1', rank: 7 }],
+        400,
+        'rank number: 7 already exists',
+        'rank_taken',
+      )
+      await refused(
+        t,
+        ['POST', rules, { segmentKey: 's1', rank: -1 }],
+        400,
+        'invalid field rank: must be greater than 0',
+      )
       await refused(t, ['POST', rules, { segmentKey: 's1', rank: 1.5 }], 400, 'invalid field rank: must be an integer')
       t.same((await request('DELETE', `${rules}/${a.id}`)).json, {})
       t.same(await ranks(rules), [
@@ -80,10 +92,31 @@ await t.test('rules and distributions', async (t) => {
         [d.id, 2],
         [b.id, 3],
       ])
-      await refused(t, ['PUT', `${rules}/order`, { ruleIds: [c.id] }], 400, 'invalid field ruleIds: must contain atleast 2 elements')
-      await refused(t, ['PUT', `${rules}/order`, { ruleIds: [c.id, c.id] }], 400, 'invalid field ruleIds: must not contain duplicates')
-      await refused(t, ['PUT', `${rules}/order`, { ruleIds: [c.id, 'x'] }], 400, 'invalid field ruleIds: contains unknown id "x"')
-      await refused(t, ['PUT', `${N}/flags/none/rules/order`, { ruleIds: ['x', 'y'] }], 404, 'flag "default/none" not found', 'not_found')
+      await refused(
+        t,
+        ['PUT', `${rules}/order`, { ruleIds: [c.id] }],
+        400,
+        'invalid field ruleIds: must contain atleast 2 elements',
+      )
+      await refused(
+        t,
+        ['PUT', `${rules}/order`, { ruleIds: [c.id, c.id] }],
+        400,
+        'invalid field ruleIds: must not contain duplicates',
+      )
+      await refused(
+        t,
+        ['PUT', `${rules}/order`, { ruleIds: [c.id, 'x'] }],
+        400,
+        'invalid field ruleIds: contains unknown id "x"',
+      )
+      await refused(
+        t,
+        ['PUT', `${N}/flags/none/rules/order`, { ruleIds: ['x', 'y'] }],
+        404,
+        'flag "default/none" not found',
+        'not_found',
+      )
       t.match((await request('PUT', `/api/v1/flags/ranks/rules/order`, { rule_ids: [b.id, d.id, c.id] })).status, 200)
       t.same(await ranks(rules), [
         [b.id, 1],
@@ -133,7 +166,13 @@ await t.test('rules and distributions', async (t) => {
     await refused(t, ['PUT', `${rules}/nope`, { segmentKey: 's1' }], 404, 'rule "default/nope" not found', 'not_found')
     await refused(t, ['GET', `${rules}/nope`], 404, 'rule "default/nope" not found', 'not_found')
     await refused(t, ['GET', `${other}/${mine.id}`], 404, `rule "default/${mine.id}" not found`, 'not_found')
-    await refused(t, ['PUT', `${other}/${mine.id}`, { segmentKey: 's1' }], 404, `rule "default/${mine.id}" not found`, 'not_found')
+    await refused(
+      t,
+      ['PUT', `${other}/${mine.id}`, { segmentKey: 's1' }],
+      404,
+      `rule "default/${mine.id}" not found`,
+      'not_found',
+    )
     t.equal((await request('DELETE', `${other}/${mine.id}`)).status, 200)
     t.equal((await request('GET', path)).status, 200, 'addressed under another flag it is missing')
     t.match((await request('GET', `${N}/flags/none/rules`)).json, { rules: [], totalCount: 0, nextPageToken: '' })
@@ -146,29 +185,59 @@ await t.test('rules and distributions', async (t) => {
     const rule = await create(t, rules, { segmentKey: 's1' })
     const path = `${rules}/${rule.id}/distributions`
     const made = await request<Part>('POST', path, { variantId: one.id, rollout: '33.33' })
-    t.match(made.json, { id: /^[\da-f-]{36}$/, ruleId: rule.id, variantId: one.id, rollout: 33.33, createdAt: /\.\d{3}Z$/ })
+    t.match(made.json, {
+      id: /^[\da-f-]{36}$/,
+      ruleId: rule.id,
+      variantId: one.id,
+      rollout: 33.33,
+      createdAt: /\.\d{3}Z$/,
+    })
     t.match(made.text, /"rollout":33\.33[,}]/)
     await create(t, path, { variantId: one.id, rollout: 33.33 })
     const third = await create(t, path, { variantId: two.id, rollout: 33.34 })
-    t.match((await request('GET', `${rules}/${rule.id}`)).json, { distributions: [made.json, { rollout: 33.33 }, { rollout: 33.34 }] })
+    t.match((await request('GET', `${rules}/${rule.id}`)).json, {
+      distributions: [made.json, { rollout: 33.33 }, { rollout: 33.34 }],
+    })
 
     const tooMuch = 'invalid field rollout: distributions of a rule must not exceed 100 in total'
     await refused(t, ['POST', path, { variantId: one.id, rollout: 0.1 }], 400, tooMuch)
     await refused(t, ['PUT', `${path}/${third.id}`, { variantId: two.id, rollout: 34 }], 400, tooMuch)
-    await refused(t, ['POST', path, { variantId: one.id, rollout: -1 }], 400, "invalid field rollout: must be greater than or equal to '0'")
+    await refused(
+      t,
+      ['POST', path, { variantId: one.id, rollout: -1 }],
+      400,
+      "invalid field rollout: must be greater than or equal to '0'",
+    )
     await refused(
       t,
       ['POST', path, { variantId: one.id, rollout: 100.1 }],
       400,
       "invalid field rollout: must be less than or equal to '100'",
     )
-    await refused(t, ['POST', path, { variantId: one.id, rollout: 'NaN' }], 400, 'invalid field rollout: must be a number')
+    await refused(
+      t,
+      ['POST', path, { variantId: one.id, rollout: 'NaN' }],
+      400,
+      'invalid field rollout: must be a number',
+    )
     await refused(t, ['POST', path, { rollout: 1 }], 400, 'invalid field variantId: must not be empty')
     const missing = (variant: string, rule: string, flag: string) =>
       `variant "${variant}", rule "${rule}", flag "${flag}" in namespace "default" not found`
     await refused(t, ['POST', path, { variantId: 'v', rollout: 0 }], 404, missing('v', rule.id, 'shares'), 'not_found')
-    await refused(t, ['POST', `${rules}/r/distributions`, { variantId: one.id }], 404, missing(one.id, 'r', 'shares'), 'not_found')
-    await refused(t, ['POST', `${N}/flags/none/rules/r/distributions`, { variantId: 'v' }], 404, missing('v', 'r', 'none'), 'not_found')
+    await refused(
+      t,
+      ['POST', `${rules}/r/distributions`, { variantId: one.id }],
+      404,
+      missing(one.id, 'r', 'shares'),
+      'not_found',
+    )
+    await refused(
+      t,
+      ['POST', `${N}/flags/none/rules/r/distributions`, { variantId: 'v' }],
+      404,
+      missing('v', 'r', 'none'),
+      'not_found',
+    )
     await refused(t, ['PUT', `${path}/none`, { variantId: one.id }], 404, 'distribution "none" not found', 'not_found')
 
     t.match((await request('PUT', `${path}/${third.id}`, { variantId: one.id, rollout: 0.1 })).json, {
@@ -177,7 +246,8 @@ await t.test('rules and distributions', async (t) => {
       rollout: 0.1,
     })
     await refused(t, ['DELETE', `${path}/${third.id}`], 400, 'invalid field variantId: must not be empty')
-    const count = async () => (await request<{ distributions: Part[] }>('GET', `${rules}/${rule.id}`)).json.distributions.length
+    const count = async () =>
+      (await request<{ distributions: Part[] }>('GET', `${rules}/${rule.id}`)).json.distributions.length
     t.same((await request('DELETE', `${path}/${third.id}?variantId=${two.id}`)).json, {})
     t.equal(await count(), 3, 'it gives another variant')
     t.same((await request('DELETE', `${path}/${third.id}?variant_id=${one.id}`)).json, {})

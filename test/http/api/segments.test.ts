@@ -15,14 +15,32 @@ await t.test('segments and constraints', async (t) => {
   await t.test('a segment with its defaults, replaced, and deleted', async (t) => {
     const { createdAt, updatedAt, ...rest } = first
     t.equal(createdAt, updatedAt)
-    t.same(rest, { key: 's', namespaceKey: 'default', name: 'S', description: '', matchType: 'ALL_MATCH_TYPE', constraints: [] })
+    t.same(rest, {
+      key: 's',
+      namespaceKey: 'default',
+      name: 'S',
+      description: '',
+      matchType: 'ALL_MATCH_TYPE',
+      constraints: [],
+    })
     t.match((await request('PUT', '/api/v1/segments/s', { name: 'T', matchType: 'ANY_MATCH_TYPE' })).json, {
       name: 'T',
       matchType: 'ANY_MATCH_TYPE',
     })
     t.match((await request('PUT', `${N}/segments/s`, { name: 'T' })).json, { matchType: 'ALL_MATCH_TYPE' })
-    await refused(t, ['POST', '/api/v1/segments', { key: 's', name: 'x' }], 400, 'segment "default/s" is not unique', 'not_unique')
-    await refused(t, ['POST', '/api/v1/segments', { key: 't', name: 'x', matchType: 7 }], 400, 'invalid field matchType: unknown value "7"')
+    await refused(
+      t,
+      ['POST', '/api/v1/segments', { key: 's', name: 'x' }],
+      400,
+      'segment "default/s" is not unique',
+      'not_unique',
+    )
+    await refused(
+      t,
+      ['POST', '/api/v1/segments', { key: 't', name: 'x', matchType: 7 }],
+      400,
+      'invalid field matchType: unknown value "7"',
+    )
     await refused(t, ['PUT', `${N}/segments/none`, { name: 'x' }], 404, 'segment "default/none" not found', 'not_found')
     await refused(t, ['GET', `${N}/segments/none`], 404, 'segment "default/none" not found', 'not_found')
     await create(t, '/api/v1/segments', { key: 'gone', name: 'x' })
@@ -31,7 +49,12 @@ await t.test('segments and constraints', async (t) => {
   })
 
   await t.test('constraints are stored in one form', async (t) => {
-    const stored = async (type: string | number, operator: string, value: string, property = type === 5 ? 'entityId' : 'p') => {
+    const stored = async (
+      type: string | number,
+      operator: string,
+      value: string,
+      property = type === 5 ? 'entityId' : 'p',
+    ) => {
       const { id, operator: kept, value: text } = await create(t, path, { type, property, operator, value })
       await request('DELETE', `${path}/${id}`)
       return [kept, text]
@@ -89,11 +112,17 @@ await t.test('segments and constraints', async (t) => {
   })
 
   await t.test('what a constraint may not be', async (t) => {
-    const ask = (body: object) => ['POST', path, { type: 1, property: 'p', operator: 'eq', value: 'x', ...body }] as const
+    const ask = (body: object) =>
+      ['POST', path, { type: 1, property: 'p', operator: 'eq', value: 'x', ...body }] as const
     await refused(t, ask({ property: '' }), 400, 'invalid field property: must not be empty')
     await refused(t, ask({ property: 'p'.repeat(256) }), 400, 'invalid field property: must be at most 255 characters')
     await refused(t, ask({ operator: '' }), 400, 'invalid field operator: must not be empty')
-    await refused(t, ask({ description: 'd'.repeat(10_001) }), 400, 'invalid field description: must be at most 10000 characters')
+    await refused(
+      t,
+      ask({ description: 'd'.repeat(10_001) }),
+      400,
+      'invalid field description: must be at most 10000 characters',
+    )
     await refused(t, ask({ type: 0 }), 400, 'invalid constraint type: "UNKNOWN_COMPARISON_TYPE"')
     await refused(t, ask({ type: 6 }), 400, 'invalid field type: unknown value "6"')
     const types = ['', 'string', 'number', 'boolean', 'datetime', 'entityId']
@@ -107,14 +136,29 @@ await t.test('segments and constraints', async (t) => {
       [5, 'prefix'],
       [5, 'empty'],
     ] as const)
-      await refused(t, ask({ type, operator }), 400, `constraint operator "${operator}" is not valid for type ${types[type]}`)
+      await refused(
+        t,
+        ask({ type, operator }),
+        400,
+        `constraint operator "${operator}" is not valid for type ${types[type]}`,
+      )
     await refused(t, ask({ type: 5 }), 400, 'property is p instead of "entityId"')
     await refused(t, ask({ value: '' }), 400, 'invalid field value: must not be empty')
     await refused(t, ask({ value: 'é'.repeat(32_769) }), 400, 'invalid field value: must be at most 65536 bytes')
     for (const value of ['x', '{}', '[1]', '["a",true]'])
-      await refused(t, ask({ operator: 'isoneof', value }), 400, 'invalid value provided for property "p" of type string')
+      await refused(
+        t,
+        ask({ operator: 'isoneof', value }),
+        400,
+        'invalid value provided for property "p" of type string',
+      )
     for (const value of ['["a"]', '1', '[1,"2"]'])
-      await refused(t, ask({ type: 2, operator: 'isnotoneof', value }), 400, 'invalid value provided for property "p" of type number')
+      await refused(
+        t,
+        ask({ type: 2, operator: 'isnotoneof', value }),
+        400,
+        'invalid value provided for property "p" of type number',
+      )
     const many = JSON.stringify(Array.from({ length: 101 }, (_, n) => n))
     await refused(
       t,

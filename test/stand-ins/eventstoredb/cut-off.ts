@@ -18,7 +18,8 @@ export const cutOff = (law: Law) => {
       const ids = proposed.map(({ id }) => id)
       const again = ids.every((id, n) => tail[first - known + n] === id)
       const current = BigInt(known + tail.length - 1)
-      if (first !== known + tail.length && !again) return { wrong: expected, current: current < 0n ? undefined : current }
+      if (first !== known + tail.length && !again)
+        return { wrong: expected, current: current < 0n ? undefined : current }
       if (!again) tails.set(name, [...tail, ...ids])
       return 'never'
     },

@@ -34,7 +34,14 @@ export const law = () => {
   let end = 0n
 
   const record = (stream: string, revision: bigint, proposed: Proposed): Recorded => {
-    const event = { ...proposed, id: proposed.id.toLowerCase(), stream, revision, position: end, created: BigInt(Date.now()) * 10_000n }
+    const event = {
+      ...proposed,
+      id: proposed.id.toLowerCase(),
+      stream,
+      revision,
+      position: end,
+      created: BigInt(Date.now()) * 10_000n,
+    }
     end += BigInt(MARK_BYTES + stream.length + proposed.data.length + proposed.metadata.length)
     all.push(event)
     return event
@@ -102,7 +109,8 @@ export const law = () => {
     const stream = streams.get(name)
     const current = stream && stream.events.length > 0 ? BigInt(stream.events.length - 1) : undefined
     if (stream?.tombstone) return { deleted: true }
-    if (typeof expected === 'bigint' ? expected !== current : current === undefined && !tombstone) return { wrong: expected, current }
+    if (typeof expected === 'bigint' ? expected !== current : current === undefined && !tombstone)
+      return { wrong: expected, current }
     if (!tombstone) return { revision: current!, position: mark(name, { $tb: Number(FOR_EVER) }).position }
     const buried = stream ?? { events: [], tombstone: true }
     buried.tombstone = true
@@ -132,7 +140,12 @@ export const law = () => {
       const { $tb = 0, $maxCount } = metadataOf(name)
       const events = known(name)
       const from = Math.max($tb, $maxCount === undefined ? 0 : events.length - $maxCount)
-      return { events, from, missing: events.length === 0 || softDeleted(name), tombstone: streams.get(name)?.tombstone ?? false }
+      return {
+        events,
+        from,
+        missing: events.length === 0 || softDeleted(name),
+        tombstone: streams.get(name)?.tombstone ?? false,
+      }
     },
     /** Forgets what a server does not remember over a restart. */
     forget: (): void => void (ids = new Map()),

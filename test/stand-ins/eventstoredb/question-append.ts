@@ -1,17 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import { type AppendExpectedRevision, binaryEvent, type EventData, jsonEvent } from '@eventstore/db-client'
-import { attempt, client, collect, event, events, named, revisions, shape, show, showAppend, type Tell, unary } from './question.ts'
+import {
+  attempt,
+  client,
+  collect,
+  event,
+  events,
+  named,
+  revisions,
+  shape,
+  show,
+  showAppend,
+  type Tell,
+  unary,
+} from './question.ts'
 
 /** The recorded questions of `1 append`, asked by the unary path. */
 export const append = async (url: string, tell: Tell): Promise<void> => {
   const store = client(url)
   const s = (name: string) => named(`unary-${name}`)
   const put = (name: string, given: EventData[], expectedRevision?: AppendExpectedRevision, from = store) =>
-    attempt(() => from.appendToStream(s(name), given, { ...unary, ...(expectedRevision !== undefined && { expectedRevision }) }))
+    attempt(() =>
+      from.appendToStream(s(name), given, { ...unary, ...(expectedRevision !== undefined && { expectedRevision }) }),
+    )
   const told = async (what: string, ...[name, given, expected]: Parameters<typeof put>) =>
     tell(`unary: ${what}`, showAppend(await put(name, given, expected)))
   const withRevisions = async (what: string, ...[name, given, expected]: Parameters<typeof put>) =>
-    tell(`unary: ${what}`, { ...showAppend(await put(name, given, expected)), revisions: await revisions(store, s(name)) })
+    tell(`unary: ${what}`, {
+      ...showAppend(await put(name, given, expected)),
+      revisions: await revisions(store, s(name)),
+    })
 
   await told('NO_STREAM, new stream, 1 event', 'a', events(1), 'no_stream')
   await told('NO_STREAM, stream exists (other id)', 'a', events(1), 'no_stream')
@@ -33,7 +51,10 @@ export const append = async (url: string, tell: Tell): Promise<void> => {
     ['empty list, revision 3n, missing stream', 3n],
   ] as const
   for (const [what, expected] of nothing) await told(what, `empty-${what.length}`, [], expected)
-  tell('unary: stream after empty append', show(await attempt(() => collect(store.readStream(s(`empty-${nothing[1][0].length}`))))))
+  tell(
+    'unary: stream after empty append',
+    show(await attempt(() => collect(store.readStream(s(`empty-${nothing[1][0].length}`))))),
+  )
   await put('e2', events(3), 'no_stream')
   await told('empty list, ANY, 3-event stream', 'e2', [], 'any')
   await told('empty list, right revision 2n', 'e2', [], 2n)
@@ -43,8 +64,14 @@ export const append = async (url: string, tell: Tell): Promise<void> => {
   await withRevisions('one call holds the same event id twice', 'dup', [event(twice), event(twice)], 'no_stream')
   await told('invalid event id', 'badid', [event('not-a-uuid')])
   const quiet = client(url, '&throwOnAppendFailure=false')
-  tell('unary: throwOnAppendFailure=false, NO_STREAM on 5+1-event stream', showAppend(await put('b', events(1), 'no_stream', quiet)))
-  tell('unary: throwOnAppendFailure=false, STREAM_EXISTS on missing', showAppend(await put('missing-x', events(1), 'stream_exists', quiet)))
+  tell(
+    'unary: throwOnAppendFailure=false, NO_STREAM on 5+1-event stream',
+    showAppend(await put('b', events(1), 'no_stream', quiet)),
+  )
+  tell(
+    'unary: throwOnAppendFailure=false, STREAM_EXISTS on missing',
+    showAppend(await put('missing-x', events(1), 'stream_exists', quiet)),
+  )
   tell('unary: throwOnAppendFailure=false, success', showAppend(await put('b', events(1), 5n, quiet)))
   await quiet.dispose()
 
@@ -64,7 +91,10 @@ export const append = async (url: string, tell: Tell): Promise<void> => {
   await withRevisions('soft-deleted (was 3 events), ANY', 'sd5', events(1), 'any')
   await put('ts', events(3), 'no_stream')
   const buried = await attempt(() => store.tombstoneStream(s('ts'), unary))
-  tell('unary: tombstone result', buried.error ? show(buried) : { keys: Object.keys(buried.ok), position: Boolean(buried.ok.position) })
+  tell(
+    'unary: tombstone result',
+    buried.error ? show(buried) : { keys: Object.keys(buried.ok), position: Boolean(buried.ok.position) },
+  )
   const each = [
     ['ANY', 'any'],
     ['NO_STREAM', 'no_stream'],
@@ -73,7 +103,10 @@ export const append = async (url: string, tell: Tell): Promise<void> => {
   ] as const
   for (const [what, expected] of each) await told(`append to tombstoned, ${what}`, 'ts', events(1), expected)
   await put('del', events(3))
-  tell('unary: deleteStream wrong revision', show(await attempt(() => store.deleteStream(s('del'), { ...unary, expectedRevision: 7n }))))
+  tell(
+    'unary: deleteStream wrong revision',
+    show(await attempt(() => store.deleteStream(s('del'), { ...unary, expectedRevision: 7n }))),
+  )
   tell('unary: deleteStream missing stream', show(await attempt(() => store.deleteStream(s('never'), unary))))
   await store.deleteStream(s('del'), unary)
   const again = await attempt(() => store.deleteStream(s('del'), unary))
@@ -94,7 +127,8 @@ export const idempotence = async (url: string, tell: Tell): Promise<void> => {
   const s = (name: string) => named(`idem-unary-${name}`)
   const letters = new Map<string, string>()
   const ids: Record<string, string> = {}
-  const made = (letter: string, other = false): EventData => (other ? event(ids[letter], 'other', { z: 9 }) : event(ids[letter]))
+  const made = (letter: string, other = false): EventData =>
+    other ? event(ids[letter], 'other', { z: 9 }) : event(ids[letter])
   const put = (name: string, given: string, expectedRevision: AppendExpectedRevision, other = false) =>
     attempt(() =>
       store.appendToStream(
@@ -105,7 +139,9 @@ export const idempotence = async (url: string, tell: Tell): Promise<void> => {
     )
   const now = async (name: string): Promise<unknown> => {
     const read = await attempt(() => collect(store.readStream(s(name))))
-    return read.error ? { error: (read.error as { type?: unknown }).type } : read.ok.map((item) => letters.get(item.event!.id)).join(',')
+    return read.error
+      ? { error: (read.error as { type?: unknown }).type }
+      : read.ok.map((item) => letters.get(item.event!.id)).join(',')
   }
   let first: Awaited<ReturnType<typeof put>>
   const base = async (name: string) => {
@@ -191,7 +227,8 @@ export const limits = async (url: string, tell: Tell): Promise<void> => {
     bytes: (await bytes(low, long)) && !(await bytes(low + 1, long)) ? low : 0,
     perTypeChar: 0,
   })
-  const many = (count: number, size: number) => events(count, () => jsonEvent({ type: 'many', data: { d: 'x'.repeat(size) } }))
+  const many = (count: number, size: number) =>
+    events(count, () => jsonEvent({ type: 'many', data: { d: 'x'.repeat(size) } }))
   for (const [count, size] of [
     [5000, 10],
     [5000, 300],
@@ -201,13 +238,19 @@ export const limits = async (url: string, tell: Tell): Promise<void> => {
       showAppend(await put(`many-unary-${count}-${size}`, many(count, size), 'no_stream')),
     )
   tell('unary: client still usable after the size errors', showAppend(await put('after-unary', events(1))))
-  const neighbours = await Promise.all([put('nb-1', events(1)), put('nb-2', big(2 * KIB * KIB)), put('nb-3', events(1))])
+  const neighbours = await Promise.all([
+    put('nb-1', events(1)),
+    put('nb-2', big(2 * KIB * KIB)),
+    put('nb-3', events(1)),
+  ])
   tell(
     'unary: neighbours of an oversized append (concurrent)',
     neighbours.map(({ error }) => (error ? (shape(error) as { type: unknown }).type : 'ok')),
   )
   const upper = 'ABCDEF01-2345-4678-9ABC-DEF012345678'
   await put('upper', [event(upper)])
-  tell('upper-case event id', { backIsLowerCase: (await collect(store.readStream(named('upper'))))[0]?.event?.id === upper.toLowerCase() })
+  tell('upper-case event id', {
+    backIsLowerCase: (await collect(store.readStream(named('upper'))))[0]?.event?.id === upper.toLowerCase(),
+  })
   await store.dispose()
 }

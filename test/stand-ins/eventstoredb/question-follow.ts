@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventTypeFilter, type Filter, jsonEvent, type Position, streamNameFilter, type SubscribeToAllOptions } from '@eventstore/db-client'
+import {
+  eventTypeFilter,
+  type Filter,
+  jsonEvent,
+  type Position,
+  streamNameFilter,
+  type SubscribeToAllOptions,
+} from '@eventstore/db-client'
 import { client, collect, events, named, RUN, shape, type Tell, unary, until, watch } from './question.ts'
 
 /** The log was this long when the questions were recorded: how many checkpoints there are depends on it. */
@@ -47,7 +54,11 @@ export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
     const got = heard.events[0]
     tell(
       what,
-      heard.error ? { error: shape(heard.error), log: [...heard.log] } : got ? { firstOffset: index.get(got.event!.id)! - k } : 'nothing',
+      heard.error
+        ? { error: shape(heard.error), log: [...heard.log] }
+        : got
+          ? { firstOffset: index.get(got.event!.id)! - k }
+          : 'nothing',
     )
     await subscription.unsubscribe().catch(() => undefined)
   }
@@ -144,7 +155,8 @@ export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
 
   const live = async (prefix: string) => {
     const marks: { readonly position: Position; readonly after: number }[] = []
-    const checkpointReached = async (_: unknown, position: Position) => void marks.push({ position, after: heard.events.length })
+    const checkpointReached = async (_: unknown, position: Position) =>
+      void marks.push({ position, after: heard.events.length })
     const subscription = store.subscribeToAll({
       fromPosition: 'end',
       filter: eventTypeFilter({ prefixes: [prefix], maxSearchWindow: 10, checkpointReached }),
@@ -229,7 +241,9 @@ export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
     tell('…then re-append', { revisions: heard.events.map(({ event }) => String(event!.revision)).join() })
     await store.tombstoneStream(stream)
     await until(() => heard.error !== undefined)
-    const shown = heard.events.map(({ event }) => `${event!.revision} ${event!.type === kind ? 'T' : event!.type}`).join()
+    const shown = heard.events
+      .map(({ event }) => `${event!.revision} ${event!.type === kind ? 'T' : event!.type}`)
+      .join()
     tell('…then tombstone', { revisions: shown, log: [...heard.log], error: heard.error ? shape(heard.error) : null })
     await subscription.unsubscribe().catch(() => undefined)
     await ofStream('subscribeToStream of a tombstoned stream', {}, stream)

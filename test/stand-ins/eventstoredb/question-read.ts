@@ -6,7 +6,20 @@ import {
   type ReadAllOptions,
   type ReadStreamOptions,
 } from '@eventstore/db-client'
-import { attempt, client, collect, events, named, normal, type Outcome, plain, shape, showAppend, type Tell, unary } from './question.ts'
+import {
+  attempt,
+  client,
+  collect,
+  events,
+  named,
+  normal,
+  type Outcome,
+  plain,
+  shape,
+  showAppend,
+  type Tell,
+  unary,
+} from './question.ts'
 
 type Item = { readonly event?: { readonly revision: bigint } }
 const showRead = (outcome: Outcome<readonly Item[]>): object =>
@@ -71,7 +84,9 @@ export const reads = async (url: string, tell: Tell): Promise<void> => {
     tomb: of(tomb).map(({ type, revision, isJson, data }) => plain({ type, revision, isJson, data })),
   })
   const standing = ({ position }: { position?: Position }) =>
-    all.filter(({ event }) => event?.position.commit === position?.commit).map(({ event }) => `${normal(event!.streamId)} ${event!.type}`)
+    all
+      .filter(({ event }) => event?.position.commit === position?.commit)
+      .map(({ event }) => `${normal(event!.streamId)} ${event!.type}`)
   tell('delete/tombstone result position vs $all', {
     deletePositionIsAnEventInAll: standing(deleted).length > 0,
     atThatPosition: standing(deleted),
@@ -110,19 +125,29 @@ export const reads = async (url: string, tell: Tell): Promise<void> => {
   // The recorded wait was ten times as long; a read of nothing never ends.
   tell(
     'readAll maxCount 0',
-    never.error ? { error: { ...shape(never.error), message: never.error.message.replace('300 ms', '3000 ms') } } : never,
+    never.error
+      ? { error: { ...shape(never.error), message: never.error.message.replace('300 ms', '3000 ms') } }
+      : never,
   )
 
   const links = named('links')
-  const link = (revision: number, stream: string) => binaryEvent({ type: '$>', data: Buffer.from(`${revision}@${stream}`) })
+  const link = (revision: number, stream: string) =>
+    binaryEvent({ type: '$>', data: Buffer.from(`${revision}@${stream}`) })
   await store.appendToStream(links, [link(3, ten), link(4, ten), link(0, nope), link(1, tomb), link(1, soft)], {
     ...unary,
     expectedRevision: 'no_stream',
   })
   const name = (one: { streamId: string; revision: bigint; type: string } | undefined) =>
     one ? `${normal(one.streamId)}@${one.revision} ${one.type}` : '<none>'
-  const showLink = (item: AllStreamResolvedEvent) => ({ keys: Object.keys(item), event: name(item.event), link: name(item.link) })
-  tell('links, resolveLinkTos false', ((await collect(store.readStream(links))) as AllStreamResolvedEvent[]).map(showLink))
+  const showLink = (item: AllStreamResolvedEvent) => ({
+    keys: Object.keys(item),
+    event: name(item.event),
+    link: name(item.link),
+  })
+  tell(
+    'links, resolveLinkTos false',
+    ((await collect(store.readStream(links))) as AllStreamResolvedEvent[]).map(showLink),
+  )
   tell(
     'links, resolveLinkTos true',
     ((await collect(store.readStream(links, { resolveLinkTos: true }))) as AllStreamResolvedEvent[]).map(showLink),
@@ -143,7 +168,9 @@ export const positions = async (url: string, tell: Tell): Promise<void> => {
     strictly: commits.every((commit, n) => n === 0 || commit > commits[n - 1]!),
     distinctCommit: new Set(commits).size === all.length,
   })
-  tell('gaps between neighbours (bytes)', { contiguousByOne: commits.some((commit, n) => n > 0 && commit === 1n + commits[n - 1]!) })
+  tell('gaps between neighbours (bytes)', {
+    contiguousByOne: commits.some((commit, n) => n > 0 && commit === 1n + commits[n - 1]!),
+  })
   const index = (position: Position | undefined) => mine.findIndex((commit) => commit === position?.commit)
   tell("append's returned position = which event of the append (index in the stream)", {
     single: index(one.position),

@@ -12,11 +12,15 @@ export const RUN = randomUUID().slice(0, 8)
 export const named = (name: string): string => `p${RUN}-${name}`
 /** Per-call credentials choose the unary append. */
 export const unary = { credentials: { username: 'admin', password: 'changeit' } } as const
-export const event = (id = randomUUID() as string, type = 'probe-event', data: Record<string, unknown> = { a: 1 }): EventData =>
-  jsonEvent({ id, type, data })
+export const event = (
+  id = randomUUID() as string,
+  type = 'probe-event',
+  data: Record<string, unknown> = { a: 1 },
+): EventData => jsonEvent({ id, type, data })
 export const events = (count: number, make: (n: number) => EventData = () => event()): EventData[] =>
   Array.from({ length: count }, (_, n) => make(n))
-export const client = (url: string, extra = ''): EventStoreDBClient => EventStoreDBClient.connectionString(`${url}${extra}`)
+export const client = (url: string, extra = ''): EventStoreDBClient =>
+  EventStoreDBClient.connectionString(`${url}${extra}`)
 
 export const normal = (text: string): string =>
   text
@@ -65,7 +69,8 @@ export const attempt = async <T>(ask: () => Promise<T>, ms = 10_000): Promise<Ou
     late.abort()
   }
 }
-export const show = (outcome: Outcome<unknown>): object => (outcome.error ? { error: shape(outcome.error) } : { ok: plain(outcome.ok) })
+export const show = (outcome: Outcome<unknown>): object =>
+  outcome.error ? { error: shape(outcome.error) } : { ok: plain(outcome.ok) }
 
 type Appended = {
   readonly success: boolean
@@ -99,7 +104,9 @@ export const collect = async <T>(read: Cancellable<T>): Promise<T[]> => {
 }
 export const revisions = async (store: EventStoreDBClient, stream: string): Promise<unknown> => {
   const read = await attempt(() => collect(store.readStream(stream)))
-  return read.error ? { error: (read.error as { type?: unknown }).type } : read.ok.map(({ event }) => String(event?.revision)).join(',')
+  return read.error
+    ? { error: (read.error as { type?: unknown }).type }
+    : read.ok.map(({ event }) => String(event?.revision)).join(',')
 }
 
 export const until = async (enough: () => boolean, ms = 3000): Promise<void> => {

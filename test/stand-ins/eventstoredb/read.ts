@@ -19,7 +19,8 @@ import {
 export type ReadCall = grpc.ServerWritableStream<Streams.ReadReq, Streams.ReadResp>
 type Options = Streams.ReadReq.Options
 
-const isBackwards = (options: Options): boolean => options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS
+const isBackwards = (options: Options): boolean =>
+  options.getReadDirection() === streams.ReadReq.Options.ReadDirection.BACKWARDS
 
 /** Where an event stands and what comes before and behind it. */
 type Source = { readonly at: (index: number) => Recorded | undefined; readonly first: number }
@@ -64,14 +65,17 @@ const streamSource = (law: Law, options: Options, subscribed: boolean): Source |
   const back = isBackwards(options)
   const { events, from, missing, tombstone } = law.shown(name)
   if (tombstone) return streamDeleted(name)
-  if (!subscribed && (options.getCount() === '0' || (asked.hasEnd() && !back))) return failure(2, 'Unexpected ReadStreamResult: Error')
+  if (!subscribed && (options.getCount() === '0' || (asked.hasEnd() && !back)))
+    return failure(2, 'Unexpected ReadStreamResult: Error')
   if (!subscribed && missing) return 'missing'
   const at = (index: number) => {
     const now = law.shown(name)
     if (index < now.from) return undefined
     return (
       now.events[index] ??
-      (now.tombstone && index === now.events.length ? law.all.find((e) => e.stream === name && e.type === '$streamDeleted') : undefined)
+      (now.tombstone && index === now.events.length
+        ? law.all.find((e) => e.stream === name && e.type === '$streamDeleted')
+        : undefined)
     )
   }
   if (asked.hasStart()) return { at, first: back ? 0 : from }
@@ -88,7 +92,10 @@ const allSource = (law: Law, options: Options, subscribed: boolean): Source | Fa
   const at = (index: number) => law.all[index]
   if (asked.hasStart()) return { at, first: back ? -1 : 0 }
   if (asked.hasEnd()) return { at, first: back ? all.length - 1 : all.length }
-  const [commit, prepare] = [BigInt(asked.getPosition()!.getCommitPosition()), BigInt(asked.getPosition()!.getPreparePosition())]
+  const [commit, prepare] = [
+    BigInt(asked.getPosition()!.getCommitPosition()),
+    BigInt(asked.getPosition()!.getPreparePosition()),
+  ]
   if (prepare > commit) return thrown()
   let [low, high] = [0, all.length]
   while (low < high) {
@@ -180,7 +187,8 @@ export const read = async (call: ReadCall, law: Law, followers: Followers): Prom
     }
     if (event.type === '$streamDeleted' && options.hasStream()) return streamDeleted(event.stream)
     considered++
-    if (live && filter && considered % (filter.window * filter.every) === 0) await push(call, checkpoint(event.position, event.position))
+    if (live && filter && considered % (filter.window * filter.every) === 0)
+      await push(call, checkpoint(event.position, event.position))
     before = event.position
     index += step
   }

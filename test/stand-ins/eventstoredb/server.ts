@@ -41,7 +41,10 @@ type Options = {
   readonly secured?: { readonly key: string; readonly cert: string; readonly user: string }
 }
 type Done<T> = grpc.sendUnaryData<T>
-type Removal = grpc.ServerUnaryCall<Streams.DeleteReq | Streams.TombstoneReq, Streams.DeleteResp & Streams.TombstoneResp>
+type Removal = grpc.ServerUnaryCall<
+  Streams.DeleteReq | Streams.TombstoneReq,
+  Streams.DeleteResp & Streams.TombstoneResp
+>
 
 export type StandIn = Awaited<ReturnType<typeof startEventStore>>
 
@@ -69,13 +72,17 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     return other
   }
 
-  const append = async (options: Streams.AppendReq.Options, events: readonly (Proposed | undefined)[]): Promise<Streams.AppendResp> => {
+  const append = async (
+    options: Streams.AppendReq.Options,
+    events: readonly (Proposed | undefined)[],
+  ): Promise<Streams.AppendResp> => {
     const stream = nameOf(options.getStreamIdentifier())
     const expected = expectedOf(options)
     await faults.before?.('append', stream)
     if (stream === '' || events.includes(undefined)) throw thrown()
     const sizes = events.map((event) => event!.data.length)
-    if (sizes.some((size) => size > MESSAGE_BYTES)) throw failure(8, 'Received message exceeds the maximum configured message size.')
+    if (sizes.some((size) => size > MESSAGE_BYTES))
+      throw failure(8, 'Received message exceeds the maximum configured message size.')
     if (sizes.reduce((sum, size) => sum + size, 0) > APPEND_BYTES)
       throw failure(3, `Maximum Append Size of ${APPEND_BYTES} Exceeded.`, {
         exception: 'maximum-append-size-exceeded',
@@ -110,7 +117,12 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     if ('wrong' in answer) {
       const [wanted, actual] = [numbered(expected), String(answer.current ?? -1n)]
       const details = `Delete failed due to WrongExpectedVersion. Stream: ${stream}, Expected version: ${wanted}, Actual version: ${actual}`
-      const trailers = { exception: 'wrong-expected-version', 'stream-name': stream, 'expected-version': wanted, 'actual-version': actual }
+      const trailers = {
+        exception: 'wrong-expected-version',
+        'stream-name': stream,
+        'expected-version': wanted,
+        'actual-version': actual,
+      }
       return done(failure(9, details, trailers))
     }
     const kind = tombstone ? streams.TombstoneResp : streams.DeleteResp
@@ -137,7 +149,10 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
       const failed = (why: unknown) => call.emit('error', why)
       answerRead(call).then((why) => (why ? failed(why) : call.end()), failed)
     },
-    append: (call: grpc.ServerReadableStream<Streams.AppendReq, Streams.AppendResp>, done: Done<Streams.AppendResp>) => {
+    append: (
+      call: grpc.ServerReadableStream<Streams.AppendReq, Streams.AppendResp>,
+      done: Done<Streams.AppendResp>,
+    ) => {
       counts.append++
       const events: (Proposed | undefined)[] = []
       let options: Streams.AppendReq.Options | undefined
@@ -173,7 +188,9 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     read: (...asked: Parameters<typeof gossip>) => void (frozen ?? Promise.resolve()).then(() => gossip(...asked)),
   })
   const credentials = secured
-    ? grpc.ServerCredentials.createSsl(null, [{ private_key: Buffer.from(secured.key), cert_chain: Buffer.from(secured.cert) }])
+    ? grpc.ServerCredentials.createSsl(null, [
+        { private_key: Buffer.from(secured.key), cert_chain: Buffer.from(secured.cert) },
+      ])
     : grpc.ServerCredentials.createInsecure()
 
   bound = await new Promise<number>((resolve, reject) => {

@@ -27,7 +27,8 @@ export const identifier = (name: string): Shared.StreamIdentifier => {
   made.setStreamName(Buffer.from(name))
   return made
 }
-export const nameOf = (given: Shared.StreamIdentifier | undefined): string => Buffer.from(given!.getStreamName_asU8()).toString()
+export const nameOf = (given: Shared.StreamIdentifier | undefined): string =>
+  Buffer.from(given!.getStreamName_asU8()).toString()
 
 export const uuid = (id: string): Shared.UUID => {
   const made = new shared.UUID()
@@ -72,7 +73,13 @@ export const expectedOf = (options: Expecting): Expected => {
 export const numbered = (expected: Expected): string =>
   String(typeof expected === 'bigint' ? expected : { no_stream: -1, any: -2, stream_exists: -4 }[expected])
 
-export const success = ({ revision, position }: { readonly revision: bigint; readonly position?: bigint }): Streams.AppendResp => {
+export const success = ({
+  revision,
+  position,
+}: {
+  readonly revision: bigint
+  readonly position?: bigint
+}): Streams.AppendResp => {
   const made = new streams.AppendResp.Success()
   made.setCurrentRevision(String(revision))
   if (position === undefined) made.setNoPosition(new shared.Empty())
@@ -107,7 +114,11 @@ const recorded = (event: Recorded): Streams.ReadResp.ReadEvent.RecordedEvent => 
   made.setStreamRevision(String(event.revision))
   made.setPreparePosition(String(event.position))
   made.setCommitPosition(String(event.position))
-  made.getMetadataMap().set('type', event.type).set('content-type', event.contentType).set('created', String(event.created))
+  made
+    .getMetadataMap()
+    .set('type', event.type)
+    .set('content-type', event.contentType)
+    .set('created', String(event.created))
   made.setData(event.data)
   made.setCustomMetadata(event.metadata)
   return made
@@ -137,7 +148,8 @@ export const confirmation = (): Streams.ReadResp => {
   made.setSubscriptionId(crypto.randomUUID())
   return answer((response) => response.setConfirmation(made))
 }
-export const caughtUp = (): Streams.ReadResp => answer((response) => response.setCaughtUp(new streams.ReadResp.CaughtUp()))
+export const caughtUp = (): Streams.ReadResp =>
+  answer((response) => response.setCaughtUp(new streams.ReadResp.CaughtUp()))
 export const checkpoint = (commit: bigint, prepare: bigint): Streams.ReadResp => {
   const made = new streams.ReadResp.Checkpoint()
   made.setCommitPosition(String(commit))

@@ -1,5 +1,4 @@
-import type { Socket } from 'node:net'
-import type { Port } from './wire/port.ts'
+import type { Server, Socket } from 'node:net'
 
 /** How often the connections are looked at, in milliseconds, and at how many looks in a row a reader may have taken nothing. */
 export type Patience = { readonly every: number; readonly looks: number }
@@ -7,7 +6,8 @@ export type Patience = { readonly every: number; readonly looks: number }
 /** A reader that takes nothing is cut off after 60 to 75 seconds. */
 const patience: Patience = { every: 15_000, looks: 4 }
 
-const within = (of: unknown, name: string): unknown => (typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined)
+const within = (of: unknown, name: string): unknown =>
+  typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined
 
 /**
  * Tells one look from the next by what has left for the client: the writes that are done, and what the system has not taken of the one under
@@ -20,7 +20,10 @@ const takenBy = (socket: Socket): string => {
 }
 
 /** Cuts off readers that take nothing of an answer, so that answers nobody reads do not fill memory. Slow readers and quiet connections stay. */
-export const cutStalled = ({ server, sockets }: Port, { every, looks }: Patience = patience): void => {
+export const cutStalled = (
+  { server, sockets }: { readonly server: Server; readonly sockets: ReadonlySet<Socket> },
+  { every, looks }: Patience = patience,
+): void => {
   const seen = new WeakMap<Socket, { readonly taken: string; readonly times: number }>()
   const look = (): void => {
     for (const socket of sockets) {

@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { publicConfig } from '../config/describe.ts'
+import type { Config } from '../config/load.ts'
+import type { Service } from '../http/service.ts'
+
+/** The version of this build. */
+export const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+/** What this deployment is and how it is configured, without secrets: GET /meta/info and GET /meta/config. */
+export const aboutOf = (config: Config): Service['about'] => ({
+  info: {
+    version,
+    latestVersion: version,
+    commit: process.env['ROLLCALL_COMMIT'] ?? '',
+    buildDate: process.env['ROLLCALL_BUILD_DATE'] ?? '',
+    nodeVersion: process.version,
+    updateAvailable: false,
+    isRelease: !version.includes('-'),
+    os: process.platform,
+    arch: process.arch,
+    authentication: { required: config.authentication.required },
+    storage: { type: config.storage.type, readOnly: config.storage.read_only },
+    analytics: { enabled: false },
+    ui: { theme: config.ui.default_theme, topbarColor: config.ui.topbar.color ?? '' },
+  },
+  config: publicConfig(config),
+})

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { fail } from '../../cli/failure.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
+import { zipPages } from './zip-pages.ts'
+
+const STREAMS_AT_ONCE = 16
+const FIELDS = ['stream', 'revision', 'id', 'type', 'time', 'data', 'meta'] as const
+/** The first field in which two events differ, undefined when none does. */
+export const differing = (a: Stored | undefined, b: Stored | undefined) =>
+  FIELDS.find((field) => a?.[field] !== b?.[field])
+/** An event in the words of a message. */
+export const named = (event: Stored | undefined) => (event ? `event ${event.revision} of ${event.stream}` : 'nothing')
+
+const line = ({ stream, revision, id, type, time, data, meta }: Stored) =>
+  `${JSON.stringify([stream, String(revision), id, type, time, data, meta])}\n`
+
+const alike = (ours: readonly Stored[], theirs: readonly Stored[]): void => {
+  for (let n = 0; n < Math.max(ours.length, theirs.length); n++) {
+    const field = differing(ours[n], theirs[n])
+    if (field !== undefined)
+      fail(
+        'check',
+        `The target is not the same: source ${named(ours[n])}, target ${named(theirs[n])}, first difference in ${field}.`,
+      )
+  }
+}
+
+/** Every subject that an event names or holds sealed data of. */
+const subjectsIn = function* ({ data, meta }: Stored): Generator<string> {
+  for (const text of [data, meta]) {
+    for (const [, encoded] of text.matchAll(/sealed\.1\.([\w-]+)\./g))
+      yield Buffer.from(encoded!, 'base64url').toString()
+    for (const [, quoted] of text.matchAll(/"subject":("(?:[^"\\]|\\.)*")/g)) yield JSON.parse(quoted!) as string
+  }
+}
+
+/** Compares all of it: the two logs event for event in order, then each stream as either side reads it alone. */
+export const verified = async (
+  from: EventLog,
+  to: EventLog,
+  progress: (name: string, done: number, total: number) => void,
+  total: number,
+  signal: AbortSignal,
+) => {
+  const [source, target] = [createHash('sha256'), createHash('sha256')]
+  const [streams, subjects] = [new Set<string>(), new Set<string>()]
+  let events = 0
+  for await (const [ours, theirs] of zipPages(from.readAll(0n), to.readAll(0n))) {
+    signal.throwIfAborted()
+    alike(ours, theirs)
+    for (const event of ours) {
+      source.update(line(event))
+      streams.add(event.stream)
+      for (const subject of subjectsIn(event)) subjects.add(subject)
+    }
+    for (const event of theirs) target.update(line(event))
+    progress('comparing', (events += ours.length), total)
+  }
+  const digest = source.digest('hex')
+  if (target.digest('hex') !== digest) fail('check', 'The target is not the same: its digest differs.')
+
+  const names = [...streams]
+  for (let n = 0; n < names.length; n += STREAMS_AT_ONCE) {
+    signal.throwIfAborted()
+    const some = names.slice(n, n + STREAMS_AT_ONCE)
+    await Promise.all(
+      some.map(async (stream) => {
+        for await (const [ours, theirs] of zipPages(from.read(stream), to.read(stream))) alike(ours, theirs)
+      }),
+    )
+    progress('comparing streams', n + some.length, names.length)
+  }
+  return { events, digest, streams: names.length, subjects }
+}

@@ -1,0 +1,75 @@
+import { Refusal } from '../errors.ts'
+import type { FlagEvent } from '../events/flag.ts'
+import type { Stored } from '../events/log.ts'
+import type { Context } from './envelope.ts'
+import type { Execute, Outcome } from './execute.ts'
+import { type Flag, type OfFlag, usesOf } from './flag/state.ts'
+import { namespace } from './namespace.ts'
+import { segment } from './segment.ts'
+
+export type FlagOutcome = Outcome<Flag, FlagEvent>
+/** A reservation on a segment, or, where none is named, on the namespace. */
+type Held = { readonly reservation: string; readonly segment?: string }
+
+/** The stream of a flag or segment, without its category. */
+export const idOf = ({ namespace, key }: OfFlag) => `${namespace}+${key}`
+const heldBy = (state: Flag): Held[] => [
+  ...(state.reservation === undefined ? [] : [{ reservation: state.reservation }]),
+  ...usesOf(state),
+]
+
+/** The id of a command and its If-Match are those of the main aggregate, never of the reservations around it. */
+export const aside = ({
+  commandId: _commandId,
+  ifMatch: _ifMatch,
+  needsEffect: _needsEffect,
+  ...context
+}: Context): Context => context
+
+/** Releases reservations on namespaces and segments (docs/decisions/0003). */
+export const releaser = (execute: Execute) => {
+  /** A reservation that cannot be released now is not held by its flag: it goes stale by itself. */
+  const release = async (of: OfFlag, given: readonly Held[], context: Context): Promise<Stored[]> => {
+    const stored: Stored[] = []
+    for (const { reservation, segment: key } of given) {
+      try {
+        const { stored: more } =
+          key === undefined
+            ? await execute(
+                namespace,
+                of.namespace,
+                'UnregisterFlag',
+                { key: of.namespace, reservation },
+                aside(context),
+              )
+            : await execute(segment, idOf({ ...of, key }), 'DetachSegment', { ...of, key, reservation }, aside(context))
+        stored.push(...more)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+      }
+    }
+    return stored
+  }
+
+  /** Runs the command on the flag and releases every reservation that the flag does not hold by it: fresh ones in vain, and those it let go. */
+  const settled = async (
+    of: OfFlag,
+    fresh: readonly Held[],
+    context: Context,
+    main: () => Promise<FlagOutcome>,
+  ): Promise<FlagOutcome> => {
+    let outcome: FlagOutcome
+    try {
+      outcome = await main()
+    } catch (error) {
+      // Out of reach, the append may have happened all the same: then the flag holds the reservations.
+      if (error instanceof Refusal && error.reason !== 'backend_unavailable') await release(of, fresh, context)
+      throw error
+    }
+    const kept = new Set(heldBy(outcome.state).map(({ reservation }) => reservation))
+    const free = [...fresh, ...heldBy(outcome.before)].filter(({ reservation }) => !kept.has(reservation))
+    return { ...outcome, stored: [...outcome.stored, ...(await release(of, free, context))] }
+  }
+
+  return { release, settled }
+}

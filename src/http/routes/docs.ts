@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import { docsPage, pageHeaders } from '../operations/docs-page.ts'
+import { openApi } from '../operations/openapi.ts'
+import { route, type Spec } from '../route.ts'
+import { type Kept, kept } from '../wire/gzip.ts'
+import { named, rawQuery } from '../wire/path.ts'
+
+/** GET `/openapi.json` and `/docs`, over the routes mounted when they are first asked. */
+export const documentRoutes = (
+  app: FastifyInstance,
+  specs: readonly Spec[],
+  version: string,
+  tokenCookie: string,
+): void => {
+  let made: { readonly document: Kept; readonly pretty: Kept; readonly page: Kept } | undefined
+  const make = () => {
+    const document = openApi(specs, version, tokenCookie)
+    return {
+      document: kept(JSON.stringify(document)),
+      pretty: kept(JSON.stringify(document, null, 2)),
+      page: kept(docsPage(document)),
+    }
+  }
+  const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
+  route(app, {
+    ...shared,
+    url: '/openapi.json',
+    summary: 'This service in OpenAPI 3.1',
+    answer: Type.Object({}, { additionalProperties: true }),
+    run: ({ request }) => {
+      made ??= make()
+      return { body: undefined, kept: named(rawQuery(request), 'pretty') ? made.pretty : made.document }
+    },
+  })
+  route(app, {
+    ...shared,
+    url: '/docs',
+    summary: 'The documentation page',
+    answer: Type.String(),
+    hidden: true,
+    run: () => ({ body: undefined, kept: (made ??= make()).page, headers: pageHeaders }),
+  })
+}
