@@ -5,35 +5,48 @@ type Limits = {
   readonly running: number
   /** How many may wait. */
   readonly waiting: number
-  /** How many of those may be of one caller. */
-  readonly each: number
 }
 
-/** Lets work through in order of arrival, so many at a time. Too many of one caller: `rate_limited`; too many of all, or waited until `signal`: `orchestrator_unavailable`. */
-export const bulkhead = ({ running, waiting, each }: Limits) => {
-  const queue: { readonly caller: string; readonly start: () => void }[] = []
-  let busy = 0
+/** Bounds how much work runs at once. What waits is started in turn of its callers, so a burst of one of them delays itself first. No room to wait, or waited until `signal`: `orchestrator_unavailable`. */
+export const bulkhead = ({ running, waiting }: Limits) => {
+  /** Those who wait, by caller; the caller whose turn is next comes first. */
+  const lines = new Map<string, Set<() => void>>()
+  let [busy, queued] = [0, 0]
+
+  const remove = (caller: string, start: () => void) => {
+    const line = lines.get(caller)
+    if (line?.delete(start)) queued--
+    if (line?.size === 0) lines.delete(caller)
+  }
 
   const turn = (caller: string, signal: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
-      const refused = (reason: 'rate_limited' | 'orchestrator_unavailable') =>
-        reject(new Refusal(reason, undefined, { headers: { 'retry-after': '1' } }))
-      if (queue.filter((waiter) => waiter.caller === caller).length >= each) return refused('rate_limited')
-      if (queue.length >= waiting) return refused('orchestrator_unavailable')
+      const refused = () =>
+        reject(new Refusal('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' } }))
+      if (queued >= waiting) return refused()
       const leave = () => {
-        queue.splice(queue.indexOf(waiter), 1)
-        refused('orchestrator_unavailable')
+        remove(caller, start)
+        refused()
       }
-      const waiter = {
-        caller,
-        start: () => {
-          signal.removeEventListener('abort', leave)
-          resolve()
-        },
+      const start = () => {
+        signal.removeEventListener('abort', leave)
+        resolve()
       }
       signal.addEventListener('abort', leave, { once: true })
-      queue.push(waiter)
+      lines.set(caller, (lines.get(caller) ?? new Set()).add(start))
+      queued++
     })
+
+  const next = (): (() => void) | undefined => {
+    for (const [caller, line] of lines) {
+      const [start] = line
+      lines.delete(caller)
+      lines.set(caller, line)
+      remove(caller, start!)
+      return start
+    }
+    return undefined
+  }
 
   return async <T>(caller: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     if (busy < running) busy++
@@ -41,8 +54,8 @@ export const bulkhead = ({ running, waiting, each }: Limits) => {
     try {
       return await work()
     } finally {
-      const next = queue.shift()
-      if (next) next.start()
+      const start = next()
+      if (start) start()
       else busy--
     }
   }

@@ -8,7 +8,7 @@ import {
 } from 'jose'
 import { type Answer, type Cluster, clusterUnavailable } from './cluster.ts'
 import { cached } from './cached.ts'
-import { type Account, claimed, refuseToken } from './service-account.ts'
+import { type Account, refuseToken, signedFor } from './service-account.ts'
 import { safeCause } from './safe-cause.ts'
 
 const LIFE_MS = 600_000
@@ -44,8 +44,7 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Set
       if (newer !== known) outcome = await verify(token, newer)
     }
     if (outcome instanceof Error) return refuseToken(undefined, safeCause(outcome))
-    if (!outcome['kubernetes.io']) return refuseToken('token names no service account')
-    return claimed(outcome)
+    return signedFor(outcome)
   }
 }
 

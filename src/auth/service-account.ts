@@ -54,14 +54,29 @@ const expiryOf = ({ exp }: Readonly<Record<string, unknown>>, now: Date): Date =
   return ms > now.getTime() ? new Date(ms) : refuseToken('token has expired')
 }
 
-/** The account that the claims name: by the claim object `kubernetes.io` and by the subject, which must not differ. */
-export const claimed = (payload: Readonly<Record<string, unknown>>): Account => {
+/** The account that unverified claims name: by the claim object `kubernetes.io` or by the subject, which must not differ. */
+const claimed = (payload: Readonly<Record<string, unknown>>): Account => {
+  const { byClaim, bySubject, details } = namesIn(payload)
+  if (byClaim && bySubject && !agree(byClaim, bySubject)) return refuseToken('token names two accounts')
+  return { ...(byClaim ?? bySubject ?? refuseToken('token names no service account')), ...details }
+}
+
+/** The account of verified claims: the claim object `kubernetes.io` must name it, and the subject too. */
+export const signedFor = (payload: Readonly<Record<string, unknown>>): Account => {
+  const { byClaim, bySubject, details } = namesIn(payload)
+  if (!byClaim) return refuseToken('token has no usable claim kubernetes.io')
+  if (!bySubject || !agree(byClaim, bySubject)) return refuseToken('token has another subject than its service account')
+  return { ...byClaim, ...details }
+}
+
+const namesIn = (payload: Readonly<Record<string, unknown>>) => {
   const claim = member(payload, 'kubernetes.io')
   const [account, pod] = [member(claim, 'serviceaccount'), member(claim, 'pod')]
-  const [byClaim, bySubject] = [named(claim?.['namespace'], account?.['name']), accountNamed(payload['sub'])]
-  if (byClaim && bySubject && !agree(byClaim, bySubject)) return refuseToken('token names two accounts')
-  const names = byClaim ?? bySubject ?? refuseToken('token names no service account')
-  return { ...names, ...accountDetails({ uid: account?.['uid'], podName: pod?.['name'], podUid: pod?.['uid'] }) }
+  return {
+    byClaim: named(claim?.['namespace'], account?.['name']),
+    bySubject: accountNamed(payload['sub']),
+    details: accountDetails({ uid: account?.['uid'], podName: pod?.['name'], podUid: pod?.['uid'] }),
+  }
 }
 
 /** The account behind a user name of the form `system:serviceaccount:<namespace>:<name>`. */

@@ -21,7 +21,7 @@ type Settings = { readonly discoveryUrl: string; readonly audiences: readonly st
 
 /** Confirms a token by asking the API server (TokenReview). A no is remembered for 10 s, so that a repeated bad token costs the cluster nothing; a yes never is, so that revocation counts at once. */
 export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
-  const pass = bulkhead({ running: 10, waiting: 100, each: 20 })
+  const pass = bulkhead({ running: 10, waiting: 1000 })
   const refused = rememberedRefusals(now)
 
   const confirm = async (token: string, claims: Account, signal: AbortSignal): Promise<Account> => {

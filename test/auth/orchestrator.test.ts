@@ -330,23 +330,22 @@ await t.test('token_review: revocation counts at once, and a no is remembered fo
   t.equal((await verify(token, '::1')).name, 'web', 'a 503 is not remembered')
 })
 
-await t.test('token_review: ten calls at once, few waiting for one caller, all answered in time', async (t) => {
+await t.test('token_review: ten calls at once, the others wait, and none longer than two seconds', async (t) => {
   const cluster = await clusterStandIn(t)
   const { verify } = open(cluster)
   const token = await cluster.token()
   await verify(token, '::1')
+  const burst = await Promise.all(Array.from({ length: 60 }, () => verify(token, '::1')))
+  t.equal(burst.length, 60, 'a burst of one caller is answered')
   const before = cluster.asked.length
   cluster.lies = { [REVIEWS]: silence }
   const began = Date.now()
-  const flood = Array.from({ length: 40 }, () =>
+  const flood = Array.from({ length: 60 }, () =>
     verify(token, '::1').catch((error: { reason: string }) => error.reason),
   )
-  const other = verify(token, '::2').catch((error: { reason: string }) => error.reason)
-  const outcomes = await Promise.all([...flood, other])
+  const outcomes = await Promise.all(flood)
   const took = Date.now() - began
-  t.equal(outcomes.filter((reason) => reason === 'rate_limited').length, 10, 'ten run, twenty wait')
-  t.equal(outcomes.filter((reason) => reason === 'orchestrator_unavailable').length, 31)
-  t.equal(outcomes.at(-1), 'orchestrator_unavailable', 'another caller may still wait')
+  t.strictSame(new Set(outcomes), new Set(['orchestrator_unavailable']))
   t.ok(took < 4000, `took ${took} ms`)
   t.ok(cluster.asked.length - before <= 20, 'those who waited too long were not asked about')
   cluster.lies = {}
@@ -437,9 +436,33 @@ await t.test('jwks: a document or key set that says nothing usable is a 503', as
     })
 })
 
-await t.test('jwks: a signed token must carry the claim object', async (t) => {
+await t.test('jwks: a signed token must carry a claim object that names its own subject', async (t) => {
   const cluster = await clusterStandIn(t)
   const { verify } = open(cluster, { verification: 'jwks' })
-  const token = await cluster.token({ claims: { 'kubernetes.io': undefined } })
-  await invalid(t, () => verify(token, '::1'))
+  const web = { name: 'web', uid: 'uid-of-account' }
+  const rows: readonly [string, Readonly<Record<string, unknown>>][] = [
+    ['no claim object', { 'kubernetes.io': undefined }],
+    ['null', { 'kubernetes.io': null }],
+    ['a text', { 'kubernetes.io': 'apps' }],
+    ['a list', { 'kubernetes.io': ['apps'] }],
+    ['an empty object', { 'kubernetes.io': {} }],
+    ['no namespace', { 'kubernetes.io': { serviceaccount: web } }],
+    ['an empty namespace', { 'kubernetes.io': { namespace: '', serviceaccount: web } }],
+    ['a namespace that is no text', { 'kubernetes.io': { namespace: 1, serviceaccount: web } }],
+    ['no account', { 'kubernetes.io': { namespace: 'apps' } }],
+    ['an account that is a text', { 'kubernetes.io': { namespace: 'apps', serviceaccount: 'web' } }],
+    ['an account without a name', { 'kubernetes.io': { namespace: 'apps', serviceaccount: { uid: 'u' } } }],
+    ['a name that is no text', { 'kubernetes.io': { namespace: 'apps', serviceaccount: { name: ['web'] } } }],
+    ['no subject', { sub: undefined }],
+    ['a subject of another kind', { sub: 'system:node:n' }],
+    ['another account as subject', { sub: 'system:serviceaccount:apps:root' }],
+    ['another namespace in the subject', { sub: 'system:serviceaccount:kube-system:web' }],
+  ]
+  for (const [name, claims] of rows)
+    await t.test(name, async (t) => {
+      const token = await cluster.token({ claims })
+      await invalid(t, () => verify(token, '::1'))
+    })
+  const bare = await cluster.token({ claims: claimObject({ serviceaccount: { name: 'web' } }) })
+  t.equal((await verify(bare, '::1')).name, 'web', 'the uid may be missing')
 })

@@ -220,3 +220,18 @@ await t.test(
     t.equal((await service.request('GET', '/auth/v1/self')).status, 200, 'nobody else is')
   },
 )
+
+await t.test(
+  'without rate limits a burst of one address waits, and past the deadline the cluster is at fault',
+  async (t) => {
+    const cluster = await clusterStandIn(t)
+    const service = await startService(t, { ...base, ...clusterSettings(cluster) })
+    const token = await cluster.token()
+    const burst = await Promise.all(Array.from({ length: 100 }, () => exchange(service, token)))
+    t.strictSame(new Set(burst.map(({ status }) => status)), new Set([200]))
+    cluster.lies = { [REVIEWS]: () => undefined }
+    const late = await Promise.all(Array.from({ length: 100 }, () => exchange(service, token)))
+    for (const answer of late) t.match(refusalOf(answer), unavailable)
+    t.match(late[0]!.headers['retry-after'], /^\d+$/)
+  },
+)

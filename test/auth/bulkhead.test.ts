@@ -1,0 +1,49 @@
+import t from 'tap'
+import { bulkhead } from '../../src/auth/bulkhead.ts'
+
+/** Work that ends when it is told to; `begun` names what has begun, in order. */
+const rig = (limits: Parameters<typeof bulkhead>[0]) => {
+  const pass = bulkhead(limits)
+  const begun: string[] = []
+  const ends: (() => void)[] = []
+  const enter = (caller: string, name: string, signal = new AbortController().signal) =>
+    pass(caller, signal, async () => {
+      begun.push(name)
+      await new Promise<void>((resolve) => ends.push(resolve))
+      return name
+    }).catch((error: { reason: string }) => error.reason)
+  /** The oldest of those that run ends, and another may begin. */
+  const end = async () => {
+    ends.shift()!()
+    await new Promise(setImmediate)
+  }
+  return { begun, enter, end }
+}
+
+await t.test('callers take turns, however many of one of them wait', async (t) => {
+  const { begun, enter, end } = rig({ running: 1, waiting: 10 })
+  const all = [...'abcd'].map((name) => enter('many', name))
+  all.push(enter('few', 'x'), enter('one', 'y'), enter('few', 'z'))
+  await new Promise(setImmediate)
+  for (let n = 0; n < 7; n++) await end()
+  t.strictSame(begun, ['a', 'b', 'x', 'y', 'c', 'z', 'd'])
+  t.strictSame(await Promise.all(all), ['a', 'b', 'c', 'd', 'x', 'y', 'z'])
+})
+
+await t.test(
+  'more than may wait, or longer, is the cluster out of reach; a place that is left is free again',
+  async (t) => {
+    const { begun, enter, end } = rig({ running: 1, waiting: 2 })
+    const first = enter('a', 'first')
+    const gone = new AbortController()
+    const late = enter('a', 'late', gone.signal)
+    const second = enter('b', 'second')
+    t.equal(await enter('c', 'too many'), 'orchestrator_unavailable')
+    gone.abort()
+    t.equal(await late, 'orchestrator_unavailable')
+    const third = enter('c', 'third')
+    for (let n = 0; n < 3; n++) await end()
+    t.strictSame(await Promise.all([first, second, third]), ['first', 'second', 'third'])
+    t.strictSame(begun, ['first', 'second', 'third'])
+  },
+)
