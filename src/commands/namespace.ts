@@ -74,8 +74,7 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
     DeleteNamespace: ({ incarnation, reservations, ...state }, { key, force, stale }) => {
       if (incarnation === undefined) return missing(key)
       if (state.protected) return refuse('protected', `namespace "${key}" is protected`)
-      const empty = [...reservations.keys()].every((reservation) => stale.has(reservation))
-      if (!force && !empty)
+      if (!force && !reservations.every((reservation) => stale.has(reservation)))
         return refuse('not_empty', `namespace "${key}" cannot be deleted; flags must be deleted first`)
       return [{ type: 'NamespaceDeleted', data: { key, incarnation, force } }]
     },

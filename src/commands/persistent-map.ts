@@ -5,8 +5,8 @@ export type PersistentMap<V> = {
   readonly has: (key: string) => boolean
   readonly set: (key: string, value: V) => PersistentMap<V>
   readonly delete: (key: string) => PersistentMap<V>
-  readonly keys: () => Iterable<string>
-  readonly values: () => Iterable<V>
+  /** True when all keys pass; looks no further than the first that does not. */
+  readonly every: (passes: (key: string) => boolean) => boolean
   readonly [Symbol.iterator]: () => Iterator<Entry<V>>
 }
 
@@ -58,6 +58,9 @@ function* entriesOf<V>(node: Node<V>): Generator<Entry<V>> {
   else yield* node.entries
 }
 
+const all = <V>(node: Node<V>, passes: (key: string) => boolean): boolean =>
+  'nodes' in node ? node.nodes.every((each) => all(each, passes)) : node.entries.every(([key]) => passes(key))
+
 const over = <V>(root: Node<V>, size: number): PersistentMap<V> => {
   const others = (key: string) => (entries: readonly Entry<V>[]) => entries.filter(([present]) => present !== key)
   return {
@@ -70,12 +73,7 @@ const over = <V>(root: Node<V>, size: number): PersistentMap<V> => {
         size + (found(root, key) ? 0 : 1),
       ),
     delete: (key) => (found(root, key) ? over(replaced(root, hashOf(key), others(key)), size - 1) : over(root, size)),
-    keys: function* () {
-      for (const [key] of entriesOf(root)) yield key
-    },
-    values: function* () {
-      for (const [, value] of entriesOf(root)) yield value
-    },
+    every: (passes) => all(root, passes),
     [Symbol.iterator]: () => entriesOf(root),
   }
 }

@@ -74,12 +74,12 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
     }
   }
 
-  /** The reservations that no flag holds or ever will: their writers were given up. Empty as soon as one reservation stands, for then all of it stays. */
+  /** The reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
   const stale = async (of: Omit<OfFlag, 'key'>, given: PersistentMap<Reservation>, context: Context) => {
     const [found, stored]: [Set<string>, Stored[]] = [new Set(), []]
     const before = new Date(now().getTime() - RESERVATION_LIFE_MS).toISOString()
-    if ([...given.values()].some(({ reservedAt }) => reservedAt >= before)) return { found, stored }
-    for (const [reservation, { flag: key }] of given) {
+    for (const [reservation, { flag: key, reservedAt }] of given) {
+      if (reservedAt >= before) break
       const outcome = await execute(
         flag,
         idOf({ ...of, key }),

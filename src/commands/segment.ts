@@ -73,7 +73,7 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
 
     DeleteSegment: (state, { stale, ...of }) => {
       if (!lives(state, of)) return []
-      const free = [...state.reservations.keys()].every((reservation) => stale.has(reservation))
+      const free = state.reservations.every((reservation) => stale.has(reservation))
       return free
         ? [{ type: 'SegmentDeleted', data: naming(of) }]
         : refuse('in_use', `segment "${of.namespace}/${of.key}" is in use`)

@@ -5,12 +5,20 @@ import { emptyMap, type PersistentMap } from '../../src/commands/persistent-map.
 
 const inOrder = <V>(entries: Iterable<readonly [string, V]>) =>
   [...entries].sort(([one], [other]) => (one < other ? -1 : 1))
-const numbers = (values: Iterable<number>) => [...values].sort((one, other) => one - other)
 const same = (map: PersistentMap<number>, model: ReadonlyMap<string, number>) => {
   assert.equal(map.size, model.size)
   assert.deepEqual(inOrder(map), inOrder(model))
-  assert.deepEqual([...map.keys()].sort(), [...model.keys()].sort())
-  assert.deepEqual(numbers(map.values()), numbers(model.values()))
+  const seen: string[] = []
+  assert.equal(
+    map.every((key) => seen.push(key) > 0),
+    true,
+  )
+  assert.deepEqual(seen.sort(), [...model.keys()].sort())
+  for (const [key] of model)
+    assert.equal(
+      map.every((present) => present !== key),
+      false,
+    )
 }
 
 await t.test('does as a Map does, and no change reaches a map that was there before', async (t) => {
@@ -46,4 +54,15 @@ await t.test('keys of one hash stand beside each other', async (t) => {
   t.equal(map.get('liquid'), 39)
   t.equal(map.size, 42)
   t.equal(map.delete('liquid').get('costarring'), 38)
+})
+
+await t.test('looks no further than the first key that does not pass', async (t) => {
+  let map = emptyMap<number>()
+  for (let n = 0; n < 1000; n++) map = map.set(`key ${n}`, n)
+  let looks = 0
+  t.equal(
+    map.every(() => ++looks < 10),
+    false,
+  )
+  t.equal(looks, 10)
 })

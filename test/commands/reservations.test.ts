@@ -29,7 +29,7 @@ await t.test('a flag is registered before it is created and unregistered after i
   const created = await reservations.createFlag(flagAsk('g'), context)
   t.strictSame(types(created.stored), ['namespace-ns: FlagRegistered', 'flag-ns+g: FlagCreated'])
   t.equal(created.revision, 1n)
-  t.equal(created.state.reservation, [...(await stateOf(log, namespace, 'ns')).reservations.keys()].at(-1))
+  t.equal(created.state.reservation, [...(await stateOf(log, namespace, 'ns')).reservations].at(-1)![0])
   const deleted = await reservations.deleteFlag({ ...ofFlag, key: 'g' }, context)
   t.strictSame(types(deleted.stored), ['flag-ns+g: FlagDeleted', 'namespace-ns: FlagUnregistered'])
   t.strictSame(

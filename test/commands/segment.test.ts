@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import t from 'tap'
 import { segment } from '../../src/commands/segment.ts'
 import { given } from '../given.ts'
@@ -131,4 +132,27 @@ await t.test('a segment exists in the life of the namespace that is meant', asyn
     segment.quiet?.has('SegmentAttached') && segment.quiet.has('SegmentDetached'),
     'reservations do not move the revision',
   )
+})
+
+await t.test('that it is in use is told as soon with many users as with few', async (t) => {
+  const of = { ...ofSegment, stale: none }
+  const usedBy = (users: number) => {
+    const uses = Array.from({ length: users }, (_, n) => ({
+      ...attached,
+      data: { ...attached.data, reservation: `u${n}` },
+    }))
+    return history(created, ...uses).state
+  }
+  /** Milliseconds for a hundred refusals, in the quietest of some runs. */
+  const took = (state: ReturnType<typeof usedBy>) => {
+    const runs = Array.from({ length: 10 }, () => {
+      const start = performance.now()
+      for (let n = 0; n < 100; n++) assert.throws(() => segment.decide.DeleteSegment(state, of))
+      return performance.now() - start
+    })
+    return Math.min(...runs)
+  }
+  const [few, many] = [took(usedBy(10)), took(usedBy(20_000))]
+  t.comment(`a hundred refusals: ${few.toFixed(2)} ms with 10 users, ${many.toFixed(2)} ms with 20,000`)
+  t.ok(many < 10 * few)
 })
