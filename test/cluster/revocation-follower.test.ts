@@ -1,0 +1,8 @@
+import t from 'tap'
+import { revokedElsewhere } from './revoking.ts'
+
+// 2,000 tokens in two files: each has the time of one.
+await t.test(
+  'over a follower that delivers before the leader shows: a token is usable and refused elsewhere at once',
+  (t) => revokedElsewhere(t, 3, 28),
+)
