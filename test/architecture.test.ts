@@ -42,7 +42,14 @@ const mayName: Readonly<Record<string, readonly string[]>> = {
   http: ['jobs'],
 }
 /** The one thing that adapters know of the house: the ports. */
-const ports = ['events/log.ts', 'events/personal.ts', 'projections/views.ts', 'jobs/queue.ts']
+const ports = [
+  'events/log.ts',
+  'events/personal.ts',
+  'projections/views.ts',
+  'projections/engine/lease.ts',
+  'jobs/queue.ts',
+  'auth/rate-limit.ts',
+]
 /** Files that any folder may import. */
 const everywhere = ['errors.ts', 'concurrency.ts']
 /** The packages that each folder may use. */

@@ -5,7 +5,7 @@ import { catalog } from '../events/catalog.ts'
 import type { Keys } from '../events/personal.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Fatal } from './fatal.ts'
-import { type Limiter, limiter } from '../http/auth/rate-limit.ts'
+import { type Limiter, limiter } from '../auth/rate-limit.ts'
 import type { Queue } from '../jobs/queue.ts'
 import type { Views } from '../projections/views.ts'
 

@@ -1,16 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from 'mongodb'
+import type { Lease } from '../../projections/engine/lease.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
 /** `beat` goes up with every renewal, `term` with every holder. Nobody's clock stands here. */
 type StoredLease = { readonly _id: string; readonly holder: string; readonly term: number; readonly beat: number }
-
-export type Lease = {
-  /** True while no other can hold it. Ask before each piece of work: it ends by itself when the server is out of reach. */
-  readonly held: () => boolean
-  /** Gives it up, so that another need not wait for its end. */
-  readonly close: () => Promise<void>
-}
 
 const NOBODY = ''
 

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
+import type { Redis } from 'ioredis'
+import { type Limiter, limitWindow } from '../../auth/rate-limit.ts'
 import { connectRedis } from './connection.ts'
 
-const MINUTE = 60_000
 const FLUSH_MS = 250
-/** Clients counted singly in one minute, and at most so many told to Redis at a time. */
-const CLIENTS = 100_000
+/** Counts told to Redis at a time. */
 const TOLD = 5_000
 
 export type RedisLimitsOptions = {
@@ -15,13 +15,39 @@ export type RedisLimitsOptions = {
   readonly flushMs?: number
 }
 
-/** Limits on events a client and minute, as those of one process are, but counted over all instances. */
-export type SharedLimiter = {
-  /** True once the client has used up this minute's events. */
-  readonly exhausted: (client: string) => boolean
-  readonly count: (client: string) => void
-  /** Whole seconds until the counts start anew. */
-  readonly retryAfter: () => number
+/** One limit of this instance: what it knows of a client is what Redis said last and what has been counted here since. */
+const sharedLimiter = (
+  client: Redis,
+  hashOf: (minute: number) => string,
+  pseudonym: (client: string) => string,
+  limit: number,
+  now: () => number,
+) => {
+  /** Counted here and not yet told to Redis. */
+  const unsent = new Map<string, number>()
+  const addUnsent = (key: string, by: number) => unsent.set(key, (unsent.get(key) ?? 0) + by)
+  const { exhausted, retryAfter, ...window } = limitWindow(limit, now, () => unsent.clear())
+
+  const flush = async (): Promise<void> => {
+    const minute = window.minute()
+    if (unsent.size === 0 || client.status !== 'ready') return
+    const telling = [...unsent].slice(0, TOLD)
+    for (const [key] of telling) unsent.delete(key)
+    const hash = hashOf(minute)
+    const pipeline = client.pipeline()
+    for (const [key, by] of telling) pipeline.hincrby(hash, pseudonym(key), by)
+    pipeline.expire(hash, 120)
+    const replies = await pipeline.exec().catch(() => undefined)
+    if (minute !== window.minute()) return
+    for (const [n, [key, by]] of telling.entries()) {
+      const [error, total] = replies?.[n] ?? [new Error('no answer'), undefined]
+      // Whether an unanswered count arrived nobody knows; counted twice it only makes the limit stricter for that client.
+      if (error || typeof total !== 'number') addUnsent(key, by)
+      else window.set(key, total + (unsent.get(key) ?? 0))
+    }
+  }
+  const limiter: Limiter = { exhausted, retryAfter, count: (of) => void addUnsent(window.count(of), 1) }
+  return { limiter, flush }
 }
 
 /**
@@ -42,59 +68,13 @@ export const openRedisLimits = (
       .finally(() => (flushing = undefined))
   }, flushMs).unref()
 
-  const limiter = (name: string, limit: number, now: () => number = Date.now): SharedLimiter => {
-    let minute = Math.floor(now() / MINUTE)
-    /** All that is known of a client: what Redis said last, and what has been counted here since. */
-    const counts = new Map<string, number>()
-    /** Counted here and not yet told to Redis. */
-    let unsent = new Map<string, number>()
-
-    const current = () => {
-      const present = Math.floor(now() / MINUTE)
-      if (present === minute) return
-      minute = present
-      counts.clear()
-      unsent.clear()
-    }
-    const keyOf = (of: string) => (counts.has(of) || counts.size < CLIENTS ? of : '')
-    const add = (map: Map<string, number>, key: string, by: number) => map.set(key, (map.get(key) ?? 0) + by)
-
-    flushes.push(async () => {
-      current()
-      if (unsent.size === 0 || client.status !== 'ready') return
-      const [telling, of] = [[...unsent].slice(0, TOLD), minute]
-      for (const [key] of telling) unsent.delete(key)
-      const hash = `${prefix}:limit:${name}:${of}`
-      const pipeline = client.pipeline()
-      for (const [key, by] of telling) pipeline.hincrby(hash, pseudonym(key), by)
-      pipeline.expire(hash, 120)
-      const replies = await pipeline.exec().catch(() => undefined)
-      if (of !== minute) return
-      for (const [n, [key, by]] of telling.entries()) {
-        const [error, total] = replies?.[n] ?? [new Error('no answer'), undefined]
-        // Whether an unanswered count arrived nobody knows; counted twice it only makes the limit stricter for that client.
-        if (error || typeof total !== 'number') add(unsent, key, by)
-        else counts.set(key, total + (unsent.get(key) ?? 0))
-      }
-    })
-
-    return {
-      exhausted: (of) => {
-        current()
-        return (counts.get(keyOf(of)) ?? 0) >= limit
-      },
-      count: (of) => {
-        current()
-        const key = keyOf(of)
-        add(counts, key, 1)
-        add(unsent, key, 1)
-      },
-      retryAfter: () => Math.max(1, Math.ceil(((minute + 1) * MINUTE - now()) / 1000)),
-    }
-  }
-
   return {
-    limiter,
+    limiter: (name: string, limit: number, now: () => number = Date.now): Limiter => {
+      const hashOf = (minute: number) => `${prefix}:limit:${name}:${minute}`
+      const { limiter, flush } = sharedLimiter(client, hashOf, pseudonym, limit, now)
+      flushes.push(flush)
+      return limiter
+    },
     /** True while Redis answers. */
     ready: (): boolean => client.status === 'ready',
     close: async (): Promise<void> => {

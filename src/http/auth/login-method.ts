@@ -1,7 +1,7 @@
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
 import type { LoginStates } from '../../auth/login-state.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
-import type { Limiter } from './rate-limit.ts'
+import type { Limiter } from '../../auth/rate-limit.ts'
 
 /** One way to log in through somebody else: an OpenID Connect provider or the code host. */
 export type LoginMethod = {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { providerErrorOf } from '../../auth/callback.ts'
 import { Refusal, whyOf } from '../../errors.ts'
 import { addressKey } from './credential.ts'
-import type { Limiter } from './rate-limit.ts'
+import type { Limiter } from '../../auth/rate-limit.ts'
 import type { Service } from '../service.ts'
 
 /** Counts the requests of a public route by client, and refuses those past the limit (api.md §2.4). */

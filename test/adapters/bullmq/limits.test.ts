@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { openRedisLimits } from '../../../src/adapters/redis/rate-limit.ts'
+import type { Limiter } from '../../../src/auth/rate-limit.ts'
+import { count, limiterContract } from '../../contracts/limiter.ts'
 import { ownRedis } from '../servers.ts'
 
 const { server, skip } = await ownRedis(t)
@@ -19,18 +21,25 @@ const pair = () => {
   }
   const opened = [openRedisLimits(server!.url, options), openRedisLimits(server!.url, options)] as const
   let now = 1_000_000 * 60_000
-  const limiters = opened.map(({ limiter }) => limiter('failures', 10, () => now)) as [Limiter, Limiter]
+  const clock = () => now
+  const limiters = opened.map(({ limiter }) => limiter('failures', 10, clock)) as [Limiter, Limiter]
   return {
+    opened,
     limiters,
     errors,
-    pass: (ms: number) => (now += ms),
+    clock,
+    pass: (ms: number) => void (now += ms),
     close: () => Promise.all(opened.map(({ close }) => close())),
   }
 }
-type Limiter = ReturnType<ReturnType<typeof openRedisLimits>['limiter']>
-const count = (limiter: Limiter, client: string, times: number) => {
-  for (let n = 0; n < times; n++) limiter.count(client)
-}
+
+await t.test('Limiter on Redis', { skip }, async (t) =>
+  limiterContract(t, (t) => {
+    const { opened, clock, pass, close } = pair()
+    t.teardown(close)
+    return { limiter: (name, limit) => opened[0].limiter(name, limit, clock), pass }
+  }),
+)
 
 await t.test(
   'what one instance counts uses up the limit in all, client by client, until the minute ends',
