@@ -7,18 +7,33 @@ type Options = {
   readonly pageSize?: number
 }
 
-/** The log's law in memory, for tests of what stands on it. `all` is everything that was ever appended. */
-export const memoryLog = ({
-  pause = async () => {},
-  pageSize = 3,
-}: Options = {}): EventLog & { readonly all: readonly Stored[] } => {
+/** Whoever waits for it is woken when it rings, or when the signal aborts. */
+const bell = () => {
+  const waiting = new Set<() => void>()
+  return {
+    ring: (): void => {
+      for (const wake of waiting) wake()
+    },
+    rung: (signal: AbortSignal): Promise<void> =>
+      new Promise((wake) => {
+        const once = () => {
+          waiting.delete(once)
+          signal.removeEventListener('abort', once)
+          wake()
+        }
+        waiting.add(once)
+        signal.addEventListener('abort', once)
+      }),
+  }
+}
+
+/** A log in memory that can be closed and opened again; `all` is everything that was ever appended. */
+export const memoryStore = ({ pause = async () => {}, pageSize = 3 }: Options = {}) => {
   const all: Stored[] = []
   const streams = new Map<string, Stored[]>()
-  const waiting = new Set<() => void>()
+  const news = bell()
+  const headNow = () => all.at(-1)?.position ?? 0n
 
-  async function* paged(events: readonly Stored[]) {
-    for (let n = 0; n < events.length; n += pageSize) yield events.slice(n, n + pageSize)
-  }
   const write = (stream: string, events: readonly NewEvent[]): Stored[] => {
     const own = streams.get(stream) ?? []
     streams.set(stream, own)
@@ -30,52 +45,84 @@ export const memoryLog = ({
     }))
     own.push(...written)
     all.push(...written)
-    for (const wake of waiting) wake()
+    news.ring()
     return written
   }
-
-  return {
-    all,
-    append: async (stream, events, expected) => {
-      await pause(`append ${stream} ${events.map(({ type }) => type).join()}`)
-      const own = streams.get(stream) ?? []
-      const first = expected === 'none' ? 0 : Number(expected) + 1
-      let written = own.slice(first, first + events.length)
-      if (own.length === first) written = write(stream, events)
-      else if (own.length < first || own[first]!.id !== events[0]!.id || written.length < events.length)
-        refuse('write_conflict')
-      return { revision: BigInt(first + events.length - 1), positions: written.map(({ position }) => position) }
-    },
-    read: async function* (stream, from = 0n) {
-      await pause(`read ${stream}`)
-      yield* paged((streams.get(stream) ?? []).slice(Number(from)))
-    },
-    readAll: async function* (after, to = all.at(-1)?.position ?? 0n) {
-      yield* paged(all.filter(({ position }) => position > after && position <= to))
-    },
-    follow: async function* (after, signal) {
-      let seen = after
-      while (!signal.aborted) {
-        const page = all.filter(({ position }) => position > seen)
-        if (page.length > 0) {
-          seen = page.at(-1)!.position
-          yield page
-          continue
-        }
-        await new Promise<void>((wake) => {
-          const once = () => {
-            waiting.delete(once)
-            signal.removeEventListener('abort', once)
-            wake()
-          }
-          waiting.add(once)
-          signal.addEventListener('abort', once)
-        })
-      }
-    },
-    head: async () => all.at(-1)?.position ?? 0n,
-    close: async () => {},
+  const append: EventLog['append'] = async (stream, events, expected) => {
+    await pause(`append ${stream} ${events.map(({ type }) => type).join()}`)
+    const own = streams.get(stream) ?? []
+    const first = expected === 'none' ? 0 : Number(expected) + 1
+    let written = own.slice(first, first + events.length)
+    if (own.length === first) written = write(stream, events)
+    else if (own.length < first || own[first]!.id !== events[0]!.id || written.length < events.length)
+      refuse('write_conflict')
+    return { revision: BigInt(first + events.length - 1), positions: written.map(({ position }) => position) }
   }
+  const pagesOf = (events: readonly Stored[]) => paged(events, pageSize)
+
+  const open = (): EventLog => {
+    const closing = new AbortController()
+    const whileOpen = () => (closing.signal.aborted ? refuse('backend_unavailable') : undefined)
+    return {
+      append: async (...asked) => {
+        whileOpen()
+        return append(...asked)
+      },
+      read: async function* (stream, from = 0n) {
+        whileOpen()
+        await pause(`read ${stream}`)
+        yield* pagesOf((streams.get(stream) ?? []).slice(Number(from)))
+      },
+      readAll: async function* (after, to = headNow()) {
+        whileOpen()
+        yield* pagesOf(all.filter(({ position }) => position > after && position <= to))
+      },
+      follow: async function* (after, signal) {
+        whileOpen()
+        const end = AbortSignal.any([signal, closing.signal])
+        for (let seen = after; !end.aborted; ) {
+          const arrived = all.filter(({ position }) => position > seen)
+          for (const page of pagesOf(arrived)) {
+            seen = page.at(-1)!.position
+            yield page
+            if (end.aborted) return
+          }
+          if (arrived.length === 0) await news.rung(end)
+        }
+      },
+      head: async () => {
+        whileOpen()
+        return headNow()
+      },
+      close: async () => {
+        closing.abort()
+      },
+    }
+  }
+  return { all: all as readonly Stored[], open }
+}
+
+/** Characters that end a page. */
+const PAGE_CHARACTERS = 4 * 1_048_576
+
+function* paged(events: readonly Stored[], most: number): Iterable<readonly Stored[]> {
+  let page: Stored[] = []
+  let characters = 0
+  for (const event of events) {
+    page.push(event)
+    characters += event.data.length + event.meta.length
+    if (page.length < most && characters < PAGE_CHARACTERS) continue
+    yield page
+    page = []
+    characters = 0
+  }
+  if (page.length > 0) yield page
+}
+
+/** A log in memory, for tests of what stands on it. `all` is everything that was ever appended. */
+export const memoryLog = (options?: Options): EventLog & { readonly all: readonly Stored[] } => {
+  const { all, open } = memoryStore(options)
+  return { ...open(), all }
 }
 
 /** The log over a leader whose stream reads do not show yet what followers deliver already: events that are hidden. */

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import type { FlagCommands } from '../../src/commands/flag/flag.ts'
+import type { LoginCommands } from '../../src/commands/login.ts'
 import type { NamespaceCommands } from '../../src/commands/namespace.ts'
+import type { RefusalCommands } from '../../src/commands/refusal.ts'
 import type { SegmentCommands } from '../../src/commands/segment.ts'
 import type { TokenCommands } from '../../src/commands/token.ts'
 
@@ -124,4 +126,39 @@ export const tokenAsks: Asks<TokenCommands> = {
   ExpireTokenEarlier: fc.record({ id: token, expiresAt: time, now: time }),
   RevokeToken: fc.record({ id: token }),
   CleanUpToken: fc.record({ id: token, before: time }),
+}
+
+const began = { login: fc.constant('l1'), method: fc.constantFrom('oidc' as const, 'codehost' as const) }
+
+export const loginAsks: Asks<LoginCommands> = {
+  ReturnToLogin: fc.record(
+    { ...began, provider: one('google', 'acme'), startedAt: time, expiresAt: time, now: time },
+    { requiredKeys: ['login', 'method', 'startedAt', 'expiresAt', 'now'] },
+  ),
+  CompleteLogin: fc.record({ login: began.login, tokenId: one('t1', 't2'), subject: one('person-a') }),
+  RefuseLogin: fc.record(
+    { login: began.login, reason: one('code_refused', 'provider_error'), providerError: text },
+    { requiredKeys: ['login', 'reason'] },
+  ),
+}
+
+const span = { from: time, to: time, total: fc.nat(9) }
+const counts = fc.dictionary(one('credential_invalid', 'rate_limited'), fc.nat(9))
+const refused = fc.record({
+  reason: one('credential_invalid', 'token_scoped'),
+  refusedAt: time,
+  route: text,
+  requestId: text,
+  more: fc.nat(9),
+})
+
+export const refusalAsks: Asks<RefusalCommands> = {
+  RecordRefusals: fc.record(
+    {
+      refusals: fc.array(refused, { maxLength: 2 }),
+      summary: fc.record({ ...span, byReason: counts, byRoute: counts, subject: text, networks: text }),
+      begun: fc.record({ ...span, byWay: fc.dictionary(one('codehost', 'oidc/google'), fc.nat(9)) }),
+    },
+    { requiredKeys: ['refusals'] },
+  ),
 }

@@ -3,12 +3,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { type Decider, evolve } from '../../src/commands/decider.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
+import { login } from '../../src/commands/login.ts'
 import { namespace } from '../../src/commands/namespace.ts'
+import { refusal } from '../../src/commands/refusal.ts'
 import { segment } from '../../src/commands/segment.ts'
 import { token } from '../../src/commands/token.ts'
 import type { AnyEvent } from '../../src/events/define.ts'
 import { anyEvent } from '../arbitrary.ts'
-import { type Asks, flagAsks, namespaceAsks, segmentAsks, tokenAsks } from './asks.ts'
+import { type Asks, flagAsks, loginAsks, namespaceAsks, refusalAsks, segmentAsks, tokenAsks } from './asks.ts'
 import { anyAsks, decided, history } from './laws.ts'
 
 const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent>(
@@ -62,3 +64,5 @@ await laws(token, tokenAsks)
 await laws(namespace, namespaceAsks)
 await laws(segment, segmentAsks)
 await laws(flag, flagAsks)
+await laws(login, loginAsks)
+await laws(refusal, refusalAsks)

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { login } from '../../src/commands/login.ts'
+import type { LoginEvent } from '../../src/events/login.ts'
+import { given } from '../given.ts'
+
+const history = given(login)
+const began = {
+  login: 'l1',
+  method: 'oidc',
+  provider: 'acme',
+  startedAt: '2026-01-01T00:00:00.000Z',
+  expiresAt: '2026-01-01T00:10:00.000Z',
+} as const
+const now = '2026-01-01T00:01:00.000Z'
+const started = { type: 'LoginStarted', data: began } as const
+const returned = { type: 'LoginReturned', data: { login: 'l1', returnedAt: now } } as const
+const completed = { type: 'LoginCompleted', data: { login: 'l1', tokenId: 't1', subject: 'person-a' } } as const
+const refused = {
+  type: 'LoginRefused',
+  data: { login: 'l1', reason: 'provider_error', providerError: 'access_denied' },
+} as const
+const ended = [completed, refused]
+
+await t.test('the first callback tells of the beginning and uses the login up; any later one is refused', async () => {
+  history()
+    .when('ReturnToLogin', { ...began, now })
+    .then(started, returned)
+  for (const past of [[started], [started, returned], ...ended.map((end) => [started, returned, end])])
+    history(...past)
+      .when('ReturnToLogin', { ...began, now })
+      .refused('login_replayed', 'login was already used')
+})
+
+await t.test('a callback is too late from the very instant at which the login ends, used up or not', async () => {
+  const at = (now: string) => ({ ...began, now })
+  history()
+    .when('ReturnToLogin', at('2026-01-01T00:09:59.999Z'))
+    .then(started, {
+      type: 'LoginReturned',
+      data: { login: 'l1', returnedAt: '2026-01-01T00:09:59.999Z' },
+    })
+  history().when('ReturnToLogin', at(began.expiresAt)).refused('login_expired', 'login has expired')
+  history(started, returned).when('ReturnToLogin', at(began.expiresAt)).refused('login_expired')
+})
+
+await t.test('a login that came back ends in a token, once', async () => {
+  history(started, returned).when('CompleteLogin', completed.data).then(completed)
+  history(started, returned, completed).when('CompleteLogin', completed.data).then()
+  for (const past of [[], [started], [started, returned, refused]])
+    history(...past)
+      .when('CompleteLogin', completed.data)
+      .refused('login_replayed')
+})
+
+await t.test('a login that came back is refused once, and whatever ended stays as it ended', async () => {
+  history(started, returned).when('RefuseLogin', refused.data).then(refused)
+  for (const end of ended) history(started, returned, end).when('RefuseLogin', refused.data).then()
+  history().when('RefuseLogin', refused.data).then()
+  history(started).when('RefuseLogin', refused.data).then()
+})
+
+await t.test('a login exists from its first event on', async (t) => {
+  const exists = (...events: readonly LoginEvent[]) => login.exists(history(...events).state, completed.data)
+  t.notOk(exists())
+  t.ok(exists(started))
+  t.ok(exists(started, returned, refused))
+})

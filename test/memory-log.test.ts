@@ -1,0 +1,10 @@
+import t from 'tap'
+import { logContract } from './contracts/log.ts'
+import { memoryStore } from './memory-log.ts'
+
+void t.test('Log in memory', async (t) =>
+  logContract(t, async () => {
+    const { open } = memoryStore({ pageSize: 1000 })
+    return { open: async () => open() }
+  }),
+)
