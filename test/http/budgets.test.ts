@@ -219,3 +219,36 @@ await t.test('a context value, an entity and a targeting key have at most 65,536
     }
   }
 })
+
+await t.test('a context has at most 1,000 members, counted before any is read', async (t) => {
+  const service = await startService(t)
+  const make = maker(service)
+  await make.segment('all')
+  await make.boolean('on', true)
+  await make.variantFlag('colour')
+  const most = 'must have at most 1000 members'
+  const members = (count: number, value: unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [n === 0 ? 'targetingKey' : `k${n}`, value]))
+  const ways = [
+    ['/evaluate/v1/boolean', { flagKey: 'on', entityId: 'e' }, '', (body: Part) => body],
+    ['/evaluate/v1/variant', { flagKey: 'colour', entityId: 'e' }, '', (body: Part) => body],
+    ['/evaluate/v1/batch', { flagKey: 'on', entityId: 'e' }, 'requests[0].', (body: Part) => ({ requests: [body] })],
+    ['/api/v1/evaluate', { flagKey: 'colour', entityId: 'e' }, '', (body: Part) => body],
+    ['/api/v1/batch-evaluate', { flagKey: 'colour' }, 'requests[0].', (body: Part) => ({ requests: [body] })],
+  ] as const
+  for (const [path, asking, under, bodyOf] of ways) {
+    const said = (context: Part) => service.request('POST', path, bodyOf({ entityId: 'e', ...asking, context }))
+    t.equal((await said(members(1000, 1))).status, 200, path)
+    for (const value of ['v', null, { a: 1 }]) {
+      const { status, json } = await said(members(1001, value))
+      t.equal(status, 400, path)
+      t.match(json, { message: `invalid field ${under}context: ${most}` })
+    }
+  }
+  for (const path of [OFREP, `${OFREP}/on`]) {
+    t.equal((await service.request('POST', path, { context: members(1000, 'e') })).status, 200, path)
+    const { status, json } = await service.request('POST', path, { context: members(1001, 'e') })
+    t.equal(status, 400, path)
+    t.match(json, { errorCode: 'INVALID_CONTEXT', errorDetails: `invalid field context: ${most}` })
+  }
+})

@@ -12,6 +12,7 @@ type Schema = {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
   readonly enum?: readonly string[]
+  readonly maxProperties?: number
 }
 type Route = { readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> } }
 
@@ -38,7 +39,7 @@ const dense = (limit: number): Readonly<Record<string, string>> => {
 }
 
 /** A value as long as the rest of the body allows, for each member that a route reads. */
-const large = ({ type, properties, items }: Schema, room: number): unknown => {
+const large = ({ type, properties, items, maxProperties = 20_000 }: Schema, room: number): unknown => {
   if (properties) {
     const members = Object.entries(properties)
     return Object.fromEntries(
@@ -49,8 +50,11 @@ const large = ({ type, properties, items }: Schema, room: number): unknown => {
     return Array.from({ length: Math.min(20_000, Math.floor(room / 8)) }, () =>
       items?.type === 'string' ? 'xxxx' : {},
     )
-  if (type === 'object')
-    return Object.fromEntries(Array.from({ length: Math.min(20_000, Math.floor(room / 16)) }, (_, n) => [`k${n}`, 'v']))
+  if (type === 'object') {
+    const count = Math.min(maxProperties, Math.floor(room / 16))
+    const value = 'v'.repeat(Math.floor(room / count) - 15)
+    return Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, value]))
+  }
   if (type === 'boolean') return true
   return type === 'string' ? 'x'.repeat(Math.max(0, Math.floor(room) - 40)) : 1
 }
@@ -155,6 +159,12 @@ await t.test('no request holds everybody up', async (t) => {
     ['every flag', 'POST', bulk, { context: { targetingKey: 'e', p: value } }],
     [
       'a large context',
+      'POST',
+      bulk,
+      { context: Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`k${n}`, 'v'.repeat(4_000)])) },
+    ],
+    [
+      'a context of more members than there may be',
       'POST',
       bulk,
       { context: Object.fromEntries(Array.from({ length: 49_000 }, (_, n) => [`k${n}`, 'v'.repeat(60)])) },

@@ -17,13 +17,19 @@ import type { Field } from '../../contract/field.ts'
 /** Bytes in UTF-8 that the entity's id, and each value of its context, may have. */
 export const MOST_VALUE_BYTES = 65_536
 
+/** Members that the context of an entity may have. */
+export const MOST_CONTEXT_MEMBERS = 1000
+
 /** Text that is not kept: anything goes. */
 export const unstoredText = text({ stored: false })
 /** Id of the entity asked about. */
 export const entityId = text({ stored: false, maxBytes: MOST_VALUE_BYTES })
 
-/** The text members of a JSON object; refuses a value that is too long. */
+/** The members of a JSON object as text; refuses too many, and a value that is too long. */
 export const contextGiven = (raw: Raw, name: string): Context => {
+  let members = 0
+  for (const _ in raw)
+    if (++members > MOST_CONTEXT_MEMBERS) invalid(name, `must have at most ${MOST_CONTEXT_MEMBERS} members`)
   const context = contextOf(raw)
   for (const key in context) {
     if (!fitsBytes(context[key]!, MOST_VALUE_BYTES))
@@ -34,7 +40,7 @@ export const contextGiven = (raw: Raw, name: string): Context => {
 
 /** What is known of the entity: any JSON object, its values as text (api.md §10); absent is `{}`. */
 export const context: Field<Context> = {
-  schema: Type.Record(Type.String(), Type.String()),
+  schema: Type.Record(Type.String(), Type.String(), { maxProperties: MOST_CONTEXT_MEMBERS }),
   optional: true,
   read: (value, name) => (value === undefined || value === null ? {} : contextGiven(objectOf(value, name), name)),
 }

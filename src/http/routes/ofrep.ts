@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { Type } from 'typebox'
 import type { Context } from '../../evaluation/context.ts'
 import { invalid } from '../../errors.ts'
-import { contextGiven } from '../evaluation/request.ts'
+import { contextGiven, MOST_CONTEXT_MEMBERS } from '../evaluation/request.ts'
 import { namespaceHeader } from '../auth/authorize.ts'
 import { type Answer, held, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
@@ -18,7 +18,7 @@ import type { Field } from '../../contract/field.ts'
 
 /** A context that is no object has an error code of its own, so it is told from a body that cannot be read. */
 const context: Field<Context> = {
-  schema: Type.Object({}, { additionalProperties: true }),
+  schema: Type.Object({}, { additionalProperties: true, maxProperties: MOST_CONTEXT_MEMBERS }),
   optional: true,
   read: (value, name) => {
     if (value === undefined || value === null) return {}
