@@ -187,9 +187,9 @@ await t.test('at', async (t) => {
       return { id: answer.json.authentication.id, at: positionOf(answer) }
     }
     const kept = await make({ name: 'Kept' })
-    const short = await make({ name: 'Short', expiresAt: new Date(Date.now() + 60).toISOString() })
+    const short = await make({ name: 'Short', expiresAt: new Date(Date.now() + 1500).toISOString() })
     const bound = await make({ name: 'bound', namespaceKey: 'default' })
-    await setTimeout(80)
+    await setTimeout(1600)
     const deleted = positionOf(await request('DELETE', `/auth/v1/tokens/${kept.id}`))
     const ids = async (query: string) =>
       (await request<Tokens>('GET', `/auth/v1/tokens?${query}`)).json.authentications.map(({ id }) => id)
