@@ -33,3 +33,22 @@ export const inSlices = <T>(items: readonly T[], work: (item: T) => boolean, fro
   }
   return undefined
 }
+
+/** Writes items in groups: those that come while the write before is under way go in the next one, together. */
+export const gathered = <T>(write: (items: readonly T[]) => Promise<void>): ((item: T) => Promise<void>) => {
+  let gathering: { readonly items: T[]; readonly done: Promise<void> } | undefined
+  let before: Promise<unknown> = Promise.resolve()
+  return (item) => {
+    if (!gathering) {
+      const items: T[] = []
+      const done = before.then(() => {
+        gathering = undefined
+        return write(items)
+      })
+      gathering = { items, done }
+      before = done.catch(() => undefined)
+    }
+    gathering.items.push(item)
+    return gathering.done
+  }
+}

@@ -4,7 +4,7 @@ import type { EventLog, Stored } from '../events/log.ts'
 import type { FlagStore, Compile, Live } from '../projections/flag-store.ts'
 import { type FlagDoc, flags } from '../projections/flags.ts'
 import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
-import { type Projection, project } from '../projections/projection.ts'
+import { compareOrder, type Projection, project } from '../projections/projection.ts'
 import { type SegmentDoc, segments } from '../projections/segments.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, Views } from '../projections/views.ts'
@@ -67,9 +67,7 @@ const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
   }
 }
 
-type InNamespace = { readonly place: string; readonly incarnation: string }
-const byPlace = (a: { readonly doc: { readonly place: string } }, b: { readonly doc: { readonly place: string } }) =>
-  a.doc.place < b.doc.place ? -1 : 1
+type InNamespace = { readonly incarnation: string }
 const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
   row?.doc === undefined ? undefined : (row as Live<D>)
 
@@ -129,7 +127,7 @@ export const asOf =
     const segment = async (namespace: string, key: string): Promise<Live<SegmentDoc> | undefined> =>
       ofLife(namespace, await segmentRow(namespace, key))
 
-    const list = async <D extends { readonly place: string }>(
+    const list = async <D extends { readonly order: string }>(
       keys: readonly string[],
       read: (key: string) => Promise<Live<D> | undefined>,
     ): Promise<readonly Live<D>[]> => {
@@ -138,7 +136,7 @@ export const asOf =
         const row = await read(key)
         if (row) rows.push(row)
       }
-      return rows.sort(byPlace)
+      return rows.sort(compareOrder)
     }
 
     const compiled = once(async (namespace = '', key = ''): Promise<C | undefined> => {

@@ -33,6 +33,9 @@ export type DataOf<E extends AnyEvent, T> = Extract<E, { type: T }>['data']
 /** Wire name: `TokenIssued` at version 1, `TokenIssued.v2` from version 2 on. */
 export const wireName = (type: string, version: number): string => (version === 1 ? type : `${type}.v${version}`)
 
+/** The event type that a wire name belongs to, in any version. */
+export const typeName = (wire: string): string => wire.replace(/\.v\d+$/, '')
+
 /** Read side of a category: any wire name ever written, with its JSON text → the newest shape. A name that this version does not know throws: skipping it would lose history. */
 export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: string) => EventOf<S>) => {
   const lift = new Map<string, (data: object) => EventOf<S>>()

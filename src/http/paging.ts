@@ -45,9 +45,9 @@ const firstOf = <T>(all: readonly T[], holds: (item: T) => boolean): number => {
 }
 
 /** Order of creation: places only grow along the list, and nothing ever moves. */
-export const byOrder: Order<{ readonly doc: { readonly place: string } }> = {
-  cursor: (all, end) => all[end - 1]?.doc.place,
-  behind: (all, place) => firstOf(all, ({ doc }) => doc.place > (place as string)),
+export const byOrder: Order<{ readonly doc: { readonly order: string } }> = {
+  cursor: (all, end) => all[end - 1]?.doc.order,
+  behind: (all, order) => firstOf(all, ({ doc }) => doc.order > (order as string)),
 }
 
 const REMEMBERED = 8

@@ -15,12 +15,12 @@ export type RuleDoc = Keys<Rule> & Times & { readonly distributions: readonly Di
 /** `type` tells the shares (`percentage`, float32) from those that go by `segments` and `operator`. */
 export type RolloutDoc = Keys<Rollout> & Times
 
-/** One flag whole. Variants and distributions in order of creation, rules and rollouts by rank; segments by their keys. `place` orders lists. */
+/** One flag whole. Variants and distributions in order of creation, rules and rollouts by rank; segments by their keys. `order` is the place in lists. */
 export type FlagDoc = Times & {
   readonly namespace: string
   readonly key: string
   readonly incarnation: string
-  readonly place: string
+  readonly order: string
   readonly name: string
   readonly description: string
   readonly enabled: boolean
@@ -57,15 +57,15 @@ const inRule = (
 /** The flags there are. */
 export const flags: Projection<FlagDoc, FlagEvent> = {
   name: 'flags',
-  version: 1,
-  indexes: ['namespace', 'key', 'createdAt', 'incarnation', 'place'],
+  version: 2,
+  indexes: [],
   category: 'flag',
   read: reader(flagEvents),
   quiet: new Set(['ReservationVoided']),
   on: {
     FlagCreated: (_, { reservation: _reservation, generation: _generation, ...data }, at) => ({
       ...data,
-      place: orderOf(at),
+      order: orderOf(at),
       variants: [],
       rules: [],
       rollouts: [],

@@ -1,12 +1,16 @@
-import type { AnyEvent, DataOf } from '../events/define.ts'
+import { type AnyEvent, type DataOf, typeName } from '../events/define.ts'
 import type { Stored } from '../events/log.ts'
 import type { Row, View } from './views.ts'
 
-/** Where an event stands, for a projection. `revision` is the resource's revision as clients see it, this event included. */
-export type At = { readonly time: string; readonly position: bigint; readonly revision: bigint }
+/** Where an event stands, for a projection. */
+export type At = Pick<Stored, 'time' | 'position'>
 
 /** Place in a list ordered by creation: time, then log position, as text that compares. */
 export const orderOf = ({ time, position }: At): string => `${time} ${String(position).padStart(20, '0')}`
+
+/** Compares two documents by their place in lists. */
+export const compareOrder = (a: Ordered, b: Ordered): number => (a.doc.order < b.doc.order ? -1 : 1)
+type Ordered = { readonly doc: { readonly order: string } }
 
 /**
  * A read model: the documents of one category, one a stream, keyed by the stream's id. Pure and total over the category's events;
@@ -15,10 +19,14 @@ export const orderOf = ({ time, position }: At): string => `${time} ${String(pos
 export type Projection<D extends object, E extends AnyEvent> = View & {
   readonly category: string
   readonly read: (wire: string, json: string) => E
-  /** Events that leave the resource as a client sees it unchanged (the decider's own set). */
+  /** Events that leave the document unchanged, and the resource as a client sees it (the decider's own set). */
   readonly quiet?: ReadonlySet<E['type']>
   readonly on: { readonly [K in E['type']]: (doc: D | undefined, data: DataOf<E, K>, at: At) => D | undefined }
 }
+
+/** Whether these events leave the document as it is, so that a stored row need not follow them. */
+export const areQuiet = ({ quiet }: { readonly quiet?: ReadonlySet<string> }, events: readonly Stored[]): boolean =>
+  quiet !== undefined && events.every(({ type }) => quiet.has(typeName(type)))
 
 /** The row after one more event of its stream. The event must be the one right behind the row. */
 export const project = <D extends object, E extends AnyEvent>(
@@ -28,8 +36,7 @@ export const project = <D extends object, E extends AnyEvent>(
 ): Row<D> => {
   const event = projection.read(stored.type, stored.data)
   const changes = (row?.changes ?? 0n) + (projection.quiet?.has(event.type) ? 0n : 1n)
-  const at = { time: stored.time, position: stored.position, revision: changes }
-  const doc = projection.on[event.type as E['type']](row?.doc, event.data, at)
+  const doc = projection.on[event.type as E['type']](row?.doc, event.data, stored)
   const key = stored.stream.slice(projection.category.length + 1)
   return { key, revision: stored.revision, position: stored.position, changes, doc }
 }

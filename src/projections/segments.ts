@@ -6,12 +6,12 @@ import { type Projection, orderOf } from './projection.ts'
 
 export type ConstraintDoc = Constraint & Times
 
-/** One segment with its constraints, in order of creation. `place` orders lists. */
+/** One segment with its constraints, in order of creation. `order` is the place in lists. */
 export type SegmentDoc = Times & {
   readonly namespace: string
   readonly key: string
   readonly incarnation: string
-  readonly place: string
+  readonly order: string
   readonly name: string
   readonly description: string
   readonly matchType: MatchType
@@ -21,15 +21,15 @@ export type SegmentDoc = Times & {
 /** The segments there are. */
 export const segments: Projection<SegmentDoc, SegmentEvent> = {
   name: 'segments',
-  version: 1,
-  indexes: ['namespace', 'key', 'createdAt', 'incarnation', 'place'],
+  version: 2,
+  indexes: [],
   category: 'segment',
   read: reader(segmentEvents),
   quiet: new Set(['SegmentAttached', 'SegmentDetached']),
   on: {
     SegmentCreated: (_, { generation: _generation, ...data }, at) => ({
       ...data,
-      place: orderOf(at),
+      order: orderOf(at),
       constraints: [],
       createdAt: at.time,
       updatedAt: at.time,

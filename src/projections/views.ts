@@ -1,7 +1,7 @@
 /** A kind of document: its name, the version of its shape (another version is built anew), and the top-level fields that can be asked for (text, number or absent). */
 export type View = { readonly name: string; readonly version: number; readonly indexes: readonly string[] }
 
-/** One document. `revision` and `position` are those of the last event applied; `changes` is the resource's revision as clients see it. A row without a document is a tombstone: it keeps its place so that no older event brings it back. */
+/** One document. `revision` and `position` are those of the last event applied; events that leave the document unchanged need not be; `changes` is the resource's revision as clients see it. A row without a document is a tombstone: it keeps its place so that no older event brings it back. */
 export type Row<D extends object = object> = {
   readonly key: string
   readonly revision: bigint

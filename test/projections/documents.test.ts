@@ -33,7 +33,7 @@ await t.test('a namespace carries when it was made and last changed', async (t) 
   t.strictSame(row?.doc, {
     ...namespaceCreated.data,
     name: 'New',
-    place: `${timeOf(0)} 00000000000000000010`,
+    order: `${timeOf(0)} 00000000000000000010`,
     createdAt: timeOf(0),
     updatedAt: timeOf(1),
   })
@@ -74,7 +74,7 @@ await t.test('a segment’s own update moves its time, a constraint’s moves th
     name: 'Segment',
     description: '',
     matchType: 'any',
-    place: `${timeOf(0)} 00000000000000000010`,
+    order: `${timeOf(0)} 00000000000000000010`,
     createdAt: timeOf(0),
     updatedAt: timeOf(1),
     constraints: [{ ...constraint, value: 'team', createdAt: timeOf(2), updatedAt: timeOf(3) }],
@@ -90,7 +90,7 @@ await t.test('a new flag has no parts, and its reservation is nobody’s busines
   const { reservation: _reservation, generation: _generation, ...fields } = flagCreated.data
   t.strictSame(flagDoc(), {
     ...fields,
-    place: `${timeOf(0)} 00000000000000000010`,
+    order: `${timeOf(0)} 00000000000000000010`,
     variants: [],
     rules: [],
     rollouts: [],

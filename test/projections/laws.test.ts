@@ -9,7 +9,7 @@ import { token } from '../../src/commands/token.ts'
 import type { AnyEvent } from '../../src/events/define.ts'
 import { flags } from '../../src/projections/flags.ts'
 import { namespaces } from '../../src/projections/namespaces.ts'
-import { project, type Projection } from '../../src/projections/projection.ts'
+import { areQuiet, project, type Projection } from '../../src/projections/projection.ts'
 import { segments } from '../../src/projections/segments.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'
@@ -77,6 +77,21 @@ const laws = <S, C extends Readonly<Record<string, object>>, E extends AnyEvent,
         }),
         { numRuns: 30 },
       )
+    })
+
+    await t.test('the quiet ones leave the document as it is', async (t) => {
+      fc.assert(
+        fc.property(anyAsks(asks, 40), (list) => {
+          let row: Row<D> | undefined
+          for (const event of told(stream, history(decider, list))) {
+            const after = project(projection, row, event)
+            if (areQuiet(projection, [event])) assert.equal(after.doc, row?.doc)
+            row = after
+          }
+        }),
+        { numRuns: 30 },
+      )
+      t.pass('the same')
     })
 
     await t.test('no history makes it throw, however odd', async (t) => {

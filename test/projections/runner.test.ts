@@ -59,7 +59,7 @@ const memoryViews = () => {
   return { views, rows, puts, setDown: (is: boolean) => void (down = is), setHanging, checkpoint: () => checkpoint }
 }
 
-const start = async (log: EventLog, store = memoryViews(), writes = () => true) => {
+const start = async (log: EventLog, store = memoryViews(), writes = () => true, laterMs = 1) => {
   const memory = new Map<string, Row>()
   const errors: unknown[] = []
   const older: string[] = []
@@ -75,7 +75,7 @@ const start = async (log: EventLog, store = memoryViews(), writes = () => true) 
     writes,
     onError: (error) => errors.push(error),
     retryMs: 5,
-    laterMs: 1,
+    laterMs,
   })
   await run.start()
   return { ...run, store, memory, errors, older }
@@ -86,13 +86,13 @@ const service = (log: EventLog) => {
     log,
     enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')),
   )
-  const issue = async (id: string) => {
+  const issue = async (id: string, attributes: Readonly<Record<string, string>> = {}) => {
     const data = {
       id,
       digest: id,
       method: 'token',
       issuedAt: '2026-01-01T00:00:00.000Z',
-      attributes: {},
+      attributes,
       metadata: {},
     } as const
     return (await execute(token, id, 'IssueToken', data, context)).stored
@@ -357,3 +357,64 @@ await t.test(
     t.equal(store.checkpoint(), await log.head())
   },
 )
+
+await t.test(
+  'what an instance appends, event after event, is written to the views once and followed once',
+  async (t) => {
+    const log = memoryLog()
+    const { issue } = service(log)
+    let follows = 0
+    const store = memoryViews()
+    let looks = 0
+    const views: Views = {
+      ...store.views,
+      getMany: (view, keys) => (looks++, store.views.getMany(view, keys)),
+    }
+    const follow: EventLog['follow'] = (after, signal) => (follows++, log.follow(after, signal))
+    const ours = await start({ ...log, follow }, { ...store, views }, () => true, 20)
+    for (let n = 0; n < 20; n++) {
+      const stored = await issue(`token-${n}`)
+      await new Promise((wake) => setImmediate(wake))
+      await ours.applied(stored)
+    }
+    const head = await log.head()
+    t.ok(await eventually(() => ours.viewPosition() === head))
+    t.equal(store.puts.length, 20)
+    t.equal(looks, 0, 'nor asked for')
+    t.equal(follows, 1)
+    await ours.close()
+  },
+)
+
+await t.test('rows that come while the views are at work go to them together', async (t) => {
+  const log = memoryLog()
+  const { issue } = service(log)
+  const ours = await start(log, memoryViews(), () => true, 60_000)
+  ours.store.setHanging(true)
+  const ids = Array.from({ length: 20 }, (_, n) => `token-${n}`)
+  const applying = ids.map(async (id) => ours.applied(await issue(id)))
+  t.ok(await ours.seen(await log.head(), 1000))
+  await new Promise((wake) => setTimeout(wake, 5))
+  ours.store.setHanging(false)
+  await Promise.all(applying)
+  t.ok(ours.store.puts.length <= 2, `${ours.store.puts.length} writes`)
+  t.strictSame(ours.store.puts.flat().sort(), ids.sort())
+  await ours.close()
+})
+
+await t.test('views that are far behind are written from the log, and then from what memory was given', async (t) => {
+  const log = memoryLog()
+  const { issue } = service(log)
+  const ours = await start(log)
+  ours.store.setDown(true)
+  const large = { 'token.description': 'x'.repeat(1_048_576) }
+  for (let n = 0; n < 20; n++) await issue(`token-${n}`, large)
+  const head = await log.head()
+  t.ok(await ours.seen(head, 10_000))
+  ours.store.setDown(false)
+  t.ok(await eventually(() => ours.viewPosition() === head))
+  t.equal(ours.store.rows.size, 20)
+  await issue('one-more')
+  t.ok(await eventually(() => ours.store.rows.size === 21))
+  await ours.close()
+})

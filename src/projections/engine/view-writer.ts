@@ -1,10 +1,10 @@
-import { isRefusal } from '../../errors.ts'
+import { gathered } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import { byStream, keyOf, revisionTracker, foldRow } from './fold-rows.ts'
-import type { AnyProjection } from '../projection.ts'
+import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
-
-const nameOf = ({ name }: AnyProjection, key: string) => `${name} ${key}`
+import { fittingRows } from './fitting-rows.ts'
+import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
+import type { RecentEvents } from './recent-events.ts'
 
 const MARK_EVENTS = 1000
 const MARK_MS = 1000
@@ -13,100 +13,132 @@ export type ViewWriterOptions = {
   readonly log: EventLog
   readonly views: Views
   readonly projections: readonly AnyProjection[]
-  /** True while this instance is the one that follows the log for the views; two at once do no harm. */
+  /** What memory was given of the log lately: read from there, an event is not read twice. */
+  readonly recent: RecentEvents
+  /** True while this instance is the one that sees to the views; two at once do no harm. */
   readonly writes: () => boolean
   readonly onError: (error: unknown) => void
   readonly retryMs: number
-  /** Pause between two looks at the log: whoever appended an event writes its row at once, so this asks about many rows together. */
+  /** An event is looked at when it is this old: whoever appended it writes its row at once, so that is done by then. */
   readonly laterMs: number
 }
 
-/** The safety net of the views: follows the log and writes what nobody wrote, from the views' own checkpoint on. Views out of reach stop nothing but this. */
-export const viewWriter = ({ log, views, projections, writes, onError, retryMs, laterMs }: ViewWriterOptions) => {
-  const stop = new AbortController()
+/** Ends early once the signal aborts. */
+const pause = (ms: number, signal: AbortSignal) =>
+  new Promise<void>((next) => {
+    const over = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', over)
+      next()
+    }
+    const timer = setTimeout(over, ms)
+    signal.addEventListener('abort', over)
+  })
+
+const least = (positions: readonly (bigint | undefined)[]): bigint =>
+  positions.map((each) => each ?? 0n).reduce((one, other) => (other < one ? other : one))
+
+/** Writes rows that this instance made itself, those that wait for others in one go; what fails comes back from the log. */
+const ownRows = (
+  fitting: ReturnType<typeof fittingRows>,
+  projections: readonly AnyProjection[],
+  onError: (error: unknown) => void,
+) => {
   const written = revisionTracker()
-  /** Documents that the views refuse as too large, each with the position up to which they hold all the same. */
-  const refused = new Map<string, bigint>()
-  const told = new Set<string>()
+  const write = async (projection: AnyProjection, rows: readonly Row[]) => {
+    try {
+      for (const row of await fitting.put(projection, rows)) written.record(row, `${projection.category}-${row.key}`)
+    } catch (error) {
+      onError(error)
+    }
+  }
+  const groups = new Map(projections.map((each) => [each, gathered<Row>((rows) => write(each, rows))]))
+  return {
+    /** True when the row of these events was written here. */
+    has: written.has,
+    forget: written.forget,
+    put: (projection: AnyProjection, row: Row): Promise<void> => groups.get(projection)!(row),
+  }
+}
+
+/** The rows of a stretch of the log that nobody has written, written. */
+const missingWriter = (
+  { log, views, projections }: ViewWriterOptions,
+  fitting: ReturnType<typeof fittingRows>,
+  isOwn: (events: readonly Stored[]) => boolean,
+) => {
+  const missing = async (projection: AnyProjection, mine: ReadonlyMap<string, readonly Stored[]>) => {
+    const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
+    const rows: Row[] = []
+    for (const [key, events] of mine) {
+      const there = present.get(key)
+      if (there && there.revision >= events.at(-1)!.revision) fitting.holds(projection, key)
+      else rows.push(await foldRow(log, projection, events, there))
+    }
+    return rows
+  }
+  return async (page: readonly Stored[]): Promise<void> => {
+    const streams = byStream(page)
+    for (const projection of projections) {
+      const mine = new Map<string, readonly Stored[]>()
+      for (const [stream, all] of streams) {
+        if (!stream.startsWith(`${projection.category}-`)) continue
+        const events = all.slice(0, all.findLastIndex((event) => !areQuiet(projection, [event])) + 1)
+        if (events.length > 0 && !isOwn(events)) mine.set(keyOf(projection, stream), events)
+      }
+      if (mine.size === 0) continue
+      const rows = await missing(projection, mine)
+      if (rows.length > 0) await fitting.put(projection, rows)
+    }
+  }
+}
+
+/** The safety net of the views: follows the log and writes what nobody wrote, from the views' own checkpoint on. Views out of reach stop nothing but this. */
+export const viewWriter = (options: ViewWriterOptions) => {
+  const { log, views, projections, recent, writes, onError, retryMs, laterMs } = options
+  const stop = new AbortController()
   let position = 0n
   let marked = 0n
   let running: Promise<void> = Promise.resolve()
+  const fitting = fittingRows(views, () => position, onError)
+  const own = ownRows(fitting, projections, onError)
+  const writeMissing = missingWriter(options, fitting, own.has)
 
-  const pause = (ms: number) =>
-    new Promise<void>((next) => {
-      const over = () => {
-        clearTimeout(timer)
-        stop.signal.removeEventListener('abort', over)
-        next()
-      }
-      const timer = setTimeout(over, ms)
-      stop.signal.addEventListener('abort', over)
-    })
-
-  /** Never beyond what a refused document lacks: whoever starts from there finds it in the log. */
   const mark = async () => {
-    const reached = [...refused.values()].reduce((least, each) => (each < least ? each : least), position)
+    const reached = fitting.behind(position)
     if (reached === marked) return
     for (const projection of projections) await views.mark(projection, reached)
     marked = reached
   }
 
-  /** Puts what fits; what does not stays behind, is told of once, and keeps nothing else from its place. */
-  const putFitting = async (projection: AnyProjection, rows: readonly Row[]): Promise<void> => {
-    try {
-      await views.put(projection, rows)
-      if (refused.size > 0) for (const { key } of rows) refused.delete(nameOf(projection, key))
-    } catch (error) {
-      if (!isRefusal(error, 'body_too_large')) throw error
-      const [row, ...others] = rows
-      if (others.length > 0) for (const one of rows) await putFitting(projection, [one])
-      else if (row) {
-        const name = nameOf(projection, row.key)
-        if (!refused.has(name)) refused.set(name, position)
-        if (!told.has(name))
-          onError(new Error(`${name} is larger than the views take and stays behind`, { cause: error }))
-        told.add(name)
-      }
+  /** What lies behind the position, up to another: from memory where it is kept there, else from the log. */
+  const pages = async function* (to: bigint) {
+    for (;;) {
+      const before = position
+      if (position < recent.start()) yield* log.readAll(position, recent.start())
+      else yield* [recent.after(position, to)].filter(({ length }) => length > 0)
+      if (position === before) return
     }
-  }
-
-  const write = async (page: readonly Stored[]) => {
-    const streams = [...byStream(page)].filter(([, events]) => !written.has(events))
-    for (const projection of projections) {
-      const mine = new Map<string, readonly Stored[]>()
-      for (const [stream, events] of streams)
-        if (stream.startsWith(`${projection.category}-`)) mine.set(keyOf(projection, stream), events)
-      if (mine.size === 0) continue
-      const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
-      const missing: Row[] = []
-      for (const [key, events] of mine) {
-        const row = present.get(key)
-        if (row && row.revision >= events.at(-1)!.revision) refused.delete(nameOf(projection, key))
-        else missing.push(await foldRow(log, projection, events, row))
-      }
-      if (missing.length > 0) await putFitting(projection, missing)
-    }
-    position = page.at(-1)!.position
-    written.forget(position)
   }
 
   const followOnce = async () => {
-    const checkpoints = await Promise.all(projections.map((projection) => views.checkpoint(projection)))
-    position = marked = checkpoints.reduce<bigint>(
-      (least, each = 0n) => (each < least ? each : least),
-      checkpoints[0] ?? 0n,
-    )
-    refused.clear()
+    position = marked = least(await Promise.all(projections.map((projection) => views.checkpoint(projection))))
+    fitting.forget()
     let [since, at] = [0, performance.now()]
-    for await (const page of log.follow(position, stop.signal)) {
-      await write(page)
-      since += page.length
-      if (since >= MARK_EVENTS || performance.now() - at >= MARK_MS) {
+    while (writes()) {
+      const to = await recent.beyond(position, stop.signal)
+      await pause(laterMs, stop.signal)
+      for await (const page of pages(to)) {
+        if (stop.signal.aborted) return
+        await writeMissing(page)
+        position = page.at(-1)!.position
+        own.forget(position)
+        since += page.length
+        if (since < MARK_EVENTS && performance.now() - at < MARK_MS) continue
         await mark()
         ;[since, at] = [0, performance.now()]
       }
-      if (!writes()) return
-      await pause(laterMs)
+      if (stop.signal.aborted) return
     }
   }
 
@@ -117,7 +149,7 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
       } catch (error) {
         onError(error)
       }
-      if (!stop.signal.aborted) await pause(retryMs)
+      if (!stop.signal.aborted) await pause(retryMs, stop.signal)
     }
   }
 
@@ -125,20 +157,14 @@ export const viewWriter = ({ log, views, projections, writes, onError, retryMs, 
     start: (): void => {
       running = run()
     },
-    /** Writes rows that this instance made itself, at once; what fails comes back from the log. */
-    put: async (projection: AnyProjection, row: Row, stream: string): Promise<void> => {
-      try {
-        await views.put(projection, [row])
-        refused.delete(nameOf(projection, row.key))
-        written.record(row, stream)
-      } catch (error) {
-        onError(error)
-      }
+    /** Writes the row that this instance made of these events of its own, unless they leave it as it is. */
+    put: async (projection: AnyProjection, row: Row, events: readonly Stored[]): Promise<void> => {
+      if (!areQuiet(projection, events)) await own.put(projection, row)
     },
     /** Position up to which this instance has seen to the views. */
     position: (): bigint => position,
     /** How many documents stay behind, by the instance that follows the log for the views. */
-    refused: (): number => (writes() ? refused.size : 0),
+    refused: (): number => (writes() ? fitting.count() : 0),
     close: async (): Promise<void> => {
       stop.abort()
       await running

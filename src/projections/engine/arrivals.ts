@@ -1,0 +1,34 @@
+/** Up to which position something holds every event, and who waits for a later one. */
+export const arrivals = () => {
+  const waiting = new Set<{ readonly position: bigint; readonly wake: () => void }>()
+  let reached = 0n
+  return {
+    reached: (): bigint => reached,
+    reach: (position: bigint): void => {
+      reached = position
+      for (const one of waiting) {
+        if (one.position > position) continue
+        waiting.delete(one)
+        one.wake()
+      }
+    },
+    /** Resolves to true once the position is reached, or to false when that takes longer than the milliseconds given. */
+    seen: async (position: bigint, withinMs: number): Promise<boolean> => {
+      if (position <= reached) return true
+      return new Promise((answer) => {
+        const one = {
+          position,
+          wake: () => {
+            clearTimeout(timer)
+            answer(true)
+          },
+        }
+        const timer = setTimeout(() => {
+          waiting.delete(one)
+          answer(false)
+        }, withinMs)
+        waiting.add(one)
+      })
+    },
+  }
+}

@@ -1,0 +1,49 @@
+import { isRefusal } from '../../errors.ts'
+import type { AnyProjection } from '../projection.ts'
+import type { Row, Views } from '../views.ts'
+
+const nameOf = ({ name }: AnyProjection, key: string) => `${name} ${key}`
+
+/** Puts rows of which the views may refuse one as too large: what fits is put, the others are remembered with the position up to which the views hold them all the same. */
+export const fittingRows = (views: Pick<Views, 'put'>, position: () => bigint, onError: (error: unknown) => void) => {
+  const refused = new Map<string, bigint>()
+  const told = new Set<string>()
+
+  const holds = (projection: AnyProjection, key: string): void => void refused.delete(nameOf(projection, key))
+
+  const refuse = (name: string, cause: unknown) => {
+    if (!refused.has(name)) refused.set(name, position())
+    if (!told.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause }))
+    told.add(name)
+  }
+
+  /** Puts what fits, and gives it; what does not stays behind, is told of once, and keeps nothing else from its place. */
+  const put = async (projection: AnyProjection, rows: readonly Row[]): Promise<readonly Row[]> => {
+    try {
+      await views.put(projection, rows)
+    } catch (error) {
+      if (!isRefusal(error, 'body_too_large')) throw error
+      const [row, ...others] = rows
+      if (others.length === 0) {
+        refuse(nameOf(projection, row!.key), error)
+        return []
+      }
+      const fitting: Row[] = []
+      for (const one of rows) fitting.push(...(await put(projection, [one])))
+      return fitting
+    }
+    if (refused.size > 0) for (const { key } of rows) holds(projection, key)
+    return rows
+  }
+
+  return {
+    put,
+    /** The views hold this document as it is now. */
+    holds,
+    /** Never beyond what a refused document lacks: whoever starts from there finds it in the log. */
+    behind: (position: bigint): bigint =>
+      [...refused.values()].reduce((least, each) => (each < least ? each : least), position),
+    forget: (): void => refused.clear(),
+    count: (): number => refused.size,
+  }
+}

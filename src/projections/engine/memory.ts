@@ -1,0 +1,66 @@
+import type { EventLog, Stored } from '../../events/log.ts'
+import type { AnyProjection } from '../projection.ts'
+import type { Row } from '../views.ts'
+import { foldRow, keyOf, revisionTracker } from './fold-rows.ts'
+
+export type MemoryOptions = {
+  readonly log: EventLog
+  readonly projections: readonly AnyProjection[]
+  /** Memory of this instance: told of every row once at start (`first`) and then of each newest row of a document, in order. */
+  readonly remember: (projection: AnyProjection, row: Row, first: boolean) => void
+  /** The row that memory holds of a document, where it holds whole rows. */
+  readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
+}
+
+/** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
+export const memory = ({ log, projections, remember, recall = () => undefined }: MemoryOptions) => {
+  const turns = new Map<string, Promise<unknown>>()
+  const remembered = revisionTracker()
+  let followed = 0n
+
+  /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
+  const inTurn = async <T>(stream: string, work: () => Promise<T>): Promise<T> => {
+    const turn = (turns.get(stream) ?? Promise.resolve()).then(work, work)
+    turns.set(stream, turn)
+    try {
+      return await turn
+    } finally {
+      if (turns.get(stream) === turn) turns.delete(stream)
+    }
+  }
+
+  /** The newest rows of a stream's documents; memory is told of them unless it knows as much. */
+  const apply = async (
+    stream: string,
+    events: readonly Stored[],
+    known: boolean,
+  ): Promise<ReadonlyMap<AnyProjection, Row>> => {
+    const rows = new Map<AnyProjection, Row>()
+    for (const projection of projections) {
+      if (!stream.startsWith(`${projection.category}-`)) continue
+      const row = await foldRow(log, projection, events, recall(projection, keyOf(projection, stream)))
+      if (!known) {
+        remember(projection, row, false)
+        remembered.record(row, stream)
+      }
+      rows.set(projection, row)
+    }
+    return rows
+  }
+
+  return {
+    /** Applies events that this instance has just appended; gives the newest rows of their documents. */
+    applyOwn: (stream: string, events: readonly Stored[]): Promise<ReadonlyMap<AnyProjection, Row>> =>
+      inTurn(stream, () => apply(stream, events, events.at(-1)!.position <= followed || remembered.has(events))),
+    /** Applies events that were followed, unless they are this instance's own. */
+    applyFollowed: (stream: string, events: readonly Stored[]): Promise<unknown> =>
+      inTurn(stream, async () => {
+        if (!remembered.has(events)) await apply(stream, events, false)
+      }),
+    /** Memory holds every event up to the position. */
+    reach: (position: bigint): void => {
+      followed = position
+      remembered.forget(position)
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import type { FlagDoc } from './flags.ts'
+import { type NamespaceDoc, namespaces } from './namespaces.ts'
+import { compareOrder } from './projection.ts'
+import type { SegmentDoc } from './segments.ts'
+import type { Row } from './views.ts'
+
+/** A row that has a document. */
+export type Live<D extends object> = Row<D> & { readonly doc: D }
+export type InNamespace = { readonly order: string; readonly incarnation: string }
+
+/** The flag in the form it is evaluated in; `segment` finds the segments of its namespace. */
+export type Compile<C> = (flag: FlagDoc, segment: (key: string) => SegmentDoc | undefined) => C
+
+/** All that is held of one namespace key, whether or not it lives. */
+export type NamespaceState<C> = {
+  namespace: Row<NamespaceDoc> | undefined
+  readonly flags: Map<string, Row<FlagDoc>>
+  readonly segments: Map<string, Row<SegmentDoc>>
+  readonly compiled: Map<string, C>
+  /** Segment key → keys of the compiled flags that asked for it. */
+  readonly askedBy: Map<string, Set<string>>
+  listed: { flags?: readonly Live<FlagDoc>[]; segments?: readonly Live<SegmentDoc>[] }
+  sum: bigint
+}
+
+export const emptyNamespace = <C>(): NamespaceState<C> => ({
+  namespace: undefined,
+  flags: new Map(),
+  segments: new Map(),
+  compiled: new Map(),
+  askedBy: new Map(),
+  listed: {},
+  sum: 0n,
+})
+
+/** The first 64 bits of the digest of what names a state. */
+const stateName = (view: string, key: string, state: string): bigint =>
+  createHash('sha256').update(`${view}|${key}|${state}`).digest().readBigUInt64BE()
+
+/** What a row adds to its namespace's version: the name of its state. Only changes that clients see name a new one. */
+export const weightOf = (view: string, row: Row | undefined): bigint =>
+  row === undefined || row.changes === 0n ? 0n : stateName(view, row.key, String(row.changes))
+
+/** The version of a namespace's flags and segments: the sum over its rows and its life; undefined where there is no such namespace. */
+export const versionOf = <C>(key: string, state: NamespaceState<C> | undefined): bigint | undefined => {
+  const incarnation = state?.namespace?.doc?.incarnation
+  return incarnation === undefined
+    ? undefined
+    : BigInt.asUintN(64, state!.sum + stateName(namespaces.name, key, incarnation))
+}
+
+/** The row, when its document is one of the namespace's present life. */
+export const liveIn = <C, D extends InNamespace>(
+  state: NamespaceState<C> | undefined,
+  row: Row<D> | undefined,
+): Live<D> | undefined =>
+  row?.doc !== undefined && row.doc.incarnation === state?.namespace?.doc?.incarnation ? (row as Live<D>) : undefined
+
+/** The documents of the namespace's present life, in order of creation. */
+export const listOf = <C, D extends InNamespace>(
+  state: NamespaceState<C>,
+  rows: ReadonlyMap<string, Row<D>>,
+): readonly Live<D>[] => [...rows.values()].flatMap((row) => liveIn(state, row) ?? []).sort(compareOrder)
+
+/** The compiled flag: made when first asked for, and remembered with the segments that it looked for. */
+export const compiledIn = <C>(state: NamespaceState<C>, key: string, compile: Compile<C>): C | undefined => {
+  const ready = state.compiled.get(key)
+  if (ready !== undefined) return ready
+  const row = liveIn(state, state.flags.get(key))
+  if (!row) return undefined
+  const made = compile(row.doc, (asked) => {
+    const flags = state.askedBy.get(asked)
+    if (flags) flags.add(key)
+    else state.askedBy.set(asked, new Set([key]))
+    return liveIn(state, state.segments.get(asked))?.doc
+  })
+  state.compiled.set(key, made)
+  return made
+}
