@@ -4,6 +4,7 @@ import type { AnyEvent, Shapes } from '../src/events/define.ts'
 type Schema = {
   readonly type?: string
   readonly const?: unknown
+  readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
@@ -31,6 +32,7 @@ const values: Readonly<Record<string, (schema: Schema) => fc.Arbitrary<unknown>>
 /** Values of a JSON schema. */
 const valueOf = (schema: Schema): fc.Arbitrary<unknown> => {
   if ('const' in schema) return fc.constant(schema.const)
+  if (schema.enum) return fc.constantFrom(...schema.enum)
   if (schema.anyOf) return fc.oneof(...schema.anyOf.map(valueOf))
   return values[schema.type ?? '']?.(schema) ?? fc.jsonValue({ maxDepth: 1 })
 }

@@ -8,13 +8,14 @@ import { enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
 import type { Config } from '../config/load.ts'
 import { sealer } from '../events/personal.ts'
+import { METHODS } from '../events/token.ts'
 import { bootstrap } from './bootstrap.ts'
 import { cookieJar } from '../http/wire/cookies.ts'
 import { compileFlag } from '../evaluation/compile.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { addStoreGauges } from '../http/operations/store-gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
-import { methods, namesOf } from '../contract/identifiers.ts'
+import { namesOf } from '../contract/identifiers.ts'
 import { pageTokens } from '../http/paging.ts'
 import { idempotency } from '../http/idempotency.ts'
 import type { Service } from '../http/service.ts'
@@ -60,7 +61,7 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
   const onError = (what: string) => (error: unknown) => {
     if (!faults.knows(error)) log_.error({ err: error }, what)
   }
-  const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
+  const names = namesOf(config.identifiers)
   const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
   const stores = instrumented(opened, metrics, faults)
   const { views, queue, keys, pepper, alone, writes, restarts } = stores
@@ -165,7 +166,7 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
         log_.warn(
           'the clock has jumped by more than an hour: expired tokens are ended by the next cleanup, if it stays so',
         )
-      for (const method of methods) {
+      for (const method of METHODS) {
         const { enabled, cleanup: times } = config.authentication.methods[method]
         if (!enabled) continue
         const onDeleted = (of: string) => void metrics.cleaned(of).value++

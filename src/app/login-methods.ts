@@ -30,7 +30,6 @@ const oidcWays = async (
     const provider = faults.around('provider', `oidc ${name}`, oidcProvider(settings))
     ways.set(name, {
       method: 'oidc',
-      callback: 'OIDC',
       provider: name,
       callbackPath: pathOf(redirect_address!, path),
       ...provider,
@@ -61,7 +60,6 @@ const codehostWay = async (
   })
   return {
     method: 'codehost',
-    callback: 'codehost',
     callbackPath: pathOf(settings.redirect_address!, path),
     ...faults.around('provider', 'codehost', way),
     admits: () => true,

@@ -43,7 +43,7 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
   withStores(config, async ({ log, views, keys, pepper }) => {
     const now = () => new Date()
     const seal = sealer(keys)
-    const names = namesOf({ ...config.identifiers, orchestratorMetadata: config.identifiers.orchestrator_metadata })
+    const names = namesOf(config.identifiers)
     const asked = staticTokenInput(names).read(request)
     inFuture(asked, now())
     const follower = runner({ log, views, projections, remember: () => {}, onError: () => {} })

@@ -1,17 +1,18 @@
+import type { LoginKind } from '../events/login.ts'
 import { invalid, type Reason, type Refusal, refusals, refuse } from '../errors.ts'
 
-/** Which callback answers: the word stands in its messages, whatever names are configured (api.md §5.5, §5.6). */
-export type Callback = 'OIDC' | 'codehost'
+/** What a callback is called in its messages, whatever names are configured (api.md §5.5, §5.6). */
+const words: Readonly<Record<LoginKind, string>> = { oidc: 'OIDC', codehost: 'codehost' }
 
 const ONCE = ['code', 'state', 'error', 'iss'] as const
 const PROVIDER_CODE = /^[a-z_]{1,64}$/
 
 /** Refuses a login with the message that a callback gives for this reason: `handling OIDC callback: …`. */
 export const refuseCallback = (
-  callback: Callback,
+  callback: LoginKind,
   reason: Reason,
   extras?: { readonly metadata?: Readonly<Record<string, string>>; readonly cause?: unknown },
-): never => refuse(reason, `handling ${callback} callback: ${refusals[reason].sentence}`, extras)
+): never => refuse(reason, `handling ${words[callback]} callback: ${refusals[reason].sentence}`, extras)
 
 /** A cause for the log that carries the provider's own code, where that has the form of one. */
 export const withProviderError = (cause: Error, code: unknown): Error =>
@@ -37,7 +38,7 @@ export const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean =
 }
 
 /** The code of a callback; refuses a foreign issuer, then the provider's own error, then a missing code, in the order of api.md §5.5. A code host has no issuer. */
-export const codeOf = (callback: Callback, query: URLSearchParams, issuerUrl?: string): string => {
+export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: string): string => {
   givenOnce(query)
   if (issuerUrl !== undefined && !issuerFits(query, issuerUrl)) refuseCallback(callback, 'issuer_mismatch')
   const error = given(query, 'error')

@@ -1,11 +1,12 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import type { LoginKind } from '../events/login.ts'
 
 /** What a browser carries from authorize to callback; only this service can read it. */
 export type LoginState = {
   readonly state: string
   readonly nonce: string
   readonly codeVerifier: string
-  readonly method: 'oidc' | 'codehost'
+  readonly method: LoginKind
   readonly provider?: string
   readonly returnTo: string
   /** RFC 3339 UTC with milliseconds. */

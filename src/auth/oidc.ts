@@ -90,13 +90,13 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
       }),
 
     finish: async ({ query, state, nonce, codeVerifier }) => {
-      const code = codeOf('OIDC', query, issuerUrl)
+      const code = codeOf('oidc', query, issuerUrl)
       const metadata = await document.get()
-      if ((given(query, 'iss') ?? metadata.issuer) !== metadata.issuer) refuseCallback('OIDC', 'issuer_mismatch')
+      if ((given(query, 'iss') ?? metadata.issuer) !== metadata.issuer) refuseCallback('oidc', 'issuer_mismatch')
 
       const held = keys.held()
       const tokens = await exchangeCode({
-        callback: 'OIDC',
+        callback: 'oidc',
         configuration: (authentication) => {
           const config = configuration(metadata)(authentication)
           if (held)
@@ -157,7 +157,7 @@ const authentications = (
 const identity = (provider: string, issuer: string, claims: Readonly<Record<string, unknown>>): Identity => {
   const { nonce: _nonce, ...rest } = claims
   const sub = text(claims['sub'])
-  if (!sub) return refuseCallback('OIDC', 'id_token_invalid')
+  if (!sub) return refuseCallback('oidc', 'id_token_invalid')
   const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
   const verified = ['true', 'false'].find(
     (word) => claims['email_verified'] === word || claims['email_verified'] === (word === 'true'),

@@ -8,7 +8,8 @@ import {
   type TokenEndpointResponseHelpers,
 } from 'openid-client'
 import { Refusal } from '../errors.ts'
-import { type Callback, refuseCallback, withProviderError } from './callback.ts'
+import type { LoginKind } from '../events/login.ts'
+import { refuseCallback, withProviderError } from './callback.ts'
 import { isObject, providerFetch, unavailable } from './provider-fetch.ts'
 import { safeCause } from './safe-cause.ts'
 
@@ -22,7 +23,7 @@ const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set([
 const TOKEN_TYPES: ReadonlySet<unknown> = new Set(['bearer', 'dpop'])
 
 export type Exchange = {
-  readonly callback: Callback
+  readonly callback: LoginKind
   readonly configuration: (authentication: ClientAuth) => Configuration
   /** How our client may prove itself: the next way is tried when the provider does not take the client by this one. */
   readonly authentications: readonly ClientAuth[]

@@ -1,6 +1,6 @@
 import { invalid, refuse } from '../errors.ts'
 import { reader, type DataOf } from '../events/define.ts'
-import { type TokenEvent, tokenEvents } from '../events/token.ts'
+import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Decider } from './decider.ts'
 
 type Issued = DataOf<TokenEvent, 'TokenIssued'>
@@ -19,7 +19,7 @@ export type Token = {
   readonly status: 'absent' | 'live' | 'deleted'
   readonly id?: string
   readonly digest?: string
-  readonly method?: Issued['method']
+  readonly method?: Method
   readonly namespace?: string | undefined
   readonly expiresAt?: string | undefined
 }

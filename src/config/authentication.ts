@@ -1,6 +1,7 @@
 import { host, issuer, origin, safeUrl, url } from './addresses.ts'
 import { empty, list, map, record } from './collections.ts'
 import { anyText, bool, duration, emailPattern, ignored, oneOf, path, secret, text, tokenText } from './types.ts'
+import type { Method } from '../events/token.ts'
 import { type Derived, required, setting } from './setting.ts'
 
 const none = undefined
@@ -134,5 +135,5 @@ export const authentication = {
     jwt: {
       enabled: setting(bool, false, 'Reserved: not offered in this version, true is an error.'),
     },
-  },
+  } satisfies Readonly<Record<Method | 'jwt', object>>,
 } as const

@@ -1,13 +1,43 @@
+import type { Method } from '../events/token.ts'
 import { didYouMean } from './did-you-mean.ts'
 import type { Config } from './settings.ts'
 
 /** A way in: the word that says that it is open on purpose, whether it is open, and who then comes in by it. */
 type Door = { readonly word: string; readonly open: boolean; readonly sentence: string }
 
+const base = 'authentication.methods'
+
+/** The doors of each method. */
+const ofMethods = ({
+  authentication: {
+    methods: { oidc, codehost, orchestrator },
+  },
+}: Config): Readonly<Record<Method, readonly Door[]>> => ({
+  token: [],
+  oidc: Object.keys(oidc.providers).map((name) => ({
+    word: `oidc.${name}`,
+    open: oidc.enabled && oidc.email_matches.length === 0,
+    sentence: `${base}.oidc.email_matches is empty, so everybody with an account at the provider ${name} can log in`,
+  })),
+  codehost: [
+    {
+      word: 'codehost',
+      open: codehost.enabled && codehost.allowed_organizations.length === 0,
+      sentence: `${base}.codehost.allowed_organizations is empty, so everybody with an account at the code host can log in`,
+    },
+  ],
+  orchestrator: [
+    {
+      word: 'orchestrator',
+      open: orchestrator.enabled && orchestrator.allowed.length === 0,
+      sentence: `${base}.orchestrator.allowed is empty, so every service account of the cluster gets a token without bounds`,
+    },
+  ],
+})
+
 /** Every door there can be in this configuration. */
-const named = ({ authentication: { required, exclude, methods } }: Config): readonly Door[] => {
-  const { oidc, codehost, orchestrator } = methods
-  const base = 'authentication.methods'
+const named = (config: Config): readonly Door[] => {
+  const { required, exclude } = config.authentication
   return [
     {
       word: 'required',
@@ -19,21 +49,7 @@ const named = ({ authentication: { required, exclude, methods } }: Config): read
       open: required && exclude[group],
       sentence: `authentication.exclude.${group} is true, so nobody needs a credential for that group`,
     })),
-    ...Object.keys(oidc.providers).map((name) => ({
-      word: `oidc.${name}`,
-      open: oidc.enabled && oidc.email_matches.length === 0,
-      sentence: `${base}.oidc.email_matches is empty, so everybody with an account at the provider ${name} can log in`,
-    })),
-    {
-      word: 'codehost',
-      open: codehost.enabled && codehost.allowed_organizations.length === 0,
-      sentence: `${base}.codehost.allowed_organizations is empty, so everybody with an account at the code host can log in`,
-    },
-    {
-      word: 'orchestrator',
-      open: orchestrator.enabled && orchestrator.allowed.length === 0,
-      sentence: `${base}.orchestrator.allowed is empty, so every service account of the cluster gets a token without bounds`,
-    },
+    ...Object.values(ofMethods(config)).flat(),
     // Whether headers come is seen at run time only.
     { word: 'forwarded', open: false, sentence: '' },
   ]

@@ -1,3 +1,4 @@
+import { hasTokenForm, TOKEN_FORM } from '../auth/client-token.ts'
 import { parseDuration, printDuration } from './duration.ts'
 import { isPattern } from './email.ts'
 import type { Kind } from './setting.ts'
@@ -50,8 +51,7 @@ export const tokenText = textual('secret text', {
   show: () => undefined,
   check: (value) => {
     if (value.length < 16) return 'must be at least 16 characters'
-    if (value.length > 255) return 'must be at most 255 characters'
-    return /^[A-Za-z0-9._~+/=-]+$/.test(value) ? undefined : 'must only hold the characters A-Z a-z 0-9 . _ ~ + / = -'
+    return hasTokenForm(value) ? undefined : `must be ${TOKEN_FORM}`
   },
 })
 /** A text that matches a pattern as a whole; `rule` says the pattern in words. */

@@ -1,34 +1,54 @@
-/** The words that a deployment may choose (api.md §12.6). */
+import type { Method } from '../events/token.ts'
+
+/** The words that a deployment may choose, under the names of their settings (api.md §12.6). */
 export type Identifiers = {
   readonly service: string
   readonly codehost: string
   readonly orchestrator: string
-  readonly orchestratorMetadata: string
+  readonly orchestrator_metadata: string
 }
 
-/** The ways to a client token, in the neutral words. */
-export type Method = 'token' | 'oidc' | 'codehost' | 'orchestrator'
-export const methods = ['token', 'oidc', 'codehost', 'orchestrator'] as const satisfies readonly Method[]
+type Words = Readonly<Record<Method, string>>
+
+/** The word for each method in paths and method names; those that are no identifier are the same everywhere. */
+export const methodWords = ({ codehost, orchestrator }: Identifiers): Words => ({
+  token: 'token',
+  oidc: 'oidc',
+  codehost,
+  orchestrator,
+})
+
+/** The word for each method in metadata keys. */
+const metadataWords = ({ codehost, orchestrator_metadata }: Identifiers): Words => ({
+  token: 'token',
+  oidc: 'oidc',
+  codehost,
+  orchestrator: orchestrator_metadata,
+})
+
+/** Number of each method on the wire (api.md §5.1); 0 is no method, and 5 the reserved JWT. */
+const numbers: Readonly<Record<Method, number>> = { token: 1, oidc: 2, orchestrator: 3, codehost: 4 }
+const methods = Object.keys(numbers) as readonly Method[]
+
+/** Attributes that stand outside the groups of the methods. */
+const COMMON = ['claims', 'email', 'name', 'picture']
+
+/** Whether only the service sets a metadata key (api.md §5.4 A7), under the words configured and under the default ones. */
+const reserved = (identifiers: Identifiers): ((key: string) => boolean) => {
+  const groups = [...methods, ...Object.values(methodWords(identifiers)), ...Object.values(metadataWords(identifiers))]
+  const prefixes = ['service', identifiers.service].map((word) => `io.${word}.auth.`)
+  const keys = new Set(prefixes.flatMap((prefix) => COMMON.map((attribute) => prefix + attribute)))
+  const starts = prefixes.flatMap((prefix) => groups.map((group) => `${prefix}${group}.`))
+  return (key) => keys.has(key) || starts.some((start) => key.startsWith(start))
+}
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1)
 
 /** Every name that follows from the identifiers: cookies, headers, metadata keys, method names, metric prefix. */
-export const namesOf = ({ service, codehost, orchestrator, orchestratorMetadata }: Identifiers) => {
-  const words: Readonly<Record<Method, string>> = { token: 'token', oidc: 'oidc', codehost, orchestrator }
-  const groups: Readonly<Record<string, string>> = {
-    token: 'token',
-    oidc: 'oidc',
-    codehost,
-    orchestrator: orchestratorMetadata,
-  }
-  const prefix = `io.${service}.auth.`
-  const reserved = ['service', service].flatMap((word) => {
-    const own = ['token', 'oidc', 'codehost', 'orchestrator', codehost, orchestrator, orchestratorMetadata]
-    return own.map((group) => `io.${word}.auth.${group}.`)
-  })
-  const common = ['service', service].flatMap((word) =>
-    ['claims', 'email', 'name', 'picture'].map((key) => `io.${word}.auth.${key}`),
-  )
+export const namesOf = (identifiers: Identifiers) => {
+  const { service, codehost, orchestrator } = identifiers
+  const [words, groups] = [methodWords(identifiers), metadataWords(identifiers)]
+  const wireName = (method: Method): string => `METHOD_${words[method].toUpperCase()}`
   return {
     tokenCookie: `${service}_client_token`,
     stateCookie: `${service}_client_state`,
@@ -38,27 +58,22 @@ export const namesOf = ({ service, codehost, orchestrator, orchestratorMetadata 
     codehostPath: codehost,
     orchestratorPath: orchestrator,
     /** Wire name of a method: METHOD_TOKEN. */
-    method: (method: Method): string => `METHOD_${words[method].toUpperCase()}`,
+    method: wireName,
     /** The method of a wire name, undefined for those without records. */
-    methodNamed: (name: string): Method | undefined =>
-      methods.find((method) => `METHOD_${words[method].toUpperCase()}` === name),
+    methodNamed: (name: string): Method | undefined => methods.find((method) => wireName(method) === name),
     /** Wire name → number, NONE and the reserved JWT included (api.md §5.1). */
     methodNumbers: {
       METHOD_NONE: 0,
-      METHOD_TOKEN: 1,
-      METHOD_OIDC: 2,
-      [`METHOD_${orchestrator.toUpperCase()}`]: 3,
-      [`METHOD_${codehost.toUpperCase()}`]: 4,
+      ...Object.fromEntries(methods.map((method) => [wireName(method), numbers[method]])),
       METHOD_JWT: 5,
     } as Readonly<Record<string, number>>,
     /** Metadata key of an attribute: `token.name` → `io.service.auth.token.name`. */
     metadataKey: (attribute: string): string => {
-      const dot = attribute.indexOf('.')
-      const group = dot < 0 ? undefined : groups[attribute.slice(0, dot)]
-      return prefix + (group === undefined ? attribute : `${group}${attribute.slice(dot)}`)
+      const group = methods.find((method) => attribute.startsWith(`${method}.`))
+      const named = group === undefined ? attribute : groups[group] + attribute.slice(group.length)
+      return `io.${service}.auth.${named}`
     },
-    /** True for a metadata key that only the service sets (api.md §5.4 A7). */
-    isReserved: (key: string): boolean => common.includes(key) || reserved.some((group) => key.startsWith(group)),
+    isReserved: reserved(identifiers),
     /** A header in the spelling of documentation: `X-Service-Namespace`. */
     namespaceHeaderTitle: `X-${capital(service)}-Namespace`,
   }

@@ -1,7 +1,16 @@
 import { Type } from 'typebox'
 import { type EventOf, v1 } from './define.ts'
+import { type Method, METHODS } from './token.ts'
 
-const Method = Type.Union([Type.Literal('oidc'), Type.Literal('codehost')])
+/** Which ways to a client token are logins: a browser is sent to somebody who knows its user, and comes back with an answer. */
+const byLogin = {
+  token: false,
+  oidc: true,
+  codehost: true,
+  orchestrator: false,
+} as const satisfies Readonly<Record<Method, boolean>>
+export type LoginKind = { [M in Method]: (typeof byLogin)[M] extends true ? M : never }[Method]
+export const isLogin = (method: Method): method is LoginKind => byLogin[method]
 
 /** One login from authorize to its outcome, told from its callback on: one that is only begun leaves no stream. Stream: login-{digest of state}; what would let somebody finish it (state, nonce, verifier) is never kept. */
 export const loginEvents = {
@@ -9,7 +18,7 @@ export const loginEvents = {
   LoginStarted: v1(
     Type.Object({
       login: Type.String(),
-      method: Method,
+      method: Type.Enum(METHODS.filter(isLogin)),
       provider: Type.Optional(Type.String()),
       startedAt: Type.String(),
       expiresAt: Type.String(),

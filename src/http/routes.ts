@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { type Method, METHODS } from '../events/token.ts'
 import { evaluator } from './evaluation/evaluator.ts'
 import { authCodehostRoutes } from './routes/auth-codehost.ts'
 import { authMethodRoutes } from './routes/auth-method.ts'
@@ -26,6 +27,22 @@ import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
 import type { Service } from './service.ts'
 
+/** The routes that issue tokens, by the method they issue them by; none where it is switched off. */
+const methodRoutes: Readonly<Record<Method, (app: FastifyInstance, service: Service) => void>> = {
+  token: (app, service) => {
+    if (service.methods.token.enabled) authTokenRoutes(app, service)
+  },
+  oidc: (app, service) => {
+    if (service.methods.oidc.enabled) authOidcRoutes(app, service)
+  },
+  codehost: (app, service) => {
+    if (service.logins.codehost) authCodehostRoutes(app, service, service.logins.codehost)
+  },
+  orchestrator: (app, service) => {
+    if (service.exchange) authOrchestratorRoutes(app, service, service.exchange)
+  },
+}
+
 /** Every route there is. Those of a method that is switched off are not mounted. */
 export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   healthRoutes(app, service)
@@ -35,11 +52,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authSelfRoutes(app, service)
   authTokensRoutes(app, service)
   authTokensRevokeRoutes(app, service)
-  const { methods, logins, exchange } = service
-  if (methods.token.enabled) authTokenRoutes(app, service)
-  if (methods.oidc.enabled) authOidcRoutes(app, service)
-  if (logins.codehost) authCodehostRoutes(app, service, logins.codehost)
-  if (exchange) authOrchestratorRoutes(app, service, exchange)
+  for (const method of METHODS) methodRoutes[method](app, service)
 
   const ask = evaluator(service.metrics)
   evaluateRoutes(app, service, ask)

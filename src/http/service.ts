@@ -1,6 +1,7 @@
 import type { Execute } from '../commands/execute.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
+import type { Method } from '../events/token.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
 import type { Moment, AsOf } from '../audit/as-of.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
@@ -73,11 +74,8 @@ export type Service = {
   /** What the catalog held at a moment; 400 `invalid_at` for one that has not come. */
   readonly asOf: (moment: Moment) => Promise<AsOf<Compiled>>
   readonly reservations: Reservations
-  readonly methods: {
-    readonly token: { readonly enabled: boolean }
-    readonly oidc: { readonly enabled: boolean; readonly providers: readonly string[] }
-    readonly codehost: { readonly enabled: boolean }
-    readonly orchestrator: { readonly enabled: boolean }
+  readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {
+    readonly oidc: { readonly providers: readonly string[] }
   }
   readonly logins: Logins
   readonly exchange: { readonly orchestrator: Orchestrator; readonly attempts: Limiter } | undefined

@@ -1,6 +1,7 @@
 import type { Execute } from '../commands/execute.ts'
 import { token } from '../commands/token.ts'
 import type { Stored } from '../events/log.ts'
+import type { Method } from '../events/token.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Views } from '../projections/views.ts'
 import type { Job } from './queue.ts'
@@ -8,7 +9,7 @@ import type { Job } from './queue.ts'
 const BATCH = 500
 
 export type CleanupOptions = {
-  readonly method: TokenDoc['method']
+  readonly method: Method
   /** Milliseconds. */
   readonly interval: number
   readonly gracePeriod: number

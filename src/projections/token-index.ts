@@ -1,3 +1,4 @@
+import { type Method, METHODS } from '../events/token.ts'
 import { tokenMakers } from './issuer-tally.ts'
 import type { TokenDoc } from './tokens.ts'
 import type { Row } from './views.ts'
@@ -5,11 +6,10 @@ import type { Row } from './views.ts'
 /** What every request needs of a token: numbers and shared texts only. `expiresAt` is epoch milliseconds, Infinity = never. */
 export type TokenEntry = {
   readonly id: string
-  readonly method: TokenDoc['method']
+  readonly method: Method
   readonly namespace: string | undefined
 }
 
-const methods = ['token', 'oidc', 'codehost', 'orchestrator'] as const satisfies readonly TokenDoc['method'][]
 const keyOf = (digest: string): string =>
   Buffer.from(digest.slice(digest.indexOf('.') + 1), 'base64url').toString('latin1')
 
@@ -36,7 +36,7 @@ export const tokenIndex = (capacity: number) => {
   const namespaceNumbers = new Map<string, number>()
   const ended = new Set<string>()
   let forgotten = 0
-  const deleted = methods.map(() => 0)
+  const deleted = METHODS.map(() => 0)
 
   const grow = () => {
     room *= 2
@@ -64,7 +64,7 @@ export const tokenIndex = (capacity: number) => {
     if (slot === undefined) return false
     slots.delete(key)
     free.push(slot)
-    if (methods[kinds[slot]!] === 'token') makers.remove(madeBy[slot]!)
+    if (METHODS[kinds[slot]!] === 'token') makers.remove(madeBy[slot]!)
     expires[slot] = Number.NaN
     return true
   }
@@ -81,7 +81,7 @@ export const tokenIndex = (capacity: number) => {
       const key = keyOf(doc.digest)
       if (doc.deletedAt !== undefined) {
         // An end told again, while the log is caught up with, finds nothing to remove.
-        if (remove(key) || first) deleted[methods.indexOf(doc.method)]!++
+        if (remove(key) || first) deleted[METHODS.indexOf(doc.method)]!++
         if (!first) end(key)
         return
       }
@@ -94,7 +94,7 @@ export const tokenIndex = (capacity: number) => {
         slot = free.pop() ?? size++
         if (slot >= room) grow()
         slots.set(key, slot)
-        kinds[slot] = methods.indexOf(doc.method)
+        kinds[slot] = METHODS.indexOf(doc.method)
         scopes[slot] = numberOf(doc.namespace)
         if (doc.method === 'token') madeBy[slot] = makers.add(doc.issuedBy)
         ids.set(Buffer.from(doc.id.replaceAll('-', ''), 'hex'), slot * 16)
@@ -115,7 +115,7 @@ export const tokenIndex = (capacity: number) => {
       if (slot === undefined) return undefined
       const hex = Buffer.from(ids.buffer, slot * 16, 16).toString('hex')
       const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-      return { id, method: methods[kinds[slot]!]!, namespace: namespaces[scopes[slot]!] }
+      return { id, method: METHODS[kinds[slot]!]!, namespace: namespaces[scopes[slot]!] }
     },
     /** How many static tokens that are not deleted this credential has made, as far as this instance holds them. */
     madeBy: makers.count,
@@ -124,7 +124,7 @@ export const tokenIndex = (capacity: number) => {
     size: (): number => slots.size,
     /** How many records there are of each method and status, as far as this instance holds them. */
     census: (now: number) => {
-      const counts = methods.map((method, n) => ({ method, ACTIVE: 0, EXPIRED: 0, DELETED: deleted[n]! }))
+      const counts = METHODS.map((method, n) => ({ method, ACTIVE: 0, EXPIRED: 0, DELETED: deleted[n]! }))
       for (let slot = 0; slot < size; slot++) {
         const ends = expires[slot]!
         if (ends > now) counts[kinds[slot]!]!.ACTIVE++

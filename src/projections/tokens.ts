@@ -1,12 +1,12 @@
 import { type DataOf, reader } from '../events/define.ts'
-import { type TokenEvent, tokenEvents } from '../events/token.ts'
+import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Projection } from './projection.ts'
 
 /** One authentication record, deleted ones too. `profile` is in sealed form. `name` is the static token's name in lower case, to search by; `identity` is what tokens of one holder have in common: that name as it is, a service account, or a pseudonym of a person; `issuedBy` is the token whose bearer asked for this one. Times are RFC 3339 UTC with milliseconds. */
 export type TokenDoc = {
   readonly id: string
   readonly digest: string
-  readonly method: 'token' | 'oidc' | 'codehost' | 'orchestrator'
+  readonly method: Method
   readonly createdAt: string
   readonly updatedAt: string
   readonly expiresAt?: string

@@ -1,6 +1,7 @@
 import '@fastify/cookie'
 import type { FastifyRequest } from 'fastify'
 import { isIPv4, isIPv6 } from 'node:net'
+import { hasTokenForm } from '../../auth/client-token.ts'
 import { refuse } from '../../errors.ts'
 import { times } from '../wire/framing.ts'
 
@@ -9,8 +10,7 @@ export type Credential = { readonly kind: 'none' } | { readonly kind: 'bearer' |
 
 const nothing: Credential = { kind: 'none' }
 const unusable: Credential = { kind: 'bearer' }
-const bearer = /^bearer +([\w.~+/=-]{1,255})$/i
-const tokenText = /^[\w.~+/=-]{1,255}$/
+const bearer = /^bearer +(.+)$/i
 
 /** Finds the credential: the bearer header, which hides the cookie even when it is unusable, else the cookie. Two of a kind: 400 `duplicate_credential`. */
 export const credential = ({ raw, server }: FastifyRequest, cookieName: string): Credential => {
@@ -21,11 +21,11 @@ export const credential = ({ raw, server }: FastifyRequest, cookieName: string):
   if (twice) refuse('duplicate_credential')
   if (authorization !== undefined) {
     const token = bearer.exec(authorization)?.[1]
-    return token === undefined ? unusable : { kind: 'bearer', token }
+    return token !== undefined && hasTokenForm(token) ? { kind: 'bearer', token } : unusable
   }
   const token = cookie === undefined ? undefined : server.parseCookie(cookie)[cookieName]
   if (token === undefined || token === '') return nothing
-  return tokenText.test(token) ? { kind: 'cookie', token } : { kind: 'cookie' }
+  return hasTokenForm(token) ? { kind: 'cookie', token } : { kind: 'cookie' }
 }
 
 /** How often a Cookie header names a cookie; the parser shows only one. */

@@ -71,13 +71,13 @@ export const beginLogin = async (
 
 /** The rules about the login itself; from here on it is used up. `context` is that of the events to come. */
 const takeLogin = async (service: Service, call: Request, way: LoginMethod, parameters: URLSearchParams) => {
-  const { callback, method, provider } = way
+  const { method, provider } = way
   givenOnce(parameters)
   const [state, held] = [given(parameters, 'state'), service.cookies.states(call.request)]
-  if (state === undefined || held[0] === undefined) return refuseCallback(callback, 'state_missing')
+  if (state === undefined || held[0] === undefined) return refuseCallback(method, 'state_missing')
   const opened = held.length === 1 ? service.logins.states.open(held[0]) : undefined
   const own = opened !== undefined && opened.method === method && opened.provider === provider
-  if (!own || !equal(opened.state, state)) return refuseCallback(callback, 'state_mismatch')
+  if (!own || !equal(opened.state, state)) return refuseCallback(method, 'state_mismatch')
   const id = digestOf(state)
   const context: Context = { ...contextOf(call, service), correlationId: id }
   const { startedAt, expiresAt } = opened
@@ -92,7 +92,7 @@ const takeLogin = async (service: Service, call: Request, way: LoginMethod, para
     )
     return { ...opened, id, stored, context: { ...context, causationId: stored.at(-1)!.id } }
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) return refuseCallback(callback, error.reason)
+    if (error instanceof Refusal && error.status === 401) return refuseCallback(method, error.reason)
     throw error
   }
 }
@@ -150,7 +150,7 @@ const complete = async (service: Service, call: Request, way: LoginMethod): Prom
   const taken = await takeLogin(service, call, way, parameters)
   const identity = await identify(service, way, taken, parameters)
 
-  const secret = mint('login')
+  const secret = mint(way.method)
   const data = { ...issued(service, way, identity, secret), login: taken.id }
   const { id, subject } = data
   const context = { ...taken.context, subject }

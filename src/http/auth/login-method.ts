@@ -2,12 +2,12 @@ import type { Identity, LoginSecrets } from '../../auth/identity.ts'
 import type { LoginStates } from '../../auth/login-state.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
+import type { LoginKind } from '../../events/login.ts'
+import type { Limiter } from './rate-limit.ts'
 
 /** One way to log in through somebody else: an OpenID Connect provider or the code host. */
 export type LoginMethod = {
-  readonly method: 'oidc' | 'codehost'
-  /** The word in the messages of its callback (api.md §5.5, §5.6). */
-  readonly callback: 'OIDC' | 'codehost'
+  readonly method: LoginKind
   readonly provider?: string
   /** Path of the redirect address: that of the state cookie. */
   readonly callbackPath: string

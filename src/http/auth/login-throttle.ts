@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { providerErrorOf } from '../../auth/callback.ts'
 import { Refusal, whyOf } from '../../errors.ts'
+import { isLogin } from '../../events/login.ts'
+import type { Method } from '../../events/token.ts'
 import { addressKey } from './credential.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { Service } from '../service.ts'
@@ -20,13 +22,13 @@ export const attemptLimit =
 
 /** What is known of a login or an exchange; nothing of it is personal. */
 export type Attempt = {
-  readonly method: 'oidc' | 'codehost' | 'orchestrator'
+  readonly method: Exclude<Method, 'token'>
   readonly provider?: string | undefined
   readonly serviceAccount?: string | undefined
 }
 type Teller = Pick<Service, 'tell'>
 
-const what = ({ method }: Attempt) => (method === 'orchestrator' ? 'an exchange' : 'a login')
+const what = ({ method }: Attempt) => (isLogin(method) ? 'a login' : 'an exchange')
 
 /** Tells the operator of a login or an exchange that gave a token. */
 export const attemptSucceeded = (

@@ -1,7 +1,8 @@
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Match, Query } from '../../projections/views.ts'
-import type { Method } from '../../contract/identifiers.ts'
+import { isLogin } from '../../events/login.ts'
+import { type Method, METHODS } from '../../events/token.ts'
 
 export type Status = 'ACTIVE' | 'EXPIRED' | 'DELETED'
 
@@ -22,9 +23,8 @@ export type TokenFilter = {
 /** The forms under which the tokens of one holder are kept: the text itself (a static token's name, `<namespace>/<name>` of a service account), and the pseudonyms of a provider's subject. */
 export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Method | undefined): readonly string[] => {
   if (text === '') return []
-  const people = (['oidc', 'codehost'] as const).filter((way) => method === undefined || method === way)
-  const plain = method === undefined || method === 'token' || method === 'orchestrator'
-  return [...(plain ? [text] : []), ...people.map((way) => identity(way, text))]
+  const forms = (method === undefined ? METHODS : [method]).map((way) => (isLogin(way) ? identity(way, text) : text))
+  return [...new Set(forms)]
 }
 
 type Where = Record<string, Match>

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
+import { isLogin } from '../../events/login.ts'
+import type { Method } from '../../events/token.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 
@@ -29,22 +31,20 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
     run: ({ request }) => {
       const base = cookies.basePath(request)
       const providers = Object.fromEntries(methods.oidc.providers.map((name) => [name, paths(base, `oidc/${name}`)]))
-      const way = (method: 'token' | 'codehost' | 'oidc' | 'orchestrator', metadata?: object) => ({
+      // A way that a browser's session comes of says where it begins and ends.
+      const ways: Readonly<Record<Method, object | undefined>> = {
+        token: undefined,
+        codehost: paths(base, names.codehostPath),
+        oidc: { providers },
+        orchestrator: undefined,
+      }
+      const listed = (Object.keys(ways) as readonly Method[]).map((method) => ({
         method: names.method(method),
         enabled: methods[method].enabled,
-        sessionCompatible: metadata !== undefined,
-        ...(metadata && { metadata }),
-      })
-      return {
-        body: {
-          methods: [
-            way('token'),
-            way('codehost', paths(base, names.codehostPath)),
-            way('oidc', { providers }),
-            way('orchestrator'),
-          ],
-        },
-      }
+        sessionCompatible: isLogin(method),
+        ...(ways[method] && { metadata: ways[method] }),
+      }))
+      return { body: { methods: listed } }
     },
   })
 }

@@ -8,7 +8,7 @@ import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
 import { choice, flag, text } from '../../contract/fields.ts'
 import { input } from '../../contract/input.ts'
-import { methods } from '../../contract/identifiers.ts'
+import { METHODS } from '../../events/token.ts'
 import { route } from '../route.ts'
 import type { Service } from '../service.ts'
 import { identitiesOf, placeOf, type Status, type TokenFilter, whereOf } from '../auth/token-filter.ts'
@@ -64,7 +64,7 @@ const ending = ({ execute, views, now, applied }: Service, context: Context, als
 export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): void => {
   const { names, logins } = service
   const ways = Object.fromEntries(
-    methods.map((method) => [names.method(method), names.methodNumbers[names.method(method)]!]),
+    METHODS.map((method) => [names.method(method), names.methodNumbers[names.method(method)]!]),
   )
 
   route(app, {
