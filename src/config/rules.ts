@@ -1,4 +1,7 @@
 import { accessSync, constants } from 'node:fs'
+import { methodWords, namesOf } from '../contract/identifiers.ts'
+import { tokenMetadata } from '../contract/token-metadata.ts'
+import { Refusal } from '../errors.ts'
 import { isSafe } from './addresses.ts'
 import { unknownDoors } from './doors.ts'
 import type { Config } from './settings.ts'
@@ -16,31 +19,22 @@ const unreadable = (path: string | undefined): string | false => {
   }
 }
 
-/** The metadata keys that the service writes itself (api.md §5.2), under the configured and under the default words. */
-const isReserved = (key: string, { service, codehost, orchestrator_metadata }: Config['identifiers']): boolean => {
-  const prefix = ['service', service].map((word) => `io.${word}.auth.`).find((start) => key.startsWith(start))
-  if (prefix === undefined) return false
-  const rest = key.slice(prefix.length)
-  const methods = ['token', 'oidc', 'codehost', 'orchestrator', codehost, orchestrator_metadata]
-  return ['claims', 'email', 'name', 'picture'].includes(rest) || methods.some((word) => rest.startsWith(`${word}.`))
-}
-
+/** The API's own rules for metadata (api.md §5.4 A7). */
 const metadata = ({ identifiers, authentication }: Config): readonly Finding[] => {
-  const base = 'authentication.methods.token.bootstrap.metadata'
-  const pairs = Object.entries(authentication.methods.token.bootstrap.metadata)
-  return [
-    [base, pairs.length > 32 && 'must have at most 32 entries'],
-    ...pairs.flatMap(([key, value]): Finding[] => [
-      [base, (key.length < 1 || key.length > 128) && 'a key must be 1 to 128 characters'],
-      [base, value.length > 1024 && `the value of "${key}" must be at most 1024 characters`],
-      [base, isReserved(key, identifiers) && `key "${key}" is reserved`],
-    ]),
-  ]
+  const given = authentication.methods.token.bootstrap.metadata
+  try {
+    tokenMetadata(namesOf(identifiers)).read(given, 'metadata')
+    return []
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.violation === undefined) throw error
+    return [['authentication.methods.token.bootstrap.metadata', error.violation.description]]
+  }
 }
 
 const methods = ({ authentication: { required, methods } }: Config): readonly Finding[] => {
-  const { token, oidc, codehost, orchestrator, jwt } = methods
-  const none = ![token, oidc, codehost, orchestrator].some(({ enabled }) => enabled)
+  const { jwt, ...offered } = methods
+  const { oidc, codehost, orchestrator } = offered
+  const none = !Object.values(offered).some(({ enabled }) => enabled)
   const base = 'authentication.methods'
   const restricted = codehost.allowed_organizations.length > 0 || Object.keys(codehost.allowed_teams).length > 0
   const strangers = Object.keys(codehost.allowed_teams).filter((name) => !codehost.allowed_organizations.includes(name))
@@ -77,8 +71,10 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
   ]
 }
 
-const names = ({ identifiers: { codehost, orchestrator, orchestrator_metadata } }: Config): readonly Finding[] => {
-  const taken = ['token', 'oidc', 'jwt', 'none']
+const names = ({ identifiers }: Config): readonly Finding[] => {
+  const { codehost, orchestrator, orchestrator_metadata } = identifiers
+  const { codehost: _codehost, orchestrator: _orchestrator, ...fixed } = methodWords(identifiers)
+  const taken = [...Object.values(fixed), 'jwt', 'none']
   const clash = 'is the word of another method'
   return [
     ['identifiers.codehost', taken.includes(codehost) && clash],

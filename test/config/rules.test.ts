@@ -74,6 +74,9 @@ const good: Readonly<Record<string, Case>> = {
   'metadata of the caller’s own': {
     [`${M}.token.bootstrap`]: { metadata: { role: 'admin', 'io.service.auth.role': 'x', empty: '' } },
   },
+  'metadata as long as the API takes it': {
+    [`${M}.token.bootstrap`]: { metadata: { ['\u{1f600}'.repeat(128)]: '\u{1f600}'.repeat(1024) } },
+  },
   'an issuer on loopback over http': {
     [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'http://127.0.0.1:9000/realm/' } },
   },
@@ -175,6 +178,26 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   [`${M}.token.bootstrap.token`, { [`${M}.token.bootstrap.token`]: '' }],
   [`${M}.token.bootstrap.expiration`, { [`${M}.token.bootstrap.expiration`]: '1 day' }],
   [`${M}.token.bootstrap.metadata`, { [`${M}.token.bootstrap`]: { metadata: { 'io.service.auth.token.name': 'x' } } }],
+  ...[
+    { 'io.acme.auth.kubernetes.pod': 'x' },
+    { 'io.acme.auth.k8s.pod': 'x' },
+    { 'io.service.auth.email': 'x' },
+    { a: '\0' },
+    { '\ud800': 'x' },
+    { '': 'x' },
+    { ['k'.repeat(129)]: 'x' },
+    { a: '\u{1f600}'.repeat(1025) },
+    Object.fromEntries(Array.from({ length: 33 }, (_, n) => [`k${n}`, 'x'])),
+  ].map(
+    (metadata) =>
+      [
+        `${M}.token.bootstrap.metadata`,
+        {
+          identifiers: { service: 'acme', orchestrator: 'kubernetes', orchestrator_metadata: 'k8s' },
+          [`${M}.token.bootstrap`]: { metadata },
+        },
+      ] as const,
+  ),
   [`${M}.token.bootstrap.metadata.a`, { [`${M}.token.bootstrap`]: { metadata: { a: 1 } } }],
   [`${M}.token.cleanup.interval`, { [`${M}.token.cleanup.interval`]: '0s' }],
   [`${M}.orchestrator.cleanup.grace_period`, { [`${M}.orchestrator.cleanup.grace_period`]: 'soon' }],

@@ -6,7 +6,7 @@ import type { Execute } from '../../commands/execute.ts'
 import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
 import { optional, text, timestamp } from '../../contract/fields.ts'
-import { texts } from '../../contract/texts.ts'
+import { tokenMetadata } from '../../contract/token-metadata.ts'
 import { input } from '../../contract/input.ts'
 import type { Names } from '../../contract/identifiers.ts'
 import type { Input } from '../../contract/field.ts'
@@ -24,12 +24,7 @@ export const staticTokenInput = (names: Names) =>
     description: text({ max: 1024 }),
     expiresAt: optional(timestamp()),
     namespaceKey: text({ trim: true }),
-    metadata: texts({
-      maxEntries: 32,
-      maxKey: 128,
-      maxValue: 1024,
-      key: (key) => (names.isReserved(key) ? `key "${key}" is reserved` : undefined),
-    }),
+    metadata: tokenMetadata(names),
   })
 export type StaticToken = ReturnType<typeof staticTokenInput> extends Input<infer T> ? T : never
 

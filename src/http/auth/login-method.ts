@@ -3,7 +3,6 @@ import type { LoginStates } from '../../auth/login-state.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { LoginKind } from '../../events/login.ts'
-import type { Limiter } from './rate-limit.ts'
 
 /** One way to log in through somebody else: an OpenID Connect provider or the code host. */
 export type LoginMethod = {
