@@ -184,6 +184,12 @@ await t.test(
   },
 )
 
+await t.test('no behaviour of a route hangs on how its URL begins', async (t) => {
+  const byPrefix = /(?:startsWith|indexOf|includes)\(['"`]\/\w|\/\^\\\/(?:\w|\(\?:)/
+  for (const name of files.filter((name) => name.startsWith('http/')))
+    t.notMatch(readFileSync(resolve(src, name), 'utf8'), byPrefix, name)
+})
+
 await t.test('a source file is at most 200 lines', async (t) => {
   for (const name of files) {
     const lines = readFileSync(resolve(src, name), 'utf8').split('\n').length - 1

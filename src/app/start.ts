@@ -128,7 +128,7 @@ const serving = async (
 ) => {
   const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
   const forwarded = forwardedUntrusted(config.server.trust_proxy, () => log_[level](FORWARDED))
-  const shared = { logger: log_, authorize: authorizer(service), answered: observer(service, log_, forwarded) }
+  const shared = { logger: log_, ...authorizer(service), answered: observer(service, log_, forwarded) }
   const app = await httpServer({
     ...shared,
     config: settings,

@@ -32,17 +32,17 @@ export const preconditions = (service: Service): AfterParse => {
   }
   return (call, next) => {
     const { request } = call
-    const { access, method, writes, url, ownsIdempotency } = request.spec!
+    const { access, method, writes, ownsIdempotency } = request.spec!
     const { headers } = request
     if (!writes) {
-      const after = access === 'public' ? undefined : afterPosition(headers)
+      const after = access.credential === 'public' ? undefined : afterPosition(headers)
       return after === undefined ? next() : reached(after).then(next)
     }
     const reason = eventReason(headers)
     const match = ifMatch(headers)
     const key = method === 'POST' ? idempotencyKey(headers) : undefined
     request.directives = { ...(reason !== undefined && { reason }), ...(match !== undefined && { ifMatch: match }) }
-    if (service.settings.readOnly && url.startsWith('/api/v1')) refuse('read_only')
+    if (service.settings.readOnly && writes === 'unless-read-only') refuse('read_only')
     if (key === undefined || ownsIdempotency) return next()
     return service.idempotency.once(ownerOf(call), key, fingerprintOf(request), (commandId) => {
       request.directives = { ...request.directives, commandId }

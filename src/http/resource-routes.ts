@@ -16,6 +16,7 @@ import { type Answer, ok } from './wire/reply.ts'
 import { atOf } from './wire/headers.ts'
 import { type Call, type RouteOptions, route } from './route.ts'
 import type { Service } from './service.ts'
+import { ordinary } from './statements.ts'
 import { contextOf, applyEvents } from './command-context.ts'
 
 type AnyCall = Call<unknown, unknown>
@@ -25,12 +26,17 @@ export type Of = { readonly namespace: string; readonly key: string; readonly in
 /** Path of one namespace. */
 export const NAMESPACE = '/api/v1/namespaces/:namespaceKey'
 
+/** Access to what belongs to the namespace in the path. */
+export const inPath = { credential: 'management', namespace: { param: 'namespaceKey' } } as const
+
 /** Mounts a route of the flag API under its namespace and, for `default`, directly under /api/v1 (api.md §7.1). */
 export const namespacedRoute = <B = undefined, Q = undefined>(
   app: FastifyInstance,
-  options: Omit<RouteOptions<B, Q>, 'access'>,
+  options: Omit<RouteOptions<B, Q>, 'access' | keyof typeof ordinary>,
 ): void => {
-  for (const root of [NAMESPACE, '/api/v1']) route(app, { ...options, url: root + options.url, access: 'management' })
+  const stated = { ...ordinary, ...options }
+  route(app, { ...stated, url: NAMESPACE + options.url, access: inPath })
+  route(app, { ...stated, url: `/api/v1${options.url}`, access: { credential: 'management', namespace: 'default' } })
 }
 
 /** The namespace that a path means. */

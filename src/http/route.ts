@@ -3,24 +3,12 @@ import type { TSchema } from 'typebox'
 import { invalid, type Reason, type Refusal } from '../errors.ts'
 import type { Actor } from '../events/log.ts'
 import { type Answer, send } from './wire/reply.ts'
-import { AUTH_BODY_LIMIT, jsonBody, takeBody } from './wire/body.ts'
+import { jsonBody, takeBody } from './wire/body.ts'
 import { framing } from './wire/framing.ts'
 import { rawQuery } from './wire/path.ts'
+import { insistOnStatement, type Statement } from './statements.ts'
 import { type Raw, settle } from '../contract/value.ts'
 import type { Input } from '../contract/field.ts'
-
-/** Who may use a route (api.md §3.2): the route group whose rule decides whether a credential is needed and how far a namespaced token reaches. */
-export type Access =
-  | 'public'
-  | 'self'
-  | 'bearer'
-  | 'unscoped'
-  | 'management'
-  | 'namespaces'
-  | 'legacy'
-  | 'evaluation'
-  | 'snapshot'
-  | 'ofrep'
 
 /** Who calls, as the access check found it. `namespace` is the one a namespaced token is bound to. */
 export interface Caller {
@@ -42,10 +30,9 @@ export type Call<B, Q> = {
 }
 
 /** What a route states about itself; the OpenAPI document is made of it. */
-export type RouteOptions<B, Q> = {
+export type RouteOptions<B, Q> = Statement & {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: string
-  readonly access: Access
   readonly body?: Input<B>
   readonly query?: Input<Q, string>
   /** Schema of the 200 answer. */
@@ -53,8 +40,6 @@ export type RouteOptions<B, Q> = {
   readonly summary: string
   readonly tag: string
   readonly errors?: readonly Reason[]
-  /** Appends events: takes an idempotency key, and is refused on a read-only instance. */
-  readonly writes?: boolean
   /** Its idempotency keys belong to somebody who is known only inside the route, which sees to them itself. */
   readonly ownsIdempotency?: boolean
   /** Step 3 of api.md §1.3: the refusal of a client that asks too often. */
@@ -63,8 +48,6 @@ export type RouteOptions<B, Q> = {
   readonly hot?: boolean
   /** Left out of the OpenAPI document (pages, files). */
   readonly hidden?: boolean
-  /** Reach of a namespaced token by what the body says (step 8 of api.md §1.3): refuses or returns. Sees the body before its field rules. */
-  readonly checkBody?: (body: Raw, request: FastifyRequest) => void
   /** Body of an error answer where it is not that of api.md §2.1 (OFREP). */
   readonly errorBody?: (refusal: Refusal, request: FastifyRequest) => object
   readonly run: (call: Call<B, Q>) => Promise<Answer> | Answer
@@ -82,6 +65,13 @@ export type AfterParse = (
 /** Step 3 to 6 of api.md §1.3, synchronous: sets `request.caller`, or ends with a Refusal in `done`. */
 export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
 
+/** Step 8 of api.md §1.3: the refusal of a token that does not reach what the body names. */
+export type AuthorizeBody = (
+  request: FastifyRequest,
+  namespacesIn: (body: Raw) => readonly string[],
+  body: Raw,
+) => Refusal | undefined
+
 const nothing: Raw = {}
 
 /** Told of every answer as it is sent, and of the refusal where it is one. A hook of the framework would cost each request two listeners. */
@@ -89,7 +79,6 @@ export type Answered = (request: FastifyRequest, reply: FastifyReply, refusal?: 
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    access?: Access
     spec?: Spec
   }
   interface FastifyRequest {
@@ -103,6 +92,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     authorize: Authorize
+    authorizeBody: AuthorizeBody
     bodyLimit: number
     afterParse: AfterParse | undefined
     answered: Answered
@@ -113,11 +103,14 @@ declare module 'fastify' {
 
 /** Mounts a route. Its checks run in the order of api.md §1.3 and each failure is a Refusal. */
 export const route = <B = undefined, Q = undefined>(app: FastifyInstance, options: RouteOptions<B, Q>): void => {
-  const { method, url, access, body, query, checkBody, run } = options
-  const noStore = url.startsWith('/auth/')
+  insistOnStatement(options)
+  const { method, url, access, body, query, run } = options
+  const noStore = options.cache === 'no-store'
   const discards = method === 'GET' || method === 'DELETE'
-  const { afterParse, answered, authorize, bodyLimit } = app
-  const limit = noStore ? Math.min(AUTH_BODY_LIMIT, bodyLimit) : bodyLimit
+  const { afterParse, answered, authorize, authorizeBody } = app
+  const limit = options.bodyLimit === 'configured' ? app.bodyLimit : Math.min(options.bodyLimit, app.bodyLimit)
+  const place = access.credential === 'public' ? undefined : access.namespace
+  const namespacesIn = typeof place === 'object' && 'body' in place ? place.body : undefined
   // An answer written past the framework would miss the headers for other origins.
   const spec = { ...options, hot: options.hot === true && !app.crossOrigin } as unknown as Spec
 
@@ -130,7 +123,8 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
     } catch (error) {
       wrong = settle(error, undefined)
     }
-    checkBody?.(raw, request)
+    const refusal = namespacesIn && authorizeBody(request, namespacesIn, raw)
+    if (refusal) throw refusal
     const params = request.params as Readonly<Record<string, string>>
     const call: Call<B, Q> = {
       body: fields as B,
@@ -178,5 +172,5 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
     if (refusal) done(refusal)
     else authorize(request, reply, done)
   }
-  app.route({ method, url, config: { access, spec }, onRequest, handler })
+  app.route({ method, url, config: { spec }, onRequest, handler })
 }

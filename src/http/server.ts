@@ -11,7 +11,8 @@ import { documentRoutes } from './routes/docs.ts'
 import { cleanTarget } from './wire/path.ts'
 import { HEADER_LIMIT, openPort, type Port, unbind, type WireSettings } from './wire/port.ts'
 import { type Logger, refuser } from './wire/error-reply.ts'
-import type { AfterParse, Answered, Authorize, Spec } from './route.ts'
+import { insistOnStatement } from './statements.ts'
+import type { AfterParse, Answered, Authorize, AuthorizeBody, Spec } from './route.ts'
 
 /** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
 export type HttpSettings = WireSettings & {
@@ -25,6 +26,7 @@ export type ServerParts = {
   readonly config: HttpSettings
   readonly logger: Logger
   readonly authorize: Authorize
+  readonly authorizeBody: AuthorizeBody
   readonly afterParse?: AfterParse
   readonly routes: readonly ((app: FastifyInstance) => void)[]
   /** Answers a browser that asks for a page at a path outside the API. */
@@ -38,12 +40,13 @@ export type ServerParts = {
 }
 
 const unreported: Answered = () => undefined
-const api =
-  /^\/(?:auth|api|evaluate|internal|ofrep|meta|audit|livez|readyz|health|metrics|openapi\.json|docs)(?:[/?]|$)/
+/** First parts of paths that belong to the API even where no route is mounted: one that is to come, and one that has an address of its own. */
+const RESERVED = ['audit', 'metrics']
+const firstPart = (url: string): string => url.split(/[/?]/, 2)[1] ?? ''
 
-/** The HTTP server with the routes mounted. Refuses to be made when a route does not state its access. */
+/** The HTTP server with the routes mounted. Refuses to be made when a route leaves unsaid what each must state. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, afterParse, routes, page, answered = unreported, documents } = parts
+  const { config, logger, authorize, authorizeBody, afterParse, routes, page, answered = unreported, documents } = parts
   const { bodyLimit, trustProxy, cors } = config
   const { server, sockets } = parts.port ?? openPort(config)
   let answer: RequestListener = () => undefined
@@ -67,16 +70,18 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   const verbs = collectVerbs(app)
   const specs: Spec[] = []
   app.addHook('onRoute', ({ url, method, config }) => {
-    if (config?.access === undefined || !config.spec) {
-      if (!(cors && url === '*' && method === 'OPTIONS'))
-        throw new Error(`route ${String(method)} ${url} does not state who may use it`)
-    } else if (method !== 'HEAD') specs.push(config.spec)
+    if (cors && url === '*' && method === 'OPTIONS') return
+    if (!config?.spec) insistOnStatement({ method: String(method), url })
+    else if (method !== 'HEAD') specs.push(config.spec)
   })
 
   let paths: ReturnType<typeof verbsOf> | undefined
+  let apiParts: ReadonlySet<string> | undefined
+  const inApi = (url: string): boolean =>
+    (apiParts ??= new Set([...RESERVED, ...specs.map(({ url }) => firstPart(url))])).has(firstPart(url))
   const missing = (request: FastifyRequest, reply: FastifyReply) => {
     const { method, url, headers } = request
-    const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !api.test(url)
+    const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !inApi(url)
     if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
     everyAnswer(request, reply)
     page(request, reply)
@@ -97,6 +102,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')
   app.decorate('authorize', authorize)
+  app.decorate('authorizeBody', authorizeBody)
   app.decorate('afterParse', afterParse)
   app.decorate('answered', answered)
   if (cors) {

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { ok } from '../../src/http/wire/reply.ts'
 import { cookieJar } from '../../src/http/wire/cookies.ts'
 import { route } from '../../src/http/route.ts'
+import { ordinary } from '../../src/http/statements.ts'
 import { demo } from './demo.ts'
 
 void t.test('cookies carry the attributes of the contract, under the base path that the proxy shows', async (t) => {
@@ -14,7 +15,13 @@ void t.test('cookies carry the attributes of the contract, under the base path t
   }
   const mount = (trustProxy: boolean) => {
     const jar = cookieJar({ ...shared, trustProxy })
-    const about = { access: 'public', answer: Type.Object({}), summary: '', tag: '' } as const
+    const about = {
+      ...ordinary,
+      access: { credential: 'public' },
+      answer: Type.Object({}),
+      summary: '',
+      tag: '',
+    } as const
     return demo({
       routes: [
         (app) =>

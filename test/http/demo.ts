@@ -1,18 +1,22 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { connect } from 'node:net'
 import { Type } from 'typebox'
-import { refuse } from '../../src/errors.ts'
+import { Refusal, refuse } from '../../src/errors.ts'
 import { ok } from '../../src/http/wire/reply.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
 import { choice, flag, float, integer, object, optional, text, timestamp } from '../../src/contract/fields.ts'
 import { texts } from '../../src/contract/texts.ts'
 import { input, member, query } from '../../src/contract/input.ts'
-import { type AfterParse, type Authorize, route } from '../../src/http/route.ts'
+import { type AfterParse, type Authorize, type AuthorizeBody, route } from '../../src/http/route.ts'
 import { httpServer, type ServerParts } from '../../src/http/server.ts'
+import { authentication, ordinary } from '../../src/http/statements.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 const N = '/api/v1/namespaces/:namespaceKey'
-const echo = { answer: anything, summary: 'Echo', tag: 'Demo', access: 'management' } as const
+const inPath = { credential: 'management', namespace: { param: 'namespaceKey' } } as const
+const nowhere = { credential: 'required', namespace: 'none' } as const
+const everybody = { credential: 'public' } as const
+const echo = { ...ordinary, answer: anything, summary: 'Echo', tag: 'Demo', access: inPath, writes: false } as const
 
 const key = text({
   required: true,
@@ -53,7 +57,7 @@ const demoRoutes = (app: FastifyInstance): void => {
     url: `${N}/flags`,
     body: flagBody,
     query: list,
-    writes: true,
+    writes: 'always',
     run: ({ body }) => ok(body, 1n),
   })
   route(app, { ...echo, method: 'GET', url: `${N}/flags/:key`, run: ({ params }) => ok(params, 3n) })
@@ -69,64 +73,62 @@ const demoRoutes = (app: FastifyInstance): void => {
   route(app, { ...echo, method: 'DELETE', url: `${N}/flags/:flagKey/rollouts/:id`, run: () => ok({}) })
   route(app, {
     ...echo,
+    ...authentication,
     method: 'GET',
     url: '/auth/v1/tokens',
-    access: 'unscoped',
+    access: nowhere,
     run: () => ok({ authentications: [] }),
   })
   route(app, {
     ...echo,
+    ...authentication,
     method: 'POST',
     url: '/auth/v1/method/token',
-    access: 'unscoped',
+    access: nowhere,
     body: tokenBody,
     run: ({ body }) => ok(body),
   })
-  route(app, { ...echo, method: 'GET', url: '/livez', access: 'public', run: () => ok({ status: 'ok' }) })
-  route(app, { ...echo, method: 'GET', url: '/health', access: 'public', run: () => ok({ text: 'x'.repeat(5000) }) })
+  route(app, { ...echo, method: 'GET', url: '/livez', access: everybody, run: () => ok({ status: 'ok' }) })
+  route(app, { ...echo, method: 'GET', url: '/health', access: everybody, run: () => ok({ text: 'x'.repeat(5000) }) })
   route(app, {
     ...echo,
     method: 'GET',
     url: '/meta/boom',
-    access: 'public',
+    access: everybody,
     run: () => Promise.reject(new Error('secret detail')),
   })
   route(app, {
     ...echo,
     method: 'GET',
     url: '/meta/boom-now',
-    access: 'public',
+    access: everybody,
     run: () => refuse('internal', undefined, { cause: 'x' }),
   })
   route(app, {
     ...echo,
     method: 'GET',
     url: '/meta/slow',
-    access: 'public',
+    access: everybody,
     run: () => new Promise((resolve) => setTimeout(() => resolve(ok({ done: true })), 300)),
   })
   route(app, {
     ...echo,
     method: 'POST',
     url: '/evaluate/v1/boolean',
-    access: 'evaluation',
+    access: { credential: 'evaluation', namespace: { body: (body) => [String(member(body, 'namespaceKey'))] } },
     hot: true,
     body: input({
       namespaceKey: text({ stored: false }),
       flagKey: text({ required: true, stored: false }),
       context: texts(),
     }),
-    checkBody: (body, { caller }) => {
-      const asked = member(body, 'namespaceKey')
-      if (caller.namespace !== undefined && asked !== caller.namespace) refuse('token_scoped')
-    },
     run: ({ body }) => ok(body),
   })
   route(app, {
     ...echo,
     method: 'POST',
     url: '/ofrep/v1/evaluate/flags/:key',
-    access: 'ofrep',
+    access: { credential: 'ofrep', namespace: 'header' },
     errorBody: ({ reason, message }, { params }) => ({
       key: (params as { key: string }).key,
       errorCode: reason === 'malformed_body' ? 'PARSE_ERROR' : 'GENERAL',
@@ -139,8 +141,8 @@ const demoRoutes = (app: FastifyInstance): void => {
 const proven = sameOrigin({ publicUrl: 'https://flags.example/base', trustedOrigins: ['https://friend.example'] })
 
 const identify = (request: FastifyRequest): void => {
-  const access = request.spec?.access
-  if (access === 'public') return
+  const { access } = request.spec!
+  if (access.credential === 'public') return
   const given = credential(request, 'service_client_token')
   if (given.kind === 'none') return refuse('credential_missing')
   if (given.token !== 'good' && given.token !== 'bound') return refuse('credential_invalid')
@@ -149,8 +151,9 @@ const identify = (request: FastifyRequest): void => {
   const namespace = given.token === 'bound' ? { namespace: 'a' } : {}
   request.caller = { actor: { kind: 'token', id: given.token }, via: given.kind, ...namespace }
   const asked = (request.params as Record<string, string>)['namespaceKey']
-  if (given.token === 'bound' && (access === 'unscoped' || (access === 'management' && asked !== 'a')))
-    refuse('token_scoped')
+  const { namespace: place } = access
+  const outside = place === 'none' || (typeof place === 'object' && 'param' in place && asked !== 'a')
+  if (given.token === 'bound' && outside) refuse('token_scoped')
 }
 
 const authorize: Authorize = (request, _reply, done) => {
@@ -161,6 +164,11 @@ const authorize: Authorize = (request, _reply, done) => {
     done(error as Error)
   }
 }
+
+const authorizeBody: AuthorizeBody = ({ caller }, namespacesIn, body) =>
+  caller.namespace === undefined || namespacesIn(body).every((name) => name === caller.namespace)
+    ? undefined
+    : new Refusal('token_scoped')
 
 const afterParse: AfterParse = ({ request }, next) => {
   if (request.headers['x-replay'] === 'yes') return { body: { replayed: true } }
@@ -179,6 +187,7 @@ export const demo = async (changes: Partial<ServerParts> = {}) => {
     config: settings,
     logger,
     authorize,
+    authorizeBody,
     afterParse,
     routes: [demoRoutes],
     documents: { version: '1.2.3', tokenCookie: 'demo_client_token' },

@@ -193,3 +193,39 @@ for (const [group, within] of Object.entries(groups)) {
     }
   })
 }
+
+/** Each route's way to a request that brings nothing it could want, by its path and verb. */
+const everyRequest = async (service: Started, ask: (row: (typeof rows)[number], filled: string) => Promise<void>) => {
+  // The end of our own token comes last.
+  const inOrder = rows.toSorted(
+    (one, other) => Number(one.path.endsWith('/expire')) - Number(other.path.endsWith('/expire')),
+  )
+  for (const row of inOrder) await ask(row, row.path.replaceAll(/\{\w+\}/g, 'none'))
+  t.equal((await service.request('GET', '/livez')).status, 200)
+}
+
+await t.test('answers of the authentication API are kept by no cache, and its bodies are small', async (t) => {
+  const { service } = await everyWay(t)
+  const large = `{"x":"${'x'.repeat(65_536)}"}`
+  await everyRequest(service, async ({ verb, path }, filled) => {
+    const ofAuth = path.startsWith('/auth/')
+    const { status } = await service.request(verb, filled, large)
+    t.equal(status === 413, ofAuth, `${verb} ${path} with a body of 64 KiB and more: ${status}`)
+    const small = await service.request(verb, filled)
+    if (small.status < 400) t.equal(small.headers['cache-control'], ofAuth ? 'no-store' : undefined, `${verb} ${path}`)
+  })
+})
+
+await t.test(
+  'a read-only instance refuses what changes flags, segments and namespaces, and nothing else',
+  async (t) => {
+    const { service } = await everyWay(t, { 'storage.read_only': 'true' })
+    await everyRequest(service, async ({ verb, path }, filled) => {
+      const { reason } = refusalOf(
+        await service.request(verb, `${filled}?variantId=x`, verb === 'GET' ? undefined : {}),
+      )
+      const changes = verb !== 'GET' && path.startsWith('/api/v1') && !path.endsWith('evaluate')
+      t.equal(reason === 'read_only', changes, `${verb} ${path}: ${String(reason)}`)
+    })
+  },
+)

@@ -1,7 +1,11 @@
 import { connect } from 'node:net'
 import t from 'tap'
+import { Type } from 'typebox'
 import { pageHeaders } from '../../src/http/operations/docs-page.ts'
+import { route, type RouteOptions } from '../../src/http/route.ts'
 import { shutDown } from '../../src/http/server.ts'
+import { ordinary } from '../../src/http/statements.ts'
+import { ok } from '../../src/http/wire/reply.ts'
 import { demo, exchange, problemOf, settings } from './demo.ts'
 import { A, body, flags, get, H, post } from './requests.ts'
 
@@ -125,15 +129,31 @@ void t.test('a defect is logged with its request and never shown', async (t) => 
   t.equal(own.log[0]?.record['route'], '/meta/boom')
 })
 
-void t.test('a route that does not state its access stops the boot', async (t) => {
+void t.test('a route that leaves unsaid what each must state stops the boot', async (t) => {
   await t.rejects(
     demo({ routes: [(app) => void app.get('/open', () => 'x')] }),
-    /route GET \/open does not state who may use it/,
+    /route GET \/open does not state its access, cache, bodyLimit/,
   )
-  await t.rejects(
-    demo({ routes: [(app) => void app.get('/open', { config: { access: 'public' } }, () => 'x')] }),
-    /does not state/,
-  )
+  const whole = {
+    ...ordinary,
+    access: { credential: 'public' },
+    writes: false,
+    url: '/open',
+    answer: Type.String(),
+    summary: '',
+    tag: '',
+    run: () => ok('x'),
+  } as const
+  for (const name of ['access', 'cache', 'bodyLimit', 'writes'] as const) {
+    for (const method of ['GET', 'POST'] as const) {
+      const { [name]: _, ...rest } = whole
+      const mounted = demo({
+        routes: [(app) => route(app, { method, ...rest } as unknown as RouteOptions<undefined, undefined>)],
+      })
+      if (method === 'GET' && name === 'writes') await (await mounted).app.close()
+      else await t.rejects(mounted, new RegExp(`route ${method} /open does not state its ${name}$`))
+    }
+  }
 })
 
 void t.test('browsers of allowed origins may call, with credentials only from exact ones', async (t) => {
@@ -217,7 +237,9 @@ void t.test('a browser outside the API gets the page', async (t) => {
   t.same([page.status, page.body], [200, '<!doctype html>'])
   t.match(page.headers.get('content-security-policy'), /frame-ancestors 'none'/)
   t.equal((await exchange(own.port, get('/login', H))).status, 404)
-  t.equal((await exchange(own.port, get('/api/nothing', browser))).status, 404)
+  for (const path of ['/api/nothing', '/api', '/auth/v1', '/docs/x', '/livez/x?y', '/audit/v1/events', '/metrics'])
+    t.equal((await exchange(own.port, get(path, browser))).status, 404, path)
+  t.equal((await exchange(own.port, get('/apis', browser))).status, 200)
   t.equal((await exchange(own.port, get('/a%2Fb', browser))).status, 400)
 })
 

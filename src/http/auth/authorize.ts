@@ -1,98 +1,36 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { rowAt } from '../../audit/as-of.ts'
 import { Refusal } from '../../errors.ts'
-import { tokens } from '../../projections/tokens.ts'
 import type { TokenEntry } from '../../projections/token-index.ts'
-import { times } from '../wire/framing.ts'
 import type { Cell } from '../operations/metrics.ts'
-import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
-import type { Access, Authorize, Caller } from '../route.ts'
+import type { Authorize, AuthorizeBody, Caller } from '../route.ts'
 import type { Service } from '../service.ts'
+import type { CredentialRule, Guarded } from '../statements.ts'
+import { times } from '../wire/framing.ts'
+import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
+import { emailRule } from './email-rule.ts'
+import { outOfReach, reachOf } from './reach.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
-
-/** The reach is decided by the route's own check of the body. */
-const BODY = Symbol('body')
-type Rule = {
-  /** True when the route needs no credential (api.md §3.2). */
-  readonly open: (service: Service) => boolean
-  /** The namespace that the path (or a header) addresses; undefined is out of reach for every namespaced token (§3.3). */
-  readonly reach: (request: FastifyRequest, service: Service) => string | undefined | typeof BODY
-}
-
-const param = (request: FastifyRequest, name: string) => (request.params as Record<string, string | undefined>)[name]
-const openUnlessRequired = ({ settings }: Service) => !settings.required
-const openFor =
-  (group: 'management' | 'evaluation' | 'ofrep') =>
-  ({ settings }: Service) =>
-    !settings.required || settings.exclude[group]
-const nowhere = () => undefined
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** The namespace that the namespace header means (api.md §10). */
-export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Pick<Service, 'names'>): string => {
-  const header = headers[names.namespaceHeader]
-  return typeof header === 'string' && header !== '' ? header : 'default'
-}
+/** Whether a route by its rule takes a request without a credential (api.md §3.2). */
+const openness = ({ required, exclude }: Service['settings']): Readonly<Record<CredentialRule, boolean>> => ({
+  always: false,
+  bearer: false,
+  required: !required,
+  management: !required || exclude.management,
+  evaluation: !required || exclude.evaluation,
+  ofrep: !required || exclude.ofrep,
+})
 
-/** The rules of every route group. */
-const rules: Readonly<Record<Exclude<Access, 'public'>, Rule>> = {
-  self: { open: () => false, reach: nowhere },
-  bearer: { open: () => false, reach: nowhere },
-  unscoped: { open: openUnlessRequired, reach: nowhere },
-  management: { open: openFor('management'), reach: (request) => param(request, 'namespaceKey') ?? 'default' },
-  namespaces: { open: openFor('management'), reach: nowhere },
-  legacy: { open: openFor('management'), reach: () => BODY },
-  evaluation: { open: openFor('evaluation'), reach: () => BODY },
-  snapshot: { open: openFor('evaluation'), reach: (request) => param(request, 'key') },
-  ofrep: {
-    open: openFor('ofrep'),
-    reach: namespaceHeader,
-  },
-}
-
-/** Refuses a namespaced token outside its reach: the same answer whether or not the target exists. */
-export const outOfReach = (): Refusal =>
-  new Refusal('token_scoped', undefined, { headers: { 'www-authenticate': 'Bearer error="insufficient_scope"' } })
-
-/** Refuses when the caller's token is bound to another namespace. */
-export const reaches = ({ namespace }: Caller, target: string): void => {
-  if (namespace !== undefined && namespace !== target) throw outOfReach()
-}
-
-/** Steps 3 to 6 of api.md §1.3 as one onRequest hook: synchronous for every token seen before. */
-export const authorizer = (service: Service): Authorize => {
-  const { verifier, failures, metrics, refusals, settings, names, cookies } = service
-  const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
-  const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
-  const callers = new WeakMap<
-    TokenEntry,
-    { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }
-  >()
-  const anonymous = metrics.authDecisions('allowed', '', 'none')
-
-  const callersOf = (entry: TokenEntry) => {
-    let both = callers.get(entry)
-    if (!both) {
-      const { id, method, namespace } = entry
-      const caller = {
-        actor: { kind: 'token', id, method } as const,
-        ...(namespace === undefined ? {} : { namespace }),
-      }
-      const allowed = metrics.authDecisions('allowed', '', method)
-      both = { bearer: { ...caller, via: 'bearer' }, cookie: { ...caller, via: 'cookie' }, allowed }
-      callers.set(entry, both)
-    }
-    return both
-  }
-
-  /** Takes note of a refusal and gives it back. */
-  const noted = (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
+/** Takes note of refusals, in the metrics and in the history, and gives them back. */
+const refusalNotes =
+  ({ metrics, refusals }: Service) =>
+  (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
     metrics.authDecisions('refused', refusal.reason, '').value++
-    const route = request.spec?.url ?? ''
     refusals.note({
       reason: refusal.reason,
-      route,
+      route: request.spec?.url ?? '',
       requestId: request.id,
       network: addressKey(request.address),
       ...(tokenId && { tokenId }),
@@ -100,98 +38,161 @@ export const authorizer = (service: Service): Authorize => {
     return refusal
   }
 
-  const unusable = (request: FastifyRequest, reply: FastifyReply, viaCookie: boolean): Refusal => {
-    const client = addressKey(request.address)
-    if (settings.rateLimited && failures.exhausted(client)) {
-      return noted(
-        request,
-        new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(failures.retryAfter()) } }),
-      )
+type Known = { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }
+
+/** The callers that tokens stand for, made once a token. */
+const callersByToken = (allowedBy: (method: string) => Cell) => {
+  const callers = new WeakMap<TokenEntry, Known>()
+  return (entry: TokenEntry): Known => {
+    let known = callers.get(entry)
+    if (!known) {
+      const { id, method, namespace } = entry
+      const actor = { kind: 'token', id, method } as const
+      const caller = { actor, ...(namespace !== undefined && { namespace }) }
+      known = {
+        bearer: { ...caller, via: 'bearer' },
+        cookie: { ...caller, via: 'cookie' },
+        allowed: allowedBy(method),
+      }
+      callers.set(entry, known)
     }
-    failures.count(client)
-    if (viaCookie) cookies.clearToken(request, reply)
-    return noted(request, new Refusal('credential_invalid'))
+    return known
   }
+}
 
-  const admit = (request: FastifyRequest, entry: TokenEntry, via: 'bearer' | 'cookie'): Refusal | undefined => {
-    const known = callersOf(entry)
-    request.caller = known[via]
-    const { access } = request.spec!
-    if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
-      return noted(request, new Refusal('cross_site'), entry.id)
-    if (entry.namespace !== undefined) {
-      const target = rules[access as Exclude<Access, 'public'>].reach(request, service)
-      if (target !== BODY && target !== entry.namespace) return noted(request, outOfReach(), entry.id)
-    }
-    known.allowed.value++
-    return undefined
+/** The counters of allowed requests, looked up once a method. */
+const allowedCells = ({ metrics }: Service) => {
+  const cells = new Map<string, Cell>()
+  return (method: string): Cell => {
+    let cell = cells.get(method)
+    if (!cell) cells.set(method, (cell = metrics.authDecisions('allowed', '', method)))
+    return cell
   }
+}
 
-  /** Lets somebody in who has shown no usable credential, because the route is open. */
-  const letIn = (request: FastifyRequest): Refusal | undefined => {
-    if (unsafe.has(request.method) && isForeign(request)) return noted(request, new Refusal('cross_site'))
-    anonymous.value++
-    return undefined
+/** Decides about requests by whom they are sent: the holder of a token, nobody known, or somebody whose credential is of no use. */
+const decisions = (service: Service) => {
+  const { failures, settings, cookies } = service
+  const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
+  const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
+  const allowedBy = allowedCells(service)
+  const callersOf = callersByToken(allowedBy)
+  const anonymous = allowedBy('none')
+  const noted = refusalNotes(service)
+
+  return {
+    noted,
+
+    admit: (
+      request: FastifyRequest,
+      entry: TokenEntry,
+      via: 'bearer' | 'cookie',
+      { namespace }: Guarded,
+    ): Refusal | undefined => {
+      const known = callersOf(entry)
+      request.caller = known[via]
+      if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
+        return noted(request, new Refusal('cross_site'), entry.id)
+      const reach = entry.namespace === undefined || reachOf(entry.namespace, namespace, request, service)
+      if (reach === 'undecided') return undefined
+      if (!reach) return noted(request, outOfReach(), entry.id)
+      known.allowed.value++
+      return undefined
+    },
+
+    /** Lets somebody in who has shown no usable credential, because the route is open. */
+    letIn: (request: FastifyRequest): Refusal | undefined => {
+      if (unsafe.has(request.method) && isForeign(request)) return noted(request, new Refusal('cross_site'))
+      anonymous.value++
+      return undefined
+    },
+
+    unusable: (request: FastifyRequest, reply: FastifyReply, viaCookie: boolean): Refusal => {
+      const client = addressKey(request.address)
+      if (settings.rateLimited && failures.exhausted(client)) {
+        const headers = { 'retry-after': String(failures.retryAfter()) }
+        return noted(request, new Refusal('rate_limited', undefined, { headers }))
+      }
+      failures.count(client)
+      if (viaCookie) cookies.clearToken(request, reply)
+      return noted(request, new Refusal('credential_invalid'))
+    },
+
+    /** Decides what `admit` left to the body. */
+    authorizeBody: ((request, namespacesIn, body) => {
+      const { namespace, actor } = request.caller
+      if (namespace === undefined) return undefined
+      const named = namespacesIn(body)
+      if (named.length === 0 || named.some((name) => name !== namespace)) return noted(request, outOfReach(), actor.id)
+      allowedBy(actor.method!).value++
+      return undefined
+    }) as AuthorizeBody,
   }
+}
 
-  const verdicts = new WeakMap<TokenEntry, boolean>()
-  /** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased personal data admits nobody. */
-  const emailRule = async (entry: TokenEntry): Promise<TokenEntry> => {
-    const profile = (await rowAt(service.log, tokens, entry.id))?.doc?.profile
-    const opened = profile === undefined ? undefined : await service.sealer.open(profile)
-    const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
-    verdicts.set(entry, service.logins.admits(attributes))
-    return entry
-  }
-
-  /** The everyday case, a bearer token seen before. What this does not know is left to the long way. */
-  const usual = ({ raw }: FastifyRequest): TokenEntry | undefined => {
+/** The everyday case, a bearer token seen before. What this does not know is left to the long way. */
+const knownBearer =
+  ({ verifier, fresh }: Service) =>
+  ({ raw }: FastifyRequest): TokenEntry | undefined => {
     const { authorization, cookie } = raw.headers
     if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined
     const entry = verifier.cached(authorization.slice(7))
     const plain =
-      entry !== undefined && entry.method !== 'oidc' && service.fresh() && times(raw.rawHeaders, 'authorization') === 1
+      entry !== undefined && entry.method !== 'oidc' && fresh() && times(raw.rawHeaders, 'authorization') === 1
     return plain ? entry : undefined
   }
 
-  return (request, reply, done) => {
-    const { access } = request.spec!
-    request.caller = nobody
-    if (access === 'public') return done()
-    const seen = usual(request)
-    if (seen) return done(admit(request, seen, 'bearer'))
+/** Steps 4 to 6 and 8 of api.md §1.3: an onRequest hook, synchronous for every token seen before, and what is decided once the body is there. */
+export const authorizer = (
+  service: Service,
+): { readonly authorize: Authorize; readonly authorizeBody: AuthorizeBody } => {
+  const { verifier, names, cookies } = service
+  const { noted, admit, letIn, unusable, authorizeBody } = decisions(service)
+  const isOpen = openness(service.settings)
+  const rule = emailRule(service)
+  const usual = knownBearer(service)
+
+  /** Any credential, or none. */
+  const long = (request: FastifyRequest, reply: FastifyReply, access: Guarded, done: (error?: Error) => void): void => {
     let given: Credential
     try {
       given = credential(request, names.tokenCookie)
     } catch (error) {
       if (cookies.isTwice(request)) cookies.clearToken(request, reply)
-      return done(error as Refusal)
+      return done(noted(request, error as Refusal))
     }
-    if (access === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
-    const open = rules[access].open(service)
-    if (given.kind === 'none') {
-      return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
-    }
-    if (!open && !service.fresh())
-      return done(new Refusal('auth_stale', undefined, { headers: { 'retry-after': '1' } }))
+    if (access.credential === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
+    const open = isOpen[access.credential]
+    if (given.kind === 'none') return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
+    if (!open && !service.fresh()) return done(noted(request, new Refusal('auth_stale')))
     const { kind, token } = given
     const judged = (entry: TokenEntry | undefined): Refusal | undefined => {
-      if (entry && verdicts.get(entry) !== false) return admit(request, entry, kind)
+      if (entry && !rule.refuses(entry)) return admit(request, entry, kind, access)
       if (open) return letIn(request)
       if (!entry) return unusable(request, reply, kind === 'cookie')
       if (kind === 'cookie') cookies.clearToken(request, reply)
       return noted(request, new Refusal('email_not_allowed'), entry.id)
     }
-    const ruled = (entry: TokenEntry | undefined) =>
-      entry?.method === 'oidc' && service.logins.restricted && verdicts.get(entry) !== true
     const known = token === undefined ? undefined : verifier.cached(token)
-    if (token === undefined || (known && !ruled(known))) return done(judged(known))
+    if (token === undefined || (known && !rule.isOpen(known))) return done(judged(known))
     const found = async () => {
       const entry = known ?? (await verifier.verify(token))
-      return judged(entry && ruled(entry) ? await emailRule(entry) : entry)
+      return judged(entry && rule.isOpen(entry) ? await rule.ask(entry) : entry)
     }
     found()
       .then(done, done)
       .catch((error: unknown) => reply.send(error))
+  }
+
+  return {
+    authorize: (request, reply, done) => {
+      const { access } = request.spec!
+      request.caller = nobody
+      if (access.credential === 'public') return done()
+      const seen = usual(request)
+      if (seen) return done(admit(request, seen, 'bearer', access))
+      long(request, reply, access, done)
+    },
+    authorizeBody,
   }
 }

@@ -5,7 +5,6 @@ import { invalid } from '../../errors.ts'
 import type { Moment } from '../../audit/as-of.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import { type Context, contextOf } from '../../evaluation/context.ts'
-import { reaches } from '../auth/authorize.ts'
 import type { Flags } from './evaluator.ts'
 import { flag, text } from '../../contract/fields.ts'
 import { atOf } from '../wire/headers.ts'
@@ -84,10 +83,8 @@ export const requestsIn = (raw: Raw): readonly Raw[] => {
   return Array.isArray(given) ? given.map((one: Raw | null) => one ?? {}) : []
 }
 
-/** Refuses a namespaced token whose body names another namespace (api.md §3.3). */
-export const reachedByBody = (raw: Raw, { caller }: FastifyRequest): void => {
-  if (caller.namespace !== undefined) reaches(caller, namespaceOrDefault(namespaceIn(raw)))
-}
+/** The namespace that the body of one evaluation asks in (api.md §3.3). */
+export const namespaceAsked = (body: Raw): readonly string[] => [namespaceOrDefault(namespaceIn(body))]
 
 /** The evaluation's id as JSON: the client's, else a new UUID, which is the request's own where that is new too. */
 export const requestIdJson = (given: string, { id, headers }: FastifyRequest): string =>

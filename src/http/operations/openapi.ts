@@ -48,7 +48,7 @@ const Problem = Type.Object({
 const common = (spec: Spec): readonly Reason[] => [
   ...(spec.body || spec.query || spec.url.includes(':') ? (['invalid_argument'] as const) : []),
   ...(spec.body ? (['malformed_body', 'body_too_large', 'unsupported_charset'] as const) : []),
-  ...(spec.access === 'public'
+  ...(spec.access.credential === 'public'
     ? []
     : (['credential_missing', 'credential_invalid', 'token_scoped', 'auth_stale'] as const)),
   ...(spec.writes
@@ -88,7 +88,7 @@ const operation = (spec: Spec): Operation => {
     operationId: `${method.toLowerCase()}${url.replaceAll(/[^A-Za-z0-9]+(.?)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary,
     tags: [tag],
-    security: access === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
+    security: access.credential === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
     parameters: [
       ...path.map((name): Parameter => ({ name, in: 'path', required: true, schema: Type.String() })),
       ...queryParameters(query),

@@ -7,6 +7,7 @@ import { query } from '../../contract/input.ts'
 import { beginLogin, finishLogin } from '../auth/login-flow.ts'
 import type { LoginMethod } from '../auth/login-method.ts'
 import { route } from '../route.ts'
+import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 
 /** Authorize and callback of one way to log in, or of the ways that a path parameter tells apart (api.md §5.5, §5.6). */
@@ -18,8 +19,8 @@ export const loginRoutes = (
 ): void => {
   const shared = {
     method: 'GET',
-    access: 'public',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'public' },
     limit: attemptLimit(service, service.logins.attempts),
   } as const
 

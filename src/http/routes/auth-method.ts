@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import { route } from '../route.ts'
+import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 
 const paths = (base: string, path: string) => ({
@@ -15,8 +16,8 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
   route(app, {
     method: 'GET',
     url: '/auth/v1/method',
-    access: 'public',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'public' },
     summary: 'List the ways to a client token.',
     answer: Type.Object({
       methods: Type.Array(

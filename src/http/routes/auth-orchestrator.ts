@@ -19,6 +19,7 @@ import { input } from '../../contract/input.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { alreadyShown } from '../idempotency.ts'
 import { route } from '../route.ts'
+import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
@@ -53,10 +54,10 @@ export const authOrchestratorRoutes = (
   route(app, {
     method: 'POST',
     url: `/auth/v1/method/${names.orchestratorPath}/serviceaccount`,
-    access: 'public',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'public' },
     summary: 'Exchange a service-account token for a client token that ends when it does.',
-    writes: true,
+    writes: 'always',
     ownsIdempotency: true,
     limit: attemptLimit(service, attempts),
     errors: [

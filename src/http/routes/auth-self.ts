@@ -9,6 +9,7 @@ import { credential, sameOrigin } from '../auth/credential.ts'
 import { optional, timestamp } from '../../contract/fields.ts'
 import { input, query } from '../../contract/input.ts'
 import { type Caller, route } from '../route.ts'
+import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
@@ -27,8 +28,8 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'GET',
     url: '/auth/v1/self',
-    access: 'self',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'always', namespace: 'none' },
     summary: 'Get the record of the token used.',
     answer: Authentication,
     run: async ({ caller }) => {
@@ -40,10 +41,10 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'PUT',
     url: '/auth/v1/self/expire',
-    access: 'self',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'always', namespace: 'none' },
     summary: 'Bring the expiry of the token used forward; without expiresAt to now.',
-    writes: true,
+    writes: 'always',
     query: query({ expiresAt: optional(timestamp()) }),
     body: input({ expiresAt: optional(timestamp()) }),
     errors: ['expiry_not_earlier'],
@@ -68,8 +69,9 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'POST',
     url: '/auth/v1/self/session',
-    access: 'bearer',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'bearer', namespace: 'none' },
+    writes: false,
     summary: 'Put the bearer token used into the session cookie of a browser.',
     answer: Type.Object({ authentication: Authentication }),
     run: async ({ caller, request, reply }) => {
@@ -85,8 +87,9 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'DELETE',
     url: '/auth/v1/self/session',
-    access: 'public',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'public' },
+    writes: false,
     summary: 'Clear the session cookie; the token stays valid.',
     answer: Type.Object({}),
     run: ({ request, reply }) => {

@@ -7,6 +7,7 @@ import { Authentication, presentAuthentication } from '../present/authentication
 import { createsOnly } from '../resource-routes.ts'
 import { alreadyShown } from '../idempotency.ts'
 import { route } from '../route.ts'
+import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { inFuture, issueStaticToken, staticTokenInput } from '../auth/issue-token.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
@@ -17,10 +18,10 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
   route(app, {
     method: 'POST',
     url: '/auth/v1/method/token',
-    access: 'unscoped',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'required', namespace: 'none' },
     summary: 'Create a static token; its client token is shown only here.',
-    writes: true,
+    writes: 'always',
     errors: ['not_found', 'token_scoped', 'quota_exceeded'],
     body: staticTokenInput(names),
     answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),

@@ -10,6 +10,7 @@ import { choice, flag, text } from '../../contract/fields.ts'
 import { input } from '../../contract/input.ts'
 import { METHODS } from '../../events/token.ts'
 import { route } from '../route.ts'
+import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { identitiesOf, placeOf, type Status, type TokenFilter, whereOf } from '../auth/token-filter.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
@@ -70,11 +71,11 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
   route(app, {
     method: 'POST',
     url: '/auth/v1/tokens/revoke',
-    access: 'unscoped',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'required', namespace: 'none' },
     summary:
       'Delete every live record of one holder: by token name, subject at the provider, or namespace/name of a service account; with includeIssued also what these made, and theirs in turn.',
-    writes: true,
+    writes: 'always',
     body: input({ method: choice(ways), identity: text({ required: true }), provider: text(), includeIssued: flag() }),
     answer: Type.Object({ revoked: Type.Integer() }),
     run: async (call) => {

@@ -12,6 +12,7 @@ import { atOf } from '../wire/headers.ts'
 import { query } from '../../contract/input.ts'
 import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
+import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { firstOf, identitiesOf, placeOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
@@ -49,8 +50,8 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
   route(app, {
     method: 'GET',
     url: '/auth/v1/tokens',
-    access: 'unscoped',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'required', namespace: 'none' },
     summary: 'List authentication records, oldest first.',
     query: query({
       limit: integer({ min: 0, minMessage: 'must not be negative' }),
@@ -102,8 +103,8 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
   route(app, {
     method: 'GET',
     url: '/auth/v1/tokens/:id',
-    access: 'unscoped',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'required', namespace: 'none' },
     summary: 'Get one authentication record.',
     query: query({ at: unstoredText }),
     errors: ['not_found', 'invalid_at'],
@@ -125,10 +126,10 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
   route(app, {
     method: 'DELETE',
     url: '/auth/v1/tokens/:id',
-    access: 'unscoped',
-    tag: 'Authentication',
+    ...authentication,
+    access: { credential: 'required', namespace: 'none' },
     summary: 'Delete an authentication record; its token stops working at once.',
-    writes: true,
+    writes: 'always',
     answer: Type.Object({}),
     run: async (call) => {
       const id = call.params['id']!

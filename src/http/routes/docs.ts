@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { docsPage, pageHeaders } from '../operations/docs-page.ts'
 import { openApi } from '../operations/openapi.ts'
 import { route, type Spec } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import { type Kept, kept } from '../wire/gzip.ts'
 import { named, rawQuery } from '../wire/path.ts'
 
@@ -22,7 +23,7 @@ export const documentRoutes = (
       page: kept(docsPage(document)),
     }
   }
-  const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
+  const shared = { ...ordinary, method: 'GET', access: { credential: 'public' }, tag: 'Operations' } as const
   route(app, {
     ...shared,
     url: '/openapi.json',

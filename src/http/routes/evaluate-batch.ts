@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { outOfReach, reaches } from '../auth/authorize.ts'
 import type { Answer } from '../wire/reply.ts'
 import {
   evaluationBody,
@@ -17,8 +16,10 @@ import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { list, object } from '../../contract/fields.ts'
 import { input } from '../../contract/input.ts'
+import type { Raw } from '../../contract/value.ts'
 import { allOf } from '../wire/pieces.ts'
 import { type Call, route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { BooleanSaid, VariantSaid } from './evaluate.ts'
 
@@ -29,6 +30,8 @@ type One = Batch['body']['requests'][number]
 const Text = Type.String()
 const ErrorSaid = Type.Object({ flagKey: Text, namespaceKey: Text, reason: Text })
 const typeNames = { variant: 'VARIANT_EVALUATION_RESPONSE_TYPE', boolean: 'BOOLEAN_EVALUATION_RESPONSE_TYPE' } as const
+
+const namespacesAsked = (body: Raw) => requestsIn(body).map((one) => namespaceOrDefault(namespaceIn(one)))
 
 /** POST /evaluate/v1/batch (api.md §8.1): answers in the order asked; a missing flag is an entry, any other error fails all. */
 export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
@@ -60,18 +63,14 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
   route(app, {
     method: 'POST',
     url: '/evaluate/v1/batch',
-    access: 'evaluation',
+    ...ordinary,
+    access: { credential: 'evaluation', namespace: { body: namespacesAsked } },
+    writes: false,
     tag: 'Evaluation',
     summary: `Ask up to ${MOST_REQUESTS} flags, each by its own type.`,
     hot: true,
     body: batch,
     query: atQuery,
-    checkBody: (raw, { caller }) => {
-      if (caller.namespace === undefined) return
-      const requests = requestsIn(raw)
-      if (requests.length === 0) throw outOfReach()
-      for (const one of requests) reaches(caller, namespaceOrDefault(namespaceIn(one)))
-    },
     errors: ['answer_too_large', 'invalid_at', 'view_behind'],
     answer: Type.Object({
       requestId: Text,

@@ -1,8 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import { Type } from 'typebox'
 import { invalid } from '../../errors.ts'
-import { reaches } from '../auth/authorize.ts'
 import { ok } from '../wire/reply.ts'
 import {
   evaluationBody,
@@ -21,9 +20,10 @@ import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { flag, list, object, text } from '../../contract/fields.ts'
 import { input } from '../../contract/input.ts'
-import { NAMESPACE } from '../resource-routes.ts'
+import { inPath, NAMESPACE } from '../resource-routes.ts'
 import { allOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { reasonNames } from '../evaluation/answer-cache.ts'
 import type { Raw } from '../../contract/value.ts'
@@ -63,12 +63,11 @@ const Said = Type.Object({
   segmentKeys: Type.Array(Text),
 })
 
-/** Step 8 of api.md §1.3 for bodies that name one namespace outside and perhaps others inside (§3.3). */
-const reached = (raw: Raw, { caller }: FastifyRequest): void => {
-  if (caller.namespace === undefined) return
-  reaches(caller, namespaceOrDefault(namespaceIn(raw)))
-  for (const one of requestsIn(raw)) reaches(caller, namespaceIn(one) || caller.namespace)
-}
+/** The namespaces of a body that names one outside and perhaps others inside (api.md §3.3). */
+const namespacesAsked = (body: Raw): readonly string[] => [
+  namespaceOrDefault(namespaceIn(body)),
+  ...requestsIn(body).flatMap((one) => namespaceIn(one) || []),
+]
 
 /** POST evaluate and batch-evaluate under /api/v1 and under a namespace (api.md §8.7): variant flags in the older form. */
 export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
@@ -96,22 +95,24 @@ export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, eva
 
   const shared = {
     method: 'POST',
+    ...ordinary,
+    writes: false,
     tag: 'Evaluation',
     query: atQuery,
     errors: ['not_found', 'wrong_flag_type', 'invalid_at'],
   } as const
   const places = [
-    { root: '/api/v1', access: 'legacy', checkBody: reached },
-    { root: NAMESPACE, access: 'management' },
+    { root: '/api/v1', access: { credential: 'management', namespace: { body: namespacesAsked } } },
+    { root: NAMESPACE, access: inPath },
   ] as const
 
-  for (const { root, ...reach } of places) {
+  for (const { root, access } of places) {
     const namespaceOf = (params: Readonly<Record<string, string>>, given: string) =>
       params['namespaceKey'] ?? namespaceOrDefault(given)
 
     route(app, {
       ...shared,
-      ...reach,
+      access,
       url: `${root}/evaluate`,
       summary: 'Ask a variant flag, in the older form.',
       body: single,
@@ -127,7 +128,7 @@ export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, eva
 
     route(app, {
       ...shared,
-      ...reach,
+      access,
       url: `${root}/batch-evaluate`,
       summary: `Ask up to ${MOST_REQUESTS} variant flags of one namespace, in the older form.`,
       errors: [...shared.errors, 'answer_too_large'],

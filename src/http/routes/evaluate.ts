@@ -6,7 +6,7 @@ import {
   evaluationBody,
   namespaceOrDefault,
   explainQuery,
-  reachedByBody,
+  namespaceAsked,
   requestIdJson,
   withFlags,
 } from '../evaluation/request.ts'
@@ -14,6 +14,7 @@ import { textClock } from '../wire/clock.ts'
 import { rolloutTypes } from '../../contract/enums.ts'
 import { type Evaluator, type Flags, shownTrace } from '../evaluation/evaluator.ts'
 import { type Call, route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { reasonNames } from '../evaluation/answer-cache.ts'
 
@@ -73,13 +74,14 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
     route(app, {
       method: 'POST',
       url: `/evaluate/v1/${kind}`,
-      access: 'evaluation',
+      ...ordinary,
+      access: { credential: 'evaluation', namespace: { body: namespaceAsked } },
+      writes: false,
       tag: 'Evaluation',
       summary: `Ask a ${kind} flag about an entity.`,
       hot: true,
       body: evaluationBody,
       query: explainQuery,
-      checkBody: reachedByBody,
       errors: ['not_found', 'wrong_flag_type', 'invalid_at', 'view_behind'],
       answer: Type.Object({ ...said.properties, trace }),
       run: (call) => {

@@ -45,7 +45,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     url: '/flags',
     tag,
     summary: 'Create a flag.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body: input({
       key,
@@ -92,7 +92,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     url: '/flags/:key',
     tag,
     summary: 'Replace a flag; its metadata is kept where none is given.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: input({ name, description, enabled: truth(), defaultVariantId: text(), metadata: optional(metadata) }),
     answer: Flag,
@@ -110,7 +110,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     url: '/flags/:key',
     tag,
     summary: 'Delete a flag with its variants, rules and rollouts.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) =>

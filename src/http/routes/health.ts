@@ -5,6 +5,7 @@ import { text } from '../../contract/fields.ts'
 import { query } from '../../contract/input.ts'
 import { named, rawQuery } from '../wire/path.ts'
 import { route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 
 const Status = Type.Object({ status: Type.String() })
@@ -19,7 +20,7 @@ export const unnamed = ({ service }: { readonly service: string }): void => {
 
 /** Health and readiness (api.md §11). */
 export const healthRoutes = (app: FastifyInstance, service: Service): void => {
-  const shared = { method: 'GET', access: 'public', tag: 'Operations' } as const
+  const shared = { ...ordinary, method: 'GET', access: { credential: 'public' }, tag: 'Operations' } as const
 
   route(app, {
     ...shared,

@@ -1,13 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 
 const Any = Type.Object({}, { additionalProperties: true })
 
 /** What this deployment is and how it is configured (api.md §11). */
 export const metaRoutes = (app: FastifyInstance, { about }: Service): void => {
-  const shared = { method: 'GET', access: 'unscoped', tag: 'Operations', answer: Any } as const
+  const access = { credential: 'required', namespace: 'none' } as const
+  const shared = { ...ordinary, method: 'GET', access, tag: 'Operations', answer: Any } as const
   route(app, {
     ...shared,
     url: '/meta/info',

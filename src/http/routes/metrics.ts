@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { takesGzip } from '../wire/gzip.ts'
 import { sharedPage } from '../operations/metrics-page.ts'
 import { route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 
 /** Whoever scrapes has given up by then; a reader that takes nothing holds no page for longer. */
@@ -14,7 +15,8 @@ export const metricsRoutes = (app: FastifyInstance, { metrics }: Pick<Service, '
   route(app, {
     method: 'GET',
     url: '/metrics',
-    access: 'public',
+    ...ordinary,
+    access: { credential: 'public' },
     tag: 'Operations',
     summary: 'Prometheus metrics.',
     answer: Type.String(),

@@ -5,10 +5,11 @@ import { refuse } from '../../errors.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import { flag } from '../../contract/fields.ts'
 import { input, query } from '../../contract/input.ts'
-import { createsOnly, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
+import { createsOnly, inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
 import { ok } from '../wire/reply.ts'
 import { byOrder, pageOf } from '../paging.ts'
 import { route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { description, key, name, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
@@ -37,7 +38,8 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
   route(app, {
     method: 'GET',
     url: '/api/v1/namespaces',
-    access: 'namespaces',
+    ...ordinary,
+    access: { credential: 'management', namespace: 'none' },
     tag,
     summary: 'List namespaces, oldest first.',
     query: paged,
@@ -53,10 +55,11 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
   route(app, {
     method: 'POST',
     url: '/api/v1/namespaces',
-    access: 'namespaces',
+    ...ordinary,
+    access: { credential: 'management', namespace: 'none' },
     tag,
     summary: 'Create a namespace.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['not_unique', 'quota_exceeded', 'revision_moved'],
     body: input({ key, name, description }),
     answer: Namespace,
@@ -78,7 +81,8 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
   route(app, {
     method: 'GET',
     url: NAMESPACE,
-    access: 'management',
+    ...ordinary,
+    access: inPath,
     tag,
     summary: 'Get a namespace.',
     query: single,
@@ -94,10 +98,11 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
   route(app, {
     method: 'PUT',
     url: NAMESPACE,
-    access: 'management',
+    ...ordinary,
+    access: inPath,
     tag,
     summary: 'Replace name and description of a namespace.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
     body: input({ name, description }),
     answer: Namespace,
@@ -115,10 +120,11 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
   route(app, {
     method: 'DELETE',
     url: NAMESPACE,
-    access: 'namespaces',
+    ...ordinary,
+    access: { credential: 'management', namespace: 'none' },
     tag,
     summary: 'Delete a namespace that has no flags, or with force=true whatever it has.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['not_found', 'protected', 'not_empty', 'revision_moved'],
     query: query({ force: flag() }),
     answer: Nothing,

@@ -4,13 +4,14 @@ import { Type } from 'typebox'
 import type { Context } from '../../evaluation/context.ts'
 import { invalid } from '../../errors.ts'
 import { contextGiven, MOST_CONTEXT_MEMBERS } from '../evaluation/request.ts'
-import { namespaceHeader } from '../auth/authorize.ts'
+import { namespaceHeader } from '../auth/reach.ts'
 import { type Answer, held, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
 import { input } from '../../contract/input.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
 import { allOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { aside } from '../../concurrency.ts'
 import type { Raw } from '../../contract/value.ts'
@@ -50,7 +51,8 @@ const Failed = Type.Object({ key: Text, errorCode: Text, errorDetails: Text })
 /** The OpenFeature remote evaluation protocol (api.md §10). */
 export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const { flagStore } = service
-  const shared = { access: 'ofrep', tag: 'OpenFeature', errorBody: ofrepError } as const
+  const access = { credential: 'ofrep', namespace: 'header' } as const
+  const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
 
   const one = (namespace: string, key: string, context: Context) => {
     const flag = evaluator.look(flagStore, namespace, key) ?? flagNotFound(key)

@@ -8,10 +8,11 @@ import { flag as truth, float, object, optional } from '../../contract/fields.ts
 import type { RolloutDoc } from '../../projections/flags.ts'
 import { Rollout, rolloutJson } from '../present/flag.ts'
 import { input } from '../../contract/input.ts'
-import { flagWriter, NAMESPACE, namespaceOf, newId, viewOf } from '../resource-routes.ts'
+import { flagWriter, inPath, NAMESPACE, namespaceOf, newId, viewOf } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
 import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../../contract/rule-fields.ts'
 import { route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { description, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
@@ -45,7 +46,8 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'GET',
     url: LIST,
-    access: 'management',
+    ...ordinary,
+    access: inPath,
     tag,
     summary: 'List the rollouts of a flag by rank, the same list under two names.',
     query: paged,
@@ -63,10 +65,11 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'POST',
     url: LIST,
-    access: 'management',
+    ...ordinary,
+    access: inPath,
     tag,
     summary: 'Create a rollout, a share of the entities or those of segments.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['not_found', 'rank_taken', 'quota_exceeded', 'revision_moved'],
     body: input({ rank, ...asked }),
     answer: Rollout,
@@ -86,10 +89,11 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'PUT',
     url: `${LIST}/order`,
-    access: 'management',
+    ...ordinary,
+    access: inPath,
     tag,
     summary: 'Put rollouts in order; those not named follow as they stand.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
     body: input({ rolloutIds: ids }),
     answer: Nothing,
@@ -104,7 +108,8 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'GET',
     url: ONE,
-    access: 'management',
+    ...ordinary,
+    access: inPath,
     tag,
     summary: 'Get a rollout, with the revision of its flag.',
     query: single,
@@ -124,10 +129,11 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'PUT',
     url: ONE,
-    access: 'management',
+    ...ordinary,
+    access: inPath,
     tag,
     summary: 'Replace a rollout; its type and rank stay.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['not_found', 'type_change', 'quota_exceeded', 'revision_moved'],
     body: changing,
     answer: Rollout,
@@ -147,10 +153,11 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
   route(app, {
     method: 'DELETE',
     url: ONE,
-    access: 'management',
+    ...ordinary,
+    access: inPath,
     tag,
     summary: 'Delete a rollout; the others close ranks.',
-    writes: true,
+    writes: 'unless-read-only',
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) =>

@@ -6,6 +6,7 @@ import { held, written } from '../wire/reply.ts'
 import { keptChunks } from '../wire/kept-chunks.ts'
 import { chunksOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
+import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { type Form, snapshotText } from '../present/snapshot.ts'
 
@@ -41,7 +42,8 @@ export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Servi
   route(app, {
     method: 'GET',
     url: '/internal/v1/evaluation/snapshot/namespace/:key',
-    access: 'snapshot',
+    ...ordinary,
+    access: { credential: 'evaluation', namespace: { param: 'key' } },
     tag: 'Evaluation',
     summary: 'All flags of a namespace, for clients that evaluate by themselves.',
     errors: ['view_behind'],

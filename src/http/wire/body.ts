@@ -3,8 +3,6 @@ import { isUtf8 } from 'node:buffer'
 import { invalid, Refusal, refuse } from '../../errors.ts'
 import { closingQuote, QUOTE, objectOf, type Raw } from '../../contract/value.ts'
 
-/** Largest body under `/auth/v1`, in bytes (api.md §1.1). */
-export const AUTH_BODY_LIMIT = 65_536
 const DEEPEST = 64
 const MOST_MEMBERS = 50_000
 

@@ -1,0 +1,22 @@
+import { rowAt } from '../../audit/as-of.ts'
+import { tokens } from '../../projections/tokens.ts'
+import type { TokenEntry } from '../../projections/token-index.ts'
+import type { Service } from '../service.ts'
+
+/** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased personal data admits nobody. */
+export const emailRule = ({ log, sealer, logins }: Service) => {
+  const verdicts = new WeakMap<TokenEntry, boolean>()
+  return {
+    /** Whether the rule is still to be asked about a token. */
+    isOpen: (entry: TokenEntry): boolean =>
+      entry.method === 'oidc' && logins.restricted && verdicts.get(entry) !== true,
+    refuses: (entry: TokenEntry): boolean => verdicts.get(entry) === false,
+    ask: async (entry: TokenEntry): Promise<TokenEntry> => {
+      const profile = (await rowAt(log, tokens, entry.id))?.doc?.profile
+      const opened = profile === undefined ? undefined : await sealer.open(profile)
+      const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
+      verdicts.set(entry, logins.admits(attributes))
+      return entry
+    },
+  }
+}

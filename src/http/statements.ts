@@ -1,0 +1,57 @@
+import type { Raw } from '../contract/value.ts'
+
+/** When a route needs a credential (api.md §3.2). */
+export type CredentialRule =
+  /** Always, whatever the configuration says; `bearer`: and never from the cookie. */
+  | 'always'
+  | 'bearer'
+  /** Where `authentication.required` says so. */
+  | 'required'
+  /** The same, unless `authentication.exclude` names this group. */
+  | 'management'
+  | 'evaluation'
+  | 'ofrep'
+
+/** Which namespace a request is about, so that a token bound to another is refused (api.md §3.3). */
+export type Place =
+  /** None: out of reach for every namespaced token. */
+  | 'none'
+  | 'default'
+  /** The one in the namespace header. */
+  | 'header'
+  /** The one in the path, by the name of its parameter. */
+  | { readonly param: string }
+  /** Every one that the body names, seen before its field rules; naming none is out of reach. */
+  | { readonly body: (body: Raw) => readonly string[] }
+
+/** Who may use a route: everybody, whose credentials are not looked at, or those whose credential reaches the namespace. */
+export type Guarded = { readonly credential: CredentialRule; readonly namespace: Place }
+export type Access = { readonly credential: 'public' } | Guarded
+
+/** What every route must state, so that nothing hangs on its URL. */
+export type Statement = {
+  readonly access: Access
+  /** Whether caches may keep the answer: `no-store` forbids it, else nothing is said. */
+  readonly cache: 'no-store' | 'unstated'
+  /** Largest body in bytes, within that of the configuration. */
+  readonly bodyLimit: number | 'configured'
+  /** Appends events, so it takes an idempotency key; on a read-only instance too, or not there. A route that is no GET states it. */
+  readonly writes?: false | 'always' | 'unless-read-only'
+}
+
+/** Refuses a route that leaves unsaid what each must state. */
+export const insistOnStatement = ({
+  method,
+  url,
+  ...stated
+}: { readonly method: string; readonly url: string } & Partial<Statement>): void => {
+  const due = ['access', 'cache', 'bodyLimit', ...(method === 'GET' ? [] : (['writes'] as const))] as const
+  const unsaid = due.filter((name) => stated[name] === undefined)
+  if (unsaid.length > 0) throw new Error(`route ${method} ${url} does not state its ${unsaid.join(', ')}`)
+}
+
+/** What a route states of caches and bodies where it needs nothing of its own. */
+export const ordinary = { cache: 'unstated', bodyLimit: 'configured' } as const
+
+/** What every route of the authentication API states (api.md §1.1, §1.2): its answers are kept by nobody, and its bodies are small. */
+export const authentication = { tag: 'Authentication', cache: 'no-store', bodyLimit: 65_536 } as const
