@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
 /** So long work may go on before everybody else has a turn. */
 const SLICE_MS = 10
@@ -50,5 +50,66 @@ export const gathered = <T>(write: (items: readonly T[]) => Promise<void>): ((it
     }
     gathering.items.push(item)
     return gathering.done
+  }
+}
+
+/** Waits so many milliseconds, or until the signal aborts. */
+export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, signal && { signal }).catch(() => undefined)
+
+/** What the work comes to, or what `late` says when it has not come after so many milliseconds; what it comes to later is dropped. */
+export const within = async <T, L>(ms: number, work: Promise<T>, late: () => L): Promise<T | L> => {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<void>((wake) => (timer = setTimeout(wake, ms)))
+  try {
+    return await Promise.race([work, over.then(late)])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Runs what is given under one key one after the other in the order given, whatever becomes of those before; different keys do not wait for each other. */
+export const keyedQueue = () => {
+  const last = new Map<string, Promise<unknown>>()
+  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const mine = (last.get(key) ?? Promise.resolve()).then(work, work)
+    last.set(key, mine)
+    try {
+      return await mine
+    } finally {
+      if (last.get(key) === mine) last.delete(key)
+    }
+  }
+}
+
+/** Lets a number of holders in at once. Who comes then waits in line; a place that is left goes to the first of the line. */
+export const semaphore = (places: number) => {
+  const line: (() => void)[] = []
+  let free = places
+
+  /** Nothing to wait for when there is a place. */
+  const enter = (): Promise<void> | undefined => {
+    if (free === 0) return new Promise((resolve) => line.push(resolve))
+    free--
+    return undefined
+  }
+  const leave = (): void => {
+    const next = line.shift()
+    if (next) next()
+    else free++
+  }
+
+  return {
+    enter,
+    leave,
+    /** Does the work while it holds a place. */
+    hold: async <T>(work: () => Promise<T>): Promise<T> => {
+      await enter()
+      try {
+        return await work()
+      } finally {
+        leave()
+      }
+    },
   }
 }

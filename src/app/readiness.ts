@@ -1,3 +1,4 @@
+import { within } from '../concurrency.ts'
 import type { Service } from '../http/service.ts'
 import { projections } from '../projections/all.ts'
 import type { Stores } from './stores.ts'
@@ -12,13 +13,11 @@ export const readinessOf = (
   fresh: () => boolean,
 ): Service['readiness'] => {
   const works = async (work: Promise<unknown>): Promise<boolean> => {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<false>((answer) => (timer = setTimeout(answer, PATIENCE_MS, false)))
     const done = work.then(
       () => true,
       () => false,
     )
-    return Promise.race([done, late]).finally(() => clearTimeout(timer))
+    return within(PATIENCE_MS, done, () => false)
   }
   const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)
   return async () => {

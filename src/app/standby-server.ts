@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { pause } from '../concurrency.ts'
 import { Refusal, refuse } from '../errors.ts'
 import { requestId } from '../http/wire/framing.ts'
 import { cleanTarget, named } from '../http/wire/path.ts'
@@ -72,13 +73,7 @@ export const endHeard = () => {
   process.on('SIGTERM', end).on('SIGINT', end)
   return {
     within: async (ms: number): Promise<boolean> => {
-      await new Promise<void>((next) => {
-        const timer = setTimeout(next, ms)
-        ended.signal.addEventListener('abort', () => {
-          clearTimeout(timer)
-          next()
-        })
-      })
+      await pause(ms, ended.signal)
       return ended.signal.aborted
     },
     close: (): void => void process.off('SIGTERM', end).off('SIGINT', end),

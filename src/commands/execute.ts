@@ -1,3 +1,4 @@
+import { pause as rest } from '../concurrency.ts'
 import { isRefusal, Refusal, refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Actor, EventLog, Stored } from '../events/log.ts'
@@ -24,7 +25,7 @@ export type Outcome<S, E> = {
 }
 
 /** Five to fifty milliseconds, so that processes that met do not meet again. */
-const jitter = () => new Promise<void>((wake) => setTimeout(wake, 5 + Math.random() * 45))
+const jitter = () => rest(5 + Math.random() * 45)
 
 const lost = (error: unknown): undefined => {
   if (!isRefusal(error, 'write_conflict')) throw error

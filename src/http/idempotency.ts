@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { keyedQueue } from '../concurrency.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { Answer } from './wire/reply.ts'
 import type { Views } from '../projections/views.ts'
@@ -51,7 +52,7 @@ type Options = {
 /** Requests under an idempotency key: one effect and one answer for 24 hours, across instances and restarts (api.md §4). */
 export const idempotency = ({ views, now, instance, replays, alone }: Options) => {
   const abandonedMs = alone ? 0 : ABANDONED_MS
-  const running = new Map<string, Promise<unknown>>()
+  const inTurn = keyedQueue()
 
   const replay = ({ answer }: StoredResponse, requestId: string): Answer => {
     const { status, text, headers, etag, secret } = answer!
@@ -118,16 +119,7 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
   /** Runs a request once; `work` is given the id under which its commands have their one effect. A duplicate here waits for the first and gets its answer. */
   const once = async (owner: string, name: string, asked: Fingerprint, work: Work): Promise<Answer> => {
     const key = createHash('sha256').update(`${owner}\n${name}`).digest('base64url')
-    const mine = (running.get(key) ?? Promise.resolve()).then(
-      () => run(key, asked, work),
-      () => run(key, asked, work),
-    )
-    running.set(key, mine)
-    try {
-      return await mine
-    } finally {
-      if (running.get(key) === mine) running.delete(key)
-    }
+    return inTurn(key, () => run(key, asked, work))
   }
 
   return { once }

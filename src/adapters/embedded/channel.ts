@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
+import { semaphore } from '../../concurrency.ts'
 import { Refusal } from '../../errors.ts'
-import { semaphore } from './gate.ts'
 import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 
 /** Requests of one side that may wait for the writer; who comes then waits for room. */

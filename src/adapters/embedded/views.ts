@@ -1,8 +1,8 @@
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
+import { semaphore, within } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Row, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
-import { semaphore } from './gate.ts'
 import { pendingRows } from './pending-rows.ts'
 import { type Database, pageOf, rowsOf, type Statement } from './sqlite.ts'
 import { flat, shapeOf, viewBuilder } from './view-build.ts'
@@ -64,17 +64,12 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
     })
 
   /** Waits until this has happened, and refuses when it takes too long. */
-  const soon = async (work: Promise<unknown>) => {
-    const patience = new AbortController()
-    const late = setTimeout(PATIENCE_MS, 'late' as const, { ref: false, signal: patience.signal }).catch(
-      () => undefined,
-    )
-    if ((await Promise.race([work, late])) === 'late')
+  const soon = (work: Promise<unknown>) =>
+    within(PATIENCE_MS, work, () =>
       refuse('backend_unavailable', undefined, {
         cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`),
-      })
-    patience.abort()
-  }
+      }),
+    )
   const flushed = async () => {
     if (flushing.size > 0) await soon(Promise.all(flushing))
     if (failure !== undefined) throw failure

@@ -1,4 +1,5 @@
 import type { Credentials, EventData } from '@eventstore/db-client'
+import { keyedQueue, semaphore } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Appended, Expected, NewEvent, Stored } from '../../events/log.ts'
 import { type Connection, damaged, isExpired, isFailure, pause } from './connection.ts'
@@ -7,37 +8,6 @@ import type { Reader } from './read.ts'
 
 /** Appends on the wire at once: a connection carries 100 calls, and reads need some of them. */
 const ON_WIRE = 80
-
-/** Lets so many jobs run at once; the others wait in line. */
-const slots = (most: number) => {
-  const waiting: (() => void)[] = []
-  let free = most
-  return async <T>(job: () => Promise<T>): Promise<T> => {
-    if (free > 0) free--
-    else await new Promise<void>((go) => waiting.push(go))
-    try {
-      return await job()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else free++
-    }
-  }
-}
-
-/** Runs the jobs of one name one after the other, those of different names side by side. */
-const turns = () => {
-  const last = new Map<string, Promise<unknown>>()
-  return async <T>(name: string, job: () => Promise<T>): Promise<T> => {
-    const mine = (last.get(name) ?? Promise.resolve()).then(job, job)
-    last.set(name, mine)
-    try {
-      return await mine
-    } finally {
-      if (last.get(name) === mine) last.delete(name)
-    }
-  }
-}
 
 const isTooLarge = (error: unknown) =>
   isFailure(error, 'maximum-append-size-exceeded') ||
@@ -63,8 +33,8 @@ type Order = {
 
 /** Appends by unary calls to the leader, with the expected revision always given: then a repeated append is the same append, whatever became of the first. */
 export const appender = ({ connection, reader, credentials, deadline, patience, inFlight, closing }: Appending) => {
-  const inTurn = turns()
-  const onWire = slots(ON_WIRE)
+  const inTurn = keyedQueue()
+  const wireSlots = semaphore(ON_WIRE)
   const running = new Set<Promise<unknown>>()
 
   const answered = (events: readonly Stored[]): Appended => ({
@@ -128,7 +98,7 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
       if (closing.aborted || performance.now() > order.giveUp)
         throw new Refusal('backend_unavailable', undefined, { cause: failure })
       try {
-        const done = await positionsOf(order, await onWire(() => send(order)))
+        const done = await positionsOf(order, await wireSlots.hold(() => send(order)))
         if (done) return done
       } catch (error) {
         failure = error

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import { pause as rest, within } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
 export type Driver = typeof import('@eventstore/db-client')
@@ -41,8 +41,8 @@ const inPort = (error: unknown): unknown => {
 }
 
 /** A short wait of uneven length, so that those who failed together do not come again together. */
-export const pause = (most = 200, signal?: AbortSignal): Promise<unknown> =>
-  sleep(most / 4 + Math.random() * most * 0.75, undefined, signal && { signal }).catch(() => undefined)
+export const pause = (most = 200, signal?: AbortSignal): Promise<void> =>
+  rest(most / 4 + Math.random() * most * 0.75, signal)
 
 /** Tries until there is an answer, for so many milliseconds; then Refusal `backend_unavailable`. */
 export const patiently = async <T>(ms: number, attempt: () => Promise<T>): Promise<T> => {
@@ -132,13 +132,11 @@ export const connection = (driver: Driver, url: string, deadline: number, onRene
     /** One call, answered or failed within the deadline. */
     call: async <T>(action: (client: EventStoreDBClient) => Promise<T>): Promise<T> => {
       const used = open ? client : refuse('backend_unavailable')
-      const answer = new Promise<T>((resolve, reject) => {
-        const timer = setTimeout(() => reject(expired(deadline + GRACE)), deadline + GRACE)
-        action(used)
-          .then(resolve, reject)
-          .finally(() => clearTimeout(timer))
-      })
-      return countTimeouts(used, answer)
+      const limit = deadline + GRACE
+      const late = (): never => {
+        throw expired(limit)
+      }
+      return countTimeouts(used, within(limit, Promise.resolve(used).then(action), late))
     },
 
     /** Reads until the end or until `take` says that it is enough; fails when nothing comes within the deadline. */

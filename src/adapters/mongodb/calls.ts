@@ -1,4 +1,5 @@
 import { MongoInvalidArgumentError, MongoServerError } from 'mongodb'
+import { within } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
 /** Milliseconds that a request may wait for one read, all reads of one answer, a write, and a batch of a build. The driver's own limits are no limits: it tries again. */
@@ -26,23 +27,20 @@ export const mongoCalls = () => {
   return {
     call: async <T>(kind: keyof typeof patience, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
       if (!open) refuse('backend_unavailable')
-      const late = new AbortController()
-      const timer = setTimeout(
-        () => late.abort(new Error(`MongoDB did not answer within ${patience[kind]} ms`)),
-        patience[kind],
-      )
+      const limit = patience[kind]
+      const stop = new AbortController()
+      const giveUp = (): never => {
+        const late = new Error(`MongoDB did not answer within ${limit} ms`)
+        stop.abort(late)
+        throw late
+      }
       try {
-        const givenUp = new Promise<never>((_, reject) => {
-          late.signal.addEventListener('abort', () => reject(late.signal.reason as Error), { once: true })
-        })
-        return await Promise.race([work(late.signal), givenUp])
+        return await within(limit, work(stop.signal), giveUp)
       } catch (cause) {
         if (cause instanceof Refusal) throw cause
         throw isTooLarge(cause)
           ? new Refusal('body_too_large', 'a document is larger than the read models take', { cause })
           : new Refusal('backend_unavailable', undefined, { cause })
-      } finally {
-        clearTimeout(timer)
       }
     },
     open: () => open,

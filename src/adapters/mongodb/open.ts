@@ -1,4 +1,5 @@
 import { MongoClient } from 'mongodb'
+import { within } from '../../concurrency.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
 import type { Views } from '../../projections/views.ts'
@@ -60,9 +61,7 @@ export const openMongo = async (
   const db = client.db(database)
   const close = async () => {
     calls.close()
-    const closed = client.close(true)
-    const late = new Promise<void>((resolve) => setTimeout(resolve, CLOSE_MS).unref())
-    await Promise.race([closed, late])
+    await within(CLOSE_MS, client.close(true), () => undefined)
   }
   try {
     await calls.call('write', () => client.connect())

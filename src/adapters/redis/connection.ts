@@ -1,19 +1,13 @@
 import { Redis } from 'ioredis'
+import { within } from '../../concurrency.ts'
 
 /** Milliseconds after which an answer of Redis is no longer waited for. */
 export const PATIENCE_MS = 1000
 
 /** The work's result, or undefined when it fails or takes longer than that; what comes later is dropped. */
-export const soon = async <T>(work: Promise<T>, ms = PATIENCE_MS): Promise<T | undefined> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<undefined>((wake) => {
-    timer = setTimeout(() => wake(undefined), ms)
-  })
-  try {
-    return await Promise.race([work.catch(() => undefined), late])
-  } finally {
-    clearTimeout(timer)
-  }
+export const soon = <T>(work: Promise<T>, ms = PATIENCE_MS): Promise<T | undefined> => {
+  const nothing = () => undefined
+  return within(ms, work.catch(nothing), nothing)
 }
 
 /**

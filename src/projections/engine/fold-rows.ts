@@ -1,3 +1,4 @@
+import { pause } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
@@ -49,7 +50,7 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
         refuse('backend_unavailable', undefined, {
           cause: new Error(`${event.stream} does not show revision ${next()}`),
         })
-      if (reads > 0) await new Promise((wake) => setTimeout(wake, PAUSE_MS * 2 ** (reads - 1)))
+      if (reads > 0) await pause(PAUSE_MS * 2 ** (reads - 1))
       await readUpTo(event)
     }
     if (event.revision === next()) row = project(projection, row, event)

@@ -1,3 +1,4 @@
+import { pause, within } from '../../concurrency.ts'
 import type { EventLog } from '../../events/log.ts'
 
 export type FreshnessOptions = {
@@ -45,7 +46,6 @@ export const freshness = ({
   const head = together(ask)
   let proven = Number.NEGATIVE_INFINITY
   const stop = new AbortController()
-  let wake = () => {}
 
   const prove = async (): Promise<void> => {
     const asked = clock()
@@ -58,13 +58,7 @@ export const freshness = ({
   const run = async () => {
     while (!stop.signal.aborted) {
       await prove()
-      await new Promise<void>((next) => {
-        const timer = setTimeout(next, everyMs)
-        wake = () => {
-          clearTimeout(timer)
-          next()
-        }
-      })
+      await pause(everyMs, stop.signal)
     }
   }
   const running = run()
@@ -74,19 +68,17 @@ export const freshness = ({
     prove,
     /** True once memory here holds all that was in the log when this was asked; false when that takes longer than the milliseconds given, or nobody knows. */
     caughtUp: async (withinMs: number): Promise<boolean> => {
-      const late = new Promise<false>((answer) => setTimeout(answer, withinMs, false).unref())
       const known = head().then(
         (position) => seen(position, withinMs),
         () => false,
       )
-      return Promise.race([known, late])
+      return within(withinMs, known, () => false)
     },
     fresh: (): boolean => clock() - proven <= leaseMs,
     /** Milliseconds since the newest proof was asked for. */
     age: (): number => clock() - proven,
     close: async (): Promise<void> => {
       stop.abort()
-      wake()
       await running
     },
   }

@@ -1,3 +1,4 @@
+import { keyedQueue } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Row } from '../views.ts'
@@ -14,20 +15,10 @@ export type MemoryOptions = {
 
 /** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
 export const memory = ({ log, projections, remember, recall = () => undefined }: MemoryOptions) => {
-  const turns = new Map<string, Promise<unknown>>()
+  /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
+  const inTurn = keyedQueue()
   const remembered = revisionTracker()
   let followed = 0n
-
-  /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
-  const inTurn = async <T>(stream: string, work: () => Promise<T>): Promise<T> => {
-    const turn = (turns.get(stream) ?? Promise.resolve()).then(work, work)
-    turns.set(stream, turn)
-    try {
-      return await turn
-    } finally {
-      if (turns.get(stream) === turn) turns.delete(stream)
-    }
-  }
 
   /** The newest rows of a stream's documents; memory is told of them unless it knows as much. */
   const apply = async (

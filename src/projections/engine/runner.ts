@@ -1,3 +1,4 @@
+import { pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
@@ -27,7 +28,7 @@ const built = async (
     if (checkpoint !== undefined) return checkpoint
     if (writes())
       await ((await log.head()) === 0n ? views.mark(projection, 0n) : rebuild(log, views, projection, onProgress))
-    else await new Promise((wake) => setTimeout(wake, retryMs))
+    else await pause(retryMs)
   }
 }
 
@@ -45,7 +46,7 @@ const follow = async (
     } catch (error) {
       onError(error)
     }
-    if (!signal.aborted) await new Promise((wake) => setTimeout(wake, retryMs))
+    if (!signal.aborted) await pause(retryMs, signal)
   }
 }
 

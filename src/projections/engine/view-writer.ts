@@ -1,4 +1,4 @@
-import { gathered } from '../../concurrency.ts'
+import { gathered, pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
@@ -22,18 +22,6 @@ export type ViewWriterOptions = {
   /** An event is looked at when it is this old: whoever appended it writes its row at once, so that is done by then. */
   readonly laterMs: number
 }
-
-/** Ends early once the signal aborts. */
-const pause = (ms: number, signal: AbortSignal) =>
-  new Promise<void>((next) => {
-    const over = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', over)
-      next()
-    }
-    const timer = setTimeout(over, ms)
-    signal.addEventListener('abort', over)
-  })
 
 const least = (positions: readonly (bigint | undefined)[]): bigint =>
   positions.map((each) => each ?? 0n).reduce((one, other) => (other < one ? other : one))

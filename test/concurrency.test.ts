@@ -1,0 +1,99 @@
+import t from 'tap'
+import { keyedQueue, pause, semaphore, within } from '../src/concurrency.ts'
+
+const held = () => {
+  let free = () => {}
+  const wait = new Promise<void>((resolve) => (free = resolve))
+  return { wait, free }
+}
+const soon = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+await t.test('a pause ends with its time, or at once when its signal aborts, and rejects in no case', async (t) => {
+  const stop = new AbortController()
+  const waiting = pause(3_600_000, stop.signal)
+  stop.abort()
+  t.equal(await waiting, undefined)
+  t.equal(await pause(3_600_000, stop.signal), undefined, 'the signal had aborted before')
+  t.equal(await pause(1), undefined)
+})
+
+await t.test('work within its time says what it comes to, a fault too', async (t) => {
+  t.equal(await within(3_600_000, Promise.resolve('done'), () => 'late'), 'done')
+  await t.rejects(
+    within(3_600_000, Promise.reject(new Error('fails')), () => 'late'),
+    { message: 'fails' },
+  )
+})
+
+await t.test(
+  'work that takes longer says what the late one says, or throws it; what it comes to then is dropped',
+  async (t) => {
+    const { wait, free } = held()
+    const failing = wait.then(() => Promise.reject(new Error('dropped')))
+    t.equal(await within(1, failing, () => 'late'), 'late')
+    await t.rejects(
+      within(1, failing, () => {
+        throw new Error('took too long')
+      }),
+      { message: 'took too long' },
+    )
+    free()
+    await soon()
+  },
+)
+
+await t.test('one at a time of a key, in the order given, whatever becomes of those before', async (t) => {
+  const inTurn = keyedQueue()
+  const { wait, free } = held()
+  const done: string[] = []
+  const first = inTurn('a', async () => {
+    await wait
+    done.push('first')
+    throw new Error('fails')
+  })
+  const second = inTurn('a', async () => done.push('second'))
+  await inTurn('b', async () => done.push('other key'))
+  t.strictSame(done, ['other key'])
+  free()
+  await t.rejects(first, { message: 'fails' })
+  await second
+  t.strictSame(done, ['other key', 'first', 'second'])
+})
+
+await t.test('a place that is left goes to the first of the line', async (t) => {
+  const places = semaphore(2)
+  t.equal(places.enter(), undefined)
+  t.equal(places.enter(), undefined)
+  const order: string[] = []
+  const third = places.enter()!.then(() => order.push('third'))
+  const fourth = places.enter()!.then(() => order.push('fourth'))
+  await soon()
+  t.strictSame(order, [])
+  places.leave()
+  await third
+  t.strictSame(order, ['third'])
+  places.leave()
+  await fourth
+  places.leave()
+  t.equal(places.enter(), undefined, 'nobody waits any more')
+})
+
+await t.test('so much work at once as there are places, and a fault gives its place back', async (t) => {
+  const places = semaphore(2)
+  let [running, most] = [0, 0]
+  const results = await Promise.allSettled(
+    Array.from({ length: 10 }, (_, n) =>
+      places.hold(async () => {
+        most = Math.max(most, ++running)
+        await soon()
+        running--
+        if (n % 3 === 0) throw new Error('fails')
+        return n
+      }),
+    ),
+  )
+  t.equal(most, 2)
+  t.equal(results.filter(({ status }) => status === 'rejected').length, 4)
+  t.equal(places.enter(), undefined)
+  t.equal(places.enter(), undefined)
+})
