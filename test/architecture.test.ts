@@ -61,9 +61,11 @@ const everywhere = ['errors.ts', 'concurrency.ts']
 const packages: Readonly<Record<string, readonly string[]>> = {
   events: ['typebox'],
   contract: ['typebox'],
-  auth: ['openid-client', '@kubernetes/client-node', 'jose'],
-  http: ['fastify', '@fastify/cookie', '@fastify/cors', 'typebox', 'semver'],
-  adapters: ['@photostructure/sqlite', '@eventstore/db-client', 'mongodb', 'bullmq', 'ioredis'],
+  commands: ['immutable', 'lru-cache'],
+  projections: ['lru-cache'],
+  auth: ['openid-client', '@kubernetes/client-node', 'jose', 'lru-cache'],
+  http: ['fastify', '@fastify/cookie', '@fastify/cors', 'typebox', 'semver', 'lru-cache'],
+  adapters: ['@photostructure/sqlite', '@eventstore/db-client', 'mongodb', 'bullmq', 'ioredis', 'lru-cache'],
   cli: ['commander', 'cli-progress', 'cli-table3', 'yaml'],
   config: ['yaml', 're2js'],
   app: ['pino'],
@@ -245,4 +247,6 @@ await t.test('exact versions only, and a lock file without download addresses', 
     for (const [name, version] of Object.entries(manifest[group]!)) t.match(version, /^\d+\.\d+\.\d+$/, name)
   }
   t.notMatch(readFileSync(resolve(root, 'package-lock.json'), 'utf8'), /"resolved": "http/)
+  const reasons = readFileSync(resolve(root, 'docs/decisions/0014-what-a-package-does.md'), 'utf8')
+  for (const name of Object.keys(manifest['dependencies']!)) t.ok(reasons.includes(`\`${name}\``), `why ${name}`)
 })

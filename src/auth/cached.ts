@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 type Limits = { readonly life: number; readonly pause?: number; readonly now: () => Date }
 
 export type Cached<T> = {
@@ -10,21 +12,18 @@ export type Cached<T> = {
 
 /** A value read when it is first needed and held for `life` ms. Who asks meanwhile shares the one read. A failed read is told to those who wait and not held, so the next one tries again. */
 export const cached = <T extends object>(read: () => Promise<T>, { life, pause = 0, now }: Limits): Cached<T> => {
-  let last: { readonly value: T; readonly at: number } | undefined
-  let reading: Promise<T> | undefined
+  const cache = new LRUCache<'value', T>({
+    max: 1,
+    ttl: life,
+    ttlResolution: 0,
+    perf: { now: () => now().getTime() },
+    fetchMethod: read,
+    noDeleteOnFetchRejection: true,
+  })
   let repeatedAt = Number.NEGATIVE_INFINITY
 
-  const held = () => (last && now().getTime() - last.at < life ? last.value : undefined)
-  const store = async () => {
-    try {
-      const value = await read()
-      last = { value, at: now().getTime() }
-      return value
-    } finally {
-      reading = undefined
-    }
-  }
-  const fresh = () => (reading ??= store())
+  const held = () => cache.get('value')
+  const fresh = async () => (await cache.fetch('value', { forceRefresh: true }))!
 
   return {
     held,

@@ -7,6 +7,7 @@ import {
   type V1TokenReview,
   wrapHttpLibrary,
 } from '@kubernetes/client-node'
+import { LRUCache } from 'lru-cache'
 import { isRefusal } from '../errors.ts'
 import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { bulkhead } from './bulkhead.ts'
@@ -22,7 +23,13 @@ type Settings = { readonly discoveryUrl: string; readonly audiences: readonly st
 /** Confirms a token by asking the API server (TokenReview). A no is remembered for 10 s, so that a repeated bad token costs the cluster nothing; a yes never is, so that revocation counts at once. */
 export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
   const pass = bulkhead({ running: 10, waiting: 1000 })
-  const refused = rememberedRefusals(now)
+  /** Digests of tokens that were refused. */
+  const refused = new LRUCache<string, true>({
+    max: REFUSED_LIMIT,
+    ttl: REFUSED_LIFE_MS,
+    ttlResolution: 0,
+    perf: { now: () => now().getTime() },
+  })
 
   const confirm = async (token: string, claims: Account, signal: AbortSignal): Promise<Account> => {
     const review = await ask(call, discoveryUrl, signal, {
@@ -40,7 +47,7 @@ export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Set
     try {
       return await pass(address, signal, () => confirm(token, claims, signal))
     } catch (error) {
-      if (isRefusal(error, 'service_account_token_invalid')) refused.add(digest)
+      if (isRefusal(error, 'service_account_token_invalid')) refused.set(digest, true)
       throw error
     }
   }
@@ -108,17 +115,4 @@ const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readon
   return agree(reviewed, claims)
     ? { ...claims, ...reviewed }
     : refuseToken('token names another account than its review')
-}
-
-const rememberedRefusals = (now: () => Date) => {
-  const until = new Map<string, number>()
-  return {
-    has: (digest: string) => (until.get(digest) ?? 0) > now().getTime(),
-    add: (digest: string) => {
-      until.delete(digest)
-      until.set(digest, now().getTime() + REFUSED_LIFE_MS)
-      const oldest = until.keys().next().value
-      if (until.size > REFUSED_LIMIT && oldest !== undefined) until.delete(oldest)
-    },
-  }
 }

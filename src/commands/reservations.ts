@@ -1,3 +1,4 @@
+import { Map as PersistentMap } from 'immutable'
 import { isRefusal, refuse } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
 import type { Context } from './envelope.ts'
@@ -8,7 +9,6 @@ import { noRolloutParent, segmentsOf } from './flag/rollouts.ts'
 import { noRuleParent } from './flag/rules.ts'
 import { lives, type OfFlag } from './flag/state.ts'
 import { type Reservation, RESERVATION_LIFE_MS, namespace } from './namespace.ts'
-import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { type SegmentCommands, segment } from './segment.ts'
 
 type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout'
@@ -75,7 +75,7 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
   }
 
   /** The reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
-  const stale = async (of: Omit<OfFlag, 'key'>, given: PersistentMap<Reservation>, context: Context) => {
+  const stale = async (of: Omit<OfFlag, 'key'>, given: PersistentMap<string, Reservation>, context: Context) => {
     const [found, stored]: [Set<string>, Stored[]] = [new Set(), []]
     const before = new Date(now().getTime() - RESERVATION_LIFE_MS).toISOString()
     for (const [reservation, { flag: key, reservedAt }] of given) {
@@ -144,7 +144,7 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
       const { incarnation, reservations: given } = await stateOf(segment, idOf(ask))
       const { found, stored } = await stale(
         ask,
-        incarnation === ask.incarnation ? given : emptyMap<Reservation>(),
+        incarnation === ask.incarnation ? given : PersistentMap<string, Reservation>(),
         context,
       )
       const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context)
@@ -154,7 +154,7 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
     deleteNamespace: async (ask: { readonly key: string; readonly force: boolean }, context: Context) => {
       const { incarnation, reservations: given } = await stateOf(namespace, ask.key)
       const of = { namespace: ask.key, incarnation: incarnation ?? '' }
-      const { found, stored } = await stale(of, ask.force ? emptyMap<Reservation>() : given, context)
+      const { found, stored } = await stale(of, ask.force ? PersistentMap<string, Reservation>() : given, context)
       const outcome = await execute(namespace, ask.key, 'DeleteNamespace', { ...ask, stale: found }, context)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },

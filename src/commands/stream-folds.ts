@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog } from '../events/log.ts'
 import { type Decider, evolve } from './decider.ts'
@@ -32,13 +33,10 @@ export const step = <S, C extends Payloads, E extends AnyEvent>(
 
 /** Folds of streams. Those of long ones met lately are kept, and only what came since is read: they cost memory, never a wrong answer. */
 export const streamFolds = (log: Pick<EventLog, 'read'>) => {
-  const kept = new Map<string, Fold<unknown>>()
+  const kept = new LRUCache<string, Fold<unknown>>({ max: KEPT })
 
   const keep = (stream: string, fold: Fold<unknown>): void => {
-    if (fold.at === 'none' || fold.at < LONG) return
-    kept.delete(stream)
-    if (kept.size >= KEPT) kept.delete(kept.keys().next().value!)
-    kept.set(stream, fold)
+    if (fold.at !== 'none' && fold.at >= LONG) kept.set(stream, fold)
   }
 
   return {

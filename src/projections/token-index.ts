@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { type Method, METHODS } from '../events/token.ts'
 import { tokenMakers } from './issuer-tally.ts'
 import type { TokenDoc } from './tokens.ts'
@@ -34,7 +35,7 @@ export const tokenIndex = (capacity: number) => {
   const makers = tokenMakers()
   const namespaces: (string | undefined)[] = [undefined]
   const namespaceNumbers = new Map<string, number>()
-  const ended = new Set<string>()
+  const ended = new LRUCache<string, true>({ max: ENDED })
   let forgotten = 0
   const deleted = METHODS.map(() => 0)
 
@@ -69,11 +70,6 @@ export const tokenIndex = (capacity: number) => {
     return true
   }
 
-  const end = (key: string): void => {
-    if (ended.size >= ENDED) ended.delete(ended.values().next().value!)
-    ended.add(key)
-  }
-
   return {
     /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. `first`: each token is told once, at start. */
     remember: ({ doc }: Row<TokenDoc>, first = false): void => {
@@ -82,7 +78,7 @@ export const tokenIndex = (capacity: number) => {
       if (doc.deletedAt !== undefined) {
         // An end told again, while the log is caught up with, finds nothing to remove.
         if (remove(key) || first) deleted[METHODS.indexOf(doc.method)]!++
-        if (!first) end(key)
+        if (!first) ended.set(key, true)
         return
       }
       let slot = slots.get(key)

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Keys } from '../../events/personal.ts'
 import { unwrap, wrap } from '../key-wrap.ts'
 import type { Channel } from './channel.ts'
@@ -9,14 +10,12 @@ const WITNESS = ''
 
 /** Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). Throws when that is another than before. */
 export const embeddedKeys = async (channel: Channel, kek: Uint8Array): Promise<Keys> => {
-  const cache = new Map<string, Uint8Array | 'erased'>()
+  const cache = new LRUCache<string, Uint8Array | 'erased'>({ max: CACHED })
 
   const remember = (subject: string, wrapped: Uint8Array | null): Uint8Array | 'erased' => {
     const known = cache.get(subject)
     if (known === 'erased') return known
     const key = wrapped === null ? 'erased' : unwrap(kek, subject, wrapped)
-    const oldest = cache.size >= CACHED ? cache.keys().next().value : undefined
-    if (oldest !== undefined) cache.delete(oldest)
     cache.set(subject, key)
     return key
   }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import type { Binary, Db } from 'mongodb'
 import { isRefusal } from '../../errors.ts'
 import type { Keys } from '../../events/personal.ts'
@@ -21,7 +22,7 @@ const WITNESS = 'key-encryption key'
  */
 export const mongoKeys = async (db: Db, calls: Calls, kek: Uint8Array): Promise<Omit<Keys, 'close'>> => {
   const subjects = db.collection<StoredKey>('subjects')
-  const cache = new Map<string, Known>()
+  const cache = new LRUCache<string, Known>({ max: CACHED })
 
   const recall = (subject: string) => {
     const known = cache.get(subject)
@@ -30,9 +31,6 @@ export const mongoKeys = async (db: Db, calls: Calls, kek: Uint8Array): Promise<
   const remember = (subject: string, asked: number, stored: StoredKey): Uint8Array | 'erased' => {
     if (cache.get(subject)?.key === 'erased') return 'erased'
     const key = stored.key ? unwrap(kek, subject, stored.key.value()) : 'erased'
-    cache.delete(subject)
-    const oldest = cache.size >= CACHED ? cache.keys().next().value : undefined
-    if (oldest !== undefined) cache.delete(oldest)
     cache.set(subject, { key, until: asked + FRESH_MS })
     return key
   }
