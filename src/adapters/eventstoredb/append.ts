@@ -31,16 +31,70 @@ type Order = {
   readonly giveUp: number
 }
 
+const answered = (events: readonly Stored[]): Appended => ({
+  revision: events.at(-1)!.revision,
+  positions: events.map(({ position }) => position),
+})
+const firstOf = ({ expected }: Order): bigint => (expected === 'none' ? 0n : expected + 1n)
+const begins = (found: readonly Stored[], { events }: Order) =>
+  found.every(({ id }, n) => id === events[n]?.id.toLowerCase())
+const same = (found: readonly Stored[], order: Order) => found.length === order.events.length && begins(found, order)
+
+/**
+ * What a look at the stream says of an append that was not acknowledged: what it became, that it is a conflict, or nothing yet.
+ * A wrong version is believed only where the stream shows it: a leader that lost its followers checks against events that may vanish again.
+ */
+const outcomeInStream = async (
+  reader: Reader,
+  order: Order,
+  failure: unknown,
+  undecided: boolean,
+): Promise<Appended | undefined> => {
+  const { stream, events, expected } = order
+  const found = await reader.some(stream, firstOf(order), events.length)
+  if (same(found, order)) return answered(found)
+  const wrong = isFailure(failure, 'wrong-expected-version')
+  if (found.length > 0 && (wrong || !begins(found, order)))
+    return refuse('write_conflict', undefined, { cause: failure })
+  if (!wrong || undecided || expected === 'none') return undefined
+  const { actualVersion } = failure as { readonly actualVersion?: bigint | string }
+  const actual = typeof actualVersion === 'bigint' ? actualVersion : -1n
+  if (actual >= expected) return undefined
+  const shown = await reader.some(stream, actual < 0n ? 0n : actual, 2)
+  return shown.length === (actual < 0n ? 0 : 1) ? refuse('write_conflict', undefined, { cause: failure }) : undefined
+}
+
+type Acknowledged = { readonly nextExpectedRevision: bigint; readonly position?: { readonly commit: bigint } }
+
+/** Where the events of an acknowledged append stand, or undefined while the stream does not show them. */
+const outcomeOf = async (
+  reader: Reader,
+  order: Order,
+  { nextExpectedRevision: revision, position }: Acknowledged,
+): Promise<Appended | undefined> => {
+  const first = firstOf(order)
+  const last = first + BigInt(order.events.length) - 1n
+  if (revision !== last || !position)
+    throw damaged(`${order.stream} stands at ${revision} and not at ${last}: it was deleted or truncated`)
+  if (order.events.length === 1) return { revision, positions: [position.commit] }
+  // The server names the place of the last event only.
+  const found = await reader.some(order.stream, first, order.events.length)
+  return same(found, order) ? answered(found) : undefined
+}
+
+/** Throws where a failed append is not to be tried again. */
+const throwFinal = (error: unknown, stream: string): void => {
+  if (error instanceof Refusal || isFailure(error, 'damaged')) throw error
+  if (isTooLarge(error)) tooLarge(error)
+  if (isFailure(error, 'stream-deleted')) throw damaged(`${stream} was deleted in EventStoreDB`, error)
+  if (isFailure(error, 'access-denied', 7)) throw new Refusal('backend_unavailable', undefined, { cause: error })
+}
+
 /** Appends by unary calls to the leader, with the expected revision always given: then a repeated append is the same append, whatever became of the first. */
 export const appender = ({ connection, reader, credentials, deadline, patience, inFlight, closing }: Appending) => {
   const inTurn = keyedQueue()
   const wireSlots = semaphore(ON_WIRE)
   const running = new Set<Promise<unknown>>()
-
-  const answered = (events: readonly Stored[]): Appended => ({
-    revision: events.at(-1)!.revision,
-    positions: events.map(({ position }) => position),
-  })
 
   const send = ({ stream, wire, expected }: Order) =>
     connection.call((client) =>
@@ -52,45 +106,6 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
       }),
     )
 
-  const begins = (found: readonly Stored[], { events }: Order) =>
-    found.every(({ id }, n) => id === events[n]?.id.toLowerCase())
-  const same = (found: readonly Stored[], order: Order) => found.length === order.events.length && begins(found, order)
-
-  /**
-   * What a look at the stream says of an append that was not acknowledged: what it became, that it is a conflict, or nothing yet.
-   * A wrong version is believed only where the stream shows it: a leader that lost its followers checks against events that may vanish again.
-   */
-  const settle = async (order: Order, failure: unknown, undecided: boolean): Promise<Appended | undefined> => {
-    const { stream, events, expected } = order
-    const first = expected === 'none' ? 0n : expected + 1n
-    const found = await reader.some(stream, first, events.length)
-    if (same(found, order)) return answered(found)
-    const wrong = isFailure(failure, 'wrong-expected-version')
-    if (found.length > 0 && (wrong || !begins(found, order)))
-      return refuse('write_conflict', undefined, { cause: failure })
-    if (!wrong || undecided || expected === 'none') return undefined
-    const { actualVersion } = failure as { readonly actualVersion?: bigint | string }
-    const actual = typeof actualVersion === 'bigint' ? actualVersion : -1n
-    if (actual >= expected) return undefined
-    const shown = await reader.some(stream, actual < 0n ? 0n : actual, 2)
-    return shown.length === (actual < 0n ? 0 : 1) ? refuse('write_conflict', undefined, { cause: failure }) : undefined
-  }
-
-  const positionsOf = async (
-    order: Order,
-    acknowledged: { readonly nextExpectedRevision: bigint; readonly position?: { commit: bigint } },
-  ) => {
-    const first = order.expected === 'none' ? 0n : order.expected + 1n
-    const last = first + BigInt(order.events.length) - 1n
-    const { nextExpectedRevision: revision, position } = acknowledged
-    if (revision !== last || !position)
-      throw damaged(`${order.stream} stands at ${revision} and not at ${last}: it was deleted or truncated`)
-    if (order.events.length === 1) return { revision, positions: [position.commit] }
-    // The server names the place of the last event only.
-    const found = await reader.some(order.stream, first, order.events.length)
-    return same(found, order) ? answered(found) : undefined
-  }
-
   const carryOut = async (order: Order): Promise<Appended> => {
     let undecided = false
     let failure: unknown
@@ -98,20 +113,17 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
       if (closing.aborted || performance.now() > order.giveUp)
         throw new Refusal('backend_unavailable', undefined, { cause: failure })
       try {
-        const done = await positionsOf(order, await wireSlots.hold(() => send(order)))
+        const done = await outcomeOf(reader, order, await wireSlots.hold(() => send(order)))
         if (done) return done
       } catch (error) {
         failure = error
-        if (error instanceof Refusal || isFailure(error, 'damaged')) throw error
-        if (isTooLarge(error)) return tooLarge(error)
-        if (isFailure(error, 'stream-deleted')) throw damaged(`${order.stream} was deleted in EventStoreDB`, error)
-        if (isFailure(error, 'access-denied', 7)) throw new Refusal('backend_unavailable', undefined, { cause: error })
+        throwFinal(error, order.stream)
         const wrong = isFailure(error, 'wrong-expected-version')
         if (!wrong) await pause()
         undecided ||= !wrong
         try {
           // A server that hangs would hang the look at the stream too; the same append, sent again, tells what became of the first.
-          const settled = isExpired(error) ? undefined : await settle(order, error, undecided)
+          const settled = isExpired(error) ? undefined : await outcomeInStream(reader, order, error, undecided)
           if (settled) return settled
         } catch (error) {
           if (error instanceof Refusal || isFailure(error, 'damaged')) throw error

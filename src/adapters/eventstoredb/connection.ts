@@ -84,6 +84,36 @@ const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
   return client
 }
 
+type Read = StreamingRead<ResolvedEvent>
+type Take = (item: ResolvedEvent) => boolean
+
+/** Takes of a read until its end or until `take` says that it is enough; rejects when nothing comes for `limit` milliseconds, or at an end that is not the whole. */
+const readUntil = (read: Read, take: Take, isWhole: () => boolean, limit: number): Promise<void> =>
+  new Promise<void>((resolve, reject) => {
+    let done = false
+    const finish = (settle: () => void) => {
+      if (done) return
+      done = true
+      clearTimeout(timer)
+      settle()
+      // A read that is left keeps its HTTP/2 stream until it is cancelled.
+      read.cancel().catch(() => undefined)
+    }
+    const late = () => finish(() => reject(expired(limit)))
+    const timer = setTimeout(late, limit)
+    read.on('data', (item: ResolvedEvent) => {
+      if (done) return
+      timer.refresh()
+      try {
+        if (take(item)) finish(resolve)
+      } catch (error) {
+        finish(() => reject(error))
+      }
+    })
+    read.on('error', (error) => finish(() => reject(error)))
+    read.on('end', () => (isWhole() ? finish(resolve) : late()))
+  })
+
 /** One connection to the store, with a timer around every call, made anew when it goes silent. */
 export const connection = (driver: Driver, url: string, deadline: number, onRenewed: () => void) => {
   const make = () =>
@@ -140,37 +170,11 @@ export const connection = (driver: Driver, url: string, deadline: number, onRene
     },
 
     /** Reads until the end or until `take` says that it is enough; fails when nothing comes within the deadline. */
-    gather: async (
-      start: (client: EventStoreDBClient) => StreamingRead<ResolvedEvent>,
-      take: (item: ResolvedEvent) => boolean,
-    ): Promise<void> => {
+    gather: async (start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> => {
       const used = open ? client : refuse('backend_unavailable')
-      const answer = new Promise<void>((resolve, reject) => {
-        const read = start(used)
-        let done = false
-        const finish = (settle: () => void) => {
-          if (done) return
-          done = true
-          clearTimeout(timer)
-          settle()
-          // A read that is left keeps its HTTP/2 stream until it is cancelled.
-          read.cancel().catch(() => undefined)
-        }
-        const timer = setTimeout(() => finish(() => reject(expired(deadline + GRACE))), deadline + GRACE)
-        read.on('data', (item: ResolvedEvent) => {
-          if (done) return
-          timer.refresh()
-          try {
-            if (take(item)) finish(resolve)
-          } catch (error) {
-            finish(() => reject(error))
-          }
-        })
-        read.on('error', (error) => finish(() => reject(error)))
-        // Cancelled with its client, a read ends like one that has everything.
-        read.on('end', () => finish(() => (open && used === client ? resolve() : reject(expired(deadline)))))
-      })
-      return countTimeouts(used, answer)
+      // Cancelled with its client, a read ends like one that has everything.
+      const isWhole = () => open && used === client
+      return countTimeouts(used, readUntil(start(used), take, isWhole, deadline + GRACE))
     },
 
     close: async (): Promise<void> => {

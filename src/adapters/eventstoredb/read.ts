@@ -8,6 +8,8 @@ const PAGE = 1000
 /** A page is cut when its data and metadata have this many characters: memory and the time of one read stay bounded. */
 const PAGE_CHARACTERS = 4 * 1_048_576
 
+type IsOwn = (event: Recorded) => boolean
+
 const at = (position: bigint): Position => ({ commit: position, prepare: position })
 const sizeOf = ({ data, meta }: Stored) => data.length + meta.length
 
@@ -38,117 +40,124 @@ const page = (most: number, keep: (event: Recorded) => boolean, mark: (event: Re
   return { take, done: (): Part => ({ events, last, end: seen < most && characters < PAGE_CHARACTERS }) }
 }
 
-export type Reader = ReturnType<typeof reader>
+const position = ({ position }: Recorded) => position!.commit
 
-/** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
-export const reader = (
+/** Reads $all backwards from a position, as far as `take` wants it. */
+const readBackwards = (
   connection: Connection,
-  isOwn: (event: Recorded) => boolean,
-  patience: number,
-  quick: number,
-) => {
-  const position = ({ position }: Recorded) => position!.commit
-  /** The newest event of $all looked at for the head, and the head found from there. */
+  from: Position | 'end',
+  most: number,
+  take: (event: Recorded) => boolean,
+): Promise<void> =>
+  connection.gather(
+    (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
+    ({ event }) => take(event!),
+  )
+
+const streamPart = async (connection: Connection, stream: string, from: bigint, most: number): Promise<Part> => {
+  const part = page(
+    most,
+    ({ type }) => !type.startsWith('$'),
+    ({ revision }) => revision,
+  )
+  let next = from
+  try {
+    await connection.gather(
+      (client) => client.readStream(stream, { fromRevision: from, maxCount: most, requiresLeader: true }),
+      (item) => {
+        // Only a deleted or truncated stream has holes; to go on would be to forget in silence.
+        if (item.event!.revision !== next++)
+          throw damaged(`events of ${stream} are missing from revision ${next - 1n} on`)
+        return part.take(item)
+      },
+    )
+  } catch (error) {
+    if (!isFailure(error, 'stream-not-found')) throw error
+  }
+  return part.done()
+}
+
+/** The last position at or before the given one that an event carries: reads may begin only at such. */
+const carriedPosition = async (connection: Connection, given: bigint): Promise<bigint | undefined> => {
+  for (let from: Position | 'end' = 'end'; ; ) {
+    let found: bigint | undefined
+    let last: bigint | undefined
+    await readBackwards(connection, from, PAGE, (event) => {
+      last = position(event)
+      if (last <= given) found = last
+      return found !== undefined
+    })
+    if (found !== undefined || last === undefined) return found
+    from = at(last)
+  }
+}
+
+/** `known` says that an event carries `from`: then no answer may start the search for one that does. */
+const logPart = async (
+  connection: Connection,
+  isOwn: IsOwn,
+  { from, to, known }: { readonly from: bigint; readonly to: bigint; readonly known: boolean },
+): Promise<Part> => {
+  const part = page(PAGE, (event) => position(event) > from && position(event) <= to && isOwn(event), position)
+  const read = (begin: bigint | undefined) =>
+    connection.gather(
+      (client) =>
+        client.readAll({
+          fromPosition: begin === undefined ? 'start' : at(begin),
+          maxCount: PAGE,
+          requiresLeader: true,
+        }),
+      (item) => part.take(item) || position(item.event!) >= to,
+    )
+  try {
+    await read(from === 0n ? undefined : from)
+  } catch (error) {
+    // The answer to a position between two events.
+    if (known || !isFailure(error, 'unknown') || (error as { code?: unknown }).code !== 2) throw error
+    await read(await carriedPosition(connection, from))
+  }
+  return part.done()
+}
+
+/** Finds the position of the log's last event; each time it looks no further back than the time before. */
+const headFinder = (connection: Connection, isOwn: IsOwn) => {
+  /** The newest event of $all looked at, and the head found from there. */
   let known = { newest: -1n, head: 0n }
 
-  const streamPart = async (stream: string, from: bigint, most: number): Promise<Part> => {
-    const part = page(
-      most,
-      ({ type }) => !type.startsWith('$'),
-      ({ revision }) => revision,
-    )
-    let next = from
-    try {
-      await connection.gather(
-        (client) => client.readStream(stream, { fromRevision: from, maxCount: most, requiresLeader: true }),
-        (item) => {
-          // Only a deleted or truncated stream has holes; to go on would be to forget in silence.
-          if (item.event!.revision !== next++)
-            throw damaged(`events of ${stream} are missing from revision ${next - 1n} on`)
-          return part.take(item)
-        },
-      )
-    } catch (error) {
-      if (!isFailure(error, 'stream-not-found')) throw error
-    }
-    return part.done()
-  }
-
-  /** The last position at or before the given one that an event carries: reads may begin only at such. */
-  const carried = async (given: bigint): Promise<bigint | undefined> => {
-    for (let from: Position | 'end' = 'end'; ; ) {
-      let found: bigint | undefined
-      let last: bigint | undefined
-      await connection.gather(
-        (client) =>
-          client.readAll({ direction: 'backwards', fromPosition: from, maxCount: PAGE, requiresLeader: true }),
-        ({ event }) => {
-          last = position(event!)
-          if (last <= given) found = last
-          return found !== undefined
-        },
-      )
-      if (found !== undefined || last === undefined) return found
-      from = at(last)
-    }
-  }
-
-  /** `known` says that an event carries `from`: then no answer may start the search for one that does. */
-  const allPart = async (from: bigint, to: bigint, known: boolean): Promise<Part> => {
-    const part = page(PAGE, (event) => position(event) > from && position(event) <= to && isOwn(event), position)
-    const read = (begin: bigint | undefined) =>
-      connection.gather(
-        (client) =>
-          client.readAll({
-            fromPosition: begin === undefined ? 'start' : at(begin),
-            maxCount: PAGE,
-            requiresLeader: true,
-          }),
-        (item) => part.take(item) || position(item.event!) >= to,
-      )
-    try {
-      await read(from === 0n ? undefined : from)
-    } catch (error) {
-      // The answer to a position between two events.
-      if (known || !isFailure(error, 'unknown') || (error as { code?: unknown }).code !== 2) throw error
-      await read(await carried(from))
-    }
-    return part.done()
-  }
-
-  const findHead = async (): Promise<bigint> => {
+  return async (): Promise<bigint> => {
     let first: bigint | undefined
     let found: bigint | undefined
     for (let [from, most]: [Position | 'end', number] = ['end', 16]; found === undefined; most = PAGE) {
       let last: bigint | undefined
-      await connection.gather(
-        (client) =>
-          client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
-        ({ event }) => {
-          last = position(event!)
-          first ??= last
-          if (last <= known.newest) found = known.head
-          else if (isOwn(event!)) found = last
-          return found !== undefined
-        },
-      )
+      await readBackwards(connection, from, most, (event) => {
+        last = position(event)
+        first ??= last
+        if (last <= known.newest) found = known.head
+        else if (isOwn(event)) found = last
+        return found !== undefined
+      })
       if (last === undefined) found ??= 0n
       else from = at(last)
     }
     if (first !== undefined && first > known.newest) known = { newest: first, head: found }
     return found
   }
+}
 
-  /** The position of the last event, asked of the leader within one deadline: readiness and freshness are told by it. */
-  const head = (): Promise<bigint> => patiently(quick, findHead)
+export type Reader = ReturnType<typeof reader>
+
+/** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
+export const reader = (connection: Connection, isOwn: IsOwn, patience: number, quick: number) => {
+  const findHead = headFinder(connection, isOwn)
 
   return {
-    head,
+    /** The position of the last event, asked of the leader within one deadline: readiness and freshness are told by it. */
+    head: (): Promise<bigint> => patiently(quick, findHead),
     /** So many events of a stream from a revision on, in one try. */
     some: async (stream: string, from: bigint, most: number): Promise<readonly Stored[]> => {
       const events: Stored[] = []
       for (let next = from; events.length < most; ) {
-        const part = await streamPart(stream, next, most - events.length)
+        const part = await streamPart(connection, stream, next, most - events.length)
         events.push(...part.events)
         if (part.end) break
         next = part.last! + 1n
@@ -157,7 +166,7 @@ export const reader = (
     },
     read: async function* (stream: string, from = 0n): AsyncGenerator<readonly Stored[]> {
       for (let next = from; ; ) {
-        const part = await patiently(patience, () => streamPart(stream, next, PAGE))
+        const part = await patiently(patience, () => streamPart(connection, stream, next, PAGE))
         if (part.events.length > 0) yield part.events
         if (part.end) return
         next = part.last! + 1n
@@ -167,7 +176,9 @@ export const reader = (
       const newest = await patiently(patience, findHead)
       const end = to === undefined || to > newest ? newest : to
       for (let [from, giveUp] = [after, performance.now() + patience]; from < end; ) {
-        const part = await patiently(patience, () => allPart(from, end, from !== after))
+        const part = await patiently(patience, () =>
+          logPart(connection, isOwn, { from, to: end, known: from !== after }),
+        )
         if (part.last !== undefined && part.last > from) [from, giveUp] = [part.last, performance.now() + patience]
         // A node that does not know the head yet must not make the log look shorter than it is.
         else if (performance.now() > giveUp) refuse('backend_unavailable')
