@@ -191,7 +191,9 @@ const manifest = (kind: string) => manifests.find((one) => one.kind === kind)!
 
 await t.test('the manifests are those of one deployment, and point at each other', async (t) => {
   const kinds =
-    'ClusterRoleBinding ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount'.split(' ')
+    'ClusterRole ClusterRoleBinding ConfigMap Deployment NetworkPolicy PodDisruptionBudget Service ServiceAccount'.split(
+      ' ',
+    )
   t.same(manifests.map(({ kind }) => kind).sort(), kinds)
   for (const { metadata, apiVersion } of manifests) t.match([metadata.name, apiVersion], [/^rollcall/, /v1$/])
   const app = { 'app.kubernetes.io/name': 'rollcall' }
@@ -204,9 +206,12 @@ await t.test('the manifests are those of one deployment, and point at each other
     spec: { podSelector: { matchLabels: app }, policyTypes: ['Ingress', 'Egress'] },
   })
   t.match(manifest('ClusterRoleBinding'), {
-    roleRef: { kind: 'ClusterRole', name: 'system:auth-delegator' },
+    roleRef: { kind: 'ClusterRole', name: manifest('ClusterRole').metadata.name },
     subjects: [{ kind: 'ServiceAccount', name: manifest('ServiceAccount').metadata.name }],
   })
+  t.strictSame((manifest('ClusterRole') as unknown as { rules: readonly object[] }).rules, [
+    { apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] },
+  ])
 })
 
 await t.test(

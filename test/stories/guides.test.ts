@@ -17,6 +17,13 @@ const guides = ['oidc', 'codehost', 'kubernetes']
 const textOf = (guide: string) => readFileSync(join(root, 'docs/guides', `${guide}.md`), 'utf8')
 const yamlOf = (guide: string) => [...textOf(guide).matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, yaml]) => yaml!)
 
+type Manifest = {
+  readonly kind: string
+  readonly metadata: { readonly name: string }
+  readonly spec?: unknown
+  readonly subjects?: readonly { readonly namespace: string }[]
+}
+
 /** The settings of a file, as `startService` takes them. */
 const settingsOf = (tree: unknown, key = ''): Record<string, string> =>
   typeof tree === 'object' && tree !== null && !Array.isArray(tree)
@@ -51,22 +58,45 @@ await t.test('every reason and every file that the guides name is there', async 
   }
 })
 
-await t.test(
-  'the manifests of the example name the volume, the audience and the right that the guide tells of',
-  (t) => {
-    const manifest = (name: string) =>
-      parseAllDocuments(readFileSync(join(root, 'examples/kubernetes-client', name), 'utf8')).map(
-        (document) => document.toJS() as { kind: string },
-      )
-    const [guide] = yamlOf('kubernetes').filter((yaml) => yaml.startsWith('volumes:'))
-    const pod = manifest('client.yaml').find(({ kind }) => kind === 'Pod') as unknown as { spec: { volumes: object[] } }
-    t.strictSame(pod.spec.volumes.at(-1), (parse(guide!) as { volumes: object[] }).volumes[0])
-    const role = manifest('rbac.yaml').find(({ kind }) => kind === 'ClusterRole') as unknown as { rules: object[] }
-    t.strictSame(role.rules, [{ apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] }])
-    t.ok(readdirSync(join(root, 'examples/kubernetes-client')).includes('client.mjs'))
-    t.end()
-  },
-)
+await t.test('guide, example and manifests of Kubernetes name the same volume, address and right', async (t) => {
+  const manifests = (path: string) =>
+    parseAllDocuments(readFileSync(join(root, path), 'utf8')).map((document) => document.toJS() as Manifest)
+  const one = (kind: string, all: readonly Manifest[]) => all.find((manifest) => manifest.kind === kind)!
+  const deployed = readdirSync(join(root, 'deploy/kubernetes')).flatMap((name) =>
+    manifests(`deploy/kubernetes/${name}`),
+  )
+  const example = manifests('examples/kubernetes-client/client.yaml')
+
+  const [volumes = ''] = yamlOf('kubernetes').filter((yaml) => yaml.startsWith('volumes:'))
+  const pod = one('Pod', example).spec as {
+    volumes: object[]
+    containers: { env: { name: string; value: string }[] }[]
+  }
+  t.strictSame(pod.volumes.at(-1), (parse(volumes) as { volumes: object[] }).volumes[0])
+
+  const service = one('Service', deployed)
+  const [{ port } = { port: 0 }] = (service.spec as { ports: { port: number }[] }).ports
+  const [subject] = one('ClusterRoleBinding', deployed).subjects!
+  const asked = [
+    pod.containers[0]!.env.find(({ name }) => name === 'ROLLCALL_URL')!.value,
+    ...[...textOf('kubernetes').matchAll(/http:\/\/[\w.:-]+\.svc\.[\w.:-]+/g)].map(([url]) => url),
+  ]
+  t.equal(asked.length, 2)
+  for (const url of asked.map((text) => new URL(text))) {
+    t.equal(url.hostname, `${service.metadata.name}.${subject!.namespace}.svc.cluster.local`)
+    t.equal(Number(url.port || '80'), port)
+  }
+
+  const bindings = ['deploy', 'examples']
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name)),
+    )
+    .filter(
+      (name) => /\.ya?ml$/.test(name) && readFileSync(join(root, name), 'utf8').includes('kind: ClusterRoleBinding'),
+    )
+  t.equal(bindings.length, 1, 'the right is given in one file')
+  t.ok(textOf('kubernetes').includes(`../../${bindings[0]}`), 'which the guide names')
+})
 
 await t.test('the provider for one’s own machine lets a person in, with the configuration of the guide', async (t) => {
   const { port } = new URL(await deadUrl())
