@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { canonical } from '../events/canonical.ts'
-import { type AnyEvent, personalFields, type Shapes, wireName } from '../events/define.ts'
-import type { Actor, Meta, NewEvent } from '../events/log.ts'
+import { type AnyEvent, sealedFields, type Shapes, wireName } from '../events/define.ts'
+import type { NewEvent } from '../events/log.ts'
+import type { Actor, Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
 
 /** Who asks, from where and why. `ip` and `userAgent` are sealed for `subject`; without a subject they are not kept. */
@@ -74,7 +75,7 @@ export const enveloper = (
       text === undefined || subject === undefined ? undefined : sealer.seal(subject, text)
     const [ip, userAgent] = [await seal(context.ip), await seal(context.userAgent)]
     const datas: string[] = []
-    for (const event of events) datas.push(canonical(await sealed(event, personalFields(shapes[event.type]!.schema))))
+    for (const event of events) datas.push(canonical(await sealed(event, sealedFields(shapes[event.type]!.schema))))
     const { at, writtenAt } = time()
     const who = { actor, requestId, correlationId, causationId, route, reason, subject, ip, userAgent, writtenAt }
     return events.map(({ type }, n) => {

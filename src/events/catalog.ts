@@ -15,3 +15,24 @@ export const catalog = {
   flag: flagEvents,
   segment: segmentEvents,
 } as const satisfies Readonly<Record<string, Shapes>>
+
+/** What the streams of each category are called, and what they tell. */
+export const streams: Readonly<Record<keyof typeof catalog, { readonly name: string; readonly tells: string }>> = {
+  token: { name: 'token-<id>', tells: 'The life of one client token, whichever way issued it.' },
+  login: {
+    name: 'login-<digest of state>',
+    tells:
+      'One login, from the moment that the browser comes back; one that was only begun has no stream. What would let somebody finish it is never kept.',
+  },
+  refusal: {
+    name: 'refusal-<YYYY-MM-DD>+<id>',
+    tells:
+      'Who was turned away, and how many began to log in, in batches: bounded, so that hostile traffic cannot fill the log. A process that is killed takes up to a minute of counts with it.',
+  },
+  namespace: { name: 'namespace-<key>', tells: 'The lives of one namespace, one after the other.' },
+  flag: {
+    name: 'flag-<namespace>+<key>',
+    tells: 'The life of one flag with its variants, rules, distributions and rollouts.',
+  },
+  segment: { name: 'segment-<namespace>+<key>', tells: 'The life of one segment with its constraints.' },
+}

@@ -1,8 +1,13 @@
 import { type TSchema, Type } from 'typebox'
 import { canonical } from './canonical.ts'
 
-/** A field of an update event: present only where the value changed, with what it was and what it became. */
-export const change = <S extends TSchema>(schema: S) => Type.Optional(Type.Object({ from: schema, to: schema }))
+/** A field of an update event: present only where the value changed, with what it was and what it became. It is described as the value is. */
+export const change = <S extends TSchema>(schema: S) =>
+  Type.Optional(Type.Object({ from: schema, to: schema }, { change: true }))
+
+/** The same of a value that may be none: the side where it is none is absent. */
+export const changeOfOptional = <S extends TSchema>(schema: S) =>
+  Type.Optional(Type.Object({ from: Type.Optional(schema), to: Type.Optional(schema) }, { change: true }))
 
 export type Changes<T> = { readonly [K in keyof T]?: { readonly from: T[K]; readonly to: T[K] } }
 

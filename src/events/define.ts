@@ -1,4 +1,5 @@
-import type { Static, TObject, TSchema } from 'typebox'
+import type { Static, TObject } from 'typebox'
+import type { About } from './fields.ts'
 
 /** One shape an event has had. The newest shape of a type is the one the code speaks. */
 export type Shape = {
@@ -18,10 +19,6 @@ export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
   schema: S,
   upcast: (old: Static<P['schema']>) => Static<S>,
 ) => ({ version: from.version + 1, schema, from, upcast }) as const
-
-/** Marks a text field as personal data of the subject named by another field of the same event (design.md §5): it is sealed before it is appended. */
-export const personal = <S extends TSchema>(schema: S, subject: string): S =>
-  Object.assign(schema, { personal: subject })
 
 /** The union that a category's code speaks: `{ type, data }` for each of its events. */
 export type EventOf<S extends Shapes> = {
@@ -55,11 +52,11 @@ export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: strin
   }
 }
 
-/** The personal fields of a schema: field name → name of the field that holds its subject. */
-export const personalFields = (schema: TObject): ReadonlyMap<string, string> => {
+/** The fields of a schema that are sealed before they are appended: field name → name of the field that holds their subject. They stand at the top, not inside of others. */
+export const sealedFields = (schema: TObject): ReadonlyMap<string, string> => {
   const fields = new Map<string, string>()
-  for (const [name, field] of Object.entries(schema.properties)) {
-    if ('personal' in field && typeof field.personal === 'string') fields.set(name, field.personal)
+  for (const [name, field] of Object.entries<Partial<About>>(schema.properties)) {
+    if (typeof field.personal === 'object') fields.set(name, field.personal.sealedFor)
   }
   return fields
 }

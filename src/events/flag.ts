@@ -1,109 +1,187 @@
 import { type Static, Type } from 'typebox'
-import { change } from './change.ts'
+import { change, changeOfOptional } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
+import { count, json, key, list, object, oneOf, percent, rank, text, truth, uuid } from './fields.ts'
 
-const Text = Type.String()
-const Rank = Type.Integer()
-/** New ranks of the parts that moved. */
-const Moves = Type.Array(Type.Object({ id: Text, from: Rank, to: Rank }))
-const Operator = Type.Union([Type.Literal('or'), Type.Literal('and')])
+const name = text('Its name, for people.')
+const description = text('What it is for.')
+const enabled = truth('Whether it is on.')
+const metadata = json('What operators want remembered of it.')
+const reservation = uuid("The reservation that it is used under, on the segment's own stream.")
+
+const variant = {
+  id: uuid('The variant.'),
+  key: text('What an evaluation answers.', 'key, unique in its flag'),
+  name,
+  description,
+  attachment: text('What an evaluation answers beside the key.', 'JSON text, as it was given; `""` for none'),
+}
+const Variant = object('The variant.', variant)
+const variantId = uuid('The variant.')
+
+const operator = oneOf('Whether any of the segments must match or all of them.', ['or', 'and'])
 /** A segment as one rule or rollout uses it, under the reservation that stands on the segment's own stream (docs/decisions/0003). */
-const Uses = Type.Array(Type.Object({ segment: Text, reservation: Text }))
-const Metadata = Type.Record(Text, Type.Unknown())
+const segments = list(
+  'The segments whose entities it applies to.',
+  object('One segment.', { segment: key('The segment.'), reservation }),
+)
 
-const Variant = Type.Object({ id: Text, key: Text, name: Text, description: Text, attachment: Text })
-const Rule = Type.Object({ id: Text, rank: Rank, segments: Uses, operator: Operator })
-const Distribution = Type.Object({ id: Text, variantId: Text, rollout: Type.Number() })
-const rollout = { id: Text, rank: Rank, description: Text, value: Type.Boolean() }
-const Rollout = Type.Union([
-  Type.Object({ ...rollout, type: Type.Literal('threshold'), percentage: Type.Number() }),
-  Type.Object({ ...rollout, type: Type.Literal('segment'), segments: Uses, operator: Operator }),
-])
+const ruleId = uuid('The rule.')
+const Rule = object('The rule.', {
+  id: ruleId,
+  rank: rank('When it is tried: by rank, the lowest first.'),
+  segments,
+  operator,
+})
+const distributionId = uuid('The distribution.')
+const share = percent('The share of the entities of the rule that get the variant.')
+const Distribution = object('The distribution.', { id: distributionId, variantId, rollout: share })
+
+const rolloutId = uuid('The rollout.')
+const value = truth('What an evaluation answers when the rollout hits.')
+const percentage = percent('The share of all entities that it hits.')
+const rollout = {
+  id: rolloutId,
+  rank: rank('When it is tried: by rank, the lowest first.'),
+  description,
+  value,
+}
+const kind = <K extends string>(kind: K) => oneOf('What decides whether it hits: a share or segments.', [kind])
+const Rollout = Type.Union(
+  [
+    object('By a share.', { ...rollout, type: kind('threshold'), percentage }),
+    object('By segments.', { ...rollout, type: kind('segment'), segments, operator }),
+  ],
+  {
+    description:
+      'The rollout: of type `threshold` with `percentage`, or of type `segment` with `segments` and `operator`.',
+  },
+)
+
+/** New ranks of the parts that moved. */
+const movesOf = (id: ReturnType<typeof uuid>) =>
+  list(
+    'The others that have another rank now.',
+    object('One of them.', { id, from: rank('Its rank before.'), to: rank('Its rank from here on.') }),
+  )
+const ruleMoves = movesOf(ruleId)
+const rolloutMoves = movesOf(rolloutId)
 
 /** Every event names its flag and the life of the namespace it belongs to. */
-const flag = { namespace: Text, key: Text, incarnation: Text }
+const flag = {
+  namespace: key('The namespace.'),
+  key: key('The flag.'),
+  incarnation: uuid('The life of the namespace that the flag belongs to.'),
+}
 
-/** Life of one flag with its variants, rules and rollouts. Stream: flag-{namespace}+{key}. Percentages are float32 values, attachments JSON texts; an absent `defaultVariantId` is none. */
+/** Life of one flag with its variants, rules and rollouts. Stream: flag-{namespace}+{key}. An absent `defaultVariantId` is none. */
 export const flagEvents = {
-  /** `generation` counts the lives of the namespace's key; `reservation` is the flag's registration on the namespace's stream. */
   FlagCreated: v1(
-    Type.Object({
+    object('A flag was created, without variants, rules and rollouts yet.', {
       ...flag,
-      generation: Type.Integer(),
-      reservation: Text,
-      name: Text,
-      description: Text,
-      enabled: Type.Boolean(),
-      type: Type.Union([Type.Literal('variant'), Type.Literal('boolean')]),
-      metadata: Metadata,
+      generation: count("Which life of the namespace's key that is: 1 for the first."),
+      reservation: uuid("The flag's reservation on the stream of its namespace."),
+      name,
+      description,
+      enabled,
+      type: oneOf('What an evaluation answers: one of its variants, or true or false.', ['variant', 'boolean']),
+      metadata,
     }),
   ),
   FlagUpdated: v1(
-    Type.Object({
+    object("The flag's own fields changed.", {
       ...flag,
-      name: change(Text),
-      description: change(Text),
-      enabled: change(Type.Boolean()),
-      defaultVariantId: Type.Optional(Type.Object({ from: Type.Optional(Text), to: Type.Optional(Text) })),
-      metadata: change(Metadata),
+      name: change(name),
+      description: change(description),
+      enabled: change(enabled),
+      defaultVariantId: changeOfOptional(uuid('The variant that is answered where no rule matches.')),
+      metadata: change(metadata),
     }),
   ),
-  FlagDeleted: v1(Type.Object(flag)),
-  VariantAdded: v1(Type.Object({ ...flag, variant: Variant })),
+  FlagDeleted: v1(object('The flag was deleted with all its parts, which have no events of their own for that.', flag)),
+  VariantAdded: v1(object('A variant was added.', { ...flag, variant: Variant })),
   VariantUpdated: v1(
-    Type.Object({
+    object('A variant changed.', {
       ...flag,
-      variant: Type.Object({
-        id: Text,
-        key: change(Text),
-        name: change(Text),
-        description: change(Text),
-        attachment: change(Text),
+      variant: object('The variant, with what changed of it.', {
+        id: variant.id,
+        key: change(variant.key),
+        name: change(variant.name),
+        description: change(variant.description),
+        attachment: change(variant.attachment),
       }),
     }),
   ),
-  /** Its distributions go with it, and so does its being the default. */
   VariantRemoved: v1(
-    Type.Object({
-      ...flag,
-      variant: Text,
-      wasDefault: Type.Boolean(),
-      distributions: Type.Array(Type.Object({ rule: Text, distribution: Text })),
-    }),
+    object(
+      'A variant was removed. Its distributions go with it, and so does its being the default; they have no events of their own.',
+      {
+        ...flag,
+        variant: variantId,
+        wasDefault: truth('Whether it was the default variant, of which there is none from here on.'),
+        distributions: list(
+          'The distributions that went with it.',
+          object('One of them.', { rule: ruleId, distribution: distributionId }),
+        ),
+      },
+    ),
   ),
-  RuleAdded: v1(Type.Object({ ...flag, rule: Rule })),
+  RuleAdded: v1(object('A rule was added, without distributions yet.', { ...flag, rule: Rule })),
   RuleUpdated: v1(
-    Type.Object({ ...flag, rule: Type.Object({ id: Text, segments: change(Uses), operator: change(Operator) }) }),
-  ),
-  RuleRemoved: v1(Type.Object({ ...flag, rule: Text, moved: Moves })),
-  RulesReordered: v1(Type.Object({ ...flag, moved: Moves })),
-  DistributionAdded: v1(Type.Object({ ...flag, rule: Text, distribution: Distribution })),
-  DistributionUpdated: v1(
-    Type.Object({
+    object('A rule applies to other segments, or joins them otherwise.', {
       ...flag,
-      rule: Text,
-      distribution: Type.Object({ id: Text, variantId: change(Text), rollout: change(Type.Number()) }),
-    }),
-  ),
-  DistributionRemoved: v1(Type.Object({ ...flag, rule: Text, distribution: Text })),
-  RolloutAdded: v1(Type.Object({ ...flag, rollout: Rollout })),
-  RolloutUpdated: v1(
-    Type.Object({
-      ...flag,
-      rollout: Type.Object({
-        id: Text,
-        description: change(Text),
-        value: change(Type.Boolean()),
-        percentage: change(Type.Number()),
-        segments: change(Uses),
-        operator: change(Operator),
+      rule: object('The rule, with what changed of it.', {
+        id: ruleId,
+        segments: change(segments),
+        operator: change(operator),
       }),
     }),
   ),
-  RolloutRemoved: v1(Type.Object({ ...flag, rollout: Text, moved: Moves })),
-  RolloutsReordered: v1(Type.Object({ ...flag, moved: Moves })),
-  /** No flag, rule or rollout will ever be written under this reservation: its writer was given up (docs/decisions/0003). */
-  ReservationVoided: v1(Type.Object({ ...flag, reservation: Text })),
+  RuleRemoved: v1(object('A rule was removed, with its distributions.', { ...flag, rule: ruleId, moved: ruleMoves })),
+  RulesReordered: v1(object('The rules are tried in another order.', { ...flag, moved: ruleMoves })),
+  DistributionAdded: v1(
+    object('A rule gives a share of its entities to one more variant.', {
+      ...flag,
+      rule: ruleId,
+      distribution: Distribution,
+    }),
+  ),
+  DistributionUpdated: v1(
+    object('A share changed, or went to another variant.', {
+      ...flag,
+      rule: ruleId,
+      distribution: object('The distribution, with what changed of it.', {
+        id: distributionId,
+        variantId: change(variantId),
+        rollout: change(share),
+      }),
+    }),
+  ),
+  DistributionRemoved: v1(
+    object('A rule gives no share to this variant any more.', { ...flag, rule: ruleId, distribution: distributionId }),
+  ),
+  RolloutAdded: v1(object('A rollout was added.', { ...flag, rollout: Rollout })),
+  RolloutUpdated: v1(
+    object('A rollout changed; its type never does.', {
+      ...flag,
+      rollout: object('The rollout, with what changed of it.', {
+        id: rolloutId,
+        description: change(description),
+        value: change(value),
+        percentage: change(percentage),
+        segments: change(segments),
+        operator: change(operator),
+      }),
+    }),
+  ),
+  RolloutRemoved: v1(object('A rollout was removed.', { ...flag, rollout: rolloutId, moved: rolloutMoves })),
+  RolloutsReordered: v1(object('The rollouts are tried in another order.', { ...flag, moved: rolloutMoves })),
+  ReservationVoided: v1(
+    object(
+      'Whoever made this reservation was given up, so that what it was made on can be deleted: no flag, rule or rollout will ever be written under it (decision 3).',
+      { ...flag, reservation: uuid('The reservation that is given up.') },
+    ),
+  ),
 }
 
 export type FlagEvent = EventOf<typeof flagEvents>
@@ -111,6 +189,6 @@ export type Variant = Readonly<Static<typeof Variant>>
 export type Rule = Readonly<Static<typeof Rule>>
 export type Distribution = Readonly<Static<typeof Distribution>>
 export type Rollout = Readonly<Static<typeof Rollout>>
-export type SegmentOperator = Static<typeof Operator>
-export type Use = Readonly<Static<typeof Uses>[number]>
-export type Move = Readonly<Static<typeof Moves>[number]>
+export type SegmentOperator = Static<typeof operator>
+export type Use = Readonly<Static<typeof segments>[number]>
+export type Move = Readonly<Static<typeof ruleMoves>[number]>

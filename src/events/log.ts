@@ -18,31 +18,6 @@ export type Appended = {
   readonly times?: readonly string[]
 }
 
-/** Who acted. `id` is the authentication id of a token; `anonymous` and `system` have none. */
-export type Actor = {
-  readonly kind: 'token' | 'anonymous' | 'system' | 'operator'
-  readonly id?: string
-  readonly method?: string
-}
-
-/** The envelope kept with every event; `ip` and `userAgent` are personal data of `subject` and stand here in sealed form. */
-export type Meta = {
-  readonly schema: number
-  readonly command: string
-  readonly actor: Actor
-  readonly instance: string
-  readonly requestId?: string
-  readonly correlationId?: string
-  readonly causationId?: string
-  readonly route?: string
-  readonly reason?: string
-  readonly subject?: string
-  readonly ip?: string
-  readonly userAgent?: string
-  /** What the writer's clock showed, where the event's time is later: no event is earlier than the one in front. */
-  readonly writtenAt?: string
-}
-
 /**
  * PORT. The one thing that every event store does. Everything is durable before it is acknowledged.
  * Iterators yield pages of at most 1,000 events, which end with the event that brings their data and metadata to 4 Mi characters. They

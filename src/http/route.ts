@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { invalid, type Reason, type Refusal } from '../errors.ts'
-import type { Actor } from '../events/log.ts'
+import type { Actor } from '../events/meta.ts'
 import { type Answer, send } from './wire/reply.ts'
 import { jsonBody, takeBody } from './wire/body.ts'
 import { framing } from './wire/framing.ts'

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { catalog } from '../../src/events/catalog.ts'
-import type { Meta } from '../../src/events/log.ts'
+import type { Meta } from '../../src/events/meta.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 
 export type Told = {

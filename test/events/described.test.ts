@@ -1,0 +1,46 @@
+import type { TObject } from 'typebox'
+import t from 'tap'
+import { fieldsOf, sentenceOf } from '../../docs/make-events.ts'
+import { catalog } from '../../src/events/catalog.ts'
+import { sealedFields, type Shapes } from '../../src/events/define.ts'
+import { metaSchema } from '../../src/events/meta.ts'
+
+const schemas: readonly (readonly [string, TObject])[] = [
+  ['meta', metaSchema],
+  ...Object.values<Shapes>(catalog).flatMap((shapes) =>
+    Object.entries(shapes).map(([type, { schema }]) => [type, schema] as const),
+  ),
+]
+const sentence = /^[A-Z`].*[.?]$/
+
+await t.test('every event has its sentence', async (t) => {
+  for (const [type, schema] of schemas) t.match(sentenceOf(schema) ?? '', sentence, type)
+})
+
+await t.test('every field, inside of others too, has its sentence, its unit and what it tells of people', async (t) => {
+  let fields = 0
+  for (const [type, schema] of schemas) {
+    for (const { path, parts, description, unit, personal, type: is } of fieldsOf(schema)) {
+      fields++
+      const name = `${type}.${path}`
+      if (!sentence.test(description ?? '')) t.fail(`${name} has no description`)
+      if (parts) continue
+      if (personal === undefined) t.fail(`${name} does not say what it tells of people`)
+      const plain = /boolean|"$/.test(is)
+      if (!plain && !unit) t.fail(`${name} has no unit`)
+    }
+  }
+  t.ok(fields > 200, `${fields} fields read`)
+})
+
+await t.test('what is sealed stands at the top, beside the field that names its subject', async (t) => {
+  for (const [type, schema] of schemas) {
+    const sealed = fieldsOf(schema).filter(({ personal }) => typeof personal === 'object')
+    t.strictSame(
+      sealed.map(({ path }) => path),
+      [...sealedFields(schema).keys()],
+      type,
+    )
+    for (const subject of sealedFields(schema).values()) t.ok(subject in schema.properties, `${type}.${subject}`)
+  }
+})
