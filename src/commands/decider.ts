@@ -1,5 +1,4 @@
 import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
-import type { EventLog } from '../events/log.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
@@ -24,16 +23,3 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
 /** The state after one more event. */
 export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, state: S, event: E): S =>
   decider.evolve[event.type as E['type']](state, event.data)
-
-/** The state of one stream as the log has it now. */
-export const stateOf = async <S, C extends Payloads, E extends AnyEvent>(
-  log: Pick<EventLog, 'read'>,
-  decider: Decider<S, C, E>,
-  id: string,
-): Promise<S> => {
-  let state = decider.initial
-  for await (const page of log.read(`${decider.category}-${id}`)) {
-    for (const { type, data } of page) state = evolve(decider, state, decider.read(type, data))
-  }
-  return state
-}

@@ -1,13 +1,11 @@
 import { invalid, refuse } from '../errors.ts'
 import { reader, type DataOf } from '../events/define.ts'
-import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'
+import { type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Decider } from './decider.ts'
-
-type Issued = DataOf<TokenEvent, 'TokenIssued'>
 
 /** Times are RFC 3339 UTC with milliseconds and compare as text. */
 export type TokenCommands = {
-  IssueToken: Issued
+  IssueToken: DataOf<TokenEvent, 'TokenIssued'>
   /** Brings the expiry forward to `expiresAt`; an instant before `now` counts as `now`. */
   ExpireTokenEarlier: { readonly id: string; readonly expiresAt: string; readonly now: string }
   RevokeToken: { readonly id: string }
@@ -17,10 +15,6 @@ export type TokenCommands = {
 
 export type Token = {
   readonly status: 'absent' | 'live' | 'deleted'
-  readonly id?: string
-  readonly digest?: string
-  readonly method?: Method
-  readonly namespace?: string | undefined
   readonly expiresAt?: string | undefined
 }
 
@@ -54,14 +48,7 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
   },
 
   evolve: {
-    TokenIssued: (_, { id, digest, method, namespace, expiresAt }) => ({
-      status: 'live',
-      id,
-      digest,
-      method,
-      namespace,
-      expiresAt,
-    }),
+    TokenIssued: (_, { expiresAt }) => ({ status: 'live', expiresAt }),
     TokenExpiryChanged: (state, { to }) => ({ ...state, expiresAt: to }),
     TokenRevoked: (state) => ({ ...state, status: 'deleted' }),
     TokenExpired: (state) => ({ ...state, status: 'deleted' }),

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Method, METHODS } from '../events/token.ts'
 import { tokenMakers } from './issuer-tally.ts'
+import { usableUntil } from './token-status.ts'
 import type { TokenDoc } from './tokens.ts'
 import type { Row } from './views.ts'
 
@@ -75,7 +76,8 @@ export const tokenIndex = (capacity: number) => {
     remember: ({ doc }: Row<TokenDoc>, first = false): void => {
       if (!doc) return
       const key = keyOf(doc.digest)
-      if (doc.deletedAt !== undefined) {
+      const until = usableUntil(doc)
+      if (until === Number.NEGATIVE_INFINITY) {
         // An end told again, while the log is caught up with, finds nothing to remove.
         if (remove(key) || first) deleted[METHODS.indexOf(doc.method)]!++
         if (!first) ended.set(key, true)
@@ -95,7 +97,7 @@ export const tokenIndex = (capacity: number) => {
         if (doc.method === 'token') madeBy[slot] = makers.add(doc.issuedBy)
         ids.set(Buffer.from(doc.id.replaceAll('-', ''), 'hex'), slot * 16)
       }
-      expires[slot] = doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt)
+      expires[slot] = until
     },
     /** The key of a digest text, to look up by. */
     keyOf,

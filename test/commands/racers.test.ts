@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { stateOf } from '../../src/commands/decider.ts'
+import { stateOf } from '../state-of.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { segment } from '../../src/commands/segment.ts'
 import { token } from '../../src/commands/token.ts'

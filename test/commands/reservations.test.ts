@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { stateOf } from '../../src/commands/decider.ts'
+import { stateOf } from '../state-of.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { segment } from '../../src/commands/segment.ts'

@@ -1,5 +1,5 @@
 import type fc from 'fast-check'
-import { stateOf } from '../../src/commands/decider.ts'
+import { stateOf } from '../state-of.ts'
 import { reservations } from '../../src/commands/reservations.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'

@@ -156,7 +156,6 @@ await laws(
   token,
   tokenAsks,
   tokens,
-  ({ id, digest, expiresAt, deletedAt }) => ({ id, digest, expiresAt, live: deletedAt === undefined }),
-  ({ id, digest, expiresAt, status }) =>
-    status === 'absent' ? undefined : { id, digest, expiresAt, live: status === 'live' },
+  ({ expiresAt, deletedAt }) => ({ expiresAt, live: deletedAt === undefined }),
+  ({ expiresAt, status }) => (status === 'absent' ? undefined : { expiresAt, live: status === 'live' }),
 )

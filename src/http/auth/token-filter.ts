@@ -1,10 +1,10 @@
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
+import { meets, type Where } from '../../projections/match.ts'
+import { notDeleted, ofStatus, type TokenStatus } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
-import type { Match, Query } from '../../projections/views.ts'
+import type { Query } from '../../projections/views.ts'
 import { isLogin } from '../../events/login.ts'
 import { type Method, METHODS } from '../../events/token.ts'
-
-export type Status = 'ACTIVE' | 'EXPIRED' | 'DELETED'
 
 /** What a list of authentication records is asked for. `''` and undefined do not filter; without `status`, deleted records are left out. */
 export type TokenFilter = {
@@ -13,7 +13,7 @@ export type TokenFilter = {
   readonly identities: readonly string[]
   readonly provider: string
   readonly namespaceKey: string
-  readonly status: Status | undefined
+  readonly status: TokenStatus | undefined
   /** Prefix of the static token's name, in any case. */
   readonly q: string
   /** Ids of the tokens whose bearers asked for these. */
@@ -27,17 +27,6 @@ export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Met
   return [...new Set(forms)]
 }
 
-type Where = Record<string, Match>
-const present: Where = { deletedAt: { equals: [undefined] } }
-/** The first text behind every instant up to this one: a token ends at the instant of its expiry. */
-const behind = (instant: string) => `${instant}~`
-
-const ofStatus: Readonly<Record<Status, (now: string) => Where>> = {
-  ACTIVE: (now) => ({ ...present, expiresAt: { from: behind(now), orAbsent: true } }),
-  EXPIRED: (now) => ({ ...present, expiresAt: { below: behind(now) } }),
-  DELETED: () => ({ deletedAt: { from: '' } }),
-}
-
 const ofField = (field: string, values: readonly string[]): Where =>
   values.length === 0 ? {} : { [field]: { equals: values } }
 
@@ -46,7 +35,7 @@ export const whereOf = (
   { method, identities, provider, namespaceKey, status, q, issuedBy }: TokenFilter,
   now: Date,
 ): Where => ({
-  ...(status === undefined ? present : ofStatus[status](now.toISOString())),
+  ...(status === undefined ? notDeleted : ofStatus[status](now.toISOString())),
   ...ofField('method', method === undefined ? [] : [method]),
   ...ofField('identity', identities),
   ...ofField('provider', provider === '' ? [] : [provider]),
@@ -54,19 +43,6 @@ export const whereOf = (
   ...ofField('issuedBy', issuedBy),
   ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
 })
-
-const fits = (value: string | undefined, match: Match): boolean => {
-  if ('equals' in match) return match.equals.includes(value)
-  if ('prefix' in match) return value?.startsWith(match.prefix) ?? false
-  if (value === undefined) return match.orAbsent ?? false
-  return (match.from === undefined || value >= match.from) && (match.below === undefined || value < match.below)
-}
-
-/** The same conditions on one record, for lists that no view holds. */
-const meets = (doc: TokenDoc, where: Where): boolean =>
-  Object.entries(where).every(([field, match]) =>
-    fits((doc as Readonly<Record<string, unknown>>)[field] as string | undefined, match),
-  )
 
 /** Place of a record in a list, as a page token carries it. */
 export const placeOf = ({ createdAt, id }: TokenDoc): NonNullable<Query['after']> => ({ value: createdAt, key: id })

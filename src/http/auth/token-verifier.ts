@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { stateOf } from '../../commands/decider.ts'
-import { token } from '../../commands/token.ts'
+import { rowAt } from '../../audit/as-of.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { TokenEntry, TokenIndex } from '../../projections/token-index.ts'
+import { usableUntil } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 
@@ -51,12 +51,11 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
 
   /** The token as the log has it, if it is valid now. The index may have been told of its end before the stream shows it. */
   const fromLog = async (id: string, key: string, digested: string) => {
-    const state = await stateOf(log, token, id)
-    if (state.status !== 'live' || state.digest !== digested || index.ended(key)) return undefined
-    const inLog = state.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(state.expiresAt)
-    const expiresAt = Math.min(inLog, index.expiry(key) ?? inLog)
+    const doc = (await rowAt(log, tokens, id))?.doc
+    if (doc?.digest !== digested || index.ended(key)) return undefined
+    const expiresAt = Math.min(usableUntil(doc), index.expiry(key) ?? Number.POSITIVE_INFINITY)
     return now().getTime() < expiresAt
-      ? { entry: { id, method: state.method!, namespace: state.namespace }, expiresAt }
+      ? { entry: { id, method: doc.method, namespace: doc.namespace }, expiresAt }
       : undefined
   }
 

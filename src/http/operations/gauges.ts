@@ -1,9 +1,9 @@
 import type { EventLog } from '../../events/log.ts'
 import type { AnyProjection } from '../../projections/projection.ts'
+import { STATUSES } from '../../projections/token-status.ts'
 import type { TokenIndex } from '../../projections/token-index.ts'
 import type { Metrics } from './metrics.ts'
 
-const STATUSES = ['ACTIVE', 'EXPIRED', 'DELETED'] as const
 /** Further events are not counted: a page of metrics must not read the whole log. */
 const LAG_COUNTED = 10_000
 

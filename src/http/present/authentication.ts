@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Sealer } from '../../events/personal.ts'
+import { statusOf } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Names } from '../../contract/identifiers.ts'
 
@@ -18,13 +19,6 @@ export const Authentication = Type.Object({
 
 /** `expiresAt` and `deletedAt` carry a fraction only when it is not zero. */
 const short = (time: string): string => time.replace('.000Z', 'Z')
-
-/** An instant after which a token is no longer valid has come: exact to the millisecond, at the instant itself. */
-export const isExpired = ({ expiresAt }: TokenDoc, now: Date): boolean =>
-  expiresAt !== undefined && expiresAt <= now.toISOString()
-
-export const statusOf = (doc: TokenDoc, now: Date): 'ACTIVE' | 'EXPIRED' | 'DELETED' =>
-  doc.deletedAt !== undefined ? 'DELETED' : isExpired(doc, now) ? 'EXPIRED' : 'ACTIVE'
 
 /** The record as clients see it: personal attributes opened, or marked erased. */
 export const presentAuthentication = async (doc: TokenDoc, names: Names, sealer: Pick<Sealer, 'open'>, now: Date) => {

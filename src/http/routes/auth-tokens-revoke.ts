@@ -4,6 +4,7 @@ import type { Context } from '../../commands/envelope.ts'
 import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
+import type { TokenStatus } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
 import { choice, flag, text } from '../../contract/fields.ts'
@@ -12,7 +13,7 @@ import { METHODS } from '../../events/token.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { identitiesOf, placeOf, type Status, type TokenFilter, whereOf } from '../auth/token-filter.ts'
+import { identitiesOf, placeOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
 const BATCH = 100
@@ -23,9 +24,9 @@ const everybody: Which = { method: undefined, identities: [], provider: '', name
 /** Ends records by filter, each once. `events` are those that ended them, by id. */
 const ending = ({ execute, views, now, applied }: Service, context: Context, alsoMakers: boolean) => {
   // A request taken up again counts what it did before: those records are no longer live.
-  const ended = new Set<Status>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
+  const ended = new Set<TokenStatus>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
   // Who made a token may have ended long before. A record's status only ever moves on in this order, so none is missed.
-  const statuses: readonly Status[] = alsoMakers ? ['ACTIVE', 'EXPIRED', 'DELETED'] : [...ended]
+  const statuses: readonly TokenStatus[] = alsoMakers ? ['ACTIVE', 'EXPIRED', 'DELETED'] : [...ended]
   const events = new Map<string, Stored>()
   const met = new Set<string>()
 
