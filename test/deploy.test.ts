@@ -66,6 +66,18 @@ await t.test('the image is built without any script of a package and holds packa
   t.ok(of('ARG').includes(`VERSION=${version}`), 'the version of the package')
 })
 
+await t.test('the image runs the Node that the checks run', (t) => {
+  const versions = new Set(of('FROM').map((from) => /^node:([\d.]+)-/.exec(from)![1]!))
+  t.equal(versions.size, 1)
+  const [inImage = ''] = versions
+  t.match(read('.ci/run'), /^image_node=.*Dockerfile/m, 'which take its number from the Dockerfile')
+  const [, least = ''] = /^>=([\d.]+)$/.exec((JSON.parse(read('package.json')) as { engines: Env }).engines['node']!)!
+  t.ok(parseFloat(inImage) >= parseFloat(least))
+  t.match(read('examples/kubernetes-client/client.yaml'), `image: node:${parseInt(inImage)}-slim`)
+  t.comment(`the image runs ${inImage}, these tests run on ${process.versions.node}`)
+  t.end()
+})
+
 await t.test('what the program imports is there for production', async (t) => {
   let seen = 0
   for (const name of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })) {
