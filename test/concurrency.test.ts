@@ -1,5 +1,5 @@
 import t from 'tap'
-import { keyedQueue, pause, semaphore, within } from '../src/concurrency.ts'
+import { gathered, keyedQueue, pause, semaphore, within } from '../src/concurrency.ts'
 
 const held = () => {
   let free = () => {}
@@ -97,3 +97,26 @@ await t.test('so much work at once as there are places, and a fault gives its pl
   t.equal(places.enter(), undefined)
   t.equal(places.enter(), undefined)
 })
+
+await t.test(
+  'what comes while a write is under way is written together, and a failed write is told to its own alone',
+  async (t) => {
+    const { wait, free } = held()
+    const groups: string[][] = []
+    const put = gathered<string>(async (items) => {
+      groups.push([...items])
+      await wait
+      if (items.includes('bad')) throw new Error('fails')
+    })
+    const first = put('a')
+    await soon()
+    const [second, third] = [put('bad'), put('b')]
+    t.strictSame(groups, [['a']])
+    free()
+    await first
+    await t.rejects(second, { message: 'fails' })
+    await t.rejects(third, { message: 'fails' })
+    await put('c')
+    t.strictSame(groups, [['a'], ['bad', 'b'], ['c']])
+  },
+)

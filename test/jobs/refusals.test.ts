@@ -7,7 +7,8 @@ import type { DataOf } from '../../src/events/define.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { reader } from '../../src/events/define.ts'
 import { type RefusalEvent, refusalEvents } from '../../src/events/refusal.ts'
-import { refusalHistory, type Refused } from '../../src/jobs/refusals.ts'
+import { refusalHistory } from '../../src/jobs/refusals.ts'
+import type { Refused } from '../../src/jobs/told-refusals.ts'
 import { memoryLog } from '../memory-log.ts'
 
 type Told = DataOf<RefusalEvent, 'AuthenticationRefused'>

@@ -32,17 +32,35 @@ const flat = (events: readonly NewEvent[]): string[] => {
   return texts
 }
 
+/** Lets followers sleep until something is appended. */
+const sleepers = () => {
+  const asleep = new Set<() => void>()
+  return {
+    /** Sleeps until the next `wake`, or until the signal aborts. */
+    sleep: (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve) => {
+        const go = () => {
+          asleep.delete(go)
+          signal.removeEventListener('abort', go)
+          resolve()
+        }
+        asleep.add(go)
+        signal.addEventListener('abort', go)
+      }),
+    wake: (): void => {
+      for (const go of asleep) go()
+    },
+  }
+}
+
 /** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
 export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
   const ofStream = rowsOf(reader, `select ${COLUMNS} from events where stream = ? and revision >= ? order by revision`)
   const ofAll = rowsOf(reader, `select ${COLUMNS} from events where position > ? and position <= ? order by position`)
   const newest = rowsOf(reader, 'select max(position) from events')
-  const sleepers = new Set<() => void>()
+  const followers = sleepers()
   let open = true
 
-  const wake = () => {
-    for (const go of sleepers) go()
-  }
   const reading = <T>(read: () => T): T => {
     if (!open) refuse('backend_unavailable')
     try {
@@ -70,24 +88,12 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
     }
   }
 
-  /** Sleeps until something is appended, the signal aborts or the log is closed. */
-  const appended = (signal: AbortSignal) =>
-    new Promise<void>((resolve) => {
-      const go = () => {
-        sleepers.delete(go)
-        signal.removeEventListener('abort', go)
-        resolve()
-      }
-      sleepers.add(go)
-      signal.addEventListener('abort', go)
-    })
-
   return {
     append: async (stream, events, expected) => {
       if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
       const reply = await channel.call('append', stream, expected === 'none' ? -1 : Number(expected), flat(events))
       if (reply === 'conflict') return refuse('write_conflict')
-      wake()
+      followers.wake()
       const { revision, positions, times } = reply
       return { revision: BigInt(revision), positions: positions.map(BigInt), ...(times && { times }) }
     },
@@ -107,7 +113,7 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
         const { page } = pageFrom(ofAll, Number(at), Number.MAX_SAFE_INTEGER)
         const last = page.at(-1)
         if (!last) {
-          await appended(signal)
+          await followers.sleep(signal)
           continue
         }
         yield page
@@ -118,7 +124,7 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
     head: async () => head(),
     close: async () => {
       open = false
-      wake()
+      followers.wake()
     },
   }
 }

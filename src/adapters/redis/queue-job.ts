@@ -34,19 +34,15 @@ export type JobParts = {
   readonly onError: (job: string, error: unknown) => void
 }
 
-/**
- * One job over all instances: a queue of its own with a scheduler, and never more than one run. Beside it a watchdog that needs no Redis:
- * it makes the scheduler anew when Redis has been emptied, and runs the job itself when nobody has for its interval. All
- * durations are on this process's monotonic clock, for Redis goes by the clocks of its workers.
- */
-export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onError }: JobParts) => {
-  const { name, every } = job
-  const options = { connection: client, prefix }
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** The runs of one job in this process, never two at once. */
+const ownRuns = (job: Job, { runs, signal, onError }: Pick<JobParts, 'runs' | 'signal' | 'onError'>) => {
+  const { name } = job
   let running: Promise<void> | undefined
   /** When the job was last known to begin, anywhere; and which run that was. */
   let began = Number.NEGATIVE_INFINITY
   let known: number | undefined
-  let alone = false
 
   const runOnce = async (turn: Turn | undefined) => {
     const startedAt = Date.now()
@@ -62,37 +58,31 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
       await job.run(signal, tell)
       runs.note({ name, startedAt, finishedAt: Date.now(), ...told })
     } catch (error) {
-      runs.note({
-        name,
-        startedAt,
-        finishedAt: Date.now(),
-        ...told,
-        error: error instanceof Error ? error.message : String(error),
-      })
+      runs.note({ name, startedAt, finishedAt: Date.now(), ...told, error: messageOf(error) })
       if (!signal.aborted) onError(name, error)
       throw error
     }
   }
-  const run = (turn?: Turn) => (running ??= runOnce(turn).finally(() => (running = undefined)))
 
-  const process = async (turn: Turn) => {
-    if (signal.aborted) throw new Error('this instance is closing')
-    if (running) return
-    try {
-      await run(turn)
-    } catch (error) {
-      if (!signal.aborted) throw new UnrecoverableError(error instanceof Error ? error.message : String(error))
-    }
-    if (signal.aborted) throw new Error('cut short: this instance is closing')
+  return {
+    run: (turn?: Turn): Promise<void> => (running ??= runOnce(turn).finally(() => (running = undefined))),
+    running: (): Promise<void> | undefined => running,
+    /** Takes note of the last run that all instances know of. */
+    note: (startedAt: number | undefined): void => {
+      if (began === Number.NEGATIVE_INFINITY || (startedAt !== undefined && startedAt !== known))
+        began = performance.now()
+      known = startedAt ?? known
+    },
+    /** Milliseconds since the job was last known to begin. */
+    age: (): number => performance.now() - began,
   }
+}
 
-  const queue = new Queue(name, options)
-  const workers = new Worker(name, process, { ...options, ...worker })
-  // The connection tells of its losses itself, and a lock lost to an outage is what the watchdog is for.
-  queue.on('error', () => undefined)
-  workers.on('error', () => undefined)
+/** Asks Redis about a job, one question at a time: whether it runs and began, and that it is scheduled at all. */
+const redisView = ({ name, every }: Job, queue: Queue, { client, runs }: Pick<JobParts, 'client' | 'runs'>) => {
+  let looking: Promise<{ readonly active: number; readonly startedAt: number | undefined }> | undefined
+  let asked = 0
 
-  /** What Redis knows, and that it knows the job at all. */
   const look = async () => {
     const [scheduler, active, last] = await Promise.all([
       queue.getJobScheduler(name),
@@ -105,10 +95,9 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
     }
     return { active, startedAt: last?.startedAt }
   }
-  let looking: Promise<{ readonly active: number; readonly startedAt: number | undefined }> | undefined
-  let asked = 0
 
-  const watch = async () => {
+  /** Undefined when Redis does not answer. */
+  return async () => {
     if (!looking) {
       asked = performance.now()
       looking = look().finally(() => (looking = undefined))
@@ -116,19 +105,52 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
       asked = performance.now()
       client.disconnect(true)
     }
-    const seen = await soon(looking)
-    if (signal.aborted || running) return
+    return soon(looking)
+  }
+}
+
+/**
+ * One job over all instances: a queue of its own with a scheduler, and never more than one run. Beside it a watchdog that needs no Redis:
+ * it makes the scheduler anew when Redis has been emptied, and runs the job itself when nobody has for its interval. All
+ * durations are on this process's monotonic clock, for Redis goes by the clocks of its workers.
+ */
+export const bullmqJob = (job: Job, parts: JobParts) => {
+  const { client, prefix, signal, grace, onError } = parts
+  const { name, every } = job
+  const options = { connection: client, prefix }
+  const own = ownRuns(job, parts)
+  let alone = false
+
+  const process = async (turn: Turn) => {
+    if (signal.aborted) throw new Error('this instance is closing')
+    if (own.running()) return
+    try {
+      await own.run(turn)
+    } catch (error) {
+      if (!signal.aborted) throw new UnrecoverableError(messageOf(error))
+    }
+    if (signal.aborted) throw new Error('cut short: this instance is closing')
+  }
+
+  const queue = new Queue(name, options)
+  const workers = new Worker(name, process, { ...options, ...worker })
+  // The connection tells of its losses itself, and a lock lost to an outage is what the watchdog is for.
+  queue.on('error', () => undefined)
+  workers.on('error', () => undefined)
+  const look = redisView(job, queue, parts)
+
+  const watch = async () => {
+    const seen = await look()
+    if (signal.aborted || own.running()) return
     if (seen) {
-      if (began === Number.NEGATIVE_INFINITY || (seen.startedAt !== undefined && seen.startedAt !== known))
-        began = performance.now()
-      known = seen.startedAt ?? known
+      own.note(seen.startedAt)
       alone = false
     }
-    const overdue = performance.now() - began - every - (alone ? 0 : grace)
+    const overdue = own.age() - every - (alone ? 0 : grace)
     if (overdue < 0 || (seen && seen.active > 0)) return
     if (seen && overdue < grace) return void (await soon(queue.add(name, {}, { ...retries, jobId: `overdue-${name}` })))
     alone = true
-    run().catch(() => undefined)
+    own.run().catch(() => undefined)
   }
 
   let watching: Promise<void> | undefined
@@ -143,7 +165,7 @@ export const bullmqJob = (job: Job, { client, prefix, runs, signal, grace, onErr
   return {
     close: async (): Promise<void> => {
       clearInterval(timer)
-      await running?.catch(() => undefined)
+      await own.running()?.catch(() => undefined)
       // By force when Redis does not answer: the other way would wait for it with its timers running.
       const there = client.status === 'ready' && (await soon(client.ping(), CLOSE_MS / 2)) !== undefined
       await soon(Promise.all([workers.close(!there), queue.close()]), CLOSE_MS)

@@ -1,0 +1,91 @@
+import type { DataOf } from '../events/define.ts'
+import type { RefusalEvent } from '../events/refusal.ts'
+
+type Told = DataOf<RefusalEvent, 'AuthenticationRefused'>
+
+/** One refused request. `network` is the client's address (IPv6: its /64). */
+export type Refused = {
+  readonly reason: string
+  readonly route: string
+  readonly requestId: string
+  readonly network: string
+  readonly tokenId?: string
+  readonly provider?: string
+  readonly serviceAccount?: string
+  /** True for a login or an exchange that failed. */
+  readonly attempt?: boolean
+}
+
+/** At most this many refusals are told singly in one flush; the rest is in the summary's counts. */
+const TOLD_A_FLUSH = 50
+/** Networks that are told apart. */
+export const NETWORKS = 4_096
+
+/** Counts by key; past `bound` keys, further ones are counted together as `other`. */
+export const tally = (bound: number) => {
+  const counts = new Map<string, number>()
+  return {
+    counts,
+    add: (key: string): void => {
+      const known = counts.has(key) || counts.size < bound ? key : 'other'
+      counts.set(known, (counts.get(known) ?? 0) + 1)
+    },
+    /** The count of a key, which begins anew. */
+    take: (key: string): number => {
+      const count = counts.get(key) ?? 0
+      counts.delete(key)
+      return count
+    },
+  }
+}
+
+/** Whose key the addresses of a day are sealed with. */
+export const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
+
+/** The refusals that are told singly: those of a known identity one a minute, failed logins and exchanges five a minute and network. The next one told says how many were not. */
+export const toldSingly = () => {
+  let told: Told[] = []
+  let minute = 0
+  const seen = new Map<string, number>()
+  const more = tally(NETWORKS)
+
+  const add = (refused: Refused, time: Date): void => {
+    const { reason, route, requestId, network, tokenId, provider, serviceAccount, attempt = false } = refused
+    const thisMinute = Math.floor(time.getTime() / 60_000)
+    if (thisMinute !== minute) {
+      minute = thisMinute
+      seen.clear()
+    }
+    const known = tokenId ?? serviceAccount
+    if (known === undefined && !attempt) return
+    const key = `${known ?? network} ${reason}`
+    const before = seen.get(key) ?? 0
+    if (before >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) return more.add(key)
+    if (seen.has(key) || seen.size < NETWORKS) seen.set(key, before + 1)
+    const who = {
+      ...(tokenId && { tokenId }),
+      ...(provider && { provider }),
+      ...(serviceAccount && { serviceAccount }),
+    }
+    told.push({
+      reason,
+      refusedAt: time.toISOString(),
+      route,
+      requestId,
+      more: more.take(key),
+      ...who,
+      subject: subjectOf(time),
+      network,
+    })
+  }
+
+  return {
+    add,
+    /** Those added since it was last asked. */
+    take: (): readonly Told[] => {
+      const taken = told
+      told = []
+      return taken
+    },
+  }
+}
