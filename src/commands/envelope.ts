@@ -2,20 +2,11 @@ import { createHash, randomUUID } from 'node:crypto'
 import { canonical } from '../events/canonical.ts'
 import { type AnyEvent, sealedFields, type Shapes, wireName } from '../events/define.ts'
 import type { NewEvent } from '../events/log.ts'
-import type { Actor, Meta } from '../events/meta.ts'
+import type { Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
 
 /** Who asks, from where and why. `ip` and `userAgent` are sealed for `subject`; without a subject they are not kept. */
-export type Context = {
-  readonly actor: Actor
-  readonly requestId?: string
-  readonly correlationId?: string
-  readonly causationId?: string
-  readonly route?: string
-  readonly reason?: string
-  readonly subject?: string
-  readonly ip?: string
-  readonly userAgent?: string
+export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'writtenAt'> & {
   /** Names the command: asked again under the same id, it has the one effect it had the first time. */
   readonly commandId?: string
   /** The revisions of an If-Match header, or `*`. */

@@ -1,21 +1,10 @@
 import t from 'tap'
 import type { Problem } from '../http/people.ts'
 import { startService, type Started } from '../start.ts'
+import { issue, sleep } from './revoking.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
-const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
-const issue = async (service: Started) => {
-  const { status, json } = await service.request<{ clientToken: string; authentication: { id: string } }>(
-    'POST',
-    '/auth/v1/method/token',
-    {
-      name: 'n',
-    },
-  )
-  if (status !== 200) throw new Error(`no token: ${status}`)
-  return { bearer: { authorization: `Bearer ${json.clientToken}` }, id: json.authentication.id }
-}
 const self = async (service: Started, bearer: { authorization: string }) =>
   (await service.request('GET', '/auth/v1/self', undefined, bearer)).status
 /** Waits until something holds; gives the milliseconds it took. */

@@ -8,27 +8,6 @@ const held = () => {
   return { wait, free }
 }
 
-await t.test(
-  'one at a time of a stream, in the order asked, whatever becomes of those before; other streams do not wait',
-  async (t) => {
-    const inTurn = turns(10)
-    const { wait, free } = held()
-    const done: string[] = []
-    const first = inTurn('a', async () => {
-      await wait
-      done.push('first')
-      throw new Error('fails')
-    })
-    const second = inTurn('a', async () => done.push('second'))
-    await inTurn('b', async () => done.push('other'))
-    t.strictSame(done, ['other'])
-    free()
-    await t.rejects(first, { message: 'fails' })
-    await second
-    t.strictSame(done, ['other', 'first', 'second'])
-  },
-)
-
 await t.test('who finds the line full is told to try again', async (t) => {
   const inTurn = turns(2)
   const { wait, free } = held()

@@ -1,13 +1,11 @@
-import { generate } from 'selfsigned'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { request } from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect } from 'node:tls'
 import t from 'tap'
 import { startService } from '../start.ts'
 import { maker } from './flags.ts'
 import { freePort } from '../adapters/servers.ts'
+import { httpsSettings } from './https.ts'
 import { type Issued, open } from './people.ts'
 
 /** The metrics of api.md §11.1 and those of the stores, with their labels. */
@@ -267,24 +265,13 @@ await t.test('metrics have a listener of their own where one is configured, whic
 })
 
 await t.test('https is spoken with the certificate given, and nothing older than TLS 1.2', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
-  t.teardown(() => rm(directory, { recursive: true }))
-  const pair = await generate([{ name: 'commonName', value: 'localhost' }])
-  const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
-  await Promise.all([writeFile(cert, pair.cert), writeFile(key, pair.private)])
-  const settings = {
-    'server.protocol': 'https',
-    'server.https_port': '0',
-    'server.cert_file': cert,
-    'server.cert_key': key,
-  }
+  const settings = await httpsSettings(t)
+  const ca = await readFile(settings['server.cert_file'])
   const service = await startService(t, settings)
   t.match(service.url, /^https:/)
   const status = await new Promise((answered, failed) => {
-    const asked = request(
-      `${service.url}/readyz`,
-      { ca: pair.cert, servername: 'localhost', agent: false },
-      ({ statusCode }) => answered(statusCode),
+    const asked = request(`${service.url}/readyz`, { ca, servername: 'localhost', agent: false }, ({ statusCode }) =>
+      answered(statusCode),
     )
     asked.once('error', failed).end()
   })

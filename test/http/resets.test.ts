@@ -1,13 +1,10 @@
-import { generate } from 'selfsigned'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:https'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { connect as connectSecurely } from 'node:tls'
 import t, { type Test } from 'tap'
 import { demo } from './demo.ts'
 import { eventsOf } from './events-of.ts'
+import { httpsSettings } from './https.ts'
 import { CODEHOST, everyWay, EXCHANGE, OIDC, type Settings } from './people.ts'
 
 type Way = (port: number, bytes: string, after: number) => Promise<void>
@@ -187,18 +184,7 @@ await t.test('a connection that is reset at any stage of a request', { timeout: 
     ),
   )
   await t.test('over TLS', async (t) => {
-    const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
-    t.teardown(() => rm(directory, { recursive: true }))
-    const pair = await generate([{ name: 'commonName', value: 'localhost' }])
-    const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')]
-    await Promise.all([writeFile(cert, pair.cert), writeFile(key, pair.private)])
-    const settings = {
-      'server.protocol': 'https',
-      'server.https_port': '0',
-      'server.cert_file': cert,
-      'server.cert_key': key,
-    }
-    await attack(t, settings, securely, 96)
+    await attack(t, await httpsSettings(t), securely, 96)
   })
 })
 

@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import { Refusal, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import type { Channel } from './channel.ts'
-import { type Database, pageOf, rowsOf, type Statement, type Value } from './sqlite.ts'
+import { type Database, pageOf, rowsOf, type Statement, type Value, whileOpen } from './sqlite.ts'
 
 /** Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
 const COLUMNS = 'position, revision, id || char(31) || time || char(31) || type || char(31) || stream, data, meta'
@@ -61,14 +61,7 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
   const followers = sleepers()
   let open = true
 
-  const reading = <T>(read: () => T): T => {
-    if (!open) refuse('backend_unavailable')
-    try {
-      return read()
-    } catch (cause) {
-      throw new Refusal('backend_unavailable', undefined, { cause })
-    }
-  }
+  const reading = whileOpen(() => open)
   const pageFrom = (statement: Statement, ...values: readonly Value[]) =>
     reading(() => {
       const { rows, more } = pageOf(statement, ...values)

@@ -1,3 +1,4 @@
+import { Refusal, refuse } from '../../errors.ts'
 import { closeToOthers, privateFile } from './private-file.ts'
 
 export type Value = string | number | bigint | Uint8Array | null
@@ -73,6 +74,18 @@ export const pageOf = (
   }
   return { rows, more: false }
 }
+
+/** Runs reads of a store that is open; closed, or failing, it refuses with `backend_unavailable`. */
+export const whileOpen =
+  (isOpen: () => boolean) =>
+  <T>(read: () => T): T => {
+    if (!isOpen()) refuse('backend_unavailable')
+    try {
+      return read()
+    } catch (cause) {
+      throw new Refusal('backend_unavailable', undefined, { cause })
+    }
+  }
 
 const code = (error: unknown): number | undefined =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined

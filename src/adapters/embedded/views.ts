@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { semaphore, within } from '../../concurrency.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
 import type { Row, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import { pendingRows } from './pending-rows.ts'
-import { type Database, pageOf, rowsOf, type Statement } from './sqlite.ts'
+import { type Database, pageOf, rowsOf, type Statement, whileOpen } from './sqlite.ts'
 import { flat, shapeOf, viewBuilder } from './view-build.ts'
 import { queryOf } from './view-query.ts'
 
@@ -42,14 +42,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   let failure: unknown
   let open = true
 
-  const reading = <T>(read: () => T): T => {
-    if (!open) refuse('backend_unavailable')
-    try {
-      return read()
-    } catch (cause) {
-      throw new Refusal('backend_unavailable', undefined, { cause })
-    }
-  }
+  const reading = whileOpen(() => open)
 
   const kept = <D extends object>(table: string, key: string): Row<D> | undefined =>
     reading(() => {
