@@ -5,9 +5,8 @@ import { executor } from '../src/commands/execute.ts'
 import { segment } from '../src/commands/segment.ts'
 import type { Config } from '../src/config/load.ts'
 import { sealer } from '../src/events/personal.ts'
-import { bootstrap } from '../src/app/bootstrap.ts'
+import { createDefaultNamespace } from '../src/app/bootstrap.ts'
 import { openStores } from '../src/app/stores.ts'
-import { digester } from '../src/auth/client-token.ts'
 
 const context = { actor: { kind: 'system' } } as const
 
@@ -20,14 +19,7 @@ export const seedFlags = async (config: Config, count: number): Promise<void> =>
   const keys = ['beta', 'staff', 'region']
   try {
     for await (const _ of stores.log.read(`flag-default+flag-${count - 1}`)) return
-    await bootstrap({
-      config,
-      execute,
-      applied: async () => undefined,
-      digest: digester(stores.pepper),
-      now,
-      flagStore: { namespace: () => undefined },
-    })
+    await createDefaultNamespace({ execute, applied: async () => undefined })
     let incarnation = ''
     for (const key of keys) {
       const named = { namespace: 'default', key, name: key, description: '' }

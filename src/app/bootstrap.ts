@@ -1,18 +1,13 @@
-import { mint } from '../auth/client-token.ts'
 import { idFrom } from '../commands/envelope.ts'
-import type { Execute } from '../commands/execute.ts'
 import { namespace } from '../commands/namespace.ts'
-import { token } from '../commands/token.ts'
+import type { Execute } from '../commands/execute.ts'
 import type { Config } from '../config/load.ts'
 import { isRefusal } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
+import { type Issuer, issueToken, staticToken } from '../http/auth/issue-token.ts'
 
-export type Bootstrap = {
+export type Bootstrap = Issuer & {
   readonly config: Config
-  readonly execute: Execute
-  readonly applied: (events: readonly Stored[]) => Promise<unknown>
-  readonly digest: (secret: string) => string
-  readonly now: () => Date
   /** Knows all that was in the log when the service started. */
   readonly flagStore: { readonly namespace: (key: string) => unknown }
 }
@@ -20,54 +15,48 @@ export type Bootstrap = {
 /** One bootstrap token a log, whoever starts first: its stream is the reservation (api.md §6.3). */
 const BOOTSTRAP_ID = idFrom('rollcall', 'initial_bootstrap_token')
 
-const unlessThere = async (work: () => Promise<void>): Promise<boolean> => {
+/** What the work gave, or undefined where what it makes is there already. */
+const unlessThere = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
   try {
-    await work()
-    return true
+    return await work()
   } catch (error) {
-    if (isRefusal(error, 'not_unique')) return false
+    if (isRefusal(error, 'not_unique')) return undefined
     throw error
   }
 }
 
-/** Makes what every log begins with: the namespace `default` and the bootstrap token. Gives the token's value when it was generated here and now, to be shown once. */
-export const bootstrap = async ({
-  config,
+const context = { actor: { kind: 'system' } } as const
+
+/** Makes the namespace `default`, unless it is there. */
+export const createDefaultNamespace = async ({
   execute,
   applied,
-  digest,
-  now,
-  flagStore,
-}: Bootstrap): Promise<string | undefined> => {
-  const context = { actor: { kind: 'system' } } as const
-  const makeDefault = async () => {
-    const incarnation = idFrom('rollcall', 'default')
-    const data = { key: 'default', incarnation, name: 'Default', description: 'Default namespace', protected: true }
-    await applied((await execute(namespace, 'default', 'CreateNamespace', data, context)).stored)
-  }
-  if (!flagStore.namespace('default')) await unlessThere(makeDefault)
+}: {
+  readonly execute: Execute
+  readonly applied: (events: readonly Stored[]) => Promise<unknown>
+}): Promise<void> => {
+  const incarnation = idFrom('rollcall', 'default')
+  const data = { key: 'default', incarnation, name: 'Default', description: 'Default namespace', protected: true }
+  await unlessThere(async () => applied((await execute(namespace, 'default', 'CreateNamespace', data, context)).stored))
+}
 
-  const { enabled, bootstrap } = config.authentication.methods.token
-  if (!enabled) return undefined
-  const secret = bootstrap.token ?? mint('bootstrap')
-  const made = await unlessThere(async () => {
-    const issued = now()
-    const data = {
-      id: BOOTSTRAP_ID,
-      digest: digest(secret),
-      method: 'token' as const,
-      issuedAt: issued.toISOString(),
-      ...(bootstrap.expiration === undefined
-        ? {}
-        : { expiresAt: new Date(issued.getTime() + bootstrap.expiration).toISOString() }),
-      attributes: {
-        'token.name': 'initial_bootstrap_token',
-        'token.description': 'Initial token created when bootstrapping authentication',
-      },
-      metadata: { ...bootstrap.metadata },
-      bootstrap: true,
-    }
-    await applied((await execute(token, BOOTSTRAP_ID, 'IssueToken', data, context)).stored)
+/** Makes the bootstrap token, unless it is there. */
+const createBootstrapToken = async ({ config, ...issuer }: Issuer & Pick<Bootstrap, 'config'>) => {
+  const { token: clientToken, expiration, metadata } = config.authentication.methods.token.bootstrap
+  const asked = staticToken({
+    name: 'initial_bootstrap_token',
+    description: 'Initial token created when bootstrapping authentication',
+    expiresAt: expiration === undefined ? undefined : new Date(issuer.now().getTime() + expiration).toISOString(),
+    namespaceKey: '',
+    metadata: { ...metadata },
   })
-  return made && bootstrap.token === undefined ? secret : undefined
+  return unlessThere(() => issueToken(issuer, { ...asked, id: BOOTSTRAP_ID, clientToken, bootstrap: true }, context))
+}
+
+/** Makes what every log begins with: the namespace `default` and the bootstrap token. Gives the token's value when it was generated here and now, to be shown once. */
+export const bootstrap = async (options: Bootstrap): Promise<string | undefined> => {
+  if (!options.flagStore.namespace('default')) await createDefaultNamespace(options)
+  const { enabled, bootstrap } = options.config.authentication.methods.token
+  const made = enabled ? await createBootstrapToken(options) : undefined
+  return bootstrap.token === undefined ? made?.clientToken : undefined
 }

@@ -13,13 +13,12 @@ import { refuse } from '../errors.ts'
 import { sealer } from '../events/personal.ts'
 import { presentAuthentication } from '../http/present/authentication.ts'
 import { namesOf } from '../contract/identifiers.ts'
-import { inFuture, issueStaticToken, staticTokenInput } from '../http/auth/issue-token.ts'
+import { inFuture, issueToken, staticToken, staticTokenInput } from '../http/auth/issue-token.ts'
 import { projections } from '../projections/all.ts'
 import { namespaces } from '../projections/namespaces.ts'
 import { byStream, keyOf, foldRow } from '../projections/engine/fold-rows.ts'
 import { rebuild } from '../projections/engine/rebuild.ts'
 import { runner } from '../projections/engine/runner.ts'
-import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import { eventsOf, openStores, type Stores } from './stores.ts'
 
 /** Works on stores that are there: a directory without a history is not made into one. */
@@ -54,10 +53,9 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
       }
       const { execute } = executor(log, enveloper(seal, 'command-line', now))
       const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
-      const { clientToken, stored } = await issueStaticToken({ execute, digest: digester(pepper), now }, asked, context)
-      await follower.applied(stored)
-      const { doc } = (await views.get<TokenDoc>(tokens, stored[0]!.stream.slice('token-'.length)))!
-      return { clientToken, authentication: await presentAuthentication(doc!, names, seal, now()) }
+      const issuer = { execute, applied: follower.applied, digest: digester(pepper), now }
+      const { clientToken, doc } = await issueToken(issuer, staticToken(asked), context)
+      return { clientToken, authentication: await presentAuthentication(doc, names, seal, now()) }
     } finally {
       await follower.close()
     }

@@ -1,6 +1,5 @@
 import type { Context } from '../commands/envelope.ts'
 import type { Stored } from '../events/log.ts'
-import type { Row } from '../projections/views.ts'
 import type { Call } from './route.ts'
 import type { Service } from './service.ts'
 
@@ -21,12 +20,16 @@ export const contextOf = ({ request, caller, requestId, route }: Call<unknown, u
   }
 }
 
-/** Makes the events of a command visible to every later read here, and tells their position: the log's own where the command changed nothing (api.md §4, Event-Position). */
+/** Tells the position of events (api.md §4, Event-Position). */
+export const eventPosition = (position: bigint): Readonly<Record<string, string>> => ({
+  'event-position': String(position),
+})
+
+/** Makes the events of a command visible to every later read here, and tells their position: the log's own where the command changed nothing. */
 export const applyEvents = async (
   service: Service,
   stored: readonly Stored[],
-): Promise<{ readonly rows: readonly Row[]; readonly headers: Readonly<Record<string, string>> }> => {
-  const rows = await service.applied(stored)
-  const position = stored.at(-1)?.position ?? (await service.log.head())
-  return { rows, headers: { 'event-position': String(position) } }
+): Promise<{ readonly headers: Readonly<Record<string, string>> }> => {
+  await service.applied(stored)
+  return { headers: eventPosition(stored.at(-1)?.position ?? (await service.log.head())) }
 }

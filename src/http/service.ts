@@ -8,7 +8,8 @@ import type { Orchestrator } from '../auth/orchestrator.ts'
 import type { Reservations } from '../commands/reservations.ts'
 import type { Compiled } from '../evaluation/compile.ts'
 import type { FlagStore } from '../projections/flag-store.ts'
-import type { Row, Views } from '../projections/views.ts'
+import type { RowOf } from '../projections/projection.ts'
+import type { Views } from '../projections/views.ts'
 import type { CookieJar } from './wire/cookies.ts'
 import type { Limiter } from '../auth/rate-limit.ts'
 import type { Logins } from './auth/login-method.ts'
@@ -58,8 +59,8 @@ export type Service = {
   readonly views: Views
   readonly sealer: Sealer
   readonly execute: Execute
-  /** Applies events this instance appended to the read models; gives the newest rows of their documents. */
-  readonly applied: (events: readonly Stored[]) => Promise<readonly Row[]>
+  /** Applies events this instance appended to the read models; finds the newest rows of their documents. */
+  readonly applied: (events: readonly Stored[]) => Promise<RowOf>
   /** True once every event up to the position is applied here, false when it takes longer than the milliseconds given. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
   /** False while this instance cannot prove that it knows of all revocations. */

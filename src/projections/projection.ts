@@ -47,3 +47,15 @@ export type AnyProjection = Projection<object, AnyEvent>
 /** A typed projection under the runner's type: its documents and events only ever meet its own functions. */
 export const anyProjection = <D extends object, E extends AnyEvent>(projection: Projection<D, E>): AnyProjection =>
   projection as unknown as AnyProjection
+
+/** Finds the row of a document among rows of any projection, under the type of the one it belongs to. */
+export type RowOf = <D extends object, E extends AnyEvent>(
+  projection: Projection<D, E>,
+  key: string,
+) => Row<D> | undefined
+
+/** Rows with the projections that made them, to be found by these again. */
+export const rowOf =
+  (rows: readonly (readonly [AnyProjection, Row])[]): RowOf =>
+  <D extends object, E extends AnyEvent>({ name }: Projection<D, E>, key: string) =>
+    rows.find(([projection, row]) => projection.name === name && row.key === key)?.[1] as Row<D> | undefined

@@ -1,10 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import { mint } from '../../auth/client-token.ts'
-import { idFrom } from '../../commands/envelope.ts'
-import type { Context } from '../../commands/envelope.ts'
+import { type Context, idFrom } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
+import type { DataOf } from '../../events/define.ts'
+import type { Stored } from '../../events/log.ts'
+import type { TokenEvent } from '../../events/token.ts'
+import type { RowOf } from '../../projections/projection.ts'
+import { tokens } from '../../projections/tokens.ts'
+import { eventPosition } from '../command-context.ts'
+import { alreadyShown } from '../idempotency.ts'
+import { presentAuthentication } from '../present/authentication.ts'
+import type { Service } from '../service.ts'
+import type { Answer } from '../wire/reply.ts'
 import { optional, text, timestamp } from '../../contract/fields.ts'
 import { tokenMetadata } from '../../contract/token-metadata.ts'
 import { input } from '../../contract/input.ts'
@@ -33,33 +42,67 @@ export const inFuture = ({ expiresAt }: StaticToken, now: Date): void => {
   if (expiresAt !== undefined && expiresAt <= now.toISOString()) invalid('expiresAt', 'must be in the future')
 }
 
-/** Mints a client token and issues it. The same command again gives the outcome of the first time, whose secret nobody knows any more. */
-export const issueStaticToken = async (
-  {
-    execute,
-    digest,
-    now,
-  }: { readonly execute: Execute; readonly digest: (secret: string) => string; readonly now: () => Date },
-  { name, description, expiresAt, namespaceKey, metadata }: StaticToken,
-  context: Context,
-) => {
-  const id = context.commandId === undefined ? randomUUID() : idFrom(context.commandId, 'token')
-  const clientToken = mint('token')
-  const scope = namespaceKey === '' ? {} : { namespace: namespaceKey }
+type Issued = DataOf<TokenEvent, 'TokenIssued'>
+
+/** A token to issue: what its event says, less what issuing adds. `id` and `clientToken` are there where they are known beforehand. */
+export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'issuedAt' | 'issuedBy' | 'metadata'> & {
+  readonly metadata?: Issued['metadata']
+  readonly id?: string
+  readonly clientToken?: string | undefined
+}
+
+/** The static token that is asked for (api.md §5.4 A7). */
+export const staticToken = ({ name, description, expiresAt, namespaceKey, metadata }: StaticToken): TokenGrant => ({
+  method: 'token',
+  ...(expiresAt !== undefined && { expiresAt }),
+  ...(namespaceKey !== '' && { namespace: namespaceKey }),
+  attributes: {
+    'token.name': name,
+    ...(description !== '' && { 'token.description': description }),
+    ...(namespaceKey !== '' && { 'token.namespace': namespaceKey }),
+  },
+  metadata,
+})
+
+/** What issuing needs; `applied` makes events known here and finds the rows they left. */
+export type Issuer = {
+  readonly execute: Execute
+  readonly applied: (events: readonly Stored[]) => Promise<RowOf>
+  readonly digest: (secret: string) => string
+  readonly now: () => Date
+}
+
+/** Issues a client token, minted unless it is given, and makes it known here. The same command again gives the outcome of the first time (`repeated`), whose secret nobody knows any more. */
+export const issueToken = async ({ execute, applied, digest, now }: Issuer, grant: TokenGrant, context: Context) => {
+  const { commandId, actor } = context
+  const {
+    id = commandId === undefined ? randomUUID() : idFrom(commandId, 'token'),
+    clientToken = mint(grant.bootstrap ? 'bootstrap' : grant.method),
+    metadata = {},
+    ...rest
+  } = grant
   const data = {
+    ...rest,
     id,
     digest: digest(clientToken),
-    method: 'token' as const,
     issuedAt: now().toISOString(),
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...scope,
-    attributes: {
-      'token.name': name,
-      ...(description === '' ? {} : { 'token.description': description }),
-      ...(namespaceKey === '' ? {} : { 'token.namespace': namespaceKey }),
-    },
     metadata,
-    ...(context.actor.id === undefined ? {} : { issuedBy: context.actor.id }),
+    ...(actor.id !== undefined && { issuedBy: actor.id }),
   }
-  return { clientToken, ...(await execute(token, id, 'IssueToken', data, context)) }
+  const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context)
+  const rows = await applied(stored)
+  return { clientToken, doc: rows(tokens, id)!.doc!, stored, revision, repeated }
+}
+
+/** The answer to whoever asked for a token: its record, and the client token the one time that it is told. */
+export const answerIssued = async (
+  { names, sealer, now }: Service,
+  { clientToken, doc, stored, revision, repeated }: Awaited<ReturnType<typeof issueToken>>,
+  requestId: string,
+): Promise<Answer> => {
+  const authentication = await presentAuthentication(doc, names, sealer, now())
+  const answer = { etag: String(revision), headers: eventPosition(stored.at(-1)!.position) }
+  return repeated
+    ? { ...answer, body: alreadyShown({ authentication }, requestId) }
+    : { ...answer, body: { authentication }, secret: { clientToken } }
 }

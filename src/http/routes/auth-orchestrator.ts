@@ -1,29 +1,38 @@
-import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Orchestrator } from '../../auth/orchestrator.ts'
-import { mint } from '../../auth/client-token.ts'
-import { idFrom } from '../../commands/envelope.ts'
-import { token } from '../../commands/token.ts'
+import type { ServiceAccount } from '../../auth/service-account.ts'
 import { Refusal, refuse } from '../../errors.ts'
-import type { TokenDoc } from '../../projections/tokens.ts'
-import type { Row } from '../../projections/views.ts'
 import type { Answer } from '../wire/reply.ts'
 import { attemptFailed, attemptLimit, attemptSucceeded } from '../auth/login-throttle.ts'
 import { fingerprintOf } from '../preconditions.ts'
-import { Authentication, presentAuthentication } from '../present/authentication.ts'
+import { Authentication } from '../present/authentication.ts'
+import { answerIssued, issueToken } from '../auth/issue-token.ts'
 import { addressKey } from '../auth/credential.ts'
 import { text } from '../../contract/fields.ts'
 import { idempotencyKey } from '../wire/headers.ts'
 import { input } from '../../contract/input.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
-import { alreadyShown } from '../idempotency.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { contextOf, applyEvents } from '../command-context.ts'
+import { contextOf } from '../command-context.ts'
 
 type Exchange = { readonly orchestrator: Orchestrator; readonly attempts: Limiter }
+
+/** The token of a service account, which ends when the presented one does. */
+const tokenOf = ({ namespace, name, uid, podName, podUid, expiresAt }: ServiceAccount) => ({
+  method: 'orchestrator' as const,
+  expiresAt: expiresAt.toISOString(),
+  attributes: {
+    'orchestrator.namespace': namespace,
+    'orchestrator.serviceaccount.name': name,
+    ...(uid !== undefined && { 'orchestrator.serviceaccount.uid': uid }),
+    ...(podName !== undefined && { 'orchestrator.pod.name': podName }),
+    ...(podUid !== undefined && { 'orchestrator.pod.uid': podUid }),
+  },
+  identity: `${namespace}/${name}`,
+})
 
 /** POST /auth/v1/method/orchestrator/serviceaccount: a service-account token for a client token (api.md §5.7). */
 export const authOrchestratorRoutes = (
@@ -31,7 +40,7 @@ export const authOrchestratorRoutes = (
   service: Service,
   { orchestrator, attempts }: Exchange,
 ): void => {
-  const { names, execute, sealer, digest, now, idempotency, metrics } = service
+  const { names, idempotency, metrics } = service
 
   const verified = async (presented: string, request: FastifyRequest) => {
     try {
@@ -73,40 +82,15 @@ export const authOrchestratorRoutes = (
       if (!service.fresh()) refuse('backend_unavailable')
       const key = idempotencyKey(request.headers)
       const account = await verified(call.body.service_account_token, request)
-      const { namespace, name, uid, podName, podUid, expiresAt } = account
-      const who = `${namespace}/${name}`
+      const grant = tokenOf(account)
+      const who = grant.identity
 
       const issue = async (commandId?: string): Promise<Answer> => {
-        const secret = mint('orchestrator')
-        const id = commandId === undefined ? randomUUID() : idFrom(commandId, 'token')
-        const attributes = {
-          'orchestrator.namespace': namespace,
-          'orchestrator.serviceaccount.name': name,
-          ...(uid !== undefined && { 'orchestrator.serviceaccount.uid': uid }),
-          ...(podName !== undefined && { 'orchestrator.pod.name': podName }),
-          ...(podUid !== undefined && { 'orchestrator.pod.uid': podUid }),
-        }
-        const data = {
-          id,
-          digest: digest(secret),
-          method: 'orchestrator' as const,
-          issuedAt: now().toISOString(),
-          expiresAt: expiresAt.toISOString(),
-          attributes,
-          metadata: {},
-          identity: who,
-        }
         const context = { ...contextOf(call, service), ...(commandId !== undefined && { commandId }) }
-        const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context)
-        const { rows, headers } = await applyEvents(service, stored)
-        const { doc } = (rows as readonly Row<TokenDoc>[])[0]!
+        const issued = await issueToken(service, grant, context)
         metrics.exchanges('issued').value++
-        attemptSucceeded(service, request, { method: 'orchestrator', serviceAccount: who }, id)
-        const authentication = await presentAuthentication(doc!, names, sealer, now())
-        const answer = { etag: String(revision), headers }
-        return repeated
-          ? { ...answer, body: alreadyShown({ authentication }, request.id) }
-          : { ...answer, body: { authentication }, secret: { clientToken: secret } }
+        attemptSucceeded(service, request, { method: 'orchestrator', serviceAccount: who }, issued.doc.id)
+        return answerIssued(service, issued, request.id)
       }
       return key === undefined ? issue() : idempotency.once(`orchestrator ${who}`, key, fingerprintOf(request), issue)
     },

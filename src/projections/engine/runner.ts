@@ -1,6 +1,6 @@
 import { pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
-import type { AnyProjection } from '../projection.ts'
+import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
 import { arrivals } from './arrivals.ts'
 import { byStream } from './fold-rows.ts'
@@ -92,14 +92,14 @@ export const runner = (given: RunnerOptions) => {
      * Applies events that this instance has just appended; gives the newest rows of their documents. Resolves when every later read here
      * sees them. Memory does not wait for views that are slow or away: they take rows in any order.
      */
-    applied: async (events: readonly Stored[]): Promise<readonly Row[]> => {
-      const all: Row[] = []
+    applied: async (events: readonly Stored[]): Promise<RowOf> => {
+      const all: (readonly [AnyProjection, Row])[] = []
       for (const [stream, own] of byStream(events)) {
         const rows = await applyOwn(stream, own)
         for (const [projection, row] of rows) await writer.put(projection, row, own)
-        all.push(...rows.values())
+        all.push(...rows)
       }
-      return all
+      return rowOf(all)
     },
 
     seen: known.seen,

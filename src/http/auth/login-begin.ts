@@ -1,0 +1,53 @@
+import { freshSecrets, type LoginSecrets } from '../../auth/identity.ts'
+import { Refusal } from '../../errors.ts'
+import type { Call } from '../route.ts'
+import type { Service } from '../service.ts'
+import type { Answer } from '../wire/reply.ts'
+import type { LoginMethod } from './login-method.ts'
+import { attemptRefused } from './login-throttle.ts'
+
+type Request = Call<unknown, unknown>
+
+/** A segment that is empty (the last one may be), or that a browser takes for a step to another one. */
+const stepping = /\/(?:\/|(?:\.|%2e){1,2}(?:\/|$))/i
+
+/** A path on this origin as the browser sees it; anything else is the base path (api.md §5.5). */
+const safeReturn = (path: string, base: string): string => {
+  const isPath = path.length <= 2048 && /^\/[\x21-\x5b\x5d-\x7e]*$/.test(path)
+  return isPath && !stepping.test(path.split(/[?#]/, 1)[0]!) ? path : `${base}/`
+}
+
+const authorizeUrlOf = async (service: Service, { request }: Request, way: LoginMethod, secrets: LoginSecrets) => {
+  try {
+    return String(await way.begin(secrets))
+  } catch (error) {
+    if (error instanceof Refusal) attemptRefused(service, request, way, error)
+    throw error
+  }
+}
+
+/** Begins a login: the address to send the browser to, and the state cookie that binds the login to it and is all that there is of it until the browser comes back. */
+export const beginLogin = async (
+  service: Service,
+  call: Request,
+  way: LoginMethod,
+  returnTo: string,
+): Promise<Answer> => {
+  const { cookies, settings, now, logins, refusals } = service
+  const { request, reply } = call
+  const { method, provider, callbackPath } = way
+  const secrets = freshSecrets()
+  const authorizeUrl = await authorizeUrlOf(service, call, way, secrets)
+  const time = now()
+  const state = logins.states.seal({
+    ...secrets,
+    method,
+    ...(provider !== undefined && { provider }),
+    returnTo: safeReturn(returnTo, cookies.basePath(request)),
+    startedAt: time.toISOString(),
+    expiresAt: new Date(time.getTime() + settings.session.stateLifetime).toISOString(),
+  })
+  cookies.setState(reply, state, callbackPath, settings.session.stateLifetime)
+  refusals.begun(provider === undefined ? method : `${method}/${provider}`)
+  return { body: { authorizeUrl } }
+}

@@ -1,0 +1,90 @@
+import type { FastifyRequest } from 'fastify'
+import type { Identity } from '../../auth/identity.ts'
+import { login } from '../../commands/login.ts'
+import { Refusal, refuse } from '../../errors.ts'
+import { applyEvents } from '../command-context.ts'
+import { presentAuthentication } from '../present/authentication.ts'
+import type { Call } from '../route.ts'
+import type { Service } from '../service.ts'
+import { rawQuery } from '../wire/path.ts'
+import { type Answer, redirect } from '../wire/reply.ts'
+import { issueToken } from './issue-token.ts'
+import type { LoginMethod } from './login-method.ts'
+import { identify, takeLogin } from './login-return.ts'
+import { attemptFailed, attemptSucceeded } from './login-throttle.ts'
+
+type Request = Call<unknown, unknown>
+
+const wants = ({ headers: { accept = '' } }: FastifyRequest, type: string) => accept.toLowerCase().includes(type)
+
+/** The token of an identity: what is personal stands in the profile. */
+const tokenOf = (
+  { now, settings, logins }: Service,
+  { method, provider: name }: LoginMethod,
+  { subject, attributes }: Identity,
+) => {
+  const { 'oidc.provider': provider, ...personal } = attributes
+  return {
+    method,
+    expiresAt: new Date(now().getTime() + settings.session.tokenLifetime).toISOString(),
+    attributes: provider === undefined ? {} : { 'oidc.provider': provider },
+    ...(name !== undefined && { provider: name }),
+    subject: logins.pseudonyms.subject(method, subject.issuer, subject.sub),
+    identity: logins.pseudonyms.identity(method, subject.sub),
+    profile: JSON.stringify(personal),
+  }
+}
+
+const complete = async (service: Service, call: Request, way: LoginMethod): Promise<Answer> => {
+  const { execute, cookies, names, settings, now, metrics } = service
+  const { request, reply } = call
+  if (!service.fresh()) refuse('backend_unavailable')
+  const query = new URLSearchParams(rawQuery(request))
+  const taken = await takeLogin(service, call, way, query)
+  const grant = tokenOf(service, way, await identify(service, way, taken, query))
+  const { profile, subject } = grant
+
+  const context = { ...taken.context, subject }
+  const { clientToken, doc, stored } = await issueToken(service, { ...grant, login: taken.id }, context)
+  const completed = { login: taken.id, tokenId: doc.id, subject }
+  const after = { ...context, causationId: stored[0]!.id }
+  const { headers } = await applyEvents(
+    service,
+    (await execute(login, taken.id, 'CompleteLogin', completed, after)).stored,
+  )
+  cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
+  metrics.logins(way.provider ?? '-', 'completed').value++
+  attemptSucceeded(service, request, way, doc.id)
+  // What was sealed a moment ago is at hand: the answer needs no key for it.
+  const known = { open: async () => ({ text: profile }) }
+  const body = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
+  const plain = wants(request, 'application/json') && !wants(request, 'text/html')
+  return plain ? { body, headers } : redirect(taken.returnTo, headers, body)
+}
+
+/** Finishes a login, or says why not: to a browser by sending it to the login page, to others as JSON. */
+export const finishLogin = async (service: Service, call: Request, way: LoginMethod): Promise<Answer> => {
+  const { cookies, metrics } = service
+  const { request, reply, requestId } = call
+  cookies.clearState(reply, way.callbackPath)
+  try {
+    return await complete(service, call, way)
+  } catch (error) {
+    metrics.logins(way.provider ?? '-', 'refused').value++
+    attemptFailed(service, request, way, error instanceof Refusal ? error : new Refusal('internal'))
+    if (!(error instanceof Refusal) || !wants(request, 'text/html')) throw error
+    const shown = error.reason === 'provider_error' ? (error.metadata['error'] ?? error.reason) : error.reason
+    const location = `${cookies.basePath(request)}/login?error=${shown}&ref=${requestId}`
+    return redirect(location, { ...error.headers, ...(await position(service)) })
+  }
+}
+
+/** The log's position; a log out of reach has none to tell, which is no reason to keep a browser from its page. */
+const position = async (service: Service): Promise<Readonly<Record<string, string>>> => {
+  try {
+    return (await applyEvents(service, [])).headers
+  } catch (error) {
+    if (error instanceof Refusal) return {}
+    throw error
+  }
+}
