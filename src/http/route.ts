@@ -74,7 +74,7 @@ export type AuthorizeBody = (
 
 const nothing: Raw = {}
 
-/** Told of every answer as it is sent, and of the refusal where it is one. A hook of the framework would cost each request two listeners. */
+/** Told of every answer as it is sent, of a stream at its end, and of the refusal where it is one. A hook of the framework would cost each request two listeners. */
 export type Answered = (request: FastifyRequest, reply: FastifyReply, refusal?: Refusal) => void
 
 declare module 'fastify' {
@@ -96,6 +96,8 @@ declare module 'fastify' {
     bodyLimit: number
     afterParse: AfterParse | undefined
     answered: Answered
+    /** Told of an answer that broke off because its source failed. */
+    brokenOff: (request: FastifyRequest, error: unknown) => void
     /** Browsers of other origins are answered, with headers of their own. */
     crossOrigin: boolean
   }
@@ -108,6 +110,7 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
   const noStore = options.cache === 'no-store'
   const discards = method === 'GET' || method === 'DELETE'
   const { afterParse, answered, authorize, authorizeBody } = app
+  const told = { ended: answered, failed: app.brokenOff }
   const limit = options.bodyLimit === 'configured' ? app.bodyLimit : Math.min(options.bodyLimit, app.bodyLimit)
   const place = access.credential === 'public' ? undefined : access.namespace
   const namespacesIn = typeof place === 'object' && 'body' in place ? place.body : undefined
@@ -146,8 +149,7 @@ export const route = <B = undefined, Q = undefined>(app: FastifyInstance, option
   }
 
   const deliver = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
-    send(request, reply, answer)
-    answered(request, reply)
+    if (!send(request, reply, answer, told)) answered(request, reply)
   }
 
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {

@@ -10,7 +10,7 @@ import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } 
 import { documentRoutes } from './routes/docs.ts'
 import { cleanTarget } from './wire/path.ts'
 import { HEADER_LIMIT, openPort, type Port, unbind, type WireSettings } from './wire/port.ts'
-import { type Logger, refuser } from './wire/error-reply.ts'
+import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
 import { insistOnStatement } from './statements.ts'
 import type { AfterParse, Answered, Authorize, AuthorizeBody, Spec } from './route.ts'
 
@@ -31,7 +31,7 @@ export type ServerParts = {
   readonly routes: readonly ((app: FastifyInstance) => void)[]
   /** Answers a browser that asks for a page at a path outside the API. */
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => void
-  /** Told of every answer as it is sent. */
+  /** Told of every answer as it is sent, of a stream at its end. */
   readonly answered?: Answered
   /** What the OpenAPI document is made of beside the routes; without it there is none. `tokenCookie` is the name of the cookie that carries a client token. */
   readonly documents?: { readonly version: string; readonly tokenCookie: string }
@@ -105,6 +105,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorate('authorizeBody', authorizeBody)
   app.decorate('afterParse', afterParse)
   app.decorate('answered', answered)
+  app.decorate('brokenOff', brokenOff(logger))
   if (cors) {
     app.addHook('onRequest', opening)
     await allowOrigins(app, cors)

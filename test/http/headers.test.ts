@@ -27,7 +27,8 @@ void t.test('If-Match is a list of tags, quoted, weak or bare, or a star', (t) =
   t.equal(read(' * '), '*')
   t.same(read('"7"'), ['7'])
   t.same(read('W/"7", 8 ,"9"'), ['7', '8', '9'])
-  for (const bad of ['', ',', '"7', 'a b', '"a"b"']) t.equal(read(bad), 'invalid_header', bad)
+  for (const bad of ['', ',', '"7', 'a b', '"a"b"', 'W/"', 'W/', 'W/7', '"7", W/'])
+    t.equal(read(bad), 'invalid_header', bad)
   t.end()
 })
 

@@ -73,3 +73,9 @@ export const refuser =
     reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
     answered(request, reply, refusal)
   }
+
+/** Logs why an answer broke off after its head was sent, when nobody could be told any more. */
+export const brokenOff =
+  (logger: Logger) =>
+  ({ id, method, spec }: FastifyRequest, error: unknown): void =>
+    logger.error({ err: error, requestId: id, method, route: spec?.url }, 'an answer broke off')

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { pipeline, type Readable } from 'node:stream'
+import { pipeline, type Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
 
@@ -28,12 +28,23 @@ export const kept = (text: string): Kept => {
 /** The gzip of an answer. */
 export const zippedFast = (body: string | Buffer): Promise<Buffer> => zip(body, level)
 
-/** Sends a body in gzip: one that is packed, or one to pack on the way. */
-export const sendGzip = (reply: FastifyReply, body: Promise<Buffer> | Readable): void => {
+/** Says that the body is in gzip. */
+export const nameGzip = (reply: FastifyReply): void => {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? 'accept-encoding' : `${String(others)}, accept-encoding`)
   reply.header('content-encoding', 'gzip')
-  if (body instanceof Promise) body.then((bytes) => reply.send(bytes)).catch((error: unknown) => reply.send(error))
-  // The framework takes what becomes of the last stream; `pipe` alone would leave an error of the first to nobody.
-  else reply.send(pipeline(body, createGzip(level), () => undefined))
+}
+
+/** Sends a body that is packed in gzip. */
+export const sendGzip = (reply: FastifyReply, body: Promise<Buffer>): void => {
+  nameGzip(reply)
+  body.then((bytes) => reply.send(bytes)).catch((error: unknown) => reply.send(error))
+}
+
+/** What packs the bytes written to it in gzip, and passes them on. */
+export const gzipInto = (out: Writable): Writable => {
+  const packer = createGzip(level)
+  // Whoever waits for the end of `out` hears of what ends the two.
+  pipeline(packer, out, () => undefined)
+  return packer
 }

@@ -20,13 +20,15 @@ export const idempotencyKey = (headers: IncomingHttpHeaders): string | undefined
 
 const tag = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
 
+const bare = /^(?!W\/)[\w.~+/=:-]+$/
+
 /** The opaque tags of a list such as `"7", W/"8", 9`: quotes and weakness are dropped. Undefined for text that is no list of tags. */
 const tagsOf = (text: string): string[] | undefined => {
   const tags: string[] = []
   for (const item of text.split(',').map((item) => item.trim())) {
     if (item === '') continue
     const quoted = tag.exec(item)
-    if (!quoted && !/^[\w.~+/=:-]+$/.test(item)) return undefined
+    if (!quoted && !bare.test(item)) return undefined
     tags.push(quoted?.[1] ?? item)
   }
   return tags.length > 0 ? tags : undefined

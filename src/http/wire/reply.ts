@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Readable } from 'node:stream'
-import { pacer } from '../../concurrency.ts'
-import { type Kept, sendGzip, takesGzip, zippedFast } from './gzip.ts'
+import type { Writable } from 'node:stream'
+import { gzipInto, type Kept, nameGzip, sendGzip, takesGzip, zippedFast } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
+import { type Chunks, sendStream, type StreamTold } from './stream.ts'
 
 /** What a route answers. `body` is sent as JSON, text as it is, undefined not at all; `etag` is the tag without quotes. Status is 200 unless stated. */
 export type Answer = {
@@ -11,8 +11,8 @@ export type Answer = {
   readonly body: unknown
   /** The JSON text of the answer, in place of `body`, where the route has it already. */
   readonly json?: string
-  /** The same text in bytes, made as the client takes them; `length` is their number where it is known. */
-  readonly chunks?: Iterable<Buffer>
+  /** The bytes of the answer, in place of `body`, made as the client takes them; `length` is their number where it is known. The request is over when they are. */
+  readonly chunks?: Chunks
   readonly length?: number
   /** Milliseconds within which the client must have taken the chunks; then the answer is cut. */
   readonly within?: number
@@ -40,27 +40,6 @@ export const redirect = (location: string, headers: Readonly<Record<string, stri
 })
 
 const SMALL = 1024
-
-async function* paced(chunks: Iterable<Buffer>): AsyncGenerator<Buffer> {
-  const pause = pacer()
-  for (const chunk of chunks) {
-    yield chunk
-    await pause()
-  }
-}
-
-/** Sends the chunks one by one, never more than the client takes. */
-const sendChunks = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  chunks: Iterable<Buffer>,
-  { length, within }: Answer,
-): void => {
-  const stream = Readable.from(paced(chunks), within === undefined ? {} : { signal: AbortSignal.timeout(within) })
-  if (takesGzip(request) && !reply.hasHeader('content-encoding')) return sendGzip(reply, stream)
-  if (length !== undefined) reply.header('content-length', length)
-  reply.send(stream)
-}
 
 /** The JSON text of an answer: indented by two spaces when the query asks for it. */
 export const jsonText = (body: unknown, request: FastifyRequest): string => {
@@ -100,33 +79,69 @@ export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
   return given !== undefined && tagged(given, etag)
 }
 
-/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). */
-export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): void => {
-  const { status = 200, body: shown, json, chunks, kept, secret, etag, headers } = answer
-  const { spec } = request
-  if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '')
-    return sendNow(request, reply, json)
+/** Sets the headers that an answer brings. */
+const setHeaders = (request: FastifyRequest, reply: FastifyReply, { headers, etag }: Answer): void => {
   everyAnswer(request, reply)
-  const body = secret ? { ...secret, ...(shown as object) } : shown
   if (headers) for (const name in headers) reply.header(name, headers[name])
-  if (etag !== undefined) {
-    reply.header('etag', `"${etag}"`)
-    if (!spec?.writes && held(request, etag)) {
-      reply.code(304).send()
-      return
-    }
+  if (etag !== undefined) reply.header('etag', `"${etag}"`)
+}
+
+/** Sends chunks past the framework, which would send the head before there is anything to send. True: they are under way. */
+const sendChunks = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  chunks: Chunks,
+  answer: Answer,
+  told: StreamTold,
+): boolean => {
+  const { status = 200, length, within } = answer
+  const { raw } = reply
+  const begin = (): Writable => {
+    setHeaders(request, reply, answer)
+    const zipped = takesGzip(request) && !reply.hasHeader('content-encoding')
+    if (zipped) nameGzip(reply)
+    else if (length !== undefined) reply.header('content-length', length)
+    if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+    for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
+    raw.statusCode = status
+    reply.hijack()
+    return zipped ? gzipInto(raw) : raw
   }
-  reply.code(status)
+  if (request.method === 'HEAD') {
+    begin().end()
+    return false
+  }
+  if (within !== undefined) {
+    const cut = setTimeout(() => raw.destroy(), within)
+    raw.once('close', () => clearTimeout(cut))
+  }
+  sendStream(request, reply, chunks, begin, told)
+  return true
+}
+
+/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). True: it is a stream, whose end is told. */
+export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: StreamTold): boolean => {
+  const { status = 200, body: shown, json, chunks, kept, secret, etag } = answer
+  const { spec } = request
+  if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') {
+    sendNow(request, reply, json)
+    return false
+  }
+  const has = etag !== undefined && !spec?.writes && held(request, etag)
+  if (chunks && !has) return sendChunks(request, reply, chunks, answer, told)
+  setHeaders(request, reply, answer)
+  reply.code(has ? 304 : status)
   if (status >= 400) reply.header('cache-control', 'no-store')
-  if (body === undefined && json === undefined && !chunks && !kept) {
+  const body = secret ? { ...secret, ...(shown as object) } : shown
+  if (has || (body === undefined && json === undefined && !kept)) {
     reply.send()
-    return
+    return false
   }
   if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
-  if (chunks) return sendChunks(request, reply, chunks, answer)
   reply.serializer(asIs)
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
   const text = kept?.plain ?? (json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request))
   if (takesGzip(request) && !(spec?.hot && text.length < SMALL)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
   else reply.send(text)
+  return false
 }

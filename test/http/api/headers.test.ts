@@ -92,13 +92,14 @@ await t.test('the headers that cut across', async (t) => {
       'revision_moved',
     )
     await refused(t, ['PUT', path, { name: '' }, { 'if-match': '"1"' }], 400, 'invalid field name: must not be empty')
-    await refused(
-      t,
-      ['PUT', path, { name: '' }, { 'if-match': '"1' }],
-      400,
-      'invalid header If-Match: must be "*" or a list of entity tags',
-      'invalid_header',
-    )
+    for (const malformed of ['"1', 'W/"', 'W/'])
+      await refused(
+        t,
+        ['PUT', path, { name: '' }, { 'if-match': malformed }],
+        400,
+        'invalid header If-Match: must be "*" or a list of entity tags',
+        'invalid_header',
+      )
   })
 
   await t.test('If-Match where there is nothing to match', async (t) => {
