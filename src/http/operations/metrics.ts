@@ -19,6 +19,35 @@ const BOUND = 10_000
 export type Hidden = ReadonlySet<string>
 const nothing: Hidden = new Set()
 
+/** The cell of one label set of a histogram, and its lines of the page. */
+const histogramCell = (
+  name: string,
+  labelNames: readonly string[],
+  labels: readonly string[],
+  buckets: readonly number[],
+) => {
+  const counts = new Float64Array(buckets.length + 1)
+  let sum = 0
+  return {
+    observe: (value: number): void => {
+      let n = 0
+      while (n < buckets.length && value > buckets[n]!) n++
+      counts[n]!++
+      sum += value
+    },
+    text: (): string => {
+      let text = ''
+      let count = 0
+      for (const [n, bound] of [...buckets, Number.POSITIVE_INFINITY].entries()) {
+        count += counts[n]!
+        const le = bound === Number.POSITIVE_INFINITY ? '+Inf' : String(bound)
+        text += line(`${name}_bucket`, [...labelNames, 'le'], [...labels, le], count)
+      }
+      return text + line(`${name}_sum`, labelNames, labels, sum) + line(`${name}_count`, labelNames, labels, count)
+    },
+  }
+}
+
 /** Prometheus metrics (text format 0.0.4) whose cells are plain numbers: an evaluation pays additions, the page is written when it is asked for. */
 export const metricsPage = (prefix: string) => {
   const written: (() => Iterable<string> | Promise<Iterable<string>>)[] = []
@@ -76,37 +105,7 @@ export const metricsPage = (prefix: string) => {
       hidden = nothing,
     ) => {
       const labelNames = labels.filter((label) => !hidden.has(label))
-      const all = cells(labels, hidden, (labels) => {
-        const counts = new Float64Array(buckets.length + 1)
-        let sum = 0
-        return {
-          labels,
-          observe: (value: number): void => {
-            let n = 0
-            while (n < buckets.length && value > buckets[n]!) n++
-            counts[n]!++
-            sum += value
-          },
-          text: (): string => {
-            let text = ''
-            let count = 0
-            for (const [n, bound] of [...buckets, Number.POSITIVE_INFINITY].entries()) {
-              count += counts[n]!
-              text += line(
-                `${prefix}${name}_bucket`,
-                [...labelNames, 'le'],
-                [...labels, bound === Number.POSITIVE_INFINITY ? '+Inf' : String(bound)],
-                count,
-              )
-            }
-            return (
-              text +
-              line(`${prefix}${name}_sum`, labelNames, labels, sum) +
-              line(`${prefix}${name}_count`, labelNames, labels, count)
-            )
-          },
-        }
-      })
+      const all = cells(labels, hidden, (labels) => histogramCell(prefix + name, labelNames, labels, buckets))
       written.push(function* () {
         yield head(prefix + name, 'histogram', help)
         for (const cell of all.known.values()) yield cell.text()
