@@ -62,13 +62,10 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
   }
 }
 
-/** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
-export const openStores = async (
-  config: Config,
-  { onError = () => undefined, onFull, fatal }: Told,
-  given?: Secrets,
-): Promise<Stores> => {
-  if (config.storage.type === 'cluster') return openCluster(config, onError, given)
+type Open = (config: Config, told: Told, given?: Secrets) => Promise<Stores>
+
+/** One directory with SQLite files, which this process alone writes to. */
+const openDirectory: Open = async (config, { onError = () => undefined, onFull, fatal }, given) => {
   const { openEmbedded } = await import('../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
   const { pepper, kek } = await openKeyFile(config.keys.file!, given)
@@ -100,11 +97,11 @@ const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => 
 }
 
 /** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
-const openCluster = async (
-  { mongodb, eventstore, redis, keys: { file } }: Config,
-  onError: NonNullable<Told['onError']>,
-  given?: Secrets,
-): Promise<Stores> => {
+const openCluster: Open = async (
+  { mongodb, eventstore, redis, keys: { file } },
+  { onError = () => undefined },
+  given,
+) => {
   const { openEventStore } = await import('../adapters/eventstoredb/open.ts')
   const { openMongo } = await import('../adapters/mongodb/open.ts')
   const { openBullmq } = await import('../adapters/redis/queue.ts')
@@ -158,3 +155,8 @@ const openCluster = async (
     throw error
   }
 }
+
+const openers: Readonly<Record<Config['storage']['type'], Open>> = { embedded: openDirectory, cluster: openCluster }
+
+/** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
+export const openStores: Open = (config, told, given) => openers[config.storage.type](config, told, given)

@@ -2,6 +2,7 @@ import { compareInstants, parseDatetime } from './datetime.ts'
 import type { ConstraintInput, ConstraintType } from './flag.ts'
 import { parseNumberList, parseTextList } from './list.ts'
 import { parseNumber } from './number.ts'
+import type { operators } from './operators.ts'
 import { finder, trim } from './text.ts'
 
 /** A constraint whose value has been read. `property` undefined: it is asked about the entity's id. */
@@ -12,7 +13,8 @@ export type Constraint = {
 }
 
 type Test = (value: string) => boolean
-type Operators = Readonly<Record<string, (of: string) => Test>>
+/** What operators ask of a value, by their names. */
+type Operators<Name extends string = string> = Readonly<Record<Name, (of: string) => Test>>
 
 const never: Test = () => false
 const present: Test = (value) => trim(value) !== ''
@@ -39,7 +41,7 @@ const oneOf = <T>(
   }
 }
 
-const strings: Operators = {
+const strings = {
   empty: () => absent,
   notempty: () => present,
   eq: text((of) => (value) => value === of),
@@ -53,16 +55,16 @@ const strings: Operators = {
   }),
   isoneof: text(oneOf((value) => value, parseTextList, true)),
   isnotoneof: text(oneOf((value) => value, parseTextList, false)),
-}
+} satisfies Operators
 
-const comparisons: Readonly<Record<string, (one: number, other: number) => boolean>> = {
+const comparisons = {
   eq: (one, other) => one === other,
   neq: (one, other) => one !== other,
   lt: (one, other) => one < other,
   lte: (one, other) => one <= other,
   gt: (one, other) => one > other,
   gte: (one, other) => one >= other,
-}
+} satisfies Readonly<Record<string, (one: number, other: number) => boolean>>
 
 /** Every comparison, between what `read` makes of the value and of the constraint's own; without one of them it never holds. */
 const ordered = <T>(
@@ -81,15 +83,15 @@ const ordered = <T>(
         }
       },
     ]),
-  )
+  ) as Operators<keyof typeof comparisons>
 
 const truths: ReadonlySet<string> = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 const falsehoods: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false', 'False'])
 
-const presence: Operators = { present: () => present, notpresent: () => absent }
+const presence = { present: () => present, notpresent: () => absent } satisfies Operators
 
 /** What each operator of each type asks of a value (api.md §8.4). */
-const tests: Readonly<Record<ConstraintType, Operators>> = {
+const tests: { readonly [Type in ConstraintType]: Operators<(typeof operators)[Type][number]> } = {
   string: strings,
   entityId: strings,
   number: {
@@ -109,7 +111,7 @@ const tests: Readonly<Record<ConstraintType, Operators>> = {
 /** Reads a constraint once, to be asked often. Undefined: its type is unknown. One whose operator its type does not have never holds. */
 export const compileConstraint = ({ id, type, property, operator, value }: ConstraintInput): Constraint | undefined => {
   if (!Object.hasOwn(tests, type)) return undefined
-  const operators = tests[type as ConstraintType]
-  const holds = Object.hasOwn(operators, operator) ? operators[operator]!(value) : never
+  const known: Operators = tests[type as ConstraintType]
+  const holds = Object.hasOwn(known, operator) ? known[operator]!(value) : never
   return { id, property: type === 'entityId' ? undefined : property, holds }
 }
