@@ -119,6 +119,16 @@ await t.test('every import follows the arrow of time', async (t) => {
   t.ok(checked > 50, `${checked} imports checked`)
 })
 
+await t.test('docs/house.md has every room, with what it may import', (t) => {
+  const house = readFileSync(resolve(root, 'docs/house.md'), 'utf8')
+  const rows = [...house.matchAll(/^\| `(\w+)\/` \|[^|]*\| ([^|]*) \|$/gm)].map(([, room, may]) => [room!, may!])
+  const inWords: Readonly<Record<string, string>> = { app: 'all of them', adapters: 'the ports alone' }
+  const rooms = Object.entries(mayImport).filter(([room]) => room !== '.')
+  const said = rooms.map(([room, may]) => [room, inWords[room] ?? (may.join(', ') || '–')])
+  t.strictSame(rows.toSorted(), said.toSorted())
+  t.end()
+})
+
 await t.test('no files import each other in a circle, not even types', async (t) => {
   const arrows = new Map<string, readonly string[]>()
   for (const name of files) {
