@@ -1,18 +1,18 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 
-/** So long work may go on before everybody else has a turn. */
+/** Milliseconds that work may hold the event loop before it yields. */
 const SLICE_MS = 10
 
 let turn: Promise<unknown> = Promise.resolve()
 
-/** Lets everybody else go first. Of all that wait here one goes on at a time, so many of them hold nobody up longer than one. */
+/** Yields to the event loop. Of all that wait here one resumes per turn, so many of them block it no longer than one. */
 export const aside = async (): Promise<void> => {
   const mine = turn.then(() => setImmediate())
   turn = mine
   await mine
 }
 
-/** For work in many steps: asked between two of them, gives what to wait for where the steps have taken long enough; milliseconds. */
+/** For work in many steps, called between two of them: a promise to wait for once the steps have taken `slice` milliseconds, else undefined. */
 export const pacer = (slice = SLICE_MS): (() => Promise<void> | undefined) => {
   let end = performance.now() + slice
   return () => {
@@ -53,11 +53,11 @@ export const gathered = <T>(write: (items: readonly T[]) => Promise<void>): ((it
   }
 }
 
-/** Waits so many milliseconds, or until the signal aborts. */
+/** Waits that many milliseconds, or until the signal aborts. */
 export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
   sleep(ms, undefined, signal && { signal }).catch(() => undefined)
 
-/** What the work comes to, or what `late` says when it has not come after so many milliseconds; what it comes to later is dropped. */
+/** The outcome of the work, or that of `late` when the work takes longer than that many milliseconds; a later outcome is dropped. */
 export const within = async <T, L>(ms: number, work: Promise<T>, late: () => L): Promise<T | L> => {
   let timer: NodeJS.Timeout | undefined
   const over = new Promise<void>((wake) => (timer = setTimeout(wake, ms)))

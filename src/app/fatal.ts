@@ -1,12 +1,12 @@
 import type { Logger } from './logger.ts'
 
-/** Ends the service in order because of a fault that it cannot live with. The first one ends it; what comes later is only told. */
+/** Shuts the service down in order after a fault that it cannot survive. The first fault does so; later ones are only logged. */
 export type Fatal = (error: unknown, message: string) => void
 
-/** So long the end may take. Then the process ends as it is: what was acknowledged is durable. */
+/** Milliseconds that the shutdown may take. Then the process just exits: what was acknowledged is durable. */
 const PATIENCE_MS = 20_000
 
-/** Messages of what nobody caught, by where it came from. */
+/** Log messages for uncaught errors, by their source. */
 const uncaught = {
   unhandledRejection: 'rollcall ends: a promise was rejected and nobody took it',
   uncaughtException: 'rollcall ends: an error was thrown and nobody caught it',

@@ -43,7 +43,7 @@ const consoleLines = (to: DestinationStream): DestinationStream => ({
 /** So many bytes wait for a place that takes nothing (a full disk); what comes then is lost. */
 const WAITING_BYTES = 4 * 1_048_576
 
-/** Where lines go. A place that takes nothing is told on standard error, once until it takes something again, and is nobody else's fault. */
+/** Where log lines go. When a destination fails, standard error says so once until it works again; the failure goes no further. */
 const linesTo = (dest: string | number) => {
   const out = destination({ dest, sync: true, maxLength: WAITING_BYTES })
   let told = false
@@ -56,7 +56,7 @@ const linesTo = (dest: string | number) => {
     try {
       writeSync(process.stderr.fd, `error: the log cannot be written: ${error.message}\n`)
     } catch {
-      // Nobody is left who could be told.
+      // There is nowhere left to report this.
     }
   })
 }

@@ -1,7 +1,7 @@
 import type { EventLog, NewEvent } from '../events/log.ts'
 import type { Logger as Told } from './logger.ts'
 
-/** By how much events may be ahead of the clock before it is told, and before they are believed no more; milliseconds. */
+/** Milliseconds by which events may be ahead of the clock before that is logged, and before their time is no longer trusted. */
 const TOLD_MS = 5_000
 const BELIEVED_MS = 3_600_000
 
@@ -61,7 +61,7 @@ export const orderedTime = (
       look(ahead)
       return ahead
     },
-    /** Tells each time it is asked whether the clock went as time did since it was asked last, give or take an hour; one that jumped and stays so is believed the next time. */
+    /** Whether the clock has advanced as real time did since the last call, give or take an hour. A clock that jumped and stayed there is trusted by the next call. */
     steady: (): (() => boolean) => {
       let origin = now().getTime() - elapsed()
       return () => {

@@ -79,9 +79,9 @@ export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_
 
   return {
     of,
-    /** True for the error of a call that was told. */
+    /** True for the error of a call that was reported. */
     knows: (error: unknown): boolean => typeof error === 'object' && error !== null && known.has(error),
-    /** The same functions, each of their calls told of. */
+    /** The same functions, with each call reported. */
     around: <P extends object>(port: string, adapter: string, calls: P): P => {
       const { failed, worked } = of(adapter)
       const telling = ([operation, call]: [string, (...args: never[]) => Promise<unknown>]) => [

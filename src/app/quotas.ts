@@ -42,7 +42,7 @@ export const quotas = (limits: Limits, held: Held, index: Pick<TokenIndex, 'made
         if (data.method === 'token')
           oneMore('this credential', index.madeBy(data.issuedBy), 'live tokens', 'tokens_per_credential')
       } else if (type === 'FlagRegistered') {
-        // One that is there already is refused, or told again, by its own stream.
+        // One that exists already is refused, or answered again, by its own stream.
         if (held.flag(data.key, data.flag)) continue
         oneMore(`namespace "${data.key}"`, held.tally(data.key).flags, 'flags', 'flags_per_namespace')
         room(data.key, () => 1)

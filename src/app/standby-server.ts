@@ -54,7 +54,7 @@ const answering = (answers: Answers): RequestListener => {
   }
 }
 
-/** Answers at the ports until the service takes over, as the service itself would: at the first alive and not ready, and 503 to everything else. `missing` takes why. */
+/** Answers at the ports until the service takes over: alive, not ready, and 503 to everything else. `missing` takes the reasons. */
 export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly Port[])]) => {
   let why = 'starting'
   first.server.on('request', answering(healthOf(() => why)))

@@ -36,7 +36,7 @@ export type StartOptions = {
   readonly now?: () => Date
   /** Are there already, in place of those that the configuration names. */
   readonly stores?: Stores
-  /** Ends the process, once a fault has ended the service. Whoever gives it says that the process is the service's own: what nobody catches in it is a fault. */
+  /** Exits the process once a fault has ended the service. Given only when the process is the service's own, so that any uncaught error in it counts as a fault. */
   readonly fatal?: () => void
 }
 

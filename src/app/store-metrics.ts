@@ -5,7 +5,7 @@ import type { Stores } from './stores.ts'
 const outcomes = ['ok', 'refused', 'failed'] as const
 type Outcome = (typeof outcomes)[number]
 
-/** Told of a call when it is over: how it ended, how many milliseconds the store took for it, and the error where there was one. */
+/** Hears of a call when it is over: its outcome, the milliseconds that the store took, and the error if there was one. */
 type Told = (outcome: Outcome, ms: number, error: unknown) => void
 type Call = (...args: readonly unknown[]) => Promise<unknown> | AsyncIterable<unknown>
 
@@ -22,7 +22,7 @@ const timed = async (answer: Promise<unknown>, told: Told): Promise<unknown> => 
   }
 }
 
-/** The same pages. The time between two of them is the reader's own and does not count. */
+/** The same pages. Time that the reader spends between two of them does not count. */
 const paged = async function* (pages: AsyncIterable<unknown>, told: Told): AsyncGenerator {
   const iterator = pages[Symbol.asyncIterator]()
   let [outcome, took, failure]: [Outcome, number, unknown] = ['ok', 0, undefined]
@@ -45,7 +45,7 @@ const around =
     return Symbol.asyncIterator in answer ? paged(answer, told) : timed(answer, told)
   }
 
-/** A port whose every function is told of; `close` is nobody's call. */
+/** A port whose every call is reported, except `close`. */
 const wrapped = <P extends object>(port: P, tellerOf: (operation: string) => Told): P =>
   Object.fromEntries(
     Object.entries(port).map(([operation, call]: [string, Call]) => [
@@ -54,7 +54,7 @@ const wrapped = <P extends object>(port: P, tellerOf: (operation: string) => Tol
     ]),
   ) as P
 
-/** The same stores, their three ports counted and timed by operation, and those and the keys told of when they fail: an iterator is one call from its first page to its last. Runs of jobs here count as `run`. */
+/** The same stores, with calls of their three ports counted and timed, and failures of these and of the keys reported. An iterator is one call from its first page to its last; a job that runs here counts as `run`. */
 export const instrumented = (
   stores: Stores,
   { storeCalls, storeCallDuration }: Metrics,
@@ -66,7 +66,7 @@ export const instrumented = (
     return (operation: string): Told => {
       const [ok, refused, failed] = outcomes.map((outcome) => storeCalls(port, adapter, operation, outcome))
       const cells = { ok: ok!, refused: refused!, failed: failed! }
-      // Who follows waits for what has not happened yet: how long says nothing of the store.
+      // `follow` waits for events that have not happened yet: its duration says nothing about the store.
       const duration = operation === 'follow' ? undefined : storeCallDuration(port, adapter, operation)
       return (outcome, ms, error) => {
         cells[outcome].value++

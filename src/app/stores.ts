@@ -26,9 +26,9 @@ export type Stores = {
   readonly limiter: (name: string, limit: number) => Limiter
   /** False while limits and jobs go on without the server they share. */
   readonly sharing: () => boolean
-  /** True while the disk of these stores has no room; servers tell nobody of theirs. */
+  /** True while the disk of these stores is full; servers do not say so of theirs. */
   readonly full: () => boolean
-  /** How often the log's client has made its connection and its subscription anew; it counts on. */
+  /** Counters of the connections and subscriptions that the log's client has renewed. */
   readonly restarts: Readonly<Record<string, number>>
   readonly close: () => Promise<void>
 }
@@ -39,7 +39,7 @@ export type Secrets = KeyFile
 /** How long the instance that writes the views may be silent before another takes over; milliseconds. */
 const LEASE_MS = 5_000
 
-/** Who is told what happens to the stores. */
+/** Listeners for what happens to the stores. */
 export type Told = {
   /** A job or a server failed. */
   readonly onError?: (job: string, error: unknown) => void

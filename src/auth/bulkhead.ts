@@ -7,9 +7,9 @@ type Limits = {
   readonly waiting: number
 }
 
-/** Bounds how much work runs at once. What waits is started in turn of its callers, so a burst of one of them delays itself first. No room to wait, or waited until `signal`: `orchestrator_unavailable`. */
+/** Limits concurrent work. Waiting work is taken caller by caller, so a burst of one of them delays itself first. A full queue, or `signal`: `orchestrator_unavailable`. */
 export const bulkhead = ({ running, waiting }: Limits) => {
-  /** Those who wait, by caller; the caller whose turn is next comes first. */
+  /** Waiting work by caller; the caller whose turn is next comes first. */
   const lines = new Map<string, Set<() => void>>()
   let [busy, queued] = [0, 0]
 

@@ -10,7 +10,7 @@ export type Cached<T> = {
   readonly again: () => Promise<T>
 }
 
-/** A value read when it is first needed and held for `life` ms. Who asks meanwhile shares the one read. A failed read is told to those who wait and not held, so the next one tries again. */
+/** Reads a value when it is first needed and caches it for `life` ms. Concurrent callers share one read. A failed read rejects for all of them and is not cached. */
 export const cached = <T extends object>(read: () => Promise<T>, { life, pause = 0, now }: Limits): Cached<T> => {
   const cache = new LRUCache<'value', T>({
     max: 1,

@@ -22,7 +22,7 @@ export const withProviderError = (cause: Error, code: unknown): Error =>
 export const providerErrorOf = ({ metadata, cause }: Refusal): string | undefined =>
   metadata['error'] ?? (cause as { readonly providerError?: string } | undefined)?.providerError
 
-/** Refuses a callback that gives `code`, `state`, `error` or `iss` twice. To be asked first: such a callback does not consume the login. */
+/** Refuses a callback that gives `code`, `state`, `error` or `iss` twice. Must run first: such a callback does not consume the login. */
 export const givenOnce = (query: URLSearchParams): void => {
   for (const name of ONCE) if (query.getAll(name).length > 1) invalid(name, 'given twice')
 }

@@ -45,7 +45,7 @@ export const plausible = (token: string): boolean => {
 /** The pepper under which secrets are digested; `kid` names it in every digest. */
 export type Pepper = { readonly kid: string; readonly key: Uint8Array }
 
-/** What is kept of a secret: `<kid>.<HMAC-SHA-256 under the pepper, base64url>`. Without the pepper nobody can test a guess or plant a token. */
+/** What is stored of a secret: `<kid>.<HMAC-SHA-256 under the pepper, base64url>`. Without the pepper nobody can test a guess or plant a token. */
 export const digester =
   ({ kid, key }: Pepper) =>
   (secret: string): string =>

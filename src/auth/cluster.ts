@@ -7,7 +7,7 @@ import { safeCause } from './safe-cause.ts'
 const TIMEOUT_MS = 2000
 const LIMIT = 1_048_576
 
-/** Refuses because the cluster cannot be asked now; the cause tells the operator why, without foreign text. A refusal on the way here stays the answer. */
+/** Refuses because the cluster is unavailable; the cause, without foreign text, is for the operator. A refusal passes through unchanged. */
 export const clusterUnavailable = (cause: unknown): never => {
   if (cause instanceof Refusal) throw cause
   return refuse('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' }, cause: safeCause(cause) })

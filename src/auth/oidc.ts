@@ -51,7 +51,7 @@ export type OidcProvider = {
 
 type KeySet = { readonly keys: object[] }
 
-/** One OpenID Connect provider (api.md §5.5). Nothing is asked of it before the first login; its document is held for an hour, a failed read not at all. */
+/** One OpenID Connect provider (api.md §5.5). Discovery happens at the first login; the document is cached for an hour, a failure not at all. */
 export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const { issuerUrl, clientId, clientSecret, now = () => new Date() } = settings
   const redirectUri = redirectUriOf(settings)

@@ -11,15 +11,15 @@ export type OrchestratorSettings = ClusterSettings & {
 }
 
 export type Orchestrator = {
-  /** The service account behind a token; `address` is the caller's, for fairness among those who wait. Refuses as the table of api.md §5.7 says; of one not allowed, `metadata` names the account. */
+  /** Verifies a token and gives its service account; `address` is the caller's, so that callers take turns. Refuses as the table of api.md §5.7 says; of one not allowed, `metadata` names the account. */
   readonly verify: (token: string, address: string) => Promise<ServiceAccount>
 }
 
 type Confirm = (token: string, claims: Account, address: string) => Promise<Account>
 
 /**
- * Proof of identity by service-account tokens of a cluster (api.md §5.7). The cluster is not asked before the first exchange, but its
- * library, half a second and a hundred megabytes, is loaded here: nobody is answered meanwhile.
+ * Proof of identity by service-account tokens of a cluster (api.md §5.7). The cluster is not called before the first exchange, but its
+ * library, half a second and a hundred megabytes, is loaded here, at the start, because loading it blocks the event loop.
  */
 export const orchestrator = async (settings: OrchestratorSettings): Promise<Orchestrator> => {
   const { discoveryUrl, audiences, allowed, now = () => new Date() } = settings

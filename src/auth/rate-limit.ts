@@ -11,7 +11,7 @@ export type Limiter = {
   readonly retryAfter: () => number
 }
 
-/** A limiter of one process, by a clock that shows milliseconds; told of each minute that begins. */
+/** A limiter of one process; `now` is in milliseconds, and a callback hears of each minute that begins. */
 export const limitWindow = (limit: number, now: () => number, onMinute: () => void = () => undefined) => {
   let minute = Math.floor(now() / MINUTE)
   const counts = new Map<string, number>()

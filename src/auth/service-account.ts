@@ -25,7 +25,7 @@ export type Allowed = readonly { readonly namespace: string; readonly serviceAcc
 export const refuseToken = (sentence = 'token was refused', cause?: unknown): never =>
   refuse('service_account_token_invalid', `verifying service account: ${sentence}`, { cause })
 
-/** What a token says of itself, unverified. Refuses one that cannot be valid whoever signed it, so that nobody need be asked. */
+/** What a token says of itself, unverified. Refuses one that cannot be valid whoever signed it, without a call to the cluster. */
 export const presented = (token: string, now: Date): ServiceAccount => {
   if (token.length > MAX_BYTES) return refuseToken('token is larger than 16 KiB')
   const parts = token.split('.')

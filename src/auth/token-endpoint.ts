@@ -79,7 +79,7 @@ const attempt = async (
   }
 }
 
-/** Only what is asked of the answer goes on, so that whatever fails from here on is the ID token. */
+/** Only the members that are needed are passed on, so that any later failure is the ID token's. */
 const usable = ({ access_token, token_type, id_token }: Readonly<Record<string, unknown>>, withIdToken: boolean) => {
   const bearer =
     typeof access_token === 'string' && typeof token_type === 'string' && TOKEN_TYPES.has(token_type.toLowerCase())

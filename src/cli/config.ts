@@ -43,7 +43,7 @@ const show = (options: FileOptions & OutputOptions): void => {
   )
 }
 
-/** `rollcall config check|show|schema`: nothing is started and no service is asked. */
+/** `rollcall config check|show|schema`: nothing is started and no service is called. */
 export const addConfig = (program: Command): void => {
   const config = program
     .command('config')

@@ -11,7 +11,7 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** An error told to the user as it is, with the exit code that goes with it. */
+/** An error whose message is shown to the user as it is, with its exit code. */
 export type Failure = Error & { readonly exit: number; readonly about: About }
 /** What a refusal of the service says of its object (`metadata` of api.md §2.1). */
 export type About = Readonly<Record<string, unknown>>

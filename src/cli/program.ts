@@ -53,7 +53,7 @@ const exitOfRefusal = ({ status }: Refusal): number => {
 
 /** Tells an error to the user and gives the exit code that goes with it. */
 const told = (error: unknown): number => {
-  // Commander has told its own errors already.
+  // Commander has printed its own errors already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (isConfigError(error)) {
     info(`error: ${error.message}\nrollcall config check tells the same without starting.`)

@@ -45,7 +45,7 @@ export type Move = {
   readonly progress: (progress: RebuildProgress) => void
   readonly signal: AbortSignal
 }
-/** What was moved: events in all, those copied by this run (a dry run: those it would copy), streams, subjects with keys, and the SHA-256 of the history, the same on both sides; the last three after a whole move only. */
+/** What was moved: all events, those copied by this run (or by a dry run: to be copied), and after a complete move the streams, the subjects with keys, and the SHA-256 of the history, equal on both sides. */
 export type Moved = {
   readonly events: number
   readonly copied: number

@@ -65,7 +65,7 @@ export const unknownDoors = (config: Config): string | false => {
   )
 }
 
-/** What to tell of the open doors: a warning for each that nobody says is meant, a note for each other. */
+/** What to log about open doors: a warning for each that the configuration does not declare as meant, a note for the others. */
 export const toldOfDoors = (
   config: Config,
 ): { readonly warnings: readonly string[]; readonly meant: readonly string[] } => {

@@ -10,7 +10,7 @@ export type ConfigFile = {
   readonly problems: readonly Problem[]
 }
 
-/** Reads a YAML or JSON file. What cannot be read is a problem, told without quoting the file: it may hold secrets. */
+/** Reads a YAML or JSON file. What cannot be read is a problem, reported without quoting the file, which may hold secrets. */
 export const readConfigFile = (path: string): ConfigFile => {
   const name = basename(path)
   let content: string

@@ -1,4 +1,4 @@
-/** Tells what is wrong with a value; `part` is the place within it, such as `[1]`. The value itself is never told: it may be a secret. */
+/** Reports what is wrong with a value; `part` is the place within it, such as `[1]`. The value itself is never quoted: it may be a secret. */
 export type Fault = (description: string, part?: string) => undefined
 
 /** A kind of value: how it is read, shown and described. */

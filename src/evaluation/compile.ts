@@ -30,10 +30,10 @@ export type VariantFlag = {
   readonly defaultVariant: VariantInput | undefined
 }
 
-/** A flag read once, to be asked often. Of its parts only those of its own type are in it. */
+/** A compiled flag. It holds only the parts that belong to its type. */
 export type Compiled = BooleanFlag | VariantFlag
 
-/** Reads a flag once; `segment` finds the segments it names. One that is not there matches nobody; a distribution without its variant counts as gone. */
+/** Compiles a flag; `segment` finds the segments it names. One that is not there matches nobody; a distribution without its variant counts as gone. */
 export const compileFlag = (flag: FlagInput, segment: (key: string) => SegmentInput | undefined): Compiled => {
   const { key, enabled } = flag
   if (flag.type === 'boolean') {

@@ -5,7 +5,7 @@ import { parseNumber } from './number.ts'
 import type { operators } from './operators.ts'
 import { finder, trim } from './text.ts'
 
-/** A constraint whose value has been read. `property` undefined: it is asked about the entity's id. */
+/** A compiled constraint. `property` undefined: it looks at the entity's id. */
 export type Constraint = {
   readonly id: string
   readonly property: string | undefined
@@ -13,7 +13,7 @@ export type Constraint = {
 }
 
 type Test = (value: string) => boolean
-/** What operators ask of a value, by their names. */
+/** The tests behind operators, by their names. */
 type Operators<Name extends string = string> = Readonly<Record<Name, (of: string) => Test>>
 
 const never: Test = () => false
@@ -90,7 +90,7 @@ const falsehoods: ReadonlySet<string> = new Set(['0', 'f', 'F', 'FALSE', 'false'
 
 const presence = { present: () => present, notpresent: () => absent } satisfies Operators
 
-/** What each operator of each type asks of a value (api.md §8.4). */
+/** The test behind each operator of each type (api.md §8.4). */
 const tests: { readonly [Type in ConstraintType]: Operators<(typeof operators)[Type][number]> } = {
   string: strings,
   entityId: strings,
@@ -108,7 +108,7 @@ const tests: { readonly [Type in ConstraintType]: Operators<(typeof operators)[T
   datetime: { ...presence, ...ordered(parseDatetime, (one, other, by) => by(compareInstants(one, other), 0)) },
 }
 
-/** Reads a constraint once, to be asked often. Undefined: its type is unknown. One whose operator its type does not have never holds. */
+/** Compiles a constraint. Undefined: its type is unknown. An operator that its type does not have never holds. */
 export const compileConstraint = ({ id, type, property, operator, value }: ConstraintInput): Constraint | undefined => {
   if (!Object.hasOwn(tests, type)) return undefined
   const known: Operators = tests[type as ConstraintType]

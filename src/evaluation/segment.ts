@@ -2,7 +2,7 @@ import { compileConstraint, type Constraint } from './constraint.ts'
 import { type Context, textOf } from './context.ts'
 import type { SegmentInput, SegmentOperator } from './flag.ts'
 
-/** A segment ready to be asked. `faulty`: it holds a constraint of unknown type, so it cannot be asked. */
+/** A compiled segment. `faulty`: it holds a constraint of unknown type, so it cannot be evaluated. */
 export type Segment = {
   readonly key: string
   readonly all: boolean
@@ -51,7 +51,7 @@ const MOST_WORK = 2_097_152
 /** What a constraint costs beside the characters of the value. */
 const CONSTRAINT_WORK = 32
 
-/** Who is asked about in one evaluation, and the work that is left for it. When it is below 0 no answer counts any more. */
+/** The entity of one evaluation and the work left for it. Below 0 the result must not be used. */
 export type Subject = { readonly entityId: string; readonly context: Context; left: number }
 
 export const subjectOf = (entityId: string, context: Context): Subject => ({ entityId, context, left: MOST_WORK })

@@ -126,7 +126,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   return app
 }
 
-/** Lets running requests finish for at most `patience` milliseconds, then takes no more and cuts what is left. Until then others are still answered, so that whoever asks hears that this instance is leaving. */
+/** Lets running requests finish for at most `patience` milliseconds, then closes the server and cuts what is left. Until then new requests are answered, so that probes see that this instance is leaving. */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
   const cutQuiet = (): void => {
     for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()

@@ -10,7 +10,7 @@ export type Job = {
   readonly run: (signal: AbortSignal, tell: (progress: Progress) => void) => Promise<void>
 }
 
-/** The last run of a job. Times are epoch milliseconds; `progress` is what it told last, and a new process need not know it. */
+/** The last run of a job. Times are epoch milliseconds; `progress` is what it reported last; a new process need not know it. */
 export type Run = {
   readonly name: string
   readonly startedAt: number
@@ -21,7 +21,7 @@ export type Run = {
 
 /**
  * PORT. Runs jobs: once at start and then once each interval over all instances that share the queue, never two runs of one job at
- * once. A failed run is told to `onError` and tried again at the next interval. Out of reach it blocks nobody and loses nothing.
+ * once. A failed run is reported to `onError` and tried again at the next interval. A queue out of reach blocks nobody and loses nothing.
  */
 export type Queue = {
   readonly schedule: (job: Job) => Promise<void>

@@ -39,7 +39,7 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
   const singly = toldSingly()
   let current = span(now())
   let logins = begunSpan(now())
-  /** A batch that may be written already, or not: it is tried again as it is, under the same id, until it is known to be. */
+  /** A batch that may or may not have been written: it is retried unchanged, under the same id, until it is known to be. */
   let unwritten: Batch | undefined
   let flushing: Promise<void> = Promise.resolve()
 

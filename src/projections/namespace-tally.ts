@@ -6,7 +6,7 @@ type Doc = { readonly incarnation: string }
 
 const nothing: Tally = { flags: 0, segments: 0, bytes: 0 }
 
-/** Counts documents by the life of their namespace as they come, change and go, so that nobody need count them when asked. */
+/** Keeps counts of documents by the incarnation of their namespace, so that reading a count costs nothing. */
 export const tallies = () => {
   const lives = new Map<string, Tally>()
   const sizes = new Map<string, number>()

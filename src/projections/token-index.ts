@@ -78,7 +78,7 @@ export const tokenIndex = (capacity: number) => {
       const key = keyOf(doc.digest)
       const until = usableUntil(doc)
       if (until === Number.NEGATIVE_INFINITY) {
-        // An end told again, while the log is caught up with, finds nothing to remove.
+        // The same end seen again, while catching up with the log, finds nothing to remove.
         if (remove(key) || first) deleted[METHODS.indexOf(doc.method)]!++
         if (!first) ended.set(key, true)
         return
@@ -106,7 +106,7 @@ export const tokenIndex = (capacity: number) => {
       const slot = slots.get(key)
       return slot === undefined ? undefined : expires[slot]
     },
-    /** True for a token that was revoked or cleaned up lately, as far as this instance was told. */
+    /** True for a token that was revoked or cleaned up lately, as far as this instance knows. */
     ended: (key: string): boolean => ended.has(key),
     entry: (key: string): TokenEntry | undefined => {
       const slot = slots.get(key)

@@ -10,7 +10,7 @@ const hasRoom = async (directory: string): Promise<boolean> => {
   return bsize * (process.getuid?.() === 0 ? bfree : bavail) >= ROOM
 }
 
-/** Knows whether the disk of a directory is full: from the first write that found no room, until the file system says that there is some. `onFull` is told of both. */
+/** Whether the disk of a directory is full: from the first write that found no room until the file system reports some. `onFull` is called at both. */
 export const roomOf = (directory: string, onFull: (full: boolean) => void) => {
   let timer: NodeJS.Timeout | undefined
 

@@ -15,7 +15,7 @@ const runOf = ([name, startedAt, finished, error]: Raw, progress: Progress | und
   ...(progress && { progress }),
 })
 
-/** Jobs on this process's timers, which keep no process alive; the last run of each stands in the log's file, its progress in memory. `onError` is told of every run that failed. */
+/** Jobs on timers of this process, which do not keep it alive; the last run of each is stored in the log's file, its progress in memory. `onError` gets every failed run. */
 export const embeddedQueue = (
   channel: Channel,
   reader: Database,

@@ -29,7 +29,7 @@ export type ViewReaders = {
   readonly another: () => Promise<Database>
 }
 
-/** Views in a SQLite file. `put` answers when the rows are on their way: the same process sees them at once, a crash loses at most what a catch-up from the checkpoint brings back. */
+/** Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and a crash loses at most what catching up from the checkpoint restores. */
 export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
   const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
   const markOf = rowsOf(views, 'select position from views where name = ?')

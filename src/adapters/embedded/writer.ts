@@ -22,14 +22,14 @@ const views = viewsWriter(databases.views)
 const keys = keysWriter(databases.keys, `${paths.subjects}-journal`)
 const ops: Calls = { ...log.ops, ...views.ops, ...keys.ops, close: () => undefined }
 const lost = new Map<Side, string>()
-/** Rows of views that found no room: kept in order and tried again. All else of the views is refused meanwhile, so that nobody waits for it and no mark gets ahead of the rows. */
+/** View rows that found no room on the disk: kept in order and retried. Other view writes are refused meanwhile, so that none of them waits and no checkpoint gets ahead of the rows. */
 let stuck: readonly Request[] = []
 let retrying: NodeJS.Timeout | undefined
 
 const answer = (group: readonly Request[], outcome: Reply[1]) =>
   port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
 
-/** One transaction. After an error of the disk the side is never written again: what a failed sync left behind nobody knows. Views that find no room are answered by nobody yet: it gives why. */
+/** One transaction. After a disk error that database is never written again: what a failed sync left behind is unknown. View writes that find no room stay unanswered for now; the result says why. */
 const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
   const database = databases[side]
   let committing = false

@@ -9,7 +9,7 @@ const GRACE = 250
 /** Expired calls in a row after which the client is made anew: by itself it leaves a hung server only after 17 s. */
 const STRIKES = 2
 
-/** Connections made by this process. Clients with equal settings share one HTTP/2 connection, and so its limit of 100 streams and its silence; the keep-alive interval keeps them apart. */
+/** Connections made by this process. Clients with equal settings share one HTTP/2 connection, with its limit of 100 streams and its stalls; a keep-alive interval of its own keeps each apart. */
 let made = 0
 
 type Failure = { readonly type?: unknown; readonly code?: unknown; readonly message?: string }

@@ -2,7 +2,7 @@ import { MongoInvalidArgumentError, MongoServerError } from 'mongodb'
 import { within } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
-/** Milliseconds that a request may wait for one read, all reads of one answer, a write, and a batch of a build. The driver's own limits are no limits: it tries again. */
+/** Milliseconds that a request may wait for one read, all reads of one answer, a write, and a batch of a build. The driver's own time limits do not help: it retries. */
 export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000 } as const
 
 /** True for the error of an insert, or of a guarded upsert, that met a document with the same `_id`. */

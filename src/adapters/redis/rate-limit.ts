@@ -4,7 +4,7 @@ import { type Limiter, limitWindow } from '../../auth/rate-limit.ts'
 import { connectRedis } from './connection.ts'
 
 const FLUSH_MS = 250
-/** Counts told to Redis at a time. */
+/** Counts sent to Redis in one call. */
 const TOLD = 5_000
 
 export type RedisLimitsOptions = {

@@ -51,7 +51,7 @@ export const written = (source: Source | undefined): Source | undefined => {
   return isNull(node) && !(isScalar(node) && (node.source ?? '') !== '') ? undefined : source
 }
 
-/** The members of these names; others are told to `unknown`. */
+/** The members of these names; others are reported to `unknown`. */
 export const members = <K extends string>(
   source: Source,
   names: readonly K[],

@@ -42,7 +42,7 @@ const originOf = (url: string): string | undefined => {
   }
 }
 
-/** Whether a request proves that it comes from our own pages or a trusted origin (api.md §3.5). For unsafe methods with the credential in the cookie; neither header: no. */
+/** Whether a request proves that it comes from our own pages or a trusted origin (api.md §3.5). For unsafe methods with the credential in the cookie; without either header it does not. */
 export const sameOrigin =
   ({ publicUrl, trustedOrigins }: OriginSettings) =>
   (request: FastifyRequest): boolean => {

@@ -30,7 +30,7 @@ type Teller = Pick<Service, 'tell'>
 
 const what = ({ method }: Attempt) => (isLogin(method) ? 'a login' : 'an exchange')
 
-/** Tells the operator of a login or an exchange that gave a token. */
+/** Logs a login or an exchange that gave a token. */
 export const attemptSucceeded = (
   { tell }: Teller,
   { id: requestId }: FastifyRequest,
@@ -41,7 +41,7 @@ export const attemptSucceeded = (
   tell({ requestId, method, provider, serviceAccount, tokenId }, `${what(attempt)} succeeded`)
 }
 
-/** Tells the operator of a login or an exchange that failed, and what the client is not told of it. */
+/** Logs a login or an exchange that failed, with the cause that the client does not see. */
 export const attemptRefused = (
   { tell }: Teller,
   { id: requestId }: FastifyRequest,

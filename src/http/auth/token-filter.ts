@@ -6,7 +6,7 @@ import type { Query } from '../../projections/views.ts'
 import { isLogin } from '../../events/login.ts'
 import { type Method, METHODS } from '../../events/token.ts'
 
-/** What a list of authentication records is asked for. `''` and undefined do not filter; without `status`, deleted records are left out. */
+/** The filters of a list of authentication records. `''` and undefined do not filter; without `status`, deleted records are left out. */
 export type TokenFilter = {
   readonly method: Method | undefined
   /** What the tokens of one holder have in common, in the forms it is kept in. */
@@ -16,7 +16,7 @@ export type TokenFilter = {
   readonly status: TokenStatus | undefined
   /** Prefix of the static token's name, in any case. */
   readonly q: string
-  /** Ids of the tokens whose bearers asked for these. */
+  /** Ids of the tokens that issued these. */
   readonly issuedBy: readonly string[]
 }
 

@@ -15,7 +15,7 @@ export type TokenVerifierOptions = {
   readonly log: EventLog
   readonly views: Views
   readonly now: () => Date
-  /** Resolves to true once the index has seen all that was in the log when it was asked, to false when that cannot be had soon. */
+  /** Resolves to true once the index has seen all that was in the log at the time of the call, to false if that takes too long. */
   readonly caughtUp: () => Promise<boolean>
 }
 
@@ -49,7 +49,7 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     return rows[0]?.doc?.id
   }
 
-  /** The token as the log has it, if it is valid now. The index may have been told of its end before the stream shows it. */
+  /** The token as the log has it, if it is valid now. The index may know of its end before the stream shows it. */
   const fromLog = async (id: string, key: string, digested: string) => {
     const doc = (await rowAt(log, tokens, id))?.doc
     if (doc?.digest !== digested || index.ended(key)) return undefined

@@ -17,7 +17,7 @@ export type Gauged = {
   readonly aheadMs: () => number
 }
 
-/** The gauges of api.md §11.1, read when the page is asked for. A log out of reach leaves the lag out, never the page. */
+/** The gauges of api.md §11.1, read when the page is made. While the log is out of reach only the lag is missing. */
 export const addGauges = (metrics: Metrics, { log, projections, position, census, aheadMs }: Gauged): void => {
   const ofEach = (value: number) => projections.map(({ name }) => ({ labels: [name], value }))
 

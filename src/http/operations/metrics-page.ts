@@ -28,10 +28,10 @@ const packed = async (chunks: readonly Buffer[]): Promise<readonly Buffer[]> => 
   return bytes
 }
 
-/** A page as it is sent, plain and, made when the first asks for it, in gzip. */
+/** A page ready to be sent: plain, and compressed at the first request for it. */
 export type Page = { readonly plain: readonly Buffer[]; readonly gzipped: () => Promise<readonly Buffer[]> }
 
-/** The page that `write` makes: one at a time and at most one a second, whoever asks. All who ask meanwhile share it. */
+/** The page that `write` makes, at most once a second. Concurrent requests share it. */
 export const sharedPage = (
   write: () => Promise<readonly Buffer[]>,
   clock: () => number = () => performance.now(),

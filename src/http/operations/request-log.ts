@@ -6,7 +6,7 @@ import type { Answered, Spec } from '../route.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 
-/** Told of every answer: counts it, and logs writes and failures, refused ones with their reason, failures with their cause. Evaluations and other reads leave no line. `also` is told of every answer too. */
+/** Counts every answer, and logs writes and failures: refusals with their reason, failures with their cause. Evaluations and other reads leave no line. `also` hears of every answer too. */
 export const observer = (
   { metrics }: Pick<Service, 'metrics'>,
   log: Log,

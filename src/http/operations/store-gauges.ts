@@ -19,13 +19,13 @@ export type StoreGauged = {
 const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
   finishedAt === undefined ? 'running' : error === undefined ? 'ok' : 'failed'
 
-/** Gauges of what an instance has to do with others: its lease and its proof, the log's client, and the last run of each job over all instances. A queue out of reach leaves runs out, never the page. */
+/** Gauges of an instance beside others: its lease, its freshness, the log's client, and the last run of each job over all instances. While the queue is out of reach only the runs are missing. */
 export const addStoreGauges = (
   { gauge, count }: Metrics,
   { queue, intervals, restarts, writesViews, refusedRows, provenFor }: StoreGauged,
 ): void => {
   let asking: Promise<readonly Run[]> | undefined
-  /** Asked once for all gauges of a page. */
+  /** Read once for all gauges of a page. */
   const runs = (): Promise<readonly Run[]> =>
     (asking ??= queue
       .runs()

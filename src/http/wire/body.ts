@@ -22,7 +22,7 @@ export const takeBodies = (app: FastifyInstance): void => {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
 }
 
-/** Calls back with the body once it is there, or with 413 as soon as it is larger than `limit`; the rest of it is then read and thrown away. A body that never ends is the business of the server's time limit. */
+/** Calls back with the body once it is there, or with 413 as soon as it is larger than `limit`; the rest is read and discarded. A body that never ends is left to the server's time limit. */
 export const takeBody = (
   { raw }: FastifyRequest,
   limit: number,

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { type CookieSettings, truster } from './cookies.ts'
 
-/** Tells once, in the life of the process, that a peer which is not trusted sends forwarded headers: they have no effect, and all clients behind it count as one. Each connection is looked at once. */
+/** Warns once in the life of the process that an untrusted peer sends forwarded headers: they have no effect, and all clients behind it count as one. Each connection is looked at once. */
 export const forwardedUntrusted = (
   trustProxy: CookieSettings['trustProxy'],
   tell: () => void,

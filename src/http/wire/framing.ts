@@ -11,7 +11,7 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
   return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
 }
 
-/** So many headers a request may have: what the parser does not keep, nobody has checked. */
+/** Headers that a request may have. The parser would silently drop further ones, unchecked. */
 export const HEADERS = 1000
 
 /** How often a header was sent: Node shows only the first of some. */

@@ -4,7 +4,7 @@ import { pacer } from '../../concurrency.ts'
 type Chunks = readonly Buffer[]
 type Kept = { readonly name: string; readonly chunks: Promise<Chunks | undefined> }
 
-/** Keeps texts that are the same for everybody, the newest of each place, until they come to more than `most` bytes: then those asked for longest ago go. */
+/** Caches texts that are the same for everybody, the newest of each key, up to `most` bytes in all; the least recently used go first. */
 export const keptChunks = (most: number) => {
   const kept = new LRUCache<string, Kept>({ maxSize: most })
 

@@ -1,4 +1,4 @@
-/** Up to which position something holds every event, and who waits for a later one. */
+/** The position up to which something holds every event, and the callers that wait for a later one. */
 export const arrivals = () => {
   const waiting = new Set<{ readonly position: bigint; readonly wake: () => void }>()
   let reached = 0n

@@ -17,7 +17,7 @@ export const fittingRows = (views: Pick<Views, 'put'>, position: () => bigint, o
     told.add(name)
   }
 
-  /** Puts what fits, and gives it; what does not stays behind, is told of once, and keeps nothing else from its place. */
+  /** Puts the rows that fit, and returns them; one that does not is skipped and reported once, and holds up no other. */
   const put = async (projection: AnyProjection, rows: readonly Row[]): Promise<readonly Row[]> => {
     try {
       await views.put(projection, rows)
@@ -40,7 +40,7 @@ export const fittingRows = (views: Pick<Views, 'put'>, position: () => bigint, o
     put,
     /** The views hold this document as it is now. */
     holds,
-    /** Never beyond what a refused document lacks: whoever starts from there finds it in the log. */
+    /** Never beyond what a refused document lacks, so that a start from there finds it in the log. */
     behind: (position: bigint): bigint =>
       [...refused.values()].reduce((least, each) => (each < least ? each : least), position),
     forget: (): void => refused.clear(),

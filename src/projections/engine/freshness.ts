@@ -8,11 +8,11 @@ export type FreshnessOptions = {
   /** How long a proof is good for, and how often one is sought; milliseconds. */
   readonly leaseMs?: number
   readonly everyMs?: number
-  /** A clock that nobody sets. */
+  /** A monotonic clock. */
   readonly clock?: () => number
 }
 
-/** Has one call under way at a time: who asks meanwhile shares the next, so that what each is told was found out after it asked. */
+/** Runs one call at a time: callers that come meanwhile share the next one, so that each gets a result that was read after it asked. */
 const together = <T>(call: () => Promise<T>): (() => Promise<T>) => {
   let current: Promise<T> | undefined
   let next: Promise<T> | undefined
@@ -52,7 +52,7 @@ export const freshness = ({
     try {
       if (await seen(await head(), leaseMs)) proven = Math.max(proven, asked)
     } catch {
-      // Without an answer there is no proof: the lease runs out, and whoever asks is told so.
+      // Without an answer there is no proof: the lease runs out, and callers see that it has.
     }
   }
   const run = async () => {
@@ -66,7 +66,7 @@ export const freshness = ({
   return {
     /** Seeks a proof now, for no longer than one takes at most. */
     prove,
-    /** True once memory here holds all that was in the log when this was asked; false when that takes longer than the milliseconds given, or nobody knows. */
+    /** True once memory here holds all that was in the log at the time of the call; false if that takes longer than the milliseconds given, or cannot be known. */
     caughtUp: async (withinMs: number): Promise<boolean> => {
       const known = head().then(
         (position) => seen(position, withinMs),
@@ -75,7 +75,7 @@ export const freshness = ({
       return within(withinMs, known, () => false)
     },
     fresh: (): boolean => clock() - proven <= leaseMs,
-    /** Milliseconds since the newest proof was asked for. */
+    /** Milliseconds since the newest proof was requested. */
     age: (): number => clock() - proven,
     close: async (): Promise<void> => {
       stop.abort()

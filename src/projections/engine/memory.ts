@@ -7,7 +7,7 @@ import { foldRow, keyOf, revisionTracker } from './fold-rows.ts'
 export type MemoryOptions = {
   readonly log: EventLog
   readonly projections: readonly AnyProjection[]
-  /** Memory of this instance: told of every row once at start (`first`) and then of each newest row of a document, in order. */
+  /** Memory of this instance: gets every row once at the start (`first`), and then each newest row of a document, in order. */
   readonly remember: (projection: AnyProjection, row: Row, first: boolean) => void
   /** The row that memory holds of a document, where it holds whole rows. */
   readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
@@ -20,7 +20,7 @@ export const memory = ({ log, projections, remember, recall = () => undefined }:
   const remembered = revisionTracker()
   let followed = 0n
 
-  /** The newest rows of a stream's documents; memory is told of them unless it knows as much. */
+  /** The newest rows of a stream's documents; memory gets them unless it has them already. */
   const apply = async (
     stream: string,
     events: readonly Stored[],

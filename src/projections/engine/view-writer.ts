@@ -19,7 +19,7 @@ export type ViewWriterOptions = {
   readonly writes: () => boolean
   readonly onError: (error: unknown) => void
   readonly retryMs: number
-  /** An event is looked at when it is this old: whoever appended it writes its row at once, so that is done by then. */
+  /** Age at which an event is looked at: the instance that appended it writes its row at once, so by then that is done. */
   readonly laterMs: number
 }
 
@@ -49,7 +49,7 @@ const ownRows = (
   }
 }
 
-/** The rows of a stretch of the log that nobody has written, written. */
+/** Writes the rows of a stretch of the log that no instance has written. */
 const missingWriter = (
   { log, views, projections }: ViewWriterOptions,
   fitting: ReturnType<typeof fittingRows>,
@@ -81,7 +81,7 @@ const missingWriter = (
   }
 }
 
-/** The safety net of the views: follows the log and writes what nobody wrote, from the views' own checkpoint on. Views out of reach stop nothing but this. */
+/** The safety net of the views: follows the log from the views' own checkpoint and writes the rows that no instance wrote. Views out of reach stop nothing but this. */
 export const viewWriter = (options: ViewWriterOptions) => {
   const { log, views, projections, recent, writes, onError, retryMs, laterMs } = options
   const stop = new AbortController()
