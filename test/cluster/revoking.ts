@@ -11,24 +11,31 @@ export const BOUND = 3000
 export const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 export type Bearer = { readonly authorization: string }
 
+/** Asks again while the instance says that it does not know: a machine with other work may make it stale, and then it says no more than that. */
+const known = async <T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> => {
+  for (const end = performance.now() + 30_000; ; await sleep(200)) {
+    const answer = await ask()
+    if (answer.status !== 503 || performance.now() > end) return answer
+  }
+}
+
+type Issued = { readonly clientToken: string; readonly authentication: { readonly id: string } }
+
 export const issue = async (service: Started) => {
-  const { status, json } = await service.request<{ clientToken: string; authentication: { id: string } }>(
-    'POST',
-    '/auth/v1/method/token',
-    {
-      name: 'n',
-    },
-  )
+  const { status, json } = await known(() => service.request<Issued>('POST', '/auth/v1/method/token', { name: 'n' }))
   if (status !== 200) throw new Error(`no token: ${status}`)
   return { bearer: { authorization: `Bearer ${json.clientToken}` }, id: json.authentication.id }
 }
 export const revoke = async (service: Started, id: string) => {
-  const { status, text } = await service.request('DELETE', `/auth/v1/tokens/${id}`)
+  const { status, text } = await known(() => service.request('DELETE', `/auth/v1/tokens/${id}`))
   if (status !== 200) throw new Error(`not revoked: ${status} ${text}`)
 }
 /** The status of an evaluation with the token: it is answered from memory, so nothing but the token is asked about. */
 export const use = async (service: Started, bearer: Bearer) =>
   (await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)).status
+/** The same, of an instance that knows. */
+const useKnown = async (service: Started, bearer: Bearer) =>
+  (await known(async () => ({ status: await use(service, bearer) }))).status
 /** Whether the answer becomes this one in five seconds, and is never a 200 before when it is to be refused. */
 export const becomes = async (service: Started, bearer: Bearer, wanted: 200 | 401): Promise<boolean> => {
   for (const end = performance.now() + 5000; performance.now() < end; await sleep(20)) {
@@ -80,19 +87,19 @@ export const revokedElsewhere = async (t: Test, rounds: number, ahead?: number):
       const revoked: Bearer[] = []
       await many(TOKENS, async () => {
         const { bearer, id } = await issue(a)
-        if ((await use(a, bearer)) !== 200) unusable++
+        if ((await useKnown(a, bearer)) !== 200) unusable++
         const used = performance.now()
-        if ((await use(b, bearer)) !== 200) unusable++
+        if ((await useKnown(b, bearer)) !== 200) unusable++
         uses.push(performance.now() - used)
         await revoke(a, id)
         const since = performance.now()
-        if ((await use(a, bearer)) !== 401) stillUsable++
+        if ((await useKnown(a, bearer)) !== 401) stillUsable++
         while ((await use(b, bearer)) === 200 && performance.now() - since < BOUND) await sleep(4)
         lags.push(performance.now() - since)
         revoked.push(bearer)
       })
       await sleep(BOUND)
-      for (const bearer of revoked) if ((await use(b, bearer)) !== 401) late++
+      for (const bearer of revoked) if ((await useKnown(b, bearer)) !== 401) late++
       t.equal(revoked.length, TOKENS)
       return undefined
     })
