@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Method, METHODS } from '../events/token.ts'
 import { tokenMakers } from './issuer-tally.ts'
+import { numberedTexts, tokenColumns } from './token-columns.ts'
 import { usableUntil } from './token-status.ts'
 import type { TokenDoc } from './tokens.ts'
 import type { Row } from './views.ts'
@@ -24,50 +25,19 @@ const ENDED = 10_000
  */
 export const tokenIndex = (capacity: number) => {
   const slots = new Map<string, number>()
-  const free: number[] = []
-  let size = 0
-  let room = 1024
-  let expires = new Float64Array(room)
-  let kinds = new Uint8Array(room)
-  let scopes = new Uint32Array(room)
-  let ids = new Uint8Array(room * 16)
-  /** Of a static token, the number of its maker. */
-  let madeBy = new Uint32Array(room)
+  const { columns, take, giveBack, ...held } = tokenColumns()
   const makers = tokenMakers()
-  const namespaces: (string | undefined)[] = [undefined]
-  const namespaceNumbers = new Map<string, number>()
+  const namespaces = numberedTexts()
   const ended = new LRUCache<string, true>({ max: ENDED })
   let forgotten = 0
   const deleted = METHODS.map(() => 0)
 
-  const grow = () => {
-    room *= 2
-    const [oldExpires, oldKinds, oldScopes, oldIds, oldMadeBy] = [expires, kinds, scopes, ids, madeBy]
-    expires = new Float64Array(room)
-    expires.set(oldExpires)
-    kinds = new Uint8Array(room)
-    kinds.set(oldKinds)
-    scopes = new Uint32Array(room)
-    scopes.set(oldScopes)
-    ids = new Uint8Array(room * 16)
-    ids.set(oldIds)
-    madeBy = new Uint32Array(room)
-    madeBy.set(oldMadeBy)
-  }
-  const numberOf = (namespace: string | undefined): number => {
-    if (namespace === undefined) return 0
-    const known = namespaceNumbers.get(namespace)
-    if (known !== undefined) return known
-    namespaceNumbers.set(namespace, namespaces.length)
-    return namespaces.push(namespace) - 1
-  }
   const remove = (key: string): boolean => {
     const slot = slots.get(key)
     if (slot === undefined) return false
     slots.delete(key)
-    free.push(slot)
-    if (METHODS[kinds[slot]!] === 'token') makers.remove(madeBy[slot]!)
-    expires[slot] = Number.NaN
+    if (METHODS[columns.kinds[slot]!] === 'token') makers.remove(columns.madeBy[slot]!)
+    giveBack(slot)
     return true
   }
 
@@ -89,31 +59,32 @@ export const tokenIndex = (capacity: number) => {
           remove(slots.keys().next().value!)
           forgotten++
         }
-        slot = free.pop() ?? size++
-        if (slot >= room) grow()
+        slot = take()
         slots.set(key, slot)
-        kinds[slot] = METHODS.indexOf(doc.method)
-        scopes[slot] = numberOf(doc.namespace)
-        if (doc.method === 'token') madeBy[slot] = makers.add(doc.issuedBy)
-        ids.set(Buffer.from(doc.id.replaceAll('-', ''), 'hex'), slot * 16)
+        columns.kinds[slot] = METHODS.indexOf(doc.method)
+        columns.scopes[slot] = namespaces.numberOf(doc.namespace)
+        if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
+        held.setId(slot, doc.id)
       }
-      expires[slot] = until
+      columns.expires[slot] = until
     },
     /** The key of a digest text, to look up by. */
     keyOf,
     /** Epoch milliseconds at which the token ends (Infinity = never), or undefined when it is not in the index. */
     expiry: (key: string): number | undefined => {
       const slot = slots.get(key)
-      return slot === undefined ? undefined : expires[slot]
+      return slot === undefined ? undefined : columns.expires[slot]
     },
     /** True for a token that was revoked or cleaned up lately, as far as this instance knows. */
     ended: (key: string): boolean => ended.has(key),
     entry: (key: string): TokenEntry | undefined => {
       const slot = slots.get(key)
       if (slot === undefined) return undefined
-      const hex = Buffer.from(ids.buffer, slot * 16, 16).toString('hex')
-      const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
-      return { id, method: METHODS[kinds[slot]!]!, namespace: namespaces[scopes[slot]!] }
+      return {
+        id: held.id(slot),
+        method: METHODS[columns.kinds[slot]!]!,
+        namespace: namespaces.text(columns.scopes[slot]!),
+      }
     },
     /** How many static tokens that are not deleted this credential has made, as far as this instance holds them. */
     madeBy: makers.count,
@@ -123,10 +94,10 @@ export const tokenIndex = (capacity: number) => {
     /** How many records there are of each method and status, as far as this instance holds them. */
     census: (now: number) => {
       const counts = METHODS.map((method, n) => ({ method, ACTIVE: 0, EXPIRED: 0, DELETED: deleted[n]! }))
-      for (let slot = 0; slot < size; slot++) {
-        const ends = expires[slot]!
-        if (ends > now) counts[kinds[slot]!]!.ACTIVE++
-        else if (ends <= now) counts[kinds[slot]!]!.EXPIRED++
+      for (let slot = 0; slot < held.size(); slot++) {
+        const ends = columns.expires[slot]!
+        if (ends > now) counts[columns.kinds[slot]!]!.ACTIVE++
+        else if (ends <= now) counts[columns.kinds[slot]!]!.EXPIRED++
       }
       return counts
     },
