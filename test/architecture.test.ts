@@ -125,7 +125,7 @@ await t.test('docs/house.md has every room, with what it may import', (t) => {
   const inWords: Readonly<Record<string, string>> = { app: 'all of them', adapters: 'the ports alone' }
   const rooms = Object.entries(mayImport).filter(([room]) => room !== '.')
   const said = rooms.map(([room, may]) => [room, inWords[room] ?? (may.join(', ') || '–')])
-  t.strictSame(rows.toSorted(), said.toSorted())
+  t.strictSame(rows.map(String).toSorted(), said.map(String).toSorted())
   t.end()
 })
 
