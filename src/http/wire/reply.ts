@@ -119,7 +119,7 @@ const sendChunks = (
   return true
 }
 
-/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). True: it is a stream, whose end is told. */
+/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). True: it is a stream, whose end is reported later. */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: StreamTold): boolean => {
   const { status = 200, body: shown, json, chunks, kept, secret, etag } = answer
   const { spec } = request

@@ -5,7 +5,7 @@ import { pacer } from '../../concurrency.ts'
 /** Bytes of an answer that are made as the client takes them. */
 export type Chunks = Iterable<Buffer> | AsyncIterable<Buffer>
 
-/** Who is told of a stream: once that it is over, whatever ended it, and of a source that failed when it was too late to say so to the client. */
+/** Callbacks of a stream: `ended` runs once, whatever ended it; `failed` gets the error of a source that failed after the head was sent. */
 export type StreamTold = {
   readonly ended: (request: FastifyRequest, reply: FastifyReply) => void
   readonly failed: (request: FastifyRequest, error: unknown) => void
@@ -26,7 +26,7 @@ export const sendStream = (
   { ended, failed }: StreamTold,
 ): void => {
   const { raw: response } = reply
-  // An answer that waits behind another on its connection has no socket of its own yet, and hears of nothing.
+  // An answer queued behind another on its connection has no socket of its own yet, and so gets no events.
   const { socket } = request.raw
   const source = iteratorOf(chunks)
   let out: Writable | undefined
