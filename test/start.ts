@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
+import { answersBy, type Document } from './answers.ts'
 import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
@@ -60,12 +61,7 @@ export const startService = async (
   })
 
   /** Sends a request with the bootstrap token (header `authorization: ''`: without). The path is sent as it stands; a body that is no text is sent as JSON. */
-  const request = <T = Fields>(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: Headers = {},
-  ): Promise<Response<T>> => {
+  const exchange = <T>(method: string, path: string, body: unknown, headers: Headers): Promise<Response<T>> => {
     const { port, hostname: host } = new URL(running.url)
     const bytes = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
     const sent: Record<string, string | string[]> = { authorization: `Bearer ${TOKEN}` }
@@ -89,6 +85,23 @@ export const startService = async (
       outgoing.on('error', reject)
       outgoing.end(bytes)
     })
+  }
+
+  let wrongWith: ReturnType<typeof answersBy> | undefined
+  /** Every 2xx must be as the service's own document describes it. */
+  const request = async <T = Fields>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Headers = {},
+  ): Promise<Response<T>> => {
+    const answer = await exchange<T>(method, path, body, headers)
+    const { status, text, headers: told } = answer
+    if (status >= 300 || text === '' || !told['content-type']?.startsWith('application/json')) return answer
+    wrongWith ??= answersBy((await exchange<Document>('GET', '/openapi.json', undefined, {})).json)
+    const wrong = wrongWith(method, path, status, answer.json)
+    if (wrong !== undefined) throw new Error(wrong)
+    return answer
   }
 
   let read = 0

@@ -13,7 +13,8 @@ import { refuse } from '../errors.ts'
 import { sealer } from '../events/personal.ts'
 import { presentAuthentication } from '../http/present/authentication.ts'
 import { namesOf } from '../contract/identifiers.ts'
-import { inFuture, issueToken, staticToken, staticTokenInput } from '../http/auth/issue-token.ts'
+import { newToken } from '../contract/token.ts'
+import { inFuture, issueToken, staticToken } from '../http/auth/issue-token.ts'
 import { projections } from '../projections/all.ts'
 import { namespaces } from '../projections/namespaces.ts'
 import { byStream, keyOf, foldRow } from '../projections/engine/fold-rows.ts'
@@ -43,7 +44,7 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
     const now = () => new Date()
     const seal = sealer(keys)
     const names = namesOf(config.identifiers)
-    const asked = staticTokenInput(names).read(request)
+    const asked = newToken(names).read(request)
     inFuture(asked, now())
     const follower = runner({ log, views, projections, remember: () => {}, onError: () => {} })
     await follower.start()

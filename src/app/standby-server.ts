@@ -5,7 +5,8 @@ import { requestId } from '../http/wire/framing.ts'
 import { cleanTarget, named } from '../http/wire/path.ts'
 import type { Port } from '../http/wire/port.ts'
 import { errorBody, refusalHeaders } from '../http/wire/error-reply.ts'
-import { healthQuery, unnamed } from '../http/routes/health.ts'
+import { healthQuery } from '../contract/operations.ts'
+import { unnamed } from '../http/routes/health.ts'
 
 /** What a path answers; refusals are thrown. Takes the raw query. */
 type Answer = (query: string) => readonly [status: number, body: object]

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../contract/evaluation.ts'
 import type { Client } from './client.ts'
 import { fail } from './failure.ts'
 import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
@@ -13,42 +14,21 @@ type EvaluateOptions = TargetOptions &
     readonly at?: string
     readonly explain?: boolean
   }
-type Step = {
-  readonly kind: string
-  readonly rank: number
-  readonly matched: boolean
-  readonly segmentKeys: readonly string[]
-  readonly bucket?: number
-  readonly threshold?: number
-  readonly cumulative?: readonly number[]
-  readonly variantKey?: string
-}
-/** What a flag says; `enabled` of a boolean flag, `match` and the variant of the other. */
-type Said = {
-  readonly flagKey: string
-  readonly enabled?: boolean
-  readonly match?: boolean
-  readonly variantKey?: string
-  readonly variantAttachment?: string
-  readonly reason: string
-  readonly segmentKeys: readonly string[]
-  readonly timestamp: string
-  readonly trace?: readonly Step[]
-}
-type Batch = { readonly responses: readonly [{ readonly booleanResponse?: Said; readonly variantResponse?: Said }] }
+/** What a flag of either type says. */
+type Said = BooleanEvaluation | VariantEvaluation
 
-const text = (value: boolean | undefined) => (value === undefined ? '' : String(value))
+const answer = (said: Said): string => ('variantKey' in said ? said.variantKey : String(said.enabled))
 
 const COLUMNS: readonly Column<Said>[] = [
   ['FLAG', ({ flagKey }) => flagKey],
-  ['ENABLED', ({ enabled }) => text(enabled)],
-  ['MATCH', ({ match }) => text(match)],
-  ['VARIANT', ({ variantKey = '' }) => variantKey],
-  ['ATTACHMENT', ({ variantAttachment = '' }) => variantAttachment],
+  ['ENABLED', (said) => ('enabled' in said ? String(said.enabled) : '')],
+  ['MATCH', (said) => ('match' in said ? String(said.match) : '')],
+  ['VARIANT', (said) => ('variantKey' in said ? said.variantKey : '')],
+  ['ATTACHMENT', (said) => ('variantAttachment' in said ? said.variantAttachment : '')],
   ['REASON', ({ reason }) => reason.replace(/_EVALUATION_REASON$/, '')],
   ['SEGMENTS', ({ segmentKeys }) => segmentKeys.join(', ')],
 ]
-const STEPS: readonly Column<Step>[] = [
+const STEPS: readonly Column<TraceStep>[] = [
   ['STEP', ({ kind }) => kind],
   ['RANK', ({ rank }) => String(rank)],
   ['MATCHED', ({ matched }) => String(matched)],
@@ -65,8 +45,11 @@ const STEPS: readonly Column<Step>[] = [
 const asked = async ({ ask }: Client, flagKey: string, options: EvaluateOptions): Promise<Said> => {
   const { namespace: namespaceKey, entity: entityId, context = {}, at, explain = false } = options
   const body = { namespaceKey, flagKey, entityId, context }
-  const { responses } = await ask<Batch>('POST', '/evaluate/v1/batch', { body: { requests: [body] }, query: { at } })
-  const [{ booleanResponse, variantResponse }] = responses
+  const { responses } = await ask<BatchEvaluation>('POST', '/evaluate/v1/batch', {
+    body: { requests: [body] },
+    query: { at },
+  })
+  const { booleanResponse, variantResponse } = responses[0]!
   const said = booleanResponse ?? variantResponse ?? fail('notFound', `flag "${namespaceKey}/${flagKey}" not found`)
   if (!explain) return said
   return ask<Said>('POST', `/evaluate/v1/${booleanResponse ? 'boolean' : 'variant'}`, {
@@ -77,7 +60,7 @@ const asked = async ({ ask }: Client, flagKey: string, options: EvaluateOptions)
 
 const evaluate = async (flagKey: string, options: EvaluateOptions): Promise<void> => {
   const said = await asked(await clientOf(options), flagKey, options)
-  printOne(said, () => said.variantKey ?? text(said.enabled), COLUMNS, options)
+  printOne(said, () => answer(said), COLUMNS, options)
   if (said.trace && options.output === 'table' && options.field === undefined)
     print(`\n${table(said.trace, STEPS, options)}`)
 }

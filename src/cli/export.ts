@@ -1,12 +1,17 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
+import type { Flag } from '../contract/flag.ts'
+import type { Namespace } from '../contract/namespace.ts'
+import type { Rollout } from '../contract/rollout.ts'
+import type { Rule } from '../contract/rule.ts'
+import type { Segment } from '../contract/segment.ts'
 import { type Client, segment } from './client.ts'
 import { jsonText, type Tree, yamlText } from './document/text.ts'
 import { type Contents, documentTree } from './document/tree.ts'
 import { fail } from './failure.ts'
 import { clientOf, type TargetOptions, withMoment, withTarget } from './options.ts'
 import { progressBar } from './terminal/progress.ts'
-import { all, type Flag, type Namespace, type Rollout, type Rule, type Segment } from './resources.ts'
+import { all } from './resources.ts'
 import { print, info } from './terminal/terminal.ts'
 
 type ExportOptions = TargetOptions & {

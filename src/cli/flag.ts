@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
+import type { Flag, FlagList } from '../contract/flag.ts'
 import { segment } from './client.ts'
 import { addFlagDelete } from './flag-delete.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from './options.ts'
 import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
-import type { Flag, Page } from './resources.ts'
 import type { LoadServices } from './services.ts'
 import { info } from './terminal/terminal.ts'
 
@@ -36,10 +36,10 @@ const list = async (options: FlagOptions & { readonly limit: number; readonly al
   const { namespace, at, quiet = false } = options
   const limit = options.all ? Infinity : options.limit
   const found: Flag[] = []
-  let page: Page<'flags', Flag> = { flags: [], nextPageToken: '', totalCount: 0 }
+  let page: FlagList = { flags: [], nextPageToken: '', totalCount: 0 }
   do {
     const query = { limit: Math.min(PAGE, limit - found.length), pageToken: page.nextPageToken, at }
-    page = await ask<Page<'flags', Flag>>('GET', rootOf(namespace), { query })
+    page = await ask<FlagList>('GET', rootOf(namespace), { query })
     found.push(...page.flags)
   } while (page.nextPageToken !== '' && found.length < limit)
   printMany(found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)

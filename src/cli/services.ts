@@ -1,28 +1,13 @@
 import type { Config } from '../config/load.ts'
+import type { IssuedToken, NewToken } from '../contract/token.ts'
 
-/** An authentication record as the API shows it (api.md §5.1). */
-export type Authentication = {
-  readonly id: string
-  readonly method: string
-  readonly status: string
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly expiresAt?: string
-  readonly deletedAt?: string
-  readonly issuedBy?: string
-  readonly metadata: Readonly<Record<string, string>>
-}
-export type IssuedToken = { readonly clientToken: string; readonly authentication: Authentication }
+/** A token issued just now: the client token is told. */
+export type NewlyIssued = IssuedToken & { readonly clientToken: string }
 
-/** A static token to make; `expiresAt` is RFC 3339, absent = never. The rules of api.md §5.4 A7 are checked by whoever makes it. */
-export type TokenRequest = {
-  readonly name: string
-  readonly description: string
-  readonly expiresAt?: string
-  readonly namespaceKey?: string
-  readonly metadata: Readonly<Record<string, string>>
-  readonly reason?: string
-}
+/** A static token to make; `expiresAt` is RFC 3339, undefined = never. The rules of api.md §5.4 A7 are checked by whoever makes it. */
+export type TokenRequest = Pick<NewToken, 'name'> & {
+  readonly [field in keyof NewToken]?: NewToken[field] | undefined
+} & { readonly reason?: string | undefined }
 
 /** Where a read model stands; positions are decimal texts, `lag` counts events. */
 export type ProjectionStatus = {
@@ -60,7 +45,7 @@ export type Services = {
     config: Config,
     options: { readonly warnings: readonly string[]; readonly meant: readonly string[]; readonly fatal: () => void },
   ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
-  readonly createTokenOffline: (config: Config, request: TokenRequest) => Promise<IssuedToken>
+  readonly createTokenOffline: (config: Config, request: TokenRequest) => Promise<NewlyIssued>
   /** Deletes a flag; refuses with 404 what is not there. */
   readonly deleteFlagOffline: (
     config: Config,

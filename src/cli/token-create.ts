@@ -15,7 +15,8 @@ import {
 } from './options.ts'
 import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
 import { embeddedConfig } from './embedded.ts'
-import type { Authentication, IssuedToken, LoadServices, TokenRequest } from './services.ts'
+import type { Authentication } from '../contract/token.ts'
+import type { LoadServices, NewlyIssued, TokenRequest } from './services.ts'
 import { print, info } from './terminal/terminal.ts'
 
 type CreateOptions = TargetOptions &
@@ -35,12 +36,12 @@ const make = async (
   options: CreateOptions,
   load: LoadServices,
   addressed: boolean,
-): Promise<IssuedToken> => {
+): Promise<NewlyIssued> => {
   const { reason, ...body } = request
   if (options.data === undefined) {
     const { ask } = await clientOf(options)
     try {
-      return await ask<IssuedToken>('POST', '/auth/v1/method/token', { body, headers: reasonHeaders(reason) })
+      return await ask<NewlyIssued>('POST', '/auth/v1/method/token', { body, headers: reasonHeaders(reason) })
     } catch (error) {
       if (!isUnreachable(error) || addressed || !options.config) throw error
       if (!options.quiet) info('No service answers: working on its data.')
@@ -60,13 +61,13 @@ const create = async (
   const { description = '', namespace, metadata = {}, reason, output } = options
   reasonHeaders(reason)
   const expiresAt = expiryOf(options.expires, Date.now())
-  const request: TokenRequest = {
+  const request: Required<TokenRequest> = {
     name,
     description,
     metadata,
-    ...(expiresAt === undefined ? {} : { expiresAt }),
-    ...(namespace === undefined ? {} : { namespaceKey: namespace }),
-    ...(reason === undefined ? {} : { reason }),
+    expiresAt,
+    namespaceKey: namespace,
+    reason,
   }
   if (options.dryRun) {
     info('Would create this token:')

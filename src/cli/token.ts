@@ -13,7 +13,8 @@ import {
   withTarget,
 } from './options.ts'
 import { type Column, escapeControl, type OutputOptions, printMany, printOne } from './terminal/output.ts'
-import type { Authentication, LoadServices } from './services.ts'
+import type { Authentication, AuthenticationList } from '../contract/token.ts'
+import type { LoadServices } from './services.ts'
 import { confirm, print, info } from './terminal/terminal.ts'
 
 /** A pair of the service's own metadata, whatever word it is configured to write in it. */
@@ -32,11 +33,6 @@ const COLUMNS: readonly Column<Authentication>[] = [
   ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
 ]
 
-type Page = {
-  readonly authentications: readonly Authentication[]
-  readonly nextPageToken: string
-  readonly totalCount: number
-}
 type ListOptions = TargetOptions &
   OutputOptions & { readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy']?: string } & {
     readonly limit: number
@@ -50,11 +46,11 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions): Prom
   const { status, method, namespace: namespaceKey, name: q, issuedBy } = options
   const limit = all ? Infinity : most
   const found: Authentication[] = []
-  let page: Page = { authentications: [], nextPageToken: '', totalCount: 0 }
+  let page: AuthenticationList = { authentications: [], nextPageToken: '', totalCount: 0 }
   do {
     const size = Math.min(PAGE, limit - found.length)
     const query = { limit: size, status, method, namespaceKey, q, issuedBy, pageToken: page.nextPageToken }
-    page = await ask<Page>('GET', '/auth/v1/tokens', { query })
+    page = await ask<AuthenticationList>('GET', '/auth/v1/tokens', { query })
     found.push(...page.authentications)
   } while (page.nextPageToken !== '' && found.length < limit)
   printMany(found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)

@@ -8,7 +8,7 @@ const enumOf = <const W extends Readonly<Record<string, string>>>(wire: W) => {
   const numbers = Object.fromEntries([...words.keys()].map((name, number) => [name, number]))
   return {
     wire,
-    names: [...words.keys()],
+    names: [...words.keys()] as W[Word][],
     /** Absent is `byDefault`. */
     field: (byDefault: Word): Field<Word> => {
       const { schema, read } = choice(numbers, wire[byDefault])

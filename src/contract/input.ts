@@ -6,7 +6,10 @@ import { type Raw, settle } from './value.ts'
 type Fields = Readonly<Record<string, Field<unknown>>>
 type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
 
-const schemaOf = (fields: Fields): TObject =>
+/** What the members of a request are read to. */
+export type ReadBy<I> = I extends Input<infer T, never> ? T : never
+
+const schemaOf = (fields: Fields, name?: string): TObject =>
   Type.Object(
     Object.fromEntries(
       Object.entries(fields).map(([name, { schema, optional }]): [string, TSchema] => [
@@ -14,6 +17,7 @@ const schemaOf = (fields: Fields): TObject =>
         optional ? Type.Optional(schema) : schema,
       ]),
     ),
+    name === undefined ? {} : { $id: name },
   )
 
 /** The same name in the other spelling: camelCase for snake_case and the reverse. */
@@ -32,8 +36,8 @@ export const member = (raw: Raw, name: string, other: string = respelled(name)):
   return Object.hasOwn(raw, name) ? bothSpellings(name, other) : (raw[other] ?? undefined)
 }
 
-/** The members of a JSON object, by camelCase or snake_case name; messages name them as declared. Unknown members are ignored. */
-export const input = <F extends Fields>(fields: F): Input<ReadOf<F>> => {
+/** The members of a JSON object, by camelCase or snake_case name; messages name them as declared. Unknown members are ignored. The OpenAPI document describes it under `name`, if it has one. */
+export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<F>> => {
   const members = Object.entries(fields).map(([name, { read }]) => ({ name, read }))
   const declared = new Map(
     members.flatMap(({ name }, n) => [respelled(name), name].map((spelling) => [spelling, n] as const)),
@@ -53,7 +57,7 @@ export const input = <F extends Fields>(fields: F): Input<ReadOf<F>> => {
   }
 
   return {
-    schema: schemaOf(fields),
+    schema: schemaOf(fields, name),
     read: (raw, under) => {
       const read: Record<string, unknown> = {}
       const values = given(raw)

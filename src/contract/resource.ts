@@ -1,6 +1,6 @@
-import { Type } from 'typebox'
 import { integer, text } from './fields.ts'
 import { query } from './input.ts'
+import { atText } from './moment.ts'
 
 /** Key of a flag, segment or namespace (api.md §7.3). */
 export const key = text({
@@ -11,15 +11,11 @@ export const key = text({
 export const name = text({ required: true, max: 255 })
 export const description = text({ max: 10_000 })
 
-/** An instant or a position. */
-const at = text({ stored: false })
 /** Query of a GET of one resource, and of a list (api.md §7.7). */
-export const single = query({ at })
+export const single = query({ at: atText })
 export const paged = query({
   limit: integer({ min: 0, minMessage: 'must not be negative' }),
   offset: integer({ min: 0, minMessage: 'must not be negative' }),
   pageToken: text({ stored: false }),
-  at,
+  at: atText,
 })
-export const pageFields = { nextPageToken: Type.String(), totalCount: Type.Integer() }
-export const Nothing = Type.Object({})

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { keyedQueue } from '../concurrency.ts'
 import { Refusal, refuse } from '../errors.ts'
+import type { SecretShown } from '../contract/error.ts'
 import type { Answer } from './wire/reply.ts'
 import type { Views } from '../projections/views.ts'
 import type { Cell } from './operations/metrics.ts'
@@ -26,7 +27,10 @@ export type StoredResponse = {
 }
 
 /** `secret_already_shown`: the one case of a 200 with details (api.md §4). */
-export const alreadyShown = (body: object, requestId: string): object => ({
+export const alreadyShown = <T extends object>(
+  body: T,
+  requestId: string,
+): T & { readonly details: readonly SecretShown[] } => ({
   ...body,
   details: [
     {
@@ -117,9 +121,15 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
   }
 
   /** Runs a request once; `work` is given the id under which its commands have their one effect. A duplicate here waits for the first and gets its answer. */
-  const once = async (owner: string, name: string, asked: Fingerprint, work: Work): Promise<Answer> => {
+  const once = async <T>(
+    owner: string,
+    name: string,
+    asked: Fingerprint,
+    work: (commandId: string) => Promise<Answer<T>> | Answer<T>,
+  ): Promise<Answer<T>> => {
     const key = createHash('sha256').update(`${owner}\n${name}`).digest('base64url')
-    return inTurn(key, () => run(key, asked, work))
+    // What is kept under the key is an answer of the same route.
+    return (await inTurn(key, () => run(key, asked, work))) as Answer<T>
   }
 
   return { once }

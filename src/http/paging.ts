@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../errors.ts'
-import type { Answer } from './wire/reply.ts'
+import { jsonOf } from './wire/reply.ts'
 import { gather, listed } from './wire/pieces.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
@@ -71,20 +71,20 @@ export const byRank: Order<{ readonly id: string; readonly rank: number }> = {
 const PAGE_MAX = 1000
 
 /** What a list shows: the names under which its items stand, each of them with all, and the form of an item. */
-export type Shown<T> = { readonly names: readonly string[]; readonly show: (item: T) => object }
+export type Listing<T, N extends string, I> = { readonly names: readonly N[]; readonly show: (item: T) => I }
 
 /** Answers one page of a list held whole in memory: behind the items that the token speaks of, or from the offset, as long as there is room for the next (api.md §7.7). */
-export const pageOf = async <T>(
+export const pageOf = async <T, N extends string, I>(
   { pageTokens, settings }: { readonly pageTokens: PageTokens; readonly settings: { readonly mostBytes: number } },
   scope: readonly unknown[],
   all: readonly T[],
   { limit, offset, pageToken }: PageQuery,
   order: Order<T>,
-  { names, show }: Shown<T>,
-): Promise<Answer> => {
+  { names, show }: Listing<T, N, I>,
+) => {
   const start = pageToken === '' ? Math.min(offset, all.length) : order.behind(all, pageTokens.read(scope, pageToken))
   const items = all.slice(start, start + (limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX)))
-  const gathered = await gather(items, settings.mostBytes / names.length, (item) => JSON.stringify(show(item)))
+  const gathered = await gather(items, settings.mostBytes / names.length, (item) => jsonOf(show(item)))
   const end = start + gathered.pieces.length
   const nextPageToken = end < all.length ? pageTokens.write(scope, order.cursor(all, end)) : ''
   return listed(names, gathered, { nextPageToken, totalCount: all.length })

@@ -13,7 +13,9 @@ import { foldRow } from '../projections/engine/fold-rows.ts'
 import type { Projection } from '../projections/projection.ts'
 import { segments } from '../projections/segments.ts'
 import { type Answer, ok } from './wire/reply.ts'
-import { atOf } from './wire/headers.ts'
+import type { TSchema } from 'typebox'
+import type { Nothing, Shown } from '../contract/answer.ts'
+import { atOf } from '../contract/moment.ts'
 import { type Call, type RouteOptions, route } from './route.ts'
 import type { Service } from './service.ts'
 import { ordinary } from './statements.ts'
@@ -30,9 +32,9 @@ export const NAMESPACE = '/api/v1/namespaces/:namespaceKey'
 export const inPath = { credential: 'management', namespace: { param: 'namespaceKey' } } as const
 
 /** Mounts a route of the flag API under its namespace and, for `default`, directly under /api/v1 (api.md §7.1). */
-export const namespacedRoute = <B = undefined, Q = undefined>(
+export const namespacedRoute = <A extends TSchema, B = undefined, Q = undefined>(
   app: FastifyInstance,
-  options: Omit<RouteOptions<B, Q>, 'access' | keyof typeof ordinary>,
+  options: Omit<RouteOptions<B, Q, A>, 'access' | keyof typeof ordinary>,
 ): void => {
   const stated = { ...ordinary, ...options }
   route(app, { ...stated, url: NAMESPACE + options.url, access: inPath })
@@ -100,12 +102,12 @@ const writer =
     }
     return {
       /** Runs a command and answers with what it left, or the part of it that `show` picks. */
-      respondWith: async (
+      respondWith: async <T>(
         call: AnyCall,
         key: string,
         work: (of: Of, context: Context) => Promise<Written>,
-        show: (doc: D) => object,
-      ): Promise<Answer> => {
+        show: (doc: D) => T,
+      ): Promise<Answer<T>> => {
         const written = await run(call, key, work)
         const { headers } = await applyEvents(service, written.stored)
         const namespace = namespaceOf(call)
@@ -123,7 +125,7 @@ const writer =
         call: AnyCall,
         key: string,
         work: (of: Of, context: Context) => Promise<Written>,
-      ): Promise<Answer> => {
+      ): Promise<Answer<Shown<typeof Nothing>>> => {
         const { stored } = await run(call, key, work)
         const { headers } = await applyEvents(service, stored)
         return ok({}, undefined, headers)

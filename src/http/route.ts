@@ -9,6 +9,7 @@ import { rawQuery } from './wire/path.ts'
 import { insistOnStatement, type Statement } from './statements.ts'
 import { type Raw, settle } from '../contract/value.ts'
 import type { Input } from '../contract/field.ts'
+import type { Shown } from '../contract/answer.ts'
 
 /** Who calls, as the access check found it. `namespace` is the one a namespaced token is bound to. */
 export interface Caller {
@@ -30,13 +31,15 @@ export type Call<B, Q> = {
 }
 
 /** What a route states about itself; the OpenAPI document is made of it. */
-export type RouteOptions<B, Q> = Statement & {
+export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: string
   readonly body?: Input<B>
   readonly query?: Input<Q, string>
   /** Schema of the 200 answer. */
-  readonly answer: TSchema
+  readonly answer: A
+  /** What a 302 says, where the route gives one too. */
+  readonly redirects?: string
   readonly summary: string
   readonly tag: string
   readonly errors?: readonly Reason[]
@@ -50,11 +53,11 @@ export type RouteOptions<B, Q> = Statement & {
   readonly hidden?: boolean
   /** Body of an error answer where it is not that of api.md §2.1 (OFREP). */
   readonly errorBody?: (refusal: Refusal, request: FastifyRequest) => object
-  readonly run: (call: Call<B, Q>) => Promise<Answer> | Answer
+  readonly run: (call: Call<B, Q>) => Promise<Answer<Shown<A>>> | Answer<Shown<A>>
 }
 
 /** A route's statement about itself, whatever its types. */
-export type Spec = RouteOptions<unknown, unknown>
+export type Spec = RouteOptions<unknown, unknown, TSchema>
 
 /** Runs around steps 9 and 10 of api.md §1.3: header syntax, waiting for a position, idempotent replay. `next` runs the field rules and the route. */
 export type AfterParse = (
@@ -104,7 +107,10 @@ declare module 'fastify' {
 }
 
 /** Mounts a route. Its checks run in the order of api.md §1.3 and each failure is a Refusal. */
-export const route = <B = undefined, Q = undefined>(app: FastifyInstance, options: RouteOptions<B, Q>): void => {
+export const route = <A extends TSchema, B = undefined, Q = undefined>(
+  app: FastifyInstance,
+  options: RouteOptions<B, Q, A>,
+): void => {
   insistOnStatement(options)
   const { method, url, access, body, query, run } = options
   const noStore = options.cache === 'no-store'

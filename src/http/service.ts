@@ -14,6 +14,7 @@ import type { CookieJar } from './wire/cookies.ts'
 import type { Limiter } from '../auth/rate-limit.ts'
 import type { Logins } from './auth/login-method.ts'
 import type { Metrics } from './operations/metrics.ts'
+import type { Info, Readiness as ReadinessAnswer } from '../contract/operations.ts'
 import type { Names } from '../contract/identifiers.ts'
 import type { PageTokens } from './paging.ts'
 import type { Idempotency } from './idempotency.ts'
@@ -43,8 +44,7 @@ export type Settings = {
   readonly metricsHere: boolean
 }
 
-export type Check = { readonly name: string; readonly status: 'ok' | 'degraded' | 'failed' }
-export type Readiness = { readonly ready: boolean; readonly checks: readonly Check[] }
+export type Readiness = { readonly ready: boolean; readonly checks: NonNullable<ReadinessAnswer['checks']> }
 
 /** All a route may use. app.ts builds one; nothing else does. */
 export type Service = {
@@ -85,5 +85,5 @@ export type Service = {
   /** Tells the operator, at INFO, one line a call. */
   readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void
   /** Bodies of GET /meta/info and GET /meta/config. */
-  readonly about: { readonly info: object; readonly config: object }
+  readonly about: { readonly info: Info; readonly config: Readonly<Record<string, unknown>> }
 }

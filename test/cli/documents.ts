@@ -1,8 +1,13 @@
 import fc from 'fast-check'
+import { rolloutTypes, segmentOperators } from '../../src/contract/enums.ts'
 import { canonical } from '../../src/events/canonical.ts'
 import type { Contents } from '../../src/cli/document/tree.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
+/** What no document carries. */
+const times = { createdAt: time, updatedAt: time }
+const ofFlag = { id: 'x', flagKey: 'x', namespaceKey: 'x', ...times }
+const ofSegment = { id: 'x', segmentKey: 'x', namespaceKey: 'x', ...times }
 export const key = fc.stringMatching(/^[-_,A-Za-z0-9]{1,12}$/)
 
 /** Texts that readers of YAML take for something else, and any others that can be kept. */
@@ -85,52 +90,64 @@ const subset = (keys: readonly string[]) =>
   fc.shuffledSubarray([...keys], { minLength: 1, maxLength: Math.min(3, keys.length) })
 const bySegments = (keys: readonly string[]) =>
   fc
-    .tuple(subset(keys), fc.constantFrom('OR_SEGMENT_OPERATOR', 'AND_SEGMENT_OPERATOR'))
+    .tuple(subset(keys), fc.constantFrom(...segmentOperators.names))
     .map(([chosen, operator]) =>
       chosen.length === 1
-        ? { segmentKey: chosen[0]!, segmentKeys: [], segmentOperator: 'OR_SEGMENT_OPERATOR' }
+        ? { segmentKey: chosen[0]!, segmentKeys: [], segmentOperator: segmentOperators.wire.or }
         : { segmentKey: '', segmentKeys: chosen, segmentOperator: operator },
     )
 /** float32 values as the service prints them. */
 const share = fc.constantFrom(0, 0.1, 12.5, 33.33, 33.34, 50, 100)
 
 const variants = fc.uniqueArray(
-  fc.record({
-    id: fc.uuid(),
-    key: name.filter((key) => !/\p{Cc}/u.test(key)),
-    name: text,
-    description: text,
-    attachment,
-  }),
+  fc
+    .record({
+      id: fc.uuid(),
+      key: name.filter((key) => !/\p{Cc}/u.test(key)),
+      name: text,
+      description: text,
+      attachment,
+    })
+    .map((variant) => ({ ...ofFlag, ...variant })),
   { selector: ({ key }) => key, maxLength: 3 },
 )
 
-const constraint = fc.oneof(
-  fc.record({
-    type: fc.constant('STRING_COMPARISON_TYPE'),
-    property: fc.constantFrom('plan', 'country'),
-    operator: fc.constantFrom('eq', 'neq', 'prefix', 'contains'),
-    value: fc.oneof(fc.constantFrom('a', 'b'), name),
-    description: text,
-  }),
-  fc.record({
-    type: fc.constant('NUMBER_COMPARISON_TYPE'),
-    property: fc.constant('age'),
-    operator: fc.constantFrom('lt', 'gte', 'isoneof'),
-    value: fc.constant('[1,2]'),
-    description: fc.constant(''),
-  }),
-  fc.constant({ type: 'STRING_COMPARISON_TYPE', property: 'plan', operator: 'notempty', value: '', description: '' }),
-)
+const constraint = fc
+  .oneof(
+    fc.record({
+      type: fc.constant('STRING_COMPARISON_TYPE'),
+      property: fc.constantFrom('plan', 'country'),
+      operator: fc.constantFrom('eq', 'neq', 'prefix', 'contains'),
+      value: fc.oneof(fc.constantFrom('a', 'b'), name),
+      description: text,
+    }),
+    fc.record({
+      type: fc.constant('NUMBER_COMPARISON_TYPE'),
+      property: fc.constant('age'),
+      operator: fc.constantFrom('lt', 'gte', 'isoneof'),
+      value: fc.constant('[1,2]'),
+      description: fc.constant(''),
+    }),
+    fc.record({
+      type: fc.constant('STRING_COMPARISON_TYPE'),
+      property: fc.constant('plan'),
+      operator: fc.constant('notempty'),
+      value: fc.constant(''),
+      description: fc.constant(''),
+    }),
+  )
+  .map((constraint) => ({ ...ofSegment, ...constraint }))
 
 const segmentsOf = fc.uniqueArray(
-  fc.record({
-    key,
-    name,
-    description: text,
-    matchType: fc.constantFrom('ALL_MATCH_TYPE', 'ANY_MATCH_TYPE'),
-    constraints: fc.array(constraint, { maxLength: 2 }),
-  }),
+  fc
+    .record({
+      key,
+      name,
+      description: text,
+      matchType: fc.constantFrom('ALL_MATCH_TYPE', 'ANY_MATCH_TYPE'),
+      constraints: fc.array(constraint, { maxLength: 2 }),
+    })
+    .map((segment) => ({ ...segment, namespaceKey: 'x', ...times })),
   { selector: ({ key }) => key, minLength: 1, maxLength: 4 },
 )
 
@@ -150,8 +167,7 @@ const flagOf = (segmentKeys: readonly string[]) =>
           fc.nat(variants.length).map((chosen) => ({
             ...flag,
             namespaceKey: 'x',
-            createdAt: time,
-            updatedAt: time,
+            ...times,
             variants,
             ...(variants[chosen] && { defaultVariant: variants[chosen] }),
           })),
@@ -170,22 +186,33 @@ const flagOf = (segmentKeys: readonly string[]) =>
         .map((rules) => {
           let rank = 0
           return rules.map(([by, gap, shares], n) => ({
+            ...ofFlag,
             ...by,
             id: `rule-${n}`,
             rank: (rank += gap),
             distributions:
               variants.length === 0 || shares.reduce((sum, [, rollout]) => sum + rollout, 0) > 100
                 ? []
-                : shares.map(([variant, rollout]) => ({ variantId: variants[variant % variants.length]!.id, rollout })),
+                : shares.map(([variant, rollout]) => ({
+                    id: 'x',
+                    ruleId: `rule-${n}`,
+                    variantId: variants[variant % variants.length]!.id,
+                    rollout,
+                    ...times,
+                  })),
           }))
         }),
       rollouts: fc.array(
         fc.oneof(
-          fc.record({
-            description: text,
-            segment: fc.tuple(bySegments(segmentKeys), fc.boolean()).map(([by, value]) => ({ ...by, value })),
-          }),
-          fc.record({ description: text, threshold: fc.record({ percentage: share, value: fc.boolean() }) }),
+          fc
+            .record({
+              description: text,
+              segment: fc.tuple(bySegments(segmentKeys), fc.boolean()).map(([by, value]) => ({ ...by, value })),
+            })
+            .map((rollout) => ({ ...ofFlag, ...rollout, type: rolloutTypes.wire.segment, rank: 1 })),
+          fc
+            .record({ description: text, threshold: fc.record({ percentage: share, value: fc.boolean() }) })
+            .map((rollout) => ({ ...ofFlag, ...rollout, type: rolloutTypes.wire.threshold, rank: 1 })),
         ),
         { maxLength: 3 },
       ),
@@ -195,7 +222,7 @@ const flagOf = (segmentKeys: readonly string[]) =>
 /** Namespaces with all that can be in them, as the service would show them. */
 export const contents: fc.Arbitrary<Contents> = segmentsOf.chain((segments) =>
   fc.record({
-    namespace: fc.record({ key, name, description: text }),
+    namespace: fc.record({ key, name, description: text }).map((named) => ({ ...named, protected: false, ...times })),
     segments: fc.constant(segments),
     flags: fc.uniqueArray(flagOf(segments.map(({ key }) => key)), { selector: ({ flag }) => flag.key, maxLength: 4 }),
   }),

@@ -80,7 +80,7 @@ export const rollcall = async (args: readonly string[], env: NodeJS.ProcessEnv =
 export const record = (id: string, name = 'ci', more: Readonly<Record<string, unknown>> = {}) => ({
   id,
   method: 'METHOD_TOKEN',
-  status: 'ACTIVE',
+  status: 'ACTIVE' as const,
   createdAt: '2026-01-02T03:04:05.678Z',
   updatedAt: '2026-01-02T03:04:05.678Z',
   metadata: { 'io.service.auth.token.name': name },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { contextOf, contextText } from '../../src/evaluation/context.ts'
+import { contextOf, contextText } from '../../src/contract/entity.ts'
 
 await t.test('a member of a JSON context becomes text', async (t) => {
   const texts: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { connect } from 'node:net'
 import { Type } from 'typebox'
 import { Refusal, refuse } from '../../src/errors.ts'
-import { ok } from '../../src/http/wire/reply.ts'
+import { type Answer, ok } from '../../src/http/wire/reply.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
 import { choice, flag, float, integer, object, optional, text, timestamp } from '../../src/contract/fields.ts'
 import { texts } from '../../src/contract/texts.ts'
@@ -109,7 +109,7 @@ const demoRoutes = (app: FastifyInstance): void => {
     method: 'GET',
     url: '/meta/slow',
     access: everybody,
-    run: () => new Promise((resolve) => setTimeout(() => resolve(ok({ done: true })), 300)),
+    run: () => new Promise<Answer<object>>((resolve) => setTimeout(() => resolve(ok({ done: true })), 300)),
   })
   route(app, {
     ...echo,

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { Refusal } from '../../src/errors.ts'
+import { atOf } from '../../src/contract/moment.ts'
 import { addressKey } from '../../src/http/auth/credential.ts'
-import { afterPosition, atOf, eventReason, idempotencyKey, ifMatch, tagged } from '../../src/http/wire/headers.ts'
+import { afterPosition, eventReason, idempotencyKey, ifMatch, tagged } from '../../src/http/wire/headers.ts'
 
 const said = (read: () => unknown): unknown => {
   try {

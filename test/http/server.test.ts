@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import t from 'tap'
+import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
 import { pageHeaders } from '../../src/http/operations/docs-page.ts'
 import { route, type RouteOptions } from '../../src/http/route.ts'
@@ -148,7 +149,7 @@ void t.test('a route that leaves unsaid what each must state stops the boot', as
     for (const method of ['GET', 'POST'] as const) {
       const { [name]: _, ...rest } = whole
       const mounted = demo({
-        routes: [(app) => route(app, { method, ...rest } as unknown as RouteOptions<undefined, undefined>)],
+        routes: [(app) => route(app, { method, ...rest } as unknown as RouteOptions<undefined, undefined, TSchema>)],
       })
       if (method === 'GET' && name === 'writes') await (await mounted).app.close()
       else await t.rejects(mounted, new RegExp(`route ${method} /open does not state its ${name}$`))

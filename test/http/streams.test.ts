@@ -44,7 +44,7 @@ const gated = () => {
 }
 
 /** A server whose route `/stream` answers what the test gives, and which counts what it is told. */
-const streaming = async (t: Test, answer: () => Omit<Answer, 'body'>) => {
+const streaming = async (t: Test, answer: () => Omit<Answer<string>, 'body'>) => {
   const told: number[] = []
   const own = await demo({
     answered: (request, reply) => {

@@ -1,34 +1,20 @@
+import type { constraintBody } from '../../contract/constraint.ts'
+import { membersOf as namesOf } from './members.ts'
+import type {
+  Document,
+  FlagPart,
+  GivenTo,
+  NamespacePart,
+  Part,
+  RolloutPart,
+  RulePart,
+  SegmentPart,
+  Share,
+  VariantPart,
+} from './parts.ts'
 import { type Source, sourcesIn, wrong } from './source.ts'
 import { isMapping, items, json, jsonSource, members as membersOf, present, text, written } from './value.ts'
 
-/** A part of a document: where it stands, and the body of the request that makes it. */
-export type Part<B = object> = { readonly path: string; readonly body: B }
-type Named = { readonly key?: string | undefined }
-
-export type Share = { readonly path: string; readonly variant: string; readonly rollout: unknown }
-export type RulePart = Part & {
-  readonly segments: readonly string[]
-  readonly rank: unknown
-  readonly shares: readonly Share[]
-}
-export type RolloutPart = Part & { readonly segments: readonly string[] }
-export type VariantPart = Part<Named> & { readonly byDefault: boolean }
-type FlagBody = Named & { readonly [name in 'name' | 'type' | 'description' | 'enabled' | 'metadata']: unknown }
-export type FlagPart = Part<FlagBody> & {
-  readonly variants: readonly VariantPart[]
-  readonly rules: readonly RulePart[]
-  readonly rollouts: readonly RolloutPart[]
-}
-export type SegmentPart = Part<Named> & { readonly constraints: readonly Part[] }
-/** `stated`: the document says what the namespace is called, so an existing one is given name and description. */
-export type NamespacePart = Part<{ readonly key: string; readonly name: string; readonly description: string }> & {
-  readonly stated: boolean
-}
-export type Document = {
-  readonly namespace: NamespacePart
-  readonly flags: readonly FlagPart[]
-  readonly segments: readonly SegmentPart[]
-}
 /** Told of each member that no version of the document has. */
 type Unknown = (path: string) => void
 
@@ -56,7 +42,7 @@ const namespacePart = (source: Source | undefined, path: string, unknown: Unknow
     const key = text(given) || 'default'
     return { path, body: { key, name: key, description: '' }, stated: false }
   }
-  const { key: named, name, description } = membersOf(given, ['key', 'name', 'description'], unknown)
+  const { key: named, name, description } = membersOf(given, namesOf('namespace'), unknown)
   const key = text(named) || 'default'
   const body = { key, name: text(name) || key, description: text(description) ?? '' }
   return { path: given.path, body, stated: present(name) !== undefined }
@@ -65,7 +51,7 @@ const namespacePart = (source: Source | undefined, path: string, unknown: Unknow
 /** Segments by one key as text, `key`, or `keys` with `operator`. */
 const bySegments = (source: Source, unknown: Unknown) => {
   if (!isMapping(source)) return { segments: [text(source) ?? ''], segmentOperator: undefined, value: undefined }
-  const { key, keys, operator, value } = membersOf(source, ['key', 'keys', 'operator', 'value'], unknown)
+  const { key, keys, operator, value } = membersOf(source, namesOf('rolloutSegment'), unknown)
   const several = items(keys).map((key) => text(key) ?? '')
   const one = text(key)
   if (one !== undefined && several.length > 0) wrong(source.path, 'must have either key or keys.')
@@ -77,36 +63,36 @@ const bySegments = (source: Source, unknown: Unknown) => {
 }
 
 const rulePart = (source: Source, unknown: Unknown): RulePart => {
-  const { segment, rank, distributions } = membersOf(source, ['segment', 'rank', 'distributions'], unknown)
+  const { segment, rank, distributions } = membersOf(source, namesOf('rule'), unknown)
   const given = present(segment)
   const { segments, segmentOperator, value } = given ? bySegments(given, unknown) : { segments: [] }
   if (value !== undefined) unknown(`${given!.path}.value`)
   const shares = items(distributions).map((item): Share => {
-    const { variant, rollout } = membersOf(item, ['variant', 'rollout'], unknown)
+    const { variant, rollout } = membersOf(item, namesOf('distribution'), unknown)
     return { path: item.path, variant: text(variant) ?? '', rollout: amount(rollout) }
   })
   return { path: source.path, segments, rank: amount(rank), shares, body: { segmentKeys: segments, segmentOperator } }
 }
 
 const rolloutPart = (source: Source, unknown: Unknown): RolloutPart => {
-  const { description, segment, threshold } = membersOf(source, ['description', 'segment', 'threshold'], unknown)
+  const { description, segment, threshold } = membersOf(source, namesOf('rollout'), unknown)
   const [by, share] = [present(segment), present(threshold)]
-  const { segments, ...how } = by ? bySegments(by, unknown) : { segments: [] }
-  const { percentage, value } = share ? membersOf(share, ['percentage', 'value'], unknown) : {}
+  const named = by && bySegments(by, unknown)
+  const { percentage, value } = share ? membersOf(share, namesOf('rolloutThreshold'), unknown) : {}
   const body = {
     description: text(description),
-    ...(by && { segment: { segmentKeys: segments, ...how } }),
-    ...(share && { threshold: { percentage: amount(percentage), value: truth(value) } }),
+    segment: named && {
+      segmentKeys: named.segments,
+      segmentOperator: named.segmentOperator,
+      value: named.value,
+    },
+    threshold: share && { percentage: amount(percentage), value: truth(value) },
   }
-  return { path: source.path, segments, body }
+  return { path: source.path, segments: named?.segments ?? [], body }
 }
 
 const variantPart = (source: Source, unknown: Unknown): VariantPart => {
-  const { key, name, description, attachment, ...rest } = membersOf(
-    source,
-    ['default', 'key', 'name', 'description', 'attachment'],
-    unknown,
-  )
+  const { key, name, description, attachment, ...rest } = membersOf(source, ['default', ...namesOf('variant')], unknown)
   const given = written(attachment)
   const body = {
     key: text(key),
@@ -117,12 +103,10 @@ const variantPart = (source: Source, unknown: Unknown): VariantPart => {
   return { path: source.path, body, byDefault: truth(rest.default) }
 }
 
-const FLAG = ['key', 'name', 'type', 'description', 'enabled', 'metadata', 'variants', 'rules', 'rollouts'] as const
-
 const flagPart = (source: Source, unknown: Unknown): FlagPart => {
   const { key, name, type, description, enabled, metadata, variants, rules, rollouts } = membersOf(
     source,
-    FLAG,
+    [...namesOf('flag'), 'rules', 'rollouts'],
     unknown,
   )
   return {
@@ -141,22 +125,16 @@ const flagPart = (source: Source, unknown: Unknown): FlagPart => {
   }
 }
 
-const CONSTRAINT = ['type', 'property', 'operator', 'value', 'description'] as const
-
 const segmentPart = (source: Source, unknown: Unknown): SegmentPart => {
-  const { constraints, ...given } = membersOf(
-    source,
-    ['key', 'name', 'description', 'match_type', 'constraints'],
-    unknown,
-  )
+  const { constraints, ...given } = membersOf(source, namesOf('segment'), unknown)
   const body = {
     key: text(given.key),
     name: text(given.name),
     description: text(given.description),
     matchType: text(given.match_type),
   }
-  const parts = items(constraints).map((item): Part => {
-    const { type, property, operator, value, description } = membersOf(item, CONSTRAINT, unknown)
+  const parts = items(constraints).map((item): Part<GivenTo<typeof constraintBody>> => {
+    const { type, property, operator, value, description } = membersOf(item, namesOf('constraint'), unknown)
     const body = {
       type: text(type),
       property: text(property),

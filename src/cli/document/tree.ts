@@ -1,5 +1,13 @@
+import type { Constraint } from '../../contract/constraint.ts'
+import type { Distribution } from '../../contract/distribution.ts'
+import type { Flag } from '../../contract/flag.ts'
+import type { Namespace } from '../../contract/namespace.ts'
+import type { Rollout } from '../../contract/rollout.ts'
+import type { Rule } from '../../contract/rule.ts'
+import type { Segment } from '../../contract/segment.ts'
+import type { Variant } from '../../contract/variant.ts'
+import type { documented, MemberOf } from './members.ts'
 import type { Tree } from './text.ts'
-import type { BySegments, Constraint, Flag, Namespace, Rollout, Rule, Segment, Variant } from '../resources.ts'
 
 /** One namespace with all that is in it. */
 export type Contents = {
@@ -12,9 +20,14 @@ export type Contents = {
   readonly segments: readonly Segment[]
 }
 
+/** All that a document has of a resource, in the order in which it is written. */
+type Members<R extends keyof typeof documented> = { readonly [name in MemberOf<R>]: Tree | undefined }
+type BySegments = Pick<Rule, 'segmentKey' | 'segmentKeys' | 'segmentOperator'>
+
 const filled = <T extends string | readonly Tree[]>(value: T): T | undefined => (value.length === 0 ? undefined : value)
 const ifTrue = (value: boolean): true | undefined => value || undefined
-const operatorOf = (operator: string) => (operator === 'OR_SEGMENT_OPERATOR' ? undefined : operator)
+const operatorOf = (operator: BySegments['segmentOperator']) =>
+  operator === 'OR_SEGMENT_OPERATOR' ? undefined : operator
 const keysOf = ({ segmentKey, segmentKeys }: BySegments) => (segmentKey === '' ? segmentKeys : [segmentKey])
 
 const variantTree = ({ id, key, name, description, attachment }: Variant, byDefault?: Variant): Tree => ({
@@ -24,39 +37,46 @@ const variantTree = ({ id, key, name, description, attachment }: Variant, byDefa
     name: filled(name),
     description: filled(description),
     attachment: attachment === '' ? undefined : { json: attachment },
-  },
+  } satisfies Members<'variant'> & { readonly default: Tree | undefined },
 })
 
 const ruleTree = (rule: Rule, place: number, keyOf: (variantId: string) => string): Tree => {
   const [only, ...others] = keysOf(rule)
   const several = { members: { keys: keysOf(rule), operator: operatorOf(rule.segmentOperator) } }
-  const distributions = rule.distributions.map(({ variantId, rollout }) => ({
-    members: { variant: keyOf(variantId), rollout },
+  const distributions = rule.distributions.map(({ variantId, rollout }: Distribution) => ({
+    members: { variant: keyOf(variantId), rollout } satisfies Members<'distribution'>,
   }))
   return {
     members: {
       segment: others.length === 0 ? only : several,
       rank: rule.rank === place ? undefined : rule.rank,
       distributions: filled(distributions),
-    },
+    } satisfies Members<'rule'>,
   }
 }
 
 const rolloutTree = ({ description, segment, threshold }: Rollout): Tree => {
   const [only, ...others] = segment ? keysOf(segment) : []
-  const by = segment && {
-    key: others.length === 0 ? only : undefined,
-    keys: others.length === 0 ? undefined : keysOf(segment),
-    operator: operatorOf(segment.segmentOperator),
-    value: ifTrue(segment.value),
-  }
-  const share = threshold && { percentage: threshold.percentage, value: ifTrue(threshold.value) }
+  const by =
+    segment &&
+    ({
+      key: others.length === 0 ? only : undefined,
+      keys: others.length === 0 ? undefined : keysOf(segment),
+      operator: operatorOf(segment.segmentOperator),
+      value: ifTrue(segment.value),
+    } satisfies Members<'rolloutSegment'>)
+  const share =
+    threshold &&
+    ({
+      percentage: threshold.percentage,
+      value: ifTrue(threshold.value),
+    } satisfies Members<'rolloutThreshold'>)
   return {
     members: {
       description: filled(description),
       segment: by && { members: by },
       threshold: share && { members: share },
-    },
+    } satisfies Members<'rollout'>,
   }
 }
 
@@ -74,11 +94,17 @@ const flagTree = (
     variants: filled(flag.variants.map((variant) => variantTree(variant, flag.defaultVariant))),
     rules: filled(rules.map((rule, n) => ruleTree(rule, n + 1, keyOf))),
     rollouts: filled(rollouts.map(rolloutTree)),
-  },
+  } satisfies Members<'flag'> & { readonly [name in 'rules' | 'rollouts']: Tree | undefined },
 })
 
 const constraintTree = ({ type, property, operator, value, description }: Constraint): Tree => ({
-  members: { type, property, operator, value: filled(value), description: filled(description) },
+  members: {
+    type,
+    property,
+    operator,
+    value: filled(value),
+    description: filled(description),
+  } satisfies Members<'constraint'>,
 })
 
 const segmentTree = ({ key, name, description, matchType, constraints }: Segment): Tree => ({
@@ -88,7 +114,7 @@ const segmentTree = ({ key, name, description, matchType, constraints }: Segment
     description: filled(description),
     match_type: matchType,
     constraints: filled(constraints.map(constraintTree)),
-  },
+  } satisfies Members<'segment'>,
 })
 
 /** The export document of one namespace (api.md §13), variants named by key. `lost` is told of a distribution whose variant is not there. */
@@ -101,7 +127,7 @@ export const documentTree = ({ namespace, flags, segments }: Contents, lost: (fl
   return {
     members: {
       version: '1.4',
-      namespace: { members: { key, name, description: filled(description) } },
+      namespace: { members: { key, name, description: filled(description) } satisfies Members<'namespace'> },
       flags: filled(trees),
       segments: filled(segments.map(segmentTree)),
     },

@@ -1,4 +1,4 @@
-import type { FlagPart, RulePart, SegmentPart } from '../document/read.ts'
+import type { FlagPart, RulePart, SegmentPart } from '../document/parts.ts'
 import { fail } from '../failure.ts'
 import { type Problem, problemsOf } from './rules.ts'
 

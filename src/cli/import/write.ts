@@ -1,5 +1,8 @@
 import type { Client } from '../client.ts'
-import type { FlagPart, SegmentPart } from '../document/read.ts'
+import type { distributionBody } from '../../contract/distribution.ts'
+import type { flagUpdate } from '../../contract/flag.ts'
+import type { namespaceUpdate } from '../../contract/namespace.ts'
+import type { FlagPart, GivenTo, SegmentPart } from '../document/parts.ts'
 import { isFailure } from '../failure.ts'
 import { rankOf } from './check.ts'
 import type { Plan } from './plan.ts'
@@ -68,11 +71,14 @@ const makeFlag = async (
       if (byDefault) defaultVariantId = id
     }
     const { name, description, enabled } = body
-    if (defaultVariantId !== undefined) await write(path, 'PUT', url, { name, description, enabled, defaultVariantId })
+    // Metadata is kept where none is given.
+    const update: Omit<GivenTo<typeof flagUpdate>, 'metadata'> = { name, description, enabled, defaultVariantId }
+    if (defaultVariantId !== undefined) await write(path, 'PUT', url, update)
     for (const [n, rule] of rules.entries()) {
       const { id } = await write<Made>(rule.path, 'POST', `${url}/rules`, { ...rule.body, rank: rankOf(rule, n) })
       for (const { path, variant, rollout } of rule.shares) {
-        await write(path, 'POST', `${url}/rules/${id}/distributions`, { variantId: ids.get(variant), rollout })
+        const body: GivenTo<typeof distributionBody> = { variantId: ids.get(variant), rollout }
+        await write(path, 'POST', `${url}/rules/${id}/distributions`, body)
       }
     }
     for (const { path, body } of rollouts) await write(path, 'POST', `${url}/rollouts`, body)
@@ -103,13 +109,14 @@ export const stepsOf = (
     const skip = (kind: string, keys: readonly string[]) =>
       keys.map((each): Step => ({ sign: '~', what: `${kind} ${key}/${each}` }))
     const { name, description } = body
+    const update: GivenTo<typeof namespaceUpdate> = { name, description }
     const named: Readonly<Record<Plan['naming'], readonly Step[]>> = {
       create: [{ sign: '+', what: `namespace ${key}`, begin: only(path, 'POST', '/api/v1/namespaces', body) }],
       update: [
         {
           sign: '*',
           what: `namespace ${key}: name and description`,
-          begin: only(path, 'PUT', root, { name, description }),
+          begin: only(path, 'PUT', root, update),
         },
       ],
       keep: [],

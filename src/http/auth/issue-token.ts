@@ -14,31 +14,10 @@ import { alreadyShown } from '../idempotency.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import type { Service } from '../service.ts'
 import type { Answer } from '../wire/reply.ts'
-import { optional, text, timestamp } from '../../contract/fields.ts'
-import { tokenMetadata } from '../../contract/token-metadata.ts'
-import { input } from '../../contract/input.ts'
-import type { Names } from '../../contract/identifiers.ts'
-import type { Input } from '../../contract/field.ts'
-
-/** Something that an eye can see, and nothing that shows it another text than the one that is there. */
-const legible = {
-  test: (name: string) => /[^\p{Z}\p{Cc}\p{Cf}\p{DI}]/u.test(name) && !/\p{Bidi_Control}/u.test(name),
-  message: 'must be text that can be seen, without marks that turn its direction',
-}
-
-/** What a client may ask of a static token; the rules of api.md §5.4 A7. */
-export const staticTokenInput = (names: Names) =>
-  input({
-    name: text({ required: true, trim: true, max: 255, control: false, pattern: legible }),
-    description: text({ max: 1024 }),
-    expiresAt: optional(timestamp()),
-    namespaceKey: text({ trim: true }),
-    metadata: tokenMetadata(names),
-  })
-export type StaticToken = ReturnType<typeof staticTokenInput> extends Input<infer T> ? T : never
+import type { IssuedToken, NewToken } from '../../contract/token.ts'
 
 /** Refuses an expiry that is not in the future. */
-export const inFuture = ({ expiresAt }: StaticToken, now: Date): void => {
+export const inFuture = ({ expiresAt }: NewToken, now: Date): void => {
   if (expiresAt !== undefined && expiresAt <= now.toISOString()) invalid('expiresAt', 'must be in the future')
 }
 
@@ -52,7 +31,7 @@ export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'issuedAt' | 'issuedBy' 
 }
 
 /** The static token that is asked for (api.md §5.4 A7). */
-export const staticToken = ({ name, description, expiresAt, namespaceKey, metadata }: StaticToken): TokenGrant => ({
+export const staticToken = ({ name, description, expiresAt, namespaceKey, metadata }: NewToken): TokenGrant => ({
   method: 'token',
   ...(expiresAt !== undefined && { expiresAt }),
   ...(namespaceKey !== '' && { namespace: namespaceKey }),
@@ -99,7 +78,7 @@ export const answerIssued = async (
   { names, sealer, now }: Service,
   { clientToken, doc, stored, revision, repeated }: Awaited<ReturnType<typeof issueToken>>,
   requestId: string,
-): Promise<Answer> => {
+): Promise<Answer<IssuedToken>> => {
   const authentication = await presentAuthentication(doc, names, sealer, now())
   const answer = { etag: String(revision), headers: eventPosition(stored.at(-1)!.position) }
   return repeated

@@ -2,6 +2,8 @@ import { freshSecrets, type LoginSecrets } from '../../auth/identity.ts'
 import { Refusal } from '../../errors.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
+import type { Shown } from '../../contract/answer.ts'
+import type { LoginBegun } from '../../contract/login.ts'
 import type { Answer } from '../wire/reply.ts'
 import type { LoginMethod } from './login-method.ts'
 import { attemptRefused } from './login-throttle.ts'
@@ -32,7 +34,7 @@ export const beginLogin = async (
   call: Request,
   way: LoginMethod,
   returnTo: string,
-): Promise<Answer> => {
+): Promise<Answer<Shown<typeof LoginBegun>>> => {
   const { cookies, settings, now, logins, refusals } = service
   const { request, reply } = call
   const { method, provider, callbackPath } = way

@@ -7,6 +7,8 @@ import { presentAuthentication } from '../present/authentication.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 import { rawQuery } from '../wire/path.ts'
+import type { Shown } from '../../contract/answer.ts'
+import type { LoggedIn } from '../../contract/login.ts'
 import { type Answer, redirect } from '../wire/reply.ts'
 import { issueToken } from './issue-token.ts'
 import type { LoginMethod } from './login-method.ts'
@@ -35,7 +37,9 @@ const tokenOf = (
   }
 }
 
-const complete = async (service: Service, call: Request, way: LoginMethod): Promise<Answer> => {
+type Completed = Shown<typeof LoggedIn>
+
+const complete = async (service: Service, call: Request, way: LoginMethod): Promise<Answer<Completed>> => {
   const { execute, cookies, names, settings, now, metrics } = service
   const { request, reply } = call
   if (!service.fresh()) refuse('backend_unavailable')
@@ -57,13 +61,13 @@ const complete = async (service: Service, call: Request, way: LoginMethod): Prom
   attemptSucceeded(service, request, way, doc.id)
   // What was sealed a moment ago is at hand: the answer needs no key for it.
   const known = { open: async () => ({ text: profile }) }
-  const body = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
+  const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
   const plain = wants(request, 'application/json') && !wants(request, 'text/html')
   return plain ? { body, headers } : redirect(taken.returnTo, headers, body)
 }
 
 /** Finishes a login, or says why not: to a browser by sending it to the login page, to others as JSON. */
-export const finishLogin = async (service: Service, call: Request, way: LoginMethod): Promise<Answer> => {
+export const finishLogin = async (service: Service, call: Request, way: LoginMethod): Promise<Answer<Completed>> => {
   const { cookies, metrics } = service
   const { request, reply, requestId } = call
   cookies.clearState(reply, way.callbackPath)

@@ -1,14 +1,8 @@
+import { type BooleanEvaluation, reasonNames, type VariantEvaluation } from '../../contract/evaluation.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { BooleanAnswer, Reason, VariantAnswer } from '../../evaluation/evaluate.ts'
+import { membersOf } from '../wire/pieces.ts'
 import type { Cell, HistogramCell, Metrics } from '../operations/metrics.ts'
-
-/** Names of the reasons on the wire (api.md §8.1). */
-export const reasonNames: Readonly<Record<Reason, string>> = {
-  unknown: 'UNKNOWN_EVALUATION_REASON',
-  disabled: 'FLAG_DISABLED_EVALUATION_REASON',
-  match: 'MATCH_EVALUATION_REASON',
-  default: 'DEFAULT_EVALUATION_REASON',
-}
 
 /** One thing that a flag says: how often it was said, and the members of the JSON answer that are the same each time. */
 export type CachedAnswer = { readonly count: Cell; readonly json: string }
@@ -25,7 +19,10 @@ export type FlagCounters = {
 /** Different things said by one flag that are remembered; further ones are put together each time. */
 const REMEMBERED = 256
 
-const members = (body: object): string => JSON.stringify(body).slice(1, -1)
+type Unchanging<E extends BooleanEvaluation | VariantEvaluation> = Omit<
+  E,
+  'requestId' | 'requestDurationMillis' | 'timestamp' | 'trace'
+>
 
 const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics): FlagCounters => {
   const said = new Map<string, CachedAnswer>()
@@ -51,7 +48,12 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
       if (before !== undefined && before.keys === segmentKeys) return before.told
       const told = remembered([outcome, ...segmentKeys].join('\0'), () => ({
         count: counter(reason === 'match', reason, segmentKeys, String(enabled)),
-        json: members({ enabled, reason: reasonNames[reason], flagKey: key, segmentKeys }),
+        json: membersOf({
+          enabled,
+          reason: reasonNames[reason],
+          flagKey: key,
+          segmentKeys,
+        } satisfies Unchanging<BooleanEvaluation>),
       }))
       last[outcome] = { keys: segmentKeys, told }
       return told
@@ -59,7 +61,14 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
     variant: ({ match, reason, segmentKeys, variantKey, variantAttachment }) =>
       remembered([match, reason, variantKey, ...segmentKeys].join('\0'), () => ({
         count: counter(match, reason, segmentKeys, variantKey),
-        json: members({ match, segmentKeys, reason: reasonNames[reason], variantKey, variantAttachment, flagKey: key }),
+        json: membersOf({
+          match,
+          segmentKeys,
+          reason: reasonNames[reason],
+          variantKey,
+          variantAttachment,
+          flagKey: key,
+        } satisfies Unchanging<VariantEvaluation>),
       })),
   }
 }

@@ -11,6 +11,7 @@ import {
 import type { Trace, TraceStep } from '../../evaluation/trace.ts'
 import { since } from '../wire/clock.ts'
 import { flagTypes, rolloutTypes } from '../../contract/enums.ts'
+import type * as contract from '../../contract/evaluation.ts'
 import type { Metrics } from '../operations/metrics.ts'
 import { type FlagCounters, type CachedAnswer, flagCounters } from './answer-cache.ts'
 
@@ -24,7 +25,7 @@ export type Flags = { readonly compiled: (namespace: string, key: string) => Com
 export type Said<A> = { readonly answer: A; readonly json: string; readonly millis: number }
 
 /** A step of a trace with its rollout type by wire name. */
-export const shownTrace = ({ type, ...step }: TraceStep) =>
+export const shownTrace = ({ type, ...step }: TraceStep): contract.TraceStep =>
   type === undefined ? step : { ...step, type: rolloutTypes.wire[type] }
 
 /** The message of §7.8 for a flag that is not there. */

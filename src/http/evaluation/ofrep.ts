@@ -1,11 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { type FieldViolation, invalid, Refusal, refuse } from '../../errors.ts'
+import type { OfrepEvaluation, OfrepFailure } from '../../contract/ofrep.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { Context } from '../../evaluation/context.ts'
 import type { Reason } from '../../evaluation/evaluate.ts'
 import type { Evaluator } from './evaluator.ts'
 
-const reasons: Readonly<Record<Reason, string>> = {
+const reasons: Readonly<Record<Reason, OfrepEvaluation['reason']>> = {
   unknown: 'UNKNOWN',
   disabled: 'DISABLED',
   match: 'TARGETING_MATCH',
@@ -15,7 +16,7 @@ const reasons: Readonly<Record<Reason, string>> = {
 const missingKey: FieldViolation = { field: 'context.targetingKey', description: 'must not be empty' }
 
 /** Codes of the refusals that OpenFeature has a word for; all others are GENERAL. */
-const codeOf = ({ reason, violation }: Refusal): string => {
+const codeOf = ({ reason, violation }: Refusal): OfrepFailure['errorCode'] => {
   if (reason === 'not_found') return 'FLAG_NOT_FOUND'
   if (violation === missingKey) return 'TARGETING_KEY_MISSING'
   if (violation && /^context(?:\.|$)/.test(violation.field)) return 'INVALID_CONTEXT'
@@ -32,7 +33,7 @@ const noTargetingKey = (): never =>
   refuse('invalid_argument', `invalid field ${missingKey.field}: ${missingKey.description}`, { violation: missingKey })
 
 /** What stands in place of a value when a flag cannot be evaluated. */
-export const failureOf = (refusal: Refusal, key: string | undefined) => ({
+export const failureOf = (refusal: Refusal, key: string | undefined): OfrepFailure => ({
   ...(key !== undefined && { key }),
   errorCode: codeOf(refusal),
   errorDetails: refusal.message,
@@ -43,7 +44,7 @@ export const ofrepError = (refusal: Refusal, { params }: FastifyRequest) =>
   failureOf(refusal, (params as Readonly<Record<string, string>>)['key'])
 
 /** One flag as OpenFeature sees it (api.md §10). The entity is the targeting key; without one, only a boolean flag that never came to a threshold has an answer. */
-export const resolve = (evaluator: Evaluator, namespace: string, flag: Compiled, context: Context) => {
+export const resolve = (evaluator: Evaluator, namespace: string, flag: Compiled, context: Context): OfrepEvaluation => {
   const { key } = flag
   const entityId = Object.hasOwn(context, 'targetingKey') ? context['targetingKey']! : ''
   if (flag.type === 'boolean') {
@@ -63,7 +64,7 @@ export const resolve = (evaluator: Evaluator, namespace: string, flag: Compiled,
 }
 
 /** The same, with a refusal as an entry, so that one flag never fails the others. */
-export const entryOf = (key: string, work: () => ReturnType<typeof resolve>) => {
+export const entryOf = (key: string, work: () => OfrepEvaluation): OfrepEvaluation | OfrepFailure => {
   try {
     return work()
   } catch (error) {

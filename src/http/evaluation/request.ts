@@ -1,69 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { Type } from 'typebox'
-import { invalid } from '../../errors.ts'
 import type { Moment } from '../../audit/as-of.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
-import { type Context, contextOf } from '../../evaluation/context.ts'
 import type { Flags } from './evaluator.ts'
-import { flag, text } from '../../contract/fields.ts'
-import { atOf } from '../wire/headers.ts'
-import { input, member, query } from '../../contract/input.ts'
+import { member } from '../../contract/input.ts'
 import type { Service } from '../service.ts'
-import { fitsBytes, objectOf, type Raw } from '../../contract/value.ts'
-import type { Field } from '../../contract/field.ts'
-
-/** Bytes in UTF-8 that the entity's id, and each value of its context, may have. */
-export const MOST_VALUE_BYTES = 65_536
-
-/** Members that the context of an entity may have. */
-export const MOST_CONTEXT_MEMBERS = 1000
-
-/** Text that is not kept: anything goes. */
-export const unstoredText = text({ stored: false })
-/** Id of the entity asked about. */
-export const entityId = text({ stored: false, maxBytes: MOST_VALUE_BYTES })
-
-/** The members of a JSON object as text; refuses too many, and a value that is too long. */
-export const contextGiven = (raw: Raw, name: string): Context => {
-  let members = 0
-  for (const _ in raw)
-    if (++members > MOST_CONTEXT_MEMBERS) invalid(name, `must have at most ${MOST_CONTEXT_MEMBERS} members`)
-  const context = contextOf(raw)
-  for (const key in context) {
-    if (!fitsBytes(context[key]!, MOST_VALUE_BYTES))
-      invalid(`${name}.${key}`, `must be at most ${MOST_VALUE_BYTES} bytes`)
-  }
-  return context
-}
-
-/** What is known of the entity: any JSON object, its values as text (api.md §10); absent is `{}`. */
-export const context: Field<Context> = {
-  schema: Type.Record(Type.String(), Type.String(), { maxProperties: MOST_CONTEXT_MEMBERS }),
-  optional: true,
-  read: (value, name) => (value === undefined || value === null ? {} : contextGiven(objectOf(value, name), name)),
-}
-
-/** Most evaluations in one request. */
-export const MOST_REQUESTS = 1000
-
-/** Body of one evaluation (api.md §8.1). */
-export const evaluationBody = input({
-  requestId: unstoredText,
-  namespaceKey: unstoredText,
-  flagKey: unstoredText,
-  entityId,
-  context,
-})
-
-/** The instant or position asked about; absent is the present. */
-const at: Field<Moment | undefined> = {
-  schema: Type.String(),
-  optional: true,
-  read: (value, name) => atOf(unstoredText.read(value, name)),
-}
-export const atQuery = query({ at })
-export const explainQuery = query({ explain: flag(), at })
+import type { Raw } from '../../contract/value.ts'
 
 /** The namespace that a key means: `""` is `default`. */
 export const namespaceOrDefault = (namespaceKey: string): string => namespaceKey || 'default'
@@ -86,9 +28,14 @@ export const requestsIn = (raw: Raw): readonly Raw[] => {
 /** The namespace that the body of one evaluation asks in (api.md §3.3). */
 export const namespaceAsked = (body: Raw): readonly string[] => [namespaceOrDefault(namespaceIn(body))]
 
-/** The evaluation's id as JSON: the client's, else a new UUID, which is the request's own where that is new too. */
-export const requestIdJson = (given: string, { id, headers }: FastifyRequest): string =>
-  given ? JSON.stringify(given) : `"${headers['x-request-id'] === id ? randomUUID() : id}"`
+const newId = ({ id, headers }: FastifyRequest): string => (headers['x-request-id'] === id ? randomUUID() : id)
+
+/** The evaluation's id: the client's, else a new UUID, which is the request's own where that is new too. */
+export const requestIdOf = (given: string, request: FastifyRequest): string => given || newId(request)
+
+/** The same as JSON. */
+export const requestIdJson = (given: string, request: FastifyRequest): string =>
+  given ? JSON.stringify(given) : `"${newId(request)}"`
 
 /** Answers from the flags of the present, or from those of the moment that `at` names: of these, only the ones asked for are made. */
 export const withFlags = <T>(

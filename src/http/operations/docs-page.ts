@@ -24,7 +24,10 @@ export const pageHeaders = {
 const escaped = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-const pretty = (value: object): string => `<pre>${escaped(JSON.stringify(value, null, 2))}</pre>`
+const pretty = (value: object): string => {
+  const text = escaped(JSON.stringify(value, null, 2))
+  return `<pre>${text.replaceAll(/&quot;#\/components\/schemas\/(\w+)&quot;/g, '<a href="#$1">$1</a>')}</pre>`
+}
 
 const rows = (cells: readonly (readonly string[])[]): string =>
   cells.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('')
@@ -53,7 +56,7 @@ const errors = (): string =>
   )
 
 /** The document as one HTML page that asks for nothing else and runs no script. */
-export const docsPage = ({ info, tags, paths }: OpenApi): string => {
+export const docsPage = ({ info, tags, paths, components }: OpenApi): string => {
   const operations = Object.entries(paths).flatMap(([path, verbs]) =>
     Object.entries(verbs).map(([method, operation]) => ({
       tag: operation.tags[0],
@@ -67,8 +70,12 @@ export const docsPage = ({ info, tags, paths }: OpenApi): string => {
         .map(({ html }) => html)
         .join('')}`,
   )
+  const schemas = Object.entries(components.schemas).map(
+    ([name, schema]) =>
+      `<details id="${name}"><summary><code>${name}</code></summary><div>${pretty(schema)}</div></details>`,
+  )
   return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
 <title>${escaped(info.title)} API</title><style>${style}</style></head><body><h1>${escaped(info.title)} API</h1>
 <p>${escaped(info.description)} Version ${escaped(info.version)}. The same as <a href="openapi.json">OpenAPI 3.1</a>.</p>
-${groups.join('')}<h2>Errors</h2><table><tr><th>Reason</th><th>HTTP / code</th><th>Message</th></tr>${errors()}</table></body></html>`
+${groups.join('')}<h2>Schemas</h2>${schemas.join('')}<h2>Errors</h2><table><tr><th>Reason</th><th>HTTP / code</th><th>Message</th></tr>${errors()}</table></body></html>`
 }

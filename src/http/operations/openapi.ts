@@ -1,4 +1,5 @@
-import { Type } from 'typebox'
+import { Text } from '../../contract/answer.ts'
+import { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, refusals } from '../../errors.ts'
 import type { Spec } from '../route.ts'
 import type { Input } from '../../contract/field.ts'
@@ -9,7 +10,7 @@ export type OpenApi = {
   readonly info: { readonly title: string; readonly version: string; readonly description: string }
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
-  readonly components: object
+  readonly components: { readonly schemas: Readonly<Record<string, object>>; readonly securitySchemes: object }
 }
 type Parameter = {
   readonly name: string
@@ -28,23 +29,6 @@ export type Operation = {
 }
 
 const json = (schema: object) => ({ 'application/json': { schema } })
-const Problem = Type.Object({
-  code: Type.Integer({ description: 'gRPC status code' }),
-  message: Type.String(),
-  details: Type.Array(
-    Type.Object({
-      '@type': Type.Literal('type.googleapis.com/google.protobuf.Struct'),
-      value: Type.Object({
-        reason: Type.Enum(Object.keys(refusals)),
-        domain: Type.Literal('rollcall'),
-        metadata: Type.Record(Type.String(), Type.String()),
-        fieldViolations: Type.Optional(Type.Array(Type.Object({ field: Type.String(), description: Type.String() }))),
-      }),
-    }),
-    { minItems: 1, maxItems: 1 },
-  ),
-})
-
 const common = (spec: Spec): readonly Reason[] => [
   ...(spec.body || spec.query || spec.url.includes(':') ? (['invalid_argument'] as const) : []),
   ...(spec.body ? (['malformed_body', 'body_too_large', 'unsupported_charset'] as const) : []),
@@ -56,15 +40,17 @@ const common = (spec: Spec): readonly Reason[] => [
     : []),
 ]
 
+const problem = { content: json(ErrorAnswer) }
+
 const responsesOf = (spec: Spec): Operation['responses'] => {
   const reasons = new Set([...(spec.errors ?? []), ...common(spec)])
   const statuses = new Map<number, Reason[]>()
   for (const reason of reasons)
     statuses.set(refusals[reason].status, [...(statuses.get(refusals[reason].status) ?? []), reason])
   const failed = [...statuses].map(([status, reasons]) => [status, { description: reasons.join(', '), ...problem }])
-  return Object.fromEntries([[200, { description: 'OK', content: json(spec.answer) }], ...failed])
+  const redirected = spec.redirects === undefined ? [] : [[302, { description: spec.redirects }] as const]
+  return Object.fromEntries([[200, { description: 'OK', content: json(spec.answer) }], ...redirected, ...failed])
 }
-const problem = { content: json({ $ref: '#/components/schemas/Error' }) }
 
 const queryParameters = (query: Input<unknown, string> | undefined): Parameter[] =>
   Object.entries(query?.schema.properties ?? {}).map(([name, schema]) => ({
@@ -78,7 +64,7 @@ const headerParameters = ({ method, writes }: Spec): Parameter[] => {
   const names = [writes && method === 'POST' && 'Idempotency-Key', writes && 'If-Match', !writes && 'After-Position']
   return names
     .filter((name) => typeof name === 'string')
-    .map((name) => ({ name, in: 'header', required: false, schema: Type.String() }))
+    .map((name) => ({ name, in: 'header', required: false, schema: Text }))
 }
 
 const operation = (spec: Spec): Operation => {
@@ -90,7 +76,7 @@ const operation = (spec: Spec): Operation => {
     tags: [tag],
     security: access.credential === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
     parameters: [
-      ...path.map((name): Parameter => ({ name, in: 'path', required: true, schema: Type.String() })),
+      ...path.map((name): Parameter => ({ name, in: 'path', required: true, schema: Text })),
       ...queryParameters(query),
       ...headerParameters(spec),
     ],
@@ -99,12 +85,30 @@ const operation = (spec: Spec): Operation => {
   }
 }
 
+type Schemas = Record<string, object>
+
+/** Puts a reference in place of each named schema, wherever it stands, and the schema itself into `schemas`. */
+const referring = (schemas: Schemas) => {
+  const refer = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(refer)
+    if (typeof value !== 'object' || value === null) return value
+    const { $id: name, ...members } = value as Readonly<Record<string, unknown>>
+    const schema = Object.fromEntries(Object.entries(members).map(([key, member]) => [key, refer(member)]))
+    if (typeof name !== 'string') return schema
+    schemas[name] ??= schema
+    return { $ref: `#/components/schemas/${name}` }
+  }
+  return refer as <T>(value: T) => T
+}
+
 /** The OpenAPI 3.1 document of the routes, made of their own statements, in the order of mounting. */
 export const openApi = (specs: readonly Spec[], version: string, tokenCookie: string): OpenApi => {
+  const schemas: Schemas = {}
+  const refer = referring(schemas)
   const shown = specs.filter(({ hidden }) => !hidden)
   const paths: Record<string, Record<string, Operation>> = {}
   for (const spec of shown)
-    (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = operation(spec)
+    (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = refer(operation(spec))
   return {
     openapi: '3.1.0',
     info: {
@@ -115,7 +119,7 @@ export const openApi = (specs: readonly Spec[], version: string, tokenCookie: st
     tags: [...new Set(shown.map(({ tag }) => tag))].map((name) => ({ name })),
     paths,
     components: {
-      schemas: { Error: Problem },
+      schemas,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
         cookie: { type: 'apiKey', in: 'cookie', name: tokenCookie },

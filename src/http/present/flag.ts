@@ -1,65 +1,12 @@
-import { Type } from 'typebox'
 import type { SegmentOperator } from '../../events/flag.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
+import type { Distribution } from '../../contract/distribution.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
+import type { Flag } from '../../contract/flag.ts'
 import { shortFloat32 } from '../../contract/float32.ts'
-
-const Text = Type.String()
-const times = { createdAt: Type.String({ format: 'date-time' }), updatedAt: Type.String({ format: 'date-time' }) }
-const ofFlag = { flagKey: Text, namespaceKey: Text }
-const bySegments = {
-  segmentKey: Text,
-  segmentKeys: Type.Array(Text),
-  segmentOperator: Type.Enum(segmentOperators.names),
-}
-
-/** The resources of a flag as clients see them (api.md §7.2). */
-export const Variant = Type.Object({
-  id: Text,
-  ...ofFlag,
-  key: Text,
-  name: Text,
-  description: Text,
-  attachment: Text,
-  ...times,
-})
-export const Distribution = Type.Object({
-  id: Text,
-  ruleId: Text,
-  variantId: Text,
-  rollout: Type.Number({ format: 'float' }),
-  ...times,
-})
-export const Rule = Type.Object({
-  id: Text,
-  ...ofFlag,
-  ...bySegments,
-  rank: Type.Integer({ format: 'int32' }),
-  distributions: Type.Array(Distribution),
-  ...times,
-})
-export const Rollout = Type.Object({
-  id: Text,
-  ...ofFlag,
-  type: Type.Enum(rolloutTypes.names),
-  rank: Type.Integer({ format: 'int32' }),
-  description: Text,
-  ...times,
-  segment: Type.Optional(Type.Object({ ...bySegments, value: Type.Boolean() })),
-  threshold: Type.Optional(Type.Object({ percentage: Type.Number({ format: 'float' }), value: Type.Boolean() })),
-})
-export const Flag = Type.Object({
-  key: Text,
-  namespaceKey: Text,
-  name: Text,
-  description: Text,
-  enabled: Type.Boolean(),
-  type: Type.Enum(flagTypes.names),
-  variants: Type.Array(Variant),
-  defaultVariant: Type.Optional(Variant),
-  metadata: Type.Object({}, { additionalProperties: true }),
-  ...times,
-})
+import type { Rollout } from '../../contract/rollout.ts'
+import type { Rule } from '../../contract/rule.ts'
+import type { Variant } from '../../contract/variant.ts'
 
 type OfFlag = Pick<FlagDoc, 'namespace' | 'key'>
 const naming = ({ namespace, key }: OfFlag) => ({ namespaceKey: namespace, flagKey: key })
@@ -78,7 +25,7 @@ const segmentsShown = (segments: readonly string[], operator: SegmentOperator) =
 export const variantJson = (
   of: OfFlag,
   { id, key, name, description, attachment, createdAt, updatedAt }: VariantDoc,
-) => ({
+): Variant => ({
   id,
   ...naming(of),
   key,
@@ -92,7 +39,7 @@ export const variantJson = (
 export const distributionJson = (
   ruleId: string,
   { id, variantId, rollout, createdAt, updatedAt }: DistributionDoc,
-) => ({
+): Distribution => ({
   id,
   ruleId,
   variantId,
@@ -104,7 +51,7 @@ export const distributionJson = (
 export const ruleJson = (
   of: OfFlag,
   { id, rank, segments, operator, distributions, createdAt, updatedAt }: RuleDoc,
-) => ({
+): Rule => ({
   id,
   ...naming(of),
   ...segmentsShown(segments, operator),
@@ -114,13 +61,13 @@ export const ruleJson = (
   updatedAt,
 })
 
-const partJson = (rollout: RolloutDoc) => {
+const partJson = (rollout: RolloutDoc): Pick<Rollout, 'segment' | 'threshold'> => {
   const { value } = rollout
   if (rollout.type === 'threshold') return { threshold: { percentage: shortFloat32(rollout.percentage), value } }
   return { segment: { ...segmentsShown(rollout.segments, rollout.operator), value } }
 }
 
-export const rolloutJson = (of: OfFlag, rollout: RolloutDoc) => {
+export const rolloutJson = (of: OfFlag, rollout: RolloutDoc): Rollout => {
   const { id, type, rank, description, createdAt, updatedAt } = rollout
   return {
     id,
@@ -134,7 +81,7 @@ export const rolloutJson = (of: OfFlag, rollout: RolloutDoc) => {
   }
 }
 
-export const flagJson = (doc: FlagDoc) => {
+export const flagJson = (doc: FlagDoc): Flag => {
   const { namespace, key, name, description, enabled, type, metadata, createdAt, updatedAt, defaultVariantId } = doc
   const variants = doc.variants.map((variant) => variantJson(doc, variant))
   const defaultVariant = variants.find(({ id }) => id === defaultVariantId)

@@ -1,28 +1,138 @@
-import type { ConstraintType } from '../../evaluation/flag.ts'
 import type { FlagStore } from '../../projections/flag-store.ts'
 import type { DistributionDoc, FlagDoc, RolloutDoc, RuleDoc, VariantDoc } from '../../projections/flags.ts'
-import type { ConstraintDoc, SegmentDoc } from '../../projections/segments.ts'
+import type { SegmentDoc } from '../../projections/segments.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
 import { shortFloat32 } from '../../contract/float32.ts'
+import {
+  type Snapshot,
+  snapshotConstraintTypes,
+  type SnapshotDistribution,
+  type SnapshotFlag,
+  snapshotMatchTypes,
+  type SnapshotRollout,
+  type SnapshotRule,
+  type SnapshotSegment,
+} from '../../contract/snapshot.ts'
 import { joined } from '../wire/pieces.ts'
 
 /** What the evaluating client can read (api.md §9): older ones know no constraints on the entity's id, or no default variant. */
 export type Form = { readonly tag: string; readonly entityId: boolean; readonly defaultVariant: boolean }
 
-const matchTypes = { all: 'ALL_SEGMENT_MATCH_TYPE', any: 'ANY_SEGMENT_MATCH_TYPE' } as const
-const constraintTypes: Readonly<Record<ConstraintType, string>> = {
-  string: 'STRING_CONSTRAINT_COMPARISON_TYPE',
-  number: 'NUMBER_CONSTRAINT_COMPARISON_TYPE',
-  boolean: 'BOOLEAN_CONSTRAINT_COMPARISON_TYPE',
-  datetime: 'DATETIME_CONSTRAINT_COMPARISON_TYPE',
-  entityId: 'ENTITY_ID_CONSTRAINT_COMPARISON_TYPE',
-}
-const unknownType = 'UNKNOWN_CONSTRAINT_COMPARISON_TYPE'
-
 type Held = Pick<FlagStore<unknown>, 'flags' | 'segments'>
+/** The JSON texts of the segments of these keys that are there. */
+type SegmentTexts = (keys: readonly string[]) => Generator<string>
+type Variants = ReadonlyMap<string, VariantDoc>
 
 /** An object's JSON text without its closing brace, for more members to follow. */
 const opened = (object: object): string => JSON.stringify(object).slice(0, -1)
+
+const segmentJson = (doc: SegmentDoc, form: Form): SnapshotSegment => {
+  const { key, name, description, matchType, createdAt, updatedAt, constraints } = doc
+  return {
+    key,
+    name,
+    description,
+    matchType: snapshotMatchTypes[matchType],
+    createdAt,
+    updatedAt,
+    constraints: constraints.map(({ id, type, property, operator, value }) => {
+      const known = type !== 'entityId' || form.entityId
+      return { id, type: snapshotConstraintTypes[known ? type : 'unknown'], property, operator, value }
+    }),
+  }
+}
+
+/** Each segment's text is made once, when the first rule or rollout names it. */
+const segmentTexts = (segments: ReturnType<Held['segments']>, form: Form): SegmentTexts => {
+  const docs = new Map(segments.map(({ doc }) => [doc.key, doc]))
+  const texts = new Map<string, string>()
+  return function* (keys) {
+    for (const key of keys) {
+      const doc = docs.get(key)
+      const text = texts.get(key) ?? (doc && JSON.stringify(segmentJson(doc, form)))
+      if (text === undefined) continue
+      texts.set(key, text)
+      yield text
+    }
+  }
+}
+
+function* distributionsOf(variants: Variants, ruleId: string, parts: readonly DistributionDoc[]): Generator<string> {
+  for (const { id, variantId, rollout } of parts) {
+    const variant = variants.get(variantId)
+    if (!variant) continue
+    const { key: variantKey, attachment: variantAttachment } = variant
+    const shown: SnapshotDistribution = {
+      id,
+      ruleId,
+      variantId,
+      variantKey,
+      variantAttachment,
+      rollout: shortFloat32(rollout),
+    }
+    yield JSON.stringify(shown)
+  }
+}
+
+function* ruleOf(
+  segmentsOf: SegmentTexts,
+  variants: Variants,
+  { id, segments, rank, operator, distributions }: RuleDoc,
+): Generator<string> {
+  const first: Pick<SnapshotRule, 'id'> = { id }
+  const next: Omit<SnapshotRule, 'id' | 'segments' | 'distributions'> = {
+    rank,
+    segmentOperator: segmentOperators.wire[operator],
+  }
+  yield `${opened(first)},"segments":[`
+  yield* joined(segmentsOf(segments))
+  yield `],${opened(next).slice(1)},"distributions":[`
+  yield* joined(distributionsOf(variants, id, distributions))
+  yield ']}'
+}
+
+function* rolloutOf(segmentsOf: SegmentTexts, rollout: RolloutDoc): Generator<string> {
+  const { type, rank, value } = rollout
+  const shown: Omit<SnapshotRollout, 'segment' | 'threshold'> = { type: rolloutTypes.wire[type], rank }
+  if (rollout.type === 'threshold') {
+    const threshold: SnapshotRollout['threshold'] = { percentage: shortFloat32(rollout.percentage), value }
+    yield JSON.stringify({ ...shown, threshold })
+    return
+  }
+  const segment: Omit<NonNullable<SnapshotRollout['segment']>, 'segments'> = {
+    value,
+    segmentOperator: segmentOperators.wire[rollout.operator],
+  }
+  yield `${opened(shown)},"segment":${opened(segment)},"segments":[`
+  yield* joined(segmentsOf(rollout.segments))
+  yield ']}}'
+}
+
+function* flagOf(segmentsOf: SegmentTexts, form: Form, flag: FlagDoc): Generator<string> {
+  const { key, name, description, enabled, type, createdAt, updatedAt, defaultVariantId } = flag
+  const variants = new Map(flag.variants.map((variant) => [variant.id, variant]))
+  const chosen = form.defaultVariant && defaultVariantId !== undefined ? variants.get(defaultVariantId) : undefined
+  const shown: Omit<SnapshotFlag, 'rules' | 'rollouts' | 'defaultVariant'> = {
+    key,
+    name,
+    description,
+    enabled,
+    type: flagTypes.wire[type],
+    createdAt,
+    updatedAt,
+  }
+  yield `${opened(shown)},"rules":[`
+  yield* listOf(flag.rules, (rule) => ruleOf(segmentsOf, variants, rule))
+  yield '],"rollouts":['
+  yield* listOf(flag.rollouts, (rollout) => rolloutOf(segmentsOf, rollout))
+  yield ']'
+  if (chosen) {
+    const { id, key, attachment } = chosen
+    const defaultVariant: SnapshotFlag['defaultVariant'] = { id, key, attachment }
+    yield `,"defaultVariant":${JSON.stringify(defaultVariant)}`
+  }
+  yield '}'
+}
 
 /**
  * The JSON text of the snapshot of a namespace, for clients that evaluate by themselves: all flags in list order, each rule once. It comes
@@ -30,79 +140,10 @@ const opened = (object: object): string => JSON.stringify(object).slice(0, -1)
  */
 export function* snapshotText(held: Held, namespace: string, form: Form): Generator<string> {
   const flags = held.flags(namespace)
-  const docs = new Map(held.segments(namespace).map(({ doc }) => [doc.key, doc]))
-
-  const constraintOf = ({ id, type, property, operator, value }: ConstraintDoc) => {
-    const known = type !== 'entityId' || form.entityId
-    return { id, type: known ? constraintTypes[type] : unknownType, property, operator, value }
-  }
-  const segmentOf = ({ key, name, description, matchType, createdAt, updatedAt, constraints }: SegmentDoc) => {
-    const shown = { key, name, description, matchType: matchTypes[matchType], createdAt, updatedAt }
-    return JSON.stringify({ ...shown, constraints: constraints.map(constraintOf) })
-  }
-  const texts = new Map<string, string>()
-  const segmentText = (key: string): string | undefined => {
-    const doc = docs.get(key)
-    const text = texts.get(key) ?? (doc && segmentOf(doc))
-    if (text !== undefined) texts.set(key, text)
-    return text
-  }
-  function* segmentsOf(keys: readonly string[]): Generator<string> {
-    for (const key of keys) {
-      const text = segmentText(key)
-      if (text !== undefined) yield text
-    }
-  }
-
-  function* distributionsOf(
-    variants: ReadonlyMap<string, VariantDoc>,
-    ruleId: string,
-    parts: readonly DistributionDoc[],
-  ): Generator<string> {
-    for (const { id, variantId, rollout } of parts) {
-      const variant = variants.get(variantId)
-      if (!variant) continue
-      const { key: variantKey, attachment: variantAttachment } = variant
-      yield JSON.stringify({ id, ruleId, variantId, variantKey, variantAttachment, rollout: shortFloat32(rollout) })
-    }
-  }
-  function* ruleOf(
-    variants: ReadonlyMap<string, VariantDoc>,
-    { id, segments, rank, operator, distributions }: RuleDoc,
-  ): Generator<string> {
-    yield `${opened({ id })},"segments":[`
-    yield* joined(segmentsOf(segments))
-    yield `],${opened({ rank, segmentOperator: segmentOperators.wire[operator] }).slice(1)},"distributions":[`
-    yield* joined(distributionsOf(variants, id, distributions))
-    yield ']}'
-  }
-  function* rolloutOf(rollout: RolloutDoc): Generator<string> {
-    const { type, rank, value } = rollout
-    const shown = { type: rolloutTypes.wire[type], rank }
-    if (rollout.type === 'threshold') {
-      yield JSON.stringify({ ...shown, threshold: { percentage: shortFloat32(rollout.percentage), value } })
-      return
-    }
-    yield `${opened(shown)},"segment":${opened({ value, segmentOperator: segmentOperators.wire[rollout.operator] })},"segments":[`
-    yield* joined(segmentsOf(rollout.segments))
-    yield ']}}'
-  }
-  function* flagOf(flag: FlagDoc): Generator<string> {
-    const { key, name, description, enabled, type, createdAt, updatedAt, defaultVariantId } = flag
-    const variants = new Map(flag.variants.map((variant) => [variant.id, variant]))
-    const chosen = form.defaultVariant && defaultVariantId !== undefined ? variants.get(defaultVariantId) : undefined
-    yield `${opened({ key, name, description, enabled, type: flagTypes.wire[type], createdAt, updatedAt })},"rules":[`
-    yield* listOf(flag.rules, (rule) => ruleOf(variants, rule))
-    yield '],"rollouts":['
-    yield* listOf(flag.rollouts, rolloutOf)
-    yield ']'
-    if (chosen)
-      yield `,"defaultVariant":${JSON.stringify({ id: chosen.id, key: chosen.key, attachment: chosen.attachment })}`
-    yield '}'
-  }
-
-  yield `${opened({ namespace: { key: namespace } })},"flags":[`
-  yield* listOf(flags, ({ doc }) => flagOf(doc))
+  const segmentsOf = segmentTexts(held.segments(namespace), form)
+  const shown: Omit<Snapshot, 'flags'> = { namespace: { key: namespace } }
+  yield `${opened(shown)},"flags":[`
+  yield* listOf(flags, ({ doc }) => flagOf(segmentsOf, form, doc))
   yield ']}'
 }
 

@@ -1,9 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { LoggedIn, LoginBegun, loginQuery } from '../../contract/login.ts'
 import { attemptLimit } from '../auth/login-throttle.ts'
-import { Authentication } from '../present/authentication.ts'
-import { text } from '../../contract/fields.ts'
-import { query } from '../../contract/input.ts'
 import { beginLogin } from '../auth/login-begin.ts'
 import { finishLogin } from '../auth/login-finish.ts'
 import type { LoginMethod } from '../auth/login-method.ts'
@@ -29,9 +26,9 @@ export const loginRoutes = (
     ...shared,
     url: `${path}/authorize`,
     summary: 'Begin a login: the address to send the browser to, and a cookie that binds the login to it.',
-    query: query({ return_to: text({ stored: false }) }),
+    query: loginQuery,
     errors: ['not_found', 'provider_unavailable', 'rate_limited'],
-    answer: Type.Object({ authorizeUrl: Type.String() }),
+    answer: LoginBegun,
     run: (call) => beginLogin(service, call, wayOf(call.params), call.query.return_to),
   })
 
@@ -54,7 +51,8 @@ export const loginRoutes = (
       'provider_unavailable',
       'rate_limited',
     ],
-    answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
+    answer: LoggedIn,
+    redirects: 'To the page that the login began at; of a browser whose login is refused, to the login page.',
     run: (call) => finishLogin(service, call, wayOf(call.params)),
   })
 }

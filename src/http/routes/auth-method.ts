@@ -1,10 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import type { Shown } from '../../contract/answer.ts'
+import { Methods } from '../../contract/login.ts'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
+
+type Way = Shown<typeof Methods>['methods'][number]
 
 const paths = (base: string, path: string) => ({
   authorize_url: `${base}/auth/v1/method/${path}/authorize`,
@@ -19,21 +22,12 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
     ...authentication,
     access: { credential: 'public' },
     summary: 'List the ways to a client token.',
-    answer: Type.Object({
-      methods: Type.Array(
-        Type.Object({
-          method: Type.String(),
-          enabled: Type.Boolean(),
-          sessionCompatible: Type.Boolean(),
-          metadata: Type.Optional(Type.Object({}, { additionalProperties: true })),
-        }),
-      ),
-    }),
+    answer: Methods,
     run: ({ request }) => {
       const base = cookies.basePath(request)
       const providers = Object.fromEntries(methods.oidc.providers.map((name) => [name, paths(base, `oidc/${name}`)]))
       // A way that a browser's session comes of says where it begins and ends.
-      const ways: Readonly<Record<Method, object | undefined>> = {
+      const ways: Readonly<Record<Method, Way['metadata']>> = {
         token: undefined,
         codehost: paths(base, names.codehostPath),
         oidc: { providers },

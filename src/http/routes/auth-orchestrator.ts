@@ -1,17 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
+import { serviceAccount } from '../../contract/login.ts'
+import { IssuedToken } from '../../contract/token.ts'
 import type { Orchestrator } from '../../auth/orchestrator.ts'
 import type { ServiceAccount } from '../../auth/service-account.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Answer } from '../wire/reply.ts'
 import { attemptFailed, attemptLimit, attemptSucceeded } from '../auth/login-throttle.ts'
 import { fingerprintOf } from '../preconditions.ts'
-import { Authentication } from '../present/authentication.ts'
 import { answerIssued, issueToken } from '../auth/issue-token.ts'
 import { addressKey } from '../auth/credential.ts'
-import { text } from '../../contract/fields.ts'
 import { idempotencyKey } from '../wire/headers.ts'
-import { input } from '../../contract/input.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
@@ -75,8 +73,8 @@ export const authOrchestratorRoutes = (
       'orchestrator_unavailable',
       'rate_limited',
     ],
-    body: input({ service_account_token: text({ required: true, stored: false }) }),
-    answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
+    body: serviceAccount,
+    answer: IssuedToken,
     run: async (call) => {
       const { request } = call
       if (!service.fresh()) refuse('backend_unavailable')
@@ -85,7 +83,7 @@ export const authOrchestratorRoutes = (
       const grant = tokenOf(account)
       const who = grant.identity
 
-      const issue = async (commandId?: string): Promise<Answer> => {
+      const issue = async (commandId?: string): Promise<Answer<IssuedToken>> => {
         const context = { ...contextOf(call, service), ...(commandId !== undefined && { commandId }) }
         const issued = await issueToken(service, grant, context)
         metrics.exchanges('issued').value++

@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Nothing } from '../../contract/answer.ts'
+import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../contract/token.ts'
 import { rowAt } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
-import { Authentication, presentAuthentication } from '../present/authentication.ts'
+import { presentAuthentication } from '../present/authentication.ts'
 import { credential, sameOrigin } from '../auth/credential.ts'
-import { optional, timestamp } from '../../contract/fields.ts'
-import { input, query } from '../../contract/input.ts'
 import { type Caller, route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
@@ -45,10 +44,10 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
     access: { credential: 'always', namespace: 'none' },
     summary: 'Bring the expiry of the token used forward; without expiresAt to now.',
     writes: 'always',
-    query: query({ expiresAt: optional(timestamp()) }),
-    body: input({ expiresAt: optional(timestamp()) }),
+    query: expiryQuery,
+    body: expiryBody,
     errors: ['expiry_not_earlier'],
-    answer: Type.Object({}),
+    answer: Nothing,
     run: async (call) => {
       const id = call.caller.actor.id!
       const time = now().toISOString()
@@ -73,7 +72,7 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
     access: { credential: 'bearer', namespace: 'none' },
     writes: false,
     summary: 'Put the bearer token used into the session cookie of a browser.',
-    answer: Type.Object({ authentication: Authentication }),
+    answer: SessionStarted,
     run: async ({ caller, request, reply }) => {
       const { doc } = await own(caller)
       const given = credential(request, names.tokenCookie)
@@ -91,7 +90,7 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
     access: { credential: 'public' },
     writes: false,
     summary: 'Clear the session cookie; the token stays valid.',
-    answer: Type.Object({}),
+    answer: Nothing,
     run: ({ request, reply }) => {
       const exempt = request.headers.authorization !== undefined || !cookies.hasToken(request)
       if (!exempt && !fromOwnPages(request)) refuse('cross_site')

@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { IssuedToken, newToken } from '../../contract/token.ts'
 import { refuse } from '../../errors.ts'
-import { Authentication } from '../present/authentication.ts'
 import { createsOnly } from '../resource-routes.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { answerIssued, inFuture, issueToken, staticToken, staticTokenInput } from '../auth/issue-token.ts'
+import { answerIssued, inFuture, issueToken, staticToken } from '../auth/issue-token.ts'
 import { contextOf } from '../command-context.ts'
 
 /** POST /auth/v1/method/token: a static token (api.md §5.4 A7). */
@@ -20,8 +19,8 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
     summary: 'Create a static token; its client token is shown only here.',
     writes: 'always',
     errors: ['not_found', 'token_scoped', 'quota_exceeded'],
-    body: staticTokenInput(names),
-    answer: Type.Object({ clientToken: Type.String(), authentication: Authentication }),
+    body: newToken(names),
+    answer: IssuedToken,
     run: async (call) => {
       const { namespaceKey } = call.body
       const context = contextOf(call, service)

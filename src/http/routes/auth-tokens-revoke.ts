@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { revocation, Revoked } from '../../contract/token.ts'
 import type { Context } from '../../commands/envelope.ts'
 import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
@@ -7,9 +7,6 @@ import type { Stored } from '../../events/log.ts'
 import type { TokenStatus } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
-import { choice, flag, text } from '../../contract/fields.ts'
-import { input } from '../../contract/input.ts'
-import { METHODS } from '../../events/token.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
@@ -65,9 +62,6 @@ const ending = ({ execute, views, now, applied }: Service, context: Context, als
 /** POST /auth/v1/tokens/revoke: ends every live token of one holder, and on request all that these made, and theirs in turn. Works for a provider that is configured no more: tokens are found by what they were issued with. */
 export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): void => {
   const { names, logins } = service
-  const ways = Object.fromEntries(
-    METHODS.map((method) => [names.method(method), names.methodNumbers[names.method(method)]!]),
-  )
 
   route(app, {
     method: 'POST',
@@ -77,8 +71,8 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
     summary:
       'Delete every live record of one holder: by token name, subject at the provider, or namespace/name of a service account; with includeIssued also what these made, and theirs in turn.',
     writes: 'always',
-    body: input({ method: choice(ways), identity: text({ required: true }), provider: text(), includeIssued: flag() }),
-    answer: Type.Object({ revoked: Type.Integer() }),
+    body: revocation(names),
+    answer: Revoked,
     run: async (call) => {
       const { identity, provider, includeIssued } = call.body
       const method = names.methodNamed(call.body.method)

@@ -1,15 +1,14 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Nothing } from '../../contract/answer.ts'
+import { atOf } from '../../contract/moment.ts'
+import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../contract/token.ts'
+import { jsonOf } from '../wire/reply.ts'
 import { type Moment, rowAt } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
-import { unstoredText } from '../evaluation/request.ts'
-import { Authentication, presentAuthentication } from '../present/authentication.ts'
-import { choice, integer, optional, text } from '../../contract/fields.ts'
-import { atOf } from '../wire/headers.ts'
-import { query } from '../../contract/input.ts'
+import { presentAuthentication } from '../present/authentication.ts'
 import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
@@ -53,23 +52,9 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     ...authentication,
     access: { credential: 'required', namespace: 'none' },
     summary: 'List authentication records, oldest first.',
-    query: query({
-      limit: integer({ min: 0, minMessage: 'must not be negative' }),
-      pageToken: text(),
-      method: choice(names.methodNumbers, 'METHOD_NONE'),
-      namespaceKey: text(),
-      status: optional(choice({ ACTIVE: 0, EXPIRED: 1, DELETED: 2 }, 'ACTIVE')),
-      q: text(),
-      identity: text(),
-      issuedBy: text(),
-      at: unstoredText,
-    }),
+    query: tokenQuery(names),
     errors: ['invalid_page_token', 'invalid_at'],
-    answer: Type.Object({
-      authentications: Type.Array(Authentication),
-      nextPageToken: Type.String(),
-      totalCount: Type.Integer(),
-    }),
+    answer: AuthenticationList,
     run: async ({ query: { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at, ...query } }) => {
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
       const moment = atOf(at)
@@ -93,7 +78,7 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
         ? await listThen(moment, ask, after, limit + 1)
         : await listNow(ask, after, limit + 1)
       const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(doc, time)))
-      const gathered = await gather(records, settings.mostBytes, (record) => JSON.stringify(record))
+      const gathered = await gather(records, settings.mostBytes, jsonOf)
       const count = gathered.pieces.length
       const nextPageToken = docs.length > count ? pageTokens.write(scope, placeOf(docs[count - 1]!)) : ''
       return listed(['authentications'], gathered, { nextPageToken, totalCount: total })
@@ -106,7 +91,7 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     ...authentication,
     access: { credential: 'required', namespace: 'none' },
     summary: 'Get one authentication record.',
-    query: query({ at: unstoredText }),
+    query: oneToken,
     errors: ['not_found', 'invalid_at'],
     answer: Authentication,
     run: async ({ params, query }) => {
@@ -130,7 +115,7 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
     access: { credential: 'required', namespace: 'none' },
     summary: 'Delete an authentication record; its token stops working at once.',
     writes: 'always',
-    answer: Type.Object({}),
+    answer: Nothing,
     run: async (call) => {
       const id = call.params['id']!
       const context = { ...contextOf(call, service), needsEffect: true }

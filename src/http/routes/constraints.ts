@@ -1,27 +1,17 @@
 import type { FastifyInstance } from 'fastify'
+import { Nothing } from '../../contract/answer.ts'
+import { Constraint, constraintBody } from '../../contract/constraint.ts'
+import type { ReadBy } from '../../contract/input.ts'
 import { segment } from '../../commands/segment.ts'
 import { invalid, refuse } from '../../errors.ts'
 import { checkConstraint } from '../../evaluation/operators.ts'
-import { comparisonTypes } from '../../contract/enums.ts'
-import { text } from '../../contract/fields.ts'
-import { input } from '../../contract/input.ts'
 import { namespacedRoute, newId, segmentWriter } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
-import { Constraint, constraintJson } from '../present/segment.ts'
+import { constraintJson } from '../present/segment.ts'
 import type { Service } from '../service.ts'
-import { description, Nothing } from '../../contract/resource.ts'
-
-const body = input({
-  type: comparisonTypes.field('unknown'),
-  property: text({ required: true, max: 255 }),
-  operator: text({ required: true }),
-  value: text(),
-  description,
-})
-type Asked = ReturnType<typeof body.read>
 
 /** The constraint in the form it is stored in, or 400 with what is wrong (api.md §7.3). */
-const checked = (asked: Asked) => {
+const checked = (asked: ReadBy<typeof constraintBody>) => {
   const { type, property, description } = asked
   const found = checkConstraint(asked)
   if (found.kind === 'field') return invalid(found.field, found.description)
@@ -46,7 +36,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     summary: 'Create a constraint.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
-    body,
+    body: constraintBody,
     answer: Constraint,
     run: (call) => {
       const constraint = { id: newId(call, 'constraint'), ...checked(call.body) }
@@ -66,7 +56,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     summary: 'Replace a constraint.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
-    body,
+    body: constraintBody,
     answer: Constraint,
     run: (call) => {
       const constraint = { id: call.params['id']!, ...checked(call.body) }

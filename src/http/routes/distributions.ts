@@ -1,28 +1,12 @@
 import type { FastifyInstance } from 'fastify'
+import { Nothing } from '../../contract/answer.ts'
+import { Distribution, distributionBody, distributionDeletion } from '../../contract/distribution.ts'
 import { flag } from '../../commands/flag/flag.ts'
-import { invalid } from '../../errors.ts'
-import { float, text } from '../../contract/fields.ts'
-import { Distribution, distributionJson } from '../present/flag.ts'
-import { input, query } from '../../contract/input.ts'
+import { distributionJson } from '../present/flag.ts'
 import { flagWriter, namespacedRoute, newId } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
-import type { Field } from '../../contract/field.ts'
-import { Nothing } from '../../contract/resource.ts'
 
-const { schema, read } = float()
-/** Percent of the entities, 0 to 100. */
-const rollout: Field<number> = {
-  schema,
-  optional: true,
-  read: (value, name) => {
-    const share = read(value, name)
-    if (share < 0) invalid(name, "must be greater than or equal to '0'")
-    return share > 100 ? invalid(name, "must be less than or equal to '100'") : share
-  },
-}
-
-const body = input({ variantId: text({ required: true }), rollout })
 const tag = 'Distributions'
 
 /** Distributions of a rule (api.md §7). */
@@ -37,7 +21,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     summary: 'Give a share of the entities that a rule matches a variant.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
-    body,
+    body: distributionBody,
     answer: Distribution,
     run: (call) => {
       const rule = call.params['ruleId']!
@@ -59,7 +43,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     summary: 'Replace a distribution.',
     writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
-    body,
+    body: distributionBody,
     answer: Distribution,
     run: (call) => {
       const rule = call.params['ruleId']!
@@ -81,7 +65,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     summary: 'Delete a distribution, named by its variant too.',
     writes: 'unless-read-only',
     errors: ['revision_moved'],
-    query: query({ variantId: text({ required: true }) }),
+    query: distributionDeletion,
     answer: Nothing,
     run: (call) => {
       const [rule, id, variantId] = [call.params['ruleId']!, call.params['id']!, call.query.variantId]

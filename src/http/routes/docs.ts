@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { AnyObject, Text } from '../../contract/answer.ts'
 import { docsPage, pageHeaders } from '../operations/docs-page.ts'
 import { openApi } from '../operations/openapi.ts'
 import { route, type Spec } from '../route.ts'
@@ -28,7 +28,7 @@ export const documentRoutes = (
     ...shared,
     url: '/openapi.json',
     summary: 'This service in OpenAPI 3.1',
-    answer: Type.Object({}, { additionalProperties: true }),
+    answer: AnyObject,
     run: ({ request }) => {
       made ??= make()
       return { body: undefined, kept: named(rawQuery(request), 'pretty') ? made.pretty : made.document }
@@ -38,7 +38,7 @@ export const documentRoutes = (
     ...shared,
     url: '/docs',
     summary: 'The documentation page',
-    answer: Type.String(),
+    answer: Text,
     hidden: true,
     run: () => ({ body: undefined, kept: (made ??= make()).page, headers: pageHeaders }),
   })

@@ -1,18 +1,15 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Nothing } from '../../contract/answer.ts'
+import { Flag, FlagList, flagUpdate, newFlag } from '../../contract/flag.ts'
+import { paged, single } from '../../contract/resource.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import { flagTypes } from '../../contract/enums.ts'
-import { flag as truth, optional, text } from '../../contract/fields.ts'
-import { Flag, flagJson } from '../present/flag.ts'
-import { input } from '../../contract/input.ts'
+import { flagJson } from '../present/flag.ts'
 import { createsOnly, flagWriter, namespacedRoute, namespaceOf, viewOf } from '../resource-routes.ts'
-import { metadata } from '../../contract/metadata.ts'
 import { byOrder, pageOf } from '../paging.ts'
 import type { Service } from '../service.ts'
-import { description, key, name, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
 const tag = 'Flags'
 
@@ -28,7 +25,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     summary: 'List the flags of a namespace, oldest first.',
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
-    answer: Type.Object({ flags: Type.Array(Flag), ...pageFields }),
+    answer: FlagList,
     run: async (call) => {
       const { query } = call
       const namespace = namespaceOf(call)
@@ -47,14 +44,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     summary: 'Create a flag.',
     writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
-    body: input({
-      key,
-      name,
-      description,
-      enabled: truth(),
-      type: flagTypes.field('variant'),
-      metadata: optional(metadata),
-    }),
+    body: newFlag,
     answer: Flag,
     run: (call) => {
       const { body } = call
@@ -94,7 +84,7 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     summary: 'Replace a flag; its metadata is kept where none is given.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
-    body: input({ name, description, enabled: truth(), defaultVariantId: text(), metadata: optional(metadata) }),
+    body: flagUpdate,
     answer: Flag,
     run: (call) =>
       respondWith(

@@ -1,17 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Health, healthQuery, Liveness, Readiness } from '../../contract/operations.ts'
 import { refuse } from '../../errors.ts'
-import { text } from '../../contract/fields.ts'
-import { query } from '../../contract/input.ts'
 import { named, rawQuery } from '../wire/path.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
-
-const Status = Type.Object({ status: Type.String() })
-
-/** What may be asked of `/health`. */
-export const healthQuery = query({ service: text({ stored: false }) })
 
 /** Refuses a question after the health of a service by name: none here goes by one (api.md §11). */
 export const unnamed = ({ service }: { readonly service: string }): void => {
@@ -26,19 +19,20 @@ export const healthRoutes = (app: FastifyInstance, service: Service): void => {
     ...shared,
     url: '/livez',
     summary: 'Whether the process answers.',
-    answer: Status,
-    run: () => ({ body: { status: 'ok' } }),
+    answer: Liveness,
+    run: () => ({ body: { status: 'ok' as const } }),
   })
 
   route(app, {
     ...shared,
     url: '/readyz',
     summary: 'Whether this instance takes requests; ?verbose names what is missing.',
-    answer: Status,
+    answer: Readiness,
     run: async ({ request }) => {
       const { ready, checks } = await service.readiness()
       const verbose = named(rawQuery(request), 'verbose')
-      return { status: ready ? 200 : 503, body: { status: ready ? 'ready' : 'not_ready', ...(verbose && { checks }) } }
+      const status: Readiness['status'] = ready ? 'ready' : 'not_ready'
+      return { status: ready ? 200 : 503, body: { status, ...(verbose && { checks }) } }
     },
   })
 
@@ -47,11 +41,12 @@ export const healthRoutes = (app: FastifyInstance, service: Service): void => {
     url: '/health',
     summary: 'Health as gRPC clients know it.',
     query: healthQuery,
-    answer: Status,
+    answer: Health,
     run: async ({ query }) => {
       unnamed(query)
       const { ready } = await service.readiness()
-      return { status: ready ? 200 : 503, body: { status: ready ? 'SERVING' : 'NOT_SERVING' } }
+      const status: Health['status'] = ready ? 'SERVING' : 'NOT_SERVING'
+      return { status: ready ? 200 : 503, body: { status } }
     },
   })
 }

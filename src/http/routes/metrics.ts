@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Text } from '../../contract/answer.ts'
 import { takesGzip } from '../wire/gzip.ts'
 import { sharedPage } from '../operations/metrics-page.ts'
 import { route } from '../route.ts'
@@ -19,7 +19,7 @@ export const metricsRoutes = (app: FastifyInstance, { metrics }: Pick<Service, '
     access: { credential: 'public' },
     tag: 'Operations',
     summary: 'Prometheus metrics.',
-    answer: Type.String(),
+    answer: Text,
     run: async ({ request }) => {
       const { plain, gzipped } = await page()
       const zipped = takesGzip(request)

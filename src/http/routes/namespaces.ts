@@ -1,32 +1,16 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Nothing } from '../../contract/answer.ts'
+import { Namespace, namespaceDeletion, NamespaceList, namespaceUpdate, newNamespace } from '../../contract/namespace.ts'
+import { paged, single } from '../../contract/resource.ts'
+import { namespaceJson } from '../present/namespace.ts'
 import { namespace } from '../../commands/namespace.ts'
 import { refuse } from '../../errors.ts'
-import type { NamespaceDoc } from '../../projections/namespaces.ts'
-import { flag } from '../../contract/fields.ts'
-import { input, query } from '../../contract/input.ts'
 import { createsOnly, inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
 import { ok } from '../wire/reply.ts'
 import { byOrder, pageOf } from '../paging.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { description, key, name, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
-
-/** A namespace as clients see it (api.md §7.2). */
-const Namespace = Type.Object({
-  key: Type.String(),
-  name: Type.String(),
-  description: Type.String(),
-  protected: Type.Boolean(),
-  createdAt: Type.String({ format: 'date-time' }),
-  updatedAt: Type.String({ format: 'date-time' }),
-})
-
-const namespaceJson = (doc: NamespaceDoc) => {
-  const { key, name, description, createdAt, updatedAt } = doc
-  return { key, name, description, protected: doc.protected, createdAt, updatedAt }
-}
 
 const tag = 'Namespaces'
 
@@ -44,11 +28,13 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     summary: 'List namespaces, oldest first.',
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
-    answer: Type.Object({ namespaces: Type.Array(Namespace), ...pageFields }),
+    answer: NamespaceList,
     run: async ({ query }) => {
       const all = await (await viewOf(service, query.at)).namespaces()
-      const shown = { names: ['namespaces'], show: ({ doc }: (typeof all)[number]) => namespaceJson(doc) }
-      return pageOf(service, ['namespaces', query.at], all, query, byOrder, shown)
+      return pageOf(service, ['namespaces', query.at], all, query, byOrder, {
+        names: ['namespaces'],
+        show: ({ doc }) => namespaceJson(doc),
+      })
     },
   })
 
@@ -61,7 +47,7 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     summary: 'Create a namespace.',
     writes: 'unless-read-only',
     errors: ['not_unique', 'quota_exceeded', 'revision_moved'],
-    body: input({ key, name, description }),
+    body: newNamespace,
     answer: Namespace,
     run: (call) => {
       const { body } = call
@@ -104,7 +90,7 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     summary: 'Replace name and description of a namespace.',
     writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
-    body: input({ name, description }),
+    body: namespaceUpdate,
     answer: Namespace,
     run: (call) => {
       const key = namespaceOf(call)
@@ -126,7 +112,7 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     summary: 'Delete a namespace that has no flags, or with force=true whatever it has.',
     writes: 'unless-read-only',
     errors: ['not_found', 'protected', 'not_empty', 'revision_moved'],
-    query: query({ force: flag() }),
+    query: namespaceDeletion,
     answer: Nothing,
     run: (call) => {
       const key = namespaceOf(call)

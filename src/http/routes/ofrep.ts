@@ -1,32 +1,19 @@
 import type { FastifyInstance } from 'fastify'
+import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody } from '../../contract/ofrep.ts'
 import { createHash } from 'node:crypto'
-import { Type } from 'typebox'
 import type { Context } from '../../evaluation/context.ts'
 import { invalid } from '../../errors.ts'
-import { contextGiven, MOST_CONTEXT_MEMBERS } from '../evaluation/request.ts'
 import { namespaceHeader } from '../auth/reach.ts'
-import { type Answer, held, ok, written } from '../wire/reply.ts'
+import { type Answer, held, jsonOf, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
-import { input } from '../../contract/input.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
 import { allOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { aside } from '../../concurrency.ts'
-import type { Raw } from '../../contract/value.ts'
-import type { Field } from '../../contract/field.ts'
 
-/** A context that is no object has an error code of its own, so it is told from a body that cannot be read. */
-const context: Field<Context> = {
-  schema: Type.Object({}, { additionalProperties: true, maxProperties: MOST_CONTEXT_MEMBERS }),
-  optional: true,
-  read: (value, name) => {
-    if (value === undefined || value === null) return {}
-    return typeof value === 'object' && !Array.isArray(value) ? contextGiven(value as Raw, name) : badContext()
-  },
-}
-const body = input({ context })
+const body = ofrepBody(badContext)
 
 const configuration = {
   name: 'rollcall',
@@ -37,16 +24,6 @@ const configuration = {
 }
 
 const LARGE = 65_536
-
-const Text = Type.String()
-const Evaluated = Type.Object({
-  key: Text,
-  reason: Text,
-  variant: Text,
-  metadata: Type.Object({}, { additionalProperties: true }),
-  value: Type.Union([Type.Boolean(), Text]),
-})
-const Failed = Type.Object({ key: Text, errorCode: Text, errorDetails: Text })
 
 /** The OpenFeature remote evaluation protocol (api.md §10). */
 export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
@@ -79,7 +56,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     method: 'GET',
     url: '/ofrep/v1/configuration',
     summary: 'What this provider can do.',
-    answer: Type.Object({}, { additionalProperties: true }),
+    answer: OfrepConfiguration,
     run: () => ok(configuration),
   })
 
@@ -90,12 +67,12 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     summary: 'Ask one flag.',
     hot: true,
     body,
-    answer: Evaluated,
+    answer: OfrepEvaluation,
     errors: ['not_found', 'view_behind'],
     run: ({ body, params, request }) => {
       const key = params['key']!
       if (key === '') invalid('key', 'must not be empty')
-      return written(JSON.stringify(one(namespaceHeader(request, service), key, body.context)))
+      return written(jsonOf(one(namespaceHeader(request, service), key, body.context)))
     },
   })
 
@@ -105,16 +82,23 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     url: '/ofrep/v1/evaluate/flags',
     summary: 'Ask all flags, or those named in context.flags.',
     body,
-    answer: Type.Object({ flags: Type.Array(Type.Union([Evaluated, Failed])) }),
+    answer: OfrepBulk,
     errors: ['answer_too_large', 'view_behind'],
-    run: ({ body: { context }, request }): Answer | Promise<Answer> => {
+    run: ({ body: { context }, request }) => {
       const namespace = namespaceHeader(request, service)
-      const answer = (): Answer | Promise<Answer> => {
+      const answer = (): Answer<OfrepBulk> | Promise<Answer<OfrepBulk>> => {
         const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
         const etag = tagOf(namespace, context)
         if (etag !== undefined && held(request, etag)) return { body: undefined, etag }
-        const text = (key: string) => JSON.stringify(entryOf(key, () => one(namespace, key, context)))
-        return allOf(wanted(namespace, named), service.settings.mostBytes, text, () => ['{"flags":[', ']}'], etag)
+        const text = (key: string) => jsonOf(entryOf(key, () => one(namespace, key, context)))
+        return allOf(
+          wanted(namespace, named),
+          service.settings.mostBytes,
+          text,
+          'flags',
+          () => ({ before: {}, after: {} }),
+          etag,
+        )
       }
       // What took long to read takes as long to name.
       return (request.bytes?.length ?? 0) > LARGE ? aside().then(answer) : answer()

@@ -1,38 +1,18 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Nothing } from '../../contract/answer.ts'
+import { paged, single } from '../../contract/resource.ts'
+import { newRollout, Rollout, RolloutList, rolloutOrder, rolloutPart, rolloutUpdate } from '../../contract/rollout.ts'
 import { flag } from '../../commands/flag/flag.ts'
-import type { RolloutPart } from '../../commands/flag/rollouts.ts'
 import { invalid, refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import { flag as truth, float, object, optional } from '../../contract/fields.ts'
 import type { RolloutDoc } from '../../projections/flags.ts'
-import { Rollout, rolloutJson } from '../present/flag.ts'
-import { input } from '../../contract/input.ts'
+import { rolloutJson } from '../present/flag.ts'
 import { flagWriter, inPath, NAMESPACE, namespaceOf, newId, viewOf } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
-import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../../contract/rule-fields.ts'
+import { eachOnce, partOf } from '../../contract/rule-fields.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { description, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
-
-const asked = {
-  description,
-  segment: optional(object(input({ ...segmentFields, value: truth() }))),
-  threshold: optional(object(input({ percentage: float(), value: truth() }))),
-}
-const changing = input(asked)
-type Asked = ReturnType<typeof changing.read>
-
-/** What the rollout gives to whom, in one of the two ways; `neither` refuses where it is none. */
-const partGiven = ({ segment, threshold }: Asked, neither: () => never): RolloutPart => {
-  if (segment && threshold) return invalid('rule', 'only one of segment or threshold can be present')
-  if (segment) return { type: 'segment', ...segmentsGiven(segment), value: segment.value }
-  if (!threshold) return neither()
-  const { percentage, value } = threshold
-  if (percentage < 0 || percentage > 100) invalid('threshold.percentage', 'must be within range [0, 100]')
-  return { type: 'threshold', percentage, value }
-}
 
 const tag = 'Rollouts'
 const LIST = `${NAMESPACE}/flags/:flagKey/rollouts`
@@ -52,13 +32,15 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'List the rollouts of a flag by rank, the same list under two names.',
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
-    answer: Type.Object({ rules: Type.Array(Rollout), rollouts: Type.Array(Rollout), ...pageFields }),
+    answer: RolloutList,
     run: async (call) => {
       const { query, params } = call
       const [namespace, key] = [namespaceOf(call), params['flagKey']!]
       const row = await (await viewOf(service, query.at)).flag(namespace, key)
-      const shown = { names: ['rules', 'rollouts'], show: (rollout: RolloutDoc) => rolloutJson(row!.doc, rollout) }
-      return pageOf(service, ['rollouts', namespace, key, query.at], row?.doc.rollouts ?? [], query, byRank, shown)
+      return pageOf(service, ['rollouts', namespace, key, query.at], row?.doc.rollouts ?? [], query, byRank, {
+        names: ['rules', 'rollouts'],
+        show: (rollout: RolloutDoc) => rolloutJson(row!.doc, rollout),
+      })
     },
   })
 
@@ -71,11 +53,11 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Create a rollout, a share of the entities or those of segments.',
     writes: 'unless-read-only',
     errors: ['not_found', 'rank_taken', 'quota_exceeded', 'revision_moved'],
-    body: input({ rank, ...asked }),
+    body: newRollout,
     answer: Rollout,
     run: (call) => {
       const { rank, description } = call.body
-      const part = partGiven(call.body, () => refuse('invalid_argument', 'rollout rule is missing'))
+      const part = rolloutPart(call.body, () => refuse('invalid_argument', 'rollout rule is missing'))
       const id = newId(call, 'rollout')
       return respondWith(
         call,
@@ -95,7 +77,7 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Put rollouts in order; those not named follow as they stand.',
     writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
-    body: input({ rolloutIds: ids }),
+    body: rolloutOrder,
     answer: Nothing,
     run: (call) => {
       const ids = eachOnce(call.body.rolloutIds, 'rolloutIds')
@@ -135,12 +117,12 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Replace a rollout; its type and rank stay.',
     writes: 'unless-read-only',
     errors: ['not_found', 'type_change', 'quota_exceeded', 'revision_moved'],
-    body: changing,
+    body: rolloutUpdate,
     answer: Rollout,
     run: (call) => {
       const id = call.params['id']!
       const { description } = call.body
-      const part = partGiven(call.body, () => invalid('rule', 'invalid rollout rule type'))
+      const part = rolloutPart(call.body, () => invalid('rule', 'invalid rollout rule type'))
       return respondWith(
         call,
         call.params['flagKey']!,

@@ -1,16 +1,16 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Nothing } from '../../contract/answer.ts'
+import { paged, single } from '../../contract/resource.ts'
+import { newRule, Rule, RuleList, ruleOrder, ruleUpdate } from '../../contract/rule.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
 import type { RuleDoc } from '../../projections/flags.ts'
-import { Rule, ruleJson } from '../present/flag.ts'
-import { input } from '../../contract/input.ts'
+import { ruleJson } from '../present/flag.ts'
 import { flagWriter, namespacedRoute, namespaceOf, newId, viewOf } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
-import { eachOnce, ids, partOf, rank, segmentFields, segmentsGiven } from '../../contract/rule-fields.ts'
+import { eachOnce, partOf, segmentsGiven } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
-import { Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
 const tag = 'Rules'
 
@@ -26,13 +26,15 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     summary: 'List the rules of a flag by rank.',
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
-    answer: Type.Object({ rules: Type.Array(Rule), ...pageFields }),
+    answer: RuleList,
     run: async (call) => {
       const { query, params } = call
       const [namespace, key] = [namespaceOf(call), params['flagKey']!]
       const row = await (await viewOf(service, query.at)).flag(namespace, key)
-      const shown = { names: ['rules'], show: (rule: RuleDoc) => ruleJson(row!.doc, rule) }
-      return pageOf(service, ['rules', namespace, key, query.at], row?.doc.rules ?? [], query, byRank, shown)
+      return pageOf(service, ['rules', namespace, key, query.at], row?.doc.rules ?? [], query, byRank, {
+        names: ['rules'],
+        show: (rule: RuleDoc) => ruleJson(row!.doc, rule),
+      })
     },
   })
 
@@ -43,7 +45,7 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     summary: 'Create a rule.',
     writes: 'unless-read-only',
     errors: ['not_found', 'rank_taken', 'quota_exceeded', 'revision_moved'],
-    body: input({ ...segmentFields, rank }),
+    body: newRule,
     answer: Rule,
     run: (call) => {
       const { rank } = call.body
@@ -64,7 +66,7 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     summary: 'Put rules in order; those not named follow as they stand.',
     writes: 'unless-read-only',
     errors: ['not_found', 'revision_moved'],
-    body: input({ ruleIds: ids }),
+    body: ruleOrder,
     answer: Nothing,
     run: (call) => {
       const ids = eachOnce(call.body.ruleIds, 'ruleIds')
@@ -100,7 +102,7 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     summary: 'Replace the segments of a rule; its rank and distributions stay.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
-    body: input(segmentFields),
+    body: ruleUpdate,
     answer: Rule,
     run: (call) => {
       const rule = { id: call.params['id']!, ...segmentsGiven(call.body) }

@@ -1,18 +1,16 @@
 import type { FastifyInstance } from 'fastify'
-import { Type } from 'typebox'
+import { Nothing } from '../../contract/answer.ts'
+import { paged, single } from '../../contract/resource.ts'
+import { newSegment, Segment, SegmentList, segmentUpdate } from '../../contract/segment.ts'
 import { segment } from '../../commands/segment.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import { matchTypes } from '../../contract/enums.ts'
-import { input } from '../../contract/input.ts'
 import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, viewOf } from '../resource-routes.ts'
 import { byOrder, pageOf } from '../paging.ts'
-import { Segment, segmentJson } from '../present/segment.ts'
+import { segmentJson } from '../present/segment.ts'
 import type { Service } from '../service.ts'
-import { description, key, name, Nothing, paged, pageFields, single } from '../../contract/resource.ts'
 
 const tag = 'Segments'
-const members = { name, description, matchType: matchTypes.field('all') }
 
 /** Segments (api.md §7). Their constraints have routes of their own. */
 export const segmentsRoutes = (app: FastifyInstance, service: Service): void => {
@@ -26,13 +24,15 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'List the segments of a namespace, oldest first.',
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
-    answer: Type.Object({ segments: Type.Array(Segment), ...pageFields }),
+    answer: SegmentList,
     run: async (call) => {
       const { query } = call
       const namespace = namespaceOf(call)
       const all = await (await viewOf(service, query.at)).segments(namespace)
-      const shown = { names: ['segments'], show: ({ doc }: (typeof all)[number]) => segmentJson(doc) }
-      return pageOf(service, ['segments', namespace, query.at], all, query, byOrder, shown)
+      return pageOf(service, ['segments', namespace, query.at], all, query, byOrder, {
+        names: ['segments'],
+        show: ({ doc }) => segmentJson(doc),
+      })
     },
   })
 
@@ -43,7 +43,7 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Create a segment.',
     writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
-    body: input({ key, ...members }),
+    body: newSegment,
     answer: Segment,
     run: (call) => {
       const { body } = call
@@ -84,7 +84,7 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Replace a segment; its constraints stay.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
-    body: input(members),
+    body: segmentUpdate,
     answer: Segment,
     run: (call) =>
       respondWith(

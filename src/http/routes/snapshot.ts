@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import { Snapshot } from '../../contract/snapshot.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import { lt, valid } from 'semver'
-import { Type } from 'typebox'
-import { held, written } from '../wire/reply.ts'
+import { held, type Json, jsonOf, written } from '../wire/reply.ts'
 import { keptChunks } from '../wire/kept-chunks.ts'
 import { chunksOf } from '../wire/pieces.ts'
 import { route } from '../route.ts'
@@ -26,12 +26,6 @@ const formFor = (headers: IncomingHttpHeaders, own: string): Form => {
   return forms.find(({ below }) => lt(version, below))?.form ?? newest
 }
 
-const Text = Type.String()
-const Snapshot = Type.Object({
-  namespace: Type.Object({ key: Text }),
-  flags: Type.Array(Type.Object({ key: Text }, { additionalProperties: true })),
-})
-
 /** Bytes of the snapshots kept in memory. */
 const MOST_KEPT = 67_108_864
 
@@ -51,13 +45,13 @@ export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Servi
     run: async ({ params, request }) => {
       const key = params['key']!
       const version = flagStore.version(key)
-      if (version === undefined) return written(JSON.stringify({ namespace: { key }, flags: [] }))
+      if (version === undefined) return written(jsonOf({ namespace: { key }, flags: [] }))
       const form = formFor(request.headers, names.acceptVersionHeader)
       const etag = `${version.toString(36)}${form.tag}`
       if (held(request, etag)) return { body: undefined, etag }
       const make = () => chunksOf(snapshotText(flagStore, key, form))
       const chunks = await kept(`${form.tag}${key}`, etag, make)
-      if (chunks?.length === 1) return written(chunks[0]!.toString(), etag)
+      if (chunks?.length === 1) return written(chunks[0]!.toString() as Json<Snapshot>, etag)
       return {
         body: undefined,
         etag,

@@ -1,20 +1,12 @@
 import type { FastifyInstance } from 'fastify'
+import { Nothing } from '../../contract/answer.ts'
+import { Variant, variantBody } from '../../contract/variant.ts'
 import { flag } from '../../commands/flag/flag.ts'
-import { attachment } from '../../contract/attachment.ts'
-import { text } from '../../contract/fields.ts'
-import { Variant, variantJson } from '../present/flag.ts'
-import { input } from '../../contract/input.ts'
+import { variantJson } from '../present/flag.ts'
 import { flagWriter, namespacedRoute, newId } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
 import type { Service } from '../service.ts'
-import { description, Nothing } from '../../contract/resource.ts'
 
-const body = input({
-  key: text({ required: true, max: 255, control: false }),
-  name: text({ max: 255 }),
-  description,
-  attachment,
-})
 const tag = 'Variants'
 
 /** Variants of a flag (api.md §7). */
@@ -29,7 +21,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Create a variant.',
     writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
-    body,
+    body: variantBody,
     answer: Variant,
     run: (call) => {
       const variant = { id: newId(call, 'variant'), ...call.body }
@@ -49,7 +41,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Replace a variant.',
     writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
-    body,
+    body: variantBody,
     answer: Variant,
     run: (call) => {
       const variant = { id: call.params['id']!, ...call.body }

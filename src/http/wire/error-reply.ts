@@ -1,5 +1,6 @@
 import type { Answered } from '../route.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, Refusal } from '../../errors.ts'
 import { asIs, everyAnswer, jsonText } from './reply.ts'
 
@@ -32,7 +33,7 @@ export const refusalHeaders = ({ reason, status, headers }: Refusal): Readonly<R
 })
 
 /** The one shape of an error (api.md §2.1): google.rpc.Status with exactly one detail. */
-export const errorBody = ({ code, message, reason, violation, metadata }: Refusal, requestId: string) => ({
+export const errorBody = ({ code, message, reason, violation, metadata }: Refusal, requestId: string): ErrorAnswer => ({
   code,
   message,
   details: [

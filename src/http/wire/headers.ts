@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { refuse } from '../../errors.ts'
-import { instantOf, lengthOf } from '../../contract/value.ts'
+import { positionOf } from '../../contract/moment.ts'
+import { lengthOf } from '../../contract/value.ts'
 
 /** A header that may be given once: its text, undefined when absent. Node joins the values of a repeated one by commas. */
 const one = (headers: IncomingHttpHeaders, name: string): string | undefined => {
@@ -52,14 +53,6 @@ export const tagged = (list: string, tag: string): boolean =>
         .replace(/^"(.*)"$/, '$1') === tag,
   )
 
-const UINT64 = 2n ** 64n
-
-/** A decimal unsigned 64-bit number, or undefined. */
-const positionOf = (text: string): bigint | undefined => {
-  const position = /^\d{1,20}$/.test(text) ? BigInt(text) : UINT64
-  return position < UINT64 ? position : undefined
-}
-
 /** `After-Position`: the position that the read model must have reached; not a decimal unsigned 64-bit number: 400 `invalid_header`. */
 export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined => {
   const text = one(headers, 'after-position')
@@ -69,19 +62,6 @@ export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined 
 
 /** Refuses a position that the log cannot reach by waiting: 400 `invalid_header`. */
 export const beyondHead = (): never => wrong('After-Position', 'must not be later than the newest position')
-
-/** `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position; other text: 400 `invalid_at`. Whether it lies in the past is for the reader of the log to say. */
-export const atOf = (
-  text: string | undefined,
-): { readonly instant: string } | { readonly position: bigint } | undefined => {
-  if (text === undefined || text === '') return undefined
-  const position = positionOf(text)
-  if (position !== undefined) return { position }
-  const instant = instantOf(text)
-  if (instant !== undefined) return { instant }
-  const description = 'must be an RFC 3339 timestamp or a position'
-  return refuse('invalid_at', `invalid field at: ${description}`, { violation: { field: 'at', description } })
-}
 
 const REASON_MAX = 500
 

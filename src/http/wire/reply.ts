@@ -5,12 +5,18 @@ import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
 import { type Chunks, sendStream, type StreamTold } from './stream.ts'
 
+declare const holds: unique symbol
+/** The JSON text of a value of this type. */
+export type Json<T> = string & { readonly [holds]: T }
+
+export const jsonOf = <T>(value: T): Json<T> => JSON.stringify(value) as Json<T>
+
 /** What a route answers. `body` is sent as JSON, text as it is, undefined not at all; `etag` is the tag without quotes. Status is 200 unless stated. */
-export type Answer = {
+export type Answer<T = unknown> = {
   readonly status?: number
-  readonly body: unknown
+  readonly body: T | undefined
   /** The JSON text of the answer, in place of `body`, where the route has it already. */
-  readonly json?: string
+  readonly json?: Json<T>
   /** The bytes of the answer, in place of `body`, made as the client takes them; `length` is their number where it is known. The request is over when they are. */
   readonly chunks?: Chunks
   readonly length?: number
@@ -25,15 +31,15 @@ export type Answer = {
 }
 
 /** 200 with a body, and the revision of the resource it shows. */
-export const ok = (body: unknown, revision?: bigint, headers: Readonly<Record<string, string>> = {}): Answer =>
+export const ok = <T>(body: T, revision?: bigint, headers: Readonly<Record<string, string>> = {}): Answer<T> =>
   revision === undefined ? { body, headers } : { body, headers, etag: String(revision) }
 
 /** 200 with a body whose JSON text is there already. */
-export const written = (json: string, etag?: string): Answer =>
+export const written = <T>(json: Json<T>, etag?: string): Answer<T> =>
   etag === undefined ? { body: undefined, json } : { body: undefined, json, etag }
 
 /** 302 to another place. */
-export const redirect = (location: string, headers: Readonly<Record<string, string>> = {}, body?: unknown): Answer => ({
+export const redirect = <T>(location: string, headers: Readonly<Record<string, string>> = {}, body?: T): Answer<T> => ({
   status: 302,
   body,
   headers: { ...headers, location },

@@ -1,0 +1,105 @@
+import type { Constraint } from '../../contract/constraint.ts'
+import type { Distribution } from '../../contract/distribution.ts'
+import type { Flag } from '../../contract/flag.ts'
+import type { Namespace } from '../../contract/namespace.ts'
+import type { Rollout } from '../../contract/rollout.ts'
+import type { Rule } from '../../contract/rule.ts'
+import type { Segment } from '../../contract/segment.ts'
+import type { Variant } from '../../contract/variant.ts'
+
+/** Each member of a resource: its name in a document, or null for what a document does not carry (api.md §13). */
+type Names<T> = Readonly<Record<keyof T, string | null>>
+const times = { createdAt: null, updatedAt: null } as const
+const ofFlag = { flagKey: null, namespaceKey: null } as const
+
+/** How the members of each resource are called in a document. One that the contract has and this table does not know is an error of the compiler. */
+export const documented = {
+  namespace: { key: 'key', name: 'name', description: 'description', protected: null, ...times },
+  /** The default variant is marked in the list of variants. */
+  flag: {
+    key: 'key',
+    namespaceKey: null,
+    name: 'name',
+    type: 'type',
+    description: 'description',
+    enabled: 'enabled',
+    metadata: 'metadata',
+    variants: 'variants',
+    defaultVariant: null,
+    ...times,
+  },
+  variant: {
+    id: null,
+    ...ofFlag,
+    key: 'key',
+    name: 'name',
+    description: 'description',
+    attachment: 'attachment',
+    ...times,
+  },
+  rule: {
+    id: null,
+    ...ofFlag,
+    segmentKey: 'segment',
+    segmentKeys: 'segment',
+    segmentOperator: 'segment',
+    rank: 'rank',
+    distributions: 'distributions',
+    ...times,
+  },
+  distribution: { id: null, ruleId: null, variantId: 'variant', rollout: 'rollout', ...times },
+  /** The order of the list is the rank, and the parts tell the type. */
+  rollout: {
+    id: null,
+    ...ofFlag,
+    type: null,
+    rank: null,
+    description: 'description',
+    segment: 'segment',
+    threshold: 'threshold',
+    ...times,
+  },
+  rolloutSegment: { segmentKey: 'key', segmentKeys: 'keys', segmentOperator: 'operator', value: 'value' },
+  rolloutThreshold: { percentage: 'percentage', value: 'value' },
+  segment: {
+    key: 'key',
+    namespaceKey: null,
+    name: 'name',
+    description: 'description',
+    matchType: 'match_type',
+    constraints: 'constraints',
+    ...times,
+  },
+  constraint: {
+    id: null,
+    segmentKey: null,
+    namespaceKey: null,
+    type: 'type',
+    property: 'property',
+    operator: 'operator',
+    value: 'value',
+    description: 'description',
+    ...times,
+  },
+} as const satisfies {
+  readonly namespace: Names<Namespace>
+  readonly flag: Names<Flag>
+  readonly variant: Names<Variant>
+  readonly rule: Names<Rule>
+  readonly distribution: Names<Distribution>
+  readonly rollout: Names<Rollout>
+  readonly rolloutSegment: Names<NonNullable<Rollout['segment']>>
+  readonly rolloutThreshold: Names<NonNullable<Rollout['threshold']>>
+  readonly segment: Names<Segment>
+  readonly constraint: Names<Constraint>
+}
+
+type Documented = typeof documented
+/** The members that a document has of a resource, by the document's own names. */
+export type MemberOf<R extends keyof Documented> = Documented[R][keyof Documented[R]] & string
+
+/** The names that a document may use in a resource. */
+export const membersOf = <R extends keyof Documented>(resource: R): readonly MemberOf<R>[] => {
+  const names = Object.values(documented[resource]) as readonly (MemberOf<R> | null)[]
+  return [...new Set(names.filter((name) => name !== null))]
+}

@@ -1,0 +1,32 @@
+import { Type } from 'typebox'
+import { named, type Shown, Text, times } from './answer.ts'
+import { comparisonTypes } from './enums.ts'
+import { text } from './fields.ts'
+import { input } from './input.ts'
+import { description } from './resource.ts'
+
+/** A constraint of a segment (api.md §7.2). */
+export const Constraint = named('Constraint', {
+  id: Text,
+  segmentKey: Text,
+  namespaceKey: Text,
+  type: Type.Enum(comparisonTypes.names),
+  property: Text,
+  operator: Text,
+  value: Text,
+  description: Text,
+  ...times,
+})
+export type Constraint = Shown<typeof Constraint>
+
+/** Body that makes a constraint or replaces it. */
+export const constraintBody = input(
+  {
+    type: comparisonTypes.field('unknown'),
+    property: text({ required: true, max: 255 }),
+    operator: text({ required: true }),
+    value: text(),
+    description,
+  },
+  'ConstraintBody',
+)

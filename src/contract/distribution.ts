@@ -1,0 +1,33 @@
+import { invalid } from '../errors.ts'
+import { Float32, named, type Shown, Text, times } from './answer.ts'
+import type { Field } from './field.ts'
+import { float, text } from './fields.ts'
+import { input, query } from './input.ts'
+
+/** The share of the entities of a rule that a variant is given to (api.md §7.2). */
+export const Distribution = named('Distribution', {
+  id: Text,
+  ruleId: Text,
+  variantId: Text,
+  rollout: Float32,
+  ...times,
+})
+export type Distribution = Shown<typeof Distribution>
+
+const { schema, read } = float()
+/** Percent of the entities, 0 to 100. */
+export const share: Field<number> = {
+  schema,
+  optional: true,
+  read: (value, name) => {
+    const share = read(value, name)
+    if (share < 0) invalid(name, "must be greater than or equal to '0'")
+    return share > 100 ? invalid(name, "must be less than or equal to '100'") : share
+  },
+}
+
+const variantId = text({ required: true })
+/** Body that makes a distribution or replaces it. */
+export const distributionBody = input({ variantId, rollout: share }, 'DistributionBody')
+/** Query of a deletion: the variant that the distribution gives. */
+export const distributionDeletion = query({ variantId })

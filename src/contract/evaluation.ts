@@ -1,0 +1,153 @@
+import { Type } from 'typebox'
+import { Instant, named, type Shown, Text, TextMap, Texts } from './answer.ts'
+import { context, entityId, MOST_VALUE_BYTES } from './entity.ts'
+import { rolloutTypes } from './enums.ts'
+import { flag, list, object, text } from './fields.ts'
+import { input, query, type ReadBy } from './input.ts'
+import { atMoment } from './moment.ts'
+
+/** Most evaluations in one request. */
+export const MOST_REQUESTS = 1000
+
+/** Names of the reasons on the wire (api.md §8.1). */
+export const reasonNames = {
+  unknown: 'UNKNOWN_EVALUATION_REASON',
+  disabled: 'FLAG_DISABLED_EVALUATION_REASON',
+  match: 'MATCH_EVALUATION_REASON',
+  default: 'DEFAULT_EVALUATION_REASON',
+} as const
+const Reason = Type.Enum(Object.values(reasonNames))
+
+/** One step to an answer (api.md §8.6). */
+const TraceStep = named('TraceStep', {
+  kind: Type.Enum(['rollout', 'rule']),
+  id: Text,
+  rank: Type.Integer(),
+  matched: Type.Boolean(),
+  segmentKeys: Texts,
+  failedConstraintIds: Texts,
+  type: Type.Optional(Type.Enum(rolloutTypes.names)),
+  bucket: Type.Optional(Type.Integer()),
+  threshold: Type.Optional(Type.Number()),
+  cumulative: Type.Optional(Type.Array(Type.Integer())),
+  variantKey: Type.Optional(Text),
+})
+export type TraceStep = Shown<typeof TraceStep>
+
+const common = {
+  reason: Reason,
+  segmentKeys: Texts,
+  flagKey: Text,
+  requestId: Text,
+  requestDurationMillis: Type.Number(),
+  timestamp: Instant,
+  trace: Type.Optional(Type.Array(TraceStep)),
+}
+
+/** What a flag says to an entity, by its type (api.md §8.1); `trace` where it was asked to explain. */
+export const evaluations = {
+  boolean: named('BooleanEvaluation', { enabled: Type.Boolean(), ...common }),
+  variant: named('VariantEvaluation', {
+    match: Type.Boolean(),
+    variantKey: Text,
+    variantAttachment: Text,
+    ...common,
+  }),
+} as const
+export type BooleanEvaluation = Shown<typeof evaluations.boolean>
+export type VariantEvaluation = Shown<typeof evaluations.variant>
+
+/** Names of the kinds of answers in a batch. */
+export const responseTypes = {
+  variant: 'VARIANT_EVALUATION_RESPONSE_TYPE',
+  boolean: 'BOOLEAN_EVALUATION_RESPONSE_TYPE',
+  error: 'ERROR_EVALUATION_RESPONSE_TYPE',
+} as const
+
+const BatchResponse = named('BatchResponse', {
+  type: Type.Enum(Object.values(responseTypes)),
+  booleanResponse: Type.Optional(evaluations.boolean),
+  variantResponse: Type.Optional(evaluations.variant),
+  errorResponse: Type.Optional(
+    named('EvaluationError', {
+      flagKey: Text,
+      namespaceKey: Text,
+      reason: Type.Literal('NOT_FOUND_ERROR_EVALUATION_REASON'),
+    }),
+  ),
+})
+export type BatchResponse = Shown<typeof BatchResponse>
+export const BatchEvaluation = named('BatchEvaluation', {
+  requestId: Text,
+  responses: Type.Array(BatchResponse),
+  requestDurationMillis: Type.Number(),
+})
+export type BatchEvaluation = Shown<typeof BatchEvaluation>
+
+/** What a variant flag says, in the older form (api.md §8.7). */
+export const LegacyEvaluation = named('LegacyEvaluation', {
+  requestId: Text,
+  entityId: Text,
+  requestContext: TextMap,
+  match: Type.Boolean(),
+  flagKey: Text,
+  segmentKey: Text,
+  timestamp: Instant,
+  value: Text,
+  requestDurationMillis: Type.Number(),
+  attachment: Text,
+  reason: Reason,
+  namespaceKey: Text,
+  segmentKeys: Texts,
+})
+export type LegacyEvaluation = Shown<typeof LegacyEvaluation>
+export const LegacyBatchEvaluation = named('LegacyBatchEvaluation', {
+  requestId: Text,
+  responses: Type.Array(LegacyEvaluation),
+  requestDurationMillis: Type.Number(),
+})
+export type LegacyBatchEvaluation = Shown<typeof LegacyBatchEvaluation>
+
+/** Text that is not kept: anything goes. */
+const unstored = text({ stored: false })
+const required = text({ required: true, stored: false })
+
+/** Body of one evaluation (api.md §8.1), and of several. */
+export const evaluationBody = input(
+  { requestId: unstored, namespaceKey: unstored, flagKey: unstored, entityId, context },
+  'EvaluationBody',
+)
+export const batchBody = input(
+  { requestId: unstored, requests: list(object(evaluationBody), { max: MOST_REQUESTS }) },
+  'BatchEvaluationBody',
+)
+export type EvaluationBody = ReadBy<typeof evaluationBody>
+export type BatchBody = ReadBy<typeof batchBody>
+
+/** The same in the older form. */
+export const legacyBody = input(
+  {
+    requestId: unstored,
+    namespaceKey: unstored,
+    flagKey: required,
+    entityId: text({ required: true, stored: false, maxBytes: MOST_VALUE_BYTES }),
+    context,
+  },
+  'LegacyEvaluationBody',
+)
+export const legacyBatchBody = input(
+  {
+    requestId: unstored,
+    namespaceKey: unstored,
+    requests: list(
+      object(input({ requestId: unstored, namespaceKey: unstored, flagKey: required, entityId, context })),
+      { max: MOST_REQUESTS },
+    ),
+    excludeNotFound: flag(),
+  },
+  'LegacyBatchEvaluationBody',
+)
+
+/** Queries: the moment asked about, and whether each step is told. */
+export const atQuery = query({ at: atMoment })
+export const explainQuery = query({ explain: flag(), at: atMoment })

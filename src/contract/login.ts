@@ -1,0 +1,40 @@
+import { Type } from 'typebox'
+import { named, type Shown, Text } from './answer.ts'
+import { text } from './fields.ts'
+import { input, query } from './input.ts'
+import { Authentication } from './token.ts'
+
+const Paths = named('LoginPaths', { authorize_url: Text, callback_url: Text })
+
+/** The ways to a client token (api.md §5.4 A1); `metadata` only of those that begin at another page. */
+export const Methods = named('Methods', {
+  methods: Type.Array(
+    named('Method', {
+      method: Text,
+      enabled: Type.Boolean(),
+      sessionCompatible: Type.Boolean(),
+      metadata: Type.Optional(
+        Type.Union([
+          Paths,
+          Type.Object({
+            providers: Type.Unsafe<Record<string, LoginPaths>>(Type.Object({}, { additionalProperties: Paths })),
+          }),
+        ]),
+      ),
+    }),
+  ),
+})
+type LoginPaths = Shown<typeof Paths>
+
+/** Query of the begin of a login (api.md §5.5, §5.6). */
+export const loginQuery = query({ return_to: text({ stored: false }) })
+export const LoginBegun = named('LoginBegun', { authorizeUrl: Text })
+
+/** A login that is complete: the client token is in the cookie. */
+export const LoggedIn = named('LoggedIn', { clientToken: Type.Literal(''), authentication: Authentication })
+
+/** Body of the exchange of a service-account token (api.md §5.7). */
+export const serviceAccount = input(
+  { service_account_token: text({ required: true, stored: false }) },
+  'ServiceAccountToken',
+)

@@ -1,0 +1,50 @@
+import { Type } from 'typebox'
+import { invalid } from '../errors.ts'
+import { Float32, Int32, named, pageFields, type Shown, Text, times } from './answer.ts'
+import { rolloutTypes } from './enums.ts'
+import { flag as truth, float, object, optional } from './fields.ts'
+import { input, type ReadBy } from './input.ts'
+import { description } from './resource.ts'
+import { bySegments, ids, rank, segmentFields, segmentsGiven } from './rule-fields.ts'
+
+/** A rollout of a boolean flag: `threshold` for a share of the entities, `segment` for those of segments (api.md §7.2). */
+export const Rollout = named('Rollout', {
+  id: Text,
+  flagKey: Text,
+  namespaceKey: Text,
+  type: Type.Enum(rolloutTypes.names),
+  rank: Int32,
+  description: Text,
+  ...times,
+  segment: Type.Optional(named('RolloutSegment', { ...bySegments, value: Type.Boolean() })),
+  threshold: Type.Optional(named('RolloutThreshold', { percentage: Float32, value: Type.Boolean() })),
+})
+export type Rollout = Shown<typeof Rollout>
+/** The same list under two names. */
+export const RolloutList = named('RolloutList', {
+  rules: Type.Array(Rollout),
+  rollouts: Type.Array(Rollout),
+  ...pageFields,
+})
+
+const replaceable = {
+  description,
+  segment: optional(object(input({ ...segmentFields, value: truth() }))),
+  threshold: optional(object(input({ percentage: float(), value: truth() }))),
+}
+/** Bodies of a new rollout, of one that is replaced (its rank stays), and of the order of rollouts. */
+export const newRollout = input({ rank, ...replaceable }, 'NewRollout')
+export const rolloutUpdate = input(replaceable, 'RolloutUpdate')
+export const rolloutOrder = input({ rolloutIds: ids }, 'RolloutOrder')
+
+type Asked = Pick<ReadBy<typeof newRollout>, 'segment' | 'threshold'>
+
+/** What the rollout gives to whom, in one of the two ways; `neither` refuses where it is none. */
+export const rolloutPart = ({ segment, threshold }: Asked, neither: () => never) => {
+  if (segment && threshold) return invalid('rule', 'only one of segment or threshold can be present')
+  if (segment) return { type: 'segment', ...segmentsGiven(segment), value: segment.value } as const
+  if (!threshold) return neither()
+  const { percentage, value } = threshold
+  if (percentage < 0 || percentage > 100) invalid('threshold.percentage', 'must be within range [0, 100]')
+  return { type: 'threshold', percentage, value } as const
+}

@@ -1,0 +1,91 @@
+import { Type } from 'typebox'
+import { Id, Instant, named, pageFields, type Shown, Text, TextMap, times } from './answer.ts'
+import { SecretShown } from './error.ts'
+import { choice, flag, integer, optional, text, timestamp } from './fields.ts'
+import type { Names } from './identifiers.ts'
+import { input, query, type ReadBy } from './input.ts'
+import { atText } from './moment.ts'
+import { tokenMetadata } from './token-metadata.ts'
+
+/** The record of a client token (api.md §5.1). */
+export const Authentication = named('Authentication', {
+  id: Id,
+  method: Text,
+  expiresAt: Type.Optional(Instant),
+  ...times,
+  metadata: TextMap,
+  status: Type.Enum(['ACTIVE', 'EXPIRED', 'DELETED']),
+  deletedAt: Type.Optional(Instant),
+  issuedBy: Type.Optional(Id),
+})
+export type Authentication = Shown<typeof Authentication>
+export const AuthenticationList = named('AuthenticationList', {
+  authentications: Type.Array(Authentication),
+  ...pageFields,
+})
+export type AuthenticationList = Shown<typeof AuthenticationList>
+
+/** A token issued: with the client token when it is first told, and `details` in its place when the request is answered again. */
+export const IssuedToken = named('IssuedToken', {
+  clientToken: Type.Optional(Text),
+  authentication: Authentication,
+  details: Type.Optional(Type.Array(SecretShown, { minItems: 1, maxItems: 1 })),
+})
+export type IssuedToken = Shown<typeof IssuedToken>
+
+export const SessionStarted = named('SessionStarted', { authentication: Authentication })
+
+/** Something that an eye can see, and nothing that shows it another text than the one that is there. */
+const legible = {
+  test: (name: string) => /[^\p{Z}\p{Cc}\p{Cf}\p{DI}]/u.test(name) && !/\p{Bidi_Control}/u.test(name),
+  message: 'must be text that can be seen, without marks that turn its direction',
+}
+
+/** What a client may ask of a static token; the rules of api.md §5.4 A7. */
+export const newToken = (names: Names) =>
+  input(
+    {
+      name: text({ required: true, trim: true, max: 255, control: false, pattern: legible }),
+      description: text({ max: 1024 }),
+      expiresAt: optional(timestamp()),
+      namespaceKey: text({ trim: true }),
+      metadata: tokenMetadata(names),
+    },
+    'NewToken',
+  )
+export type NewToken = ReadBy<ReturnType<typeof newToken>>
+
+/** Queries of the list of records (api.md §5.4 A4) and of one. Without a status, those that are not deleted. */
+export const tokenQuery = (names: Names) =>
+  query({
+    limit: integer({ min: 0, minMessage: 'must not be negative' }),
+    pageToken: text(),
+    method: choice(names.methodNumbers, 'METHOD_NONE'),
+    namespaceKey: text(),
+    status: optional(choice({ ACTIVE: 0, EXPIRED: 1, DELETED: 2 })),
+    q: text(),
+    identity: text(),
+    issuedBy: text(),
+    at: atText,
+  })
+export const oneToken = query({ at: atText })
+
+/** When a token is to end; absent is now. */
+const ending = { expiresAt: optional(timestamp()) }
+export const expiryQuery = query(ending)
+export const expiryBody = input(ending, 'Expiry')
+
+/** The holder whose tokens are to end, and what was ended (api.md §5.4 A15). */
+export const revocation = (names: Names) =>
+  input(
+    {
+      method: choice(
+        Object.fromEntries(Object.entries(names.methodNumbers).filter(([name]) => names.methodNamed(name))),
+      ),
+      identity: text({ required: true }),
+      provider: text(),
+      includeIssued: flag(),
+    },
+    'Revocation',
+  )
+export const Revoked = named('Revoked', { revoked: Type.Integer() })

@@ -1,0 +1,29 @@
+import { named, type Shown, Text, times } from './answer.ts'
+import { attachment } from './attachment.ts'
+import { text } from './fields.ts'
+import { input } from './input.ts'
+import { description } from './resource.ts'
+
+/** A variant of a flag, its attachment JSON as text (api.md §7.2). */
+export const Variant = named('Variant', {
+  id: Text,
+  flagKey: Text,
+  namespaceKey: Text,
+  key: Text,
+  name: Text,
+  description: Text,
+  attachment: Text,
+  ...times,
+})
+export type Variant = Shown<typeof Variant>
+
+/** Body that makes a variant or replaces it. */
+export const variantBody = input(
+  {
+    key: text({ required: true, max: 255, control: false }),
+    name: text({ max: 255 }),
+    description,
+    attachment,
+  },
+  'VariantBody',
+)

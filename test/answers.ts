@@ -1,0 +1,54 @@
+import { Compile } from 'typebox/schema'
+
+type Schema = Readonly<Record<string, unknown>>
+type Operation = { readonly responses: Readonly<Record<string, { readonly content?: Schema }>> }
+/** An OpenAPI document, as far as answers are checked by it. */
+export type Document = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+type Check = (body: unknown) => string | undefined
+
+/** The schema with its references followed, and closed: a member that it does not describe is wrong. */
+const closed = (schema: unknown, named: Document['components']['schemas']): unknown => {
+  if (Array.isArray(schema)) return schema.map((item) => closed(item, named))
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { $ref, ...members } = schema as Schema
+  if (typeof $ref === 'string') return closed(named[$ref.slice('#/components/schemas/'.length)], named)
+  const plain = Object.fromEntries(Object.entries(members).map(([key, value]) => [key, closed(value, named)]))
+  return 'properties' in plain && !('additionalProperties' in plain) ? { ...plain, additionalProperties: false } : plain
+}
+
+const checks = new Map<string, Check>()
+/** Services of one process describe the same schemas, each of which is compiled once. */
+const checkOf = (schema: unknown): Check => {
+  const text = JSON.stringify(schema)
+  const known = checks.get(text)
+  if (known) return known
+  const validator = Compile(JSON.parse(text) as object)
+  const check: Check = (body) =>
+    validator.Check(body) ? undefined : JSON.stringify(validator.Errors(body)[1].slice(0, 3))
+  checks.set(text, check)
+  return check
+}
+
+const pattern = (template: string) => {
+  const parts = template.split(/\{\w+\}/).map((part) => part.replaceAll(/[.+*?^$()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[^/]*')}/?$`)
+}
+
+/** Tells what is wrong with a 2xx answer by the document of the service that gave it: a route that is not there, or a body that its schema does not describe. */
+export const answersBy = ({ paths, components }: Document) => {
+  const routes = Object.entries(paths)
+    .map(([template, operations]) => ({ template, operations, pattern: pattern(template) }))
+    .sort((one, other) => one.template.split('{').length - other.template.split('{').length)
+  return (method: string, path: string, status: number, body: unknown): string | undefined => {
+    const name = path.split('?', 1)[0]!
+    const found = routes.find(({ operations, pattern }) => method.toLowerCase() in operations && pattern.test(name))
+    const content = found?.operations[method.toLowerCase()]?.responses[status]?.content
+    if (!found || !content) return `${method} ${name} answers ${status}, which the document does not describe`
+    const { schema } = content['application/json'] as { readonly schema: unknown }
+    const wrong = checkOf(closed(schema, components.schemas))(body)
+    return wrong && `${method} ${found.template} answers what its schema does not describe: ${wrong}`
+  }
+}
