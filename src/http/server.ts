@@ -44,9 +44,30 @@ const unreported: Answered = () => undefined
 const RESERVED = ['audit', 'metrics']
 const firstPart = (url: string): string => url.split(/[/?]/, 2)[1] ?? ''
 
+/** What becomes of a request that no route takes: a browser outside the API gets the page, all else is refused. */
+const unrouted = (
+  { page, answered }: ServerParts,
+  verbs: ReadonlyMap<string, ReadonlySet<string>>,
+  specs: readonly Spec[],
+) => {
+  let paths: ReturnType<typeof verbsOf> | undefined
+  let apiParts: ReadonlySet<string> | undefined
+  const inApi = (url: string): boolean =>
+    (apiParts ??= new Set([...RESERVED, ...specs.map(({ url }) => firstPart(url))])).has(firstPart(url))
+  return (request: FastifyRequest, reply: FastifyReply) => {
+    const { method, url, headers } = request
+    const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !inApi(url)
+    if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
+    everyAnswer(request, reply)
+    page(request, reply)
+    answered?.(request, reply)
+    return undefined
+  }
+}
+
 /** The HTTP server with the routes mounted. Refuses to be made when a route leaves unsaid what each must state. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, authorizeBody, afterParse, routes, page, answered = unreported, documents } = parts
+  const { config, logger, authorize, authorizeBody, afterParse, routes, answered = unreported, documents } = parts
   const { bodyLimit, trustProxy, cors } = config
   const { server, sockets } = parts.port ?? openPort(config)
   let answer: RequestListener = () => undefined
@@ -75,19 +96,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     else if (method !== 'HEAD') specs.push(config.spec)
   })
 
-  let paths: ReturnType<typeof verbsOf> | undefined
-  let apiParts: ReadonlySet<string> | undefined
-  const inApi = (url: string): boolean =>
-    (apiParts ??= new Set([...RESERVED, ...specs.map(({ url }) => firstPart(url))])).has(firstPart(url))
-  const missing = (request: FastifyRequest, reply: FastifyReply) => {
-    const { method, url, headers } = request
-    const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !inApi(url)
-    if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
-    everyAnswer(request, reply)
-    page(request, reply)
-    answered(request, reply)
-    return undefined
-  }
+  const missing = unrouted(parts, verbs, specs)
 
   app.server.on('error', (error) => logger.error({ err: error }, 'a connection could not be taken'))
   // An expectation other than 100-continue is not worth a bare 417.

@@ -11,7 +11,10 @@ declare module 'fastify' {
   }
 }
 
-/** The answer that a connection is busy with, if any. Node has no public name for it. */
+/**
+ * The answer that a connection is busy with, if any. Node has no public name for it: its own `closeIdleConnections` takes a connection whose
+ * answer is written but not yet sent for an idle one, and cuts it.
+ */
 export const answering = (socket: Socket): unknown => Reflect.get(socket, '_httpMessage') ?? undefined
 
 type ClientError = Error & { readonly code?: string }
