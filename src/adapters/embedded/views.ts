@@ -29,17 +29,78 @@ export type ViewReaders = {
   readonly another: () => Promise<Database>
 }
 
+/** Waits until this has happened, and refuses when it takes too long. */
+const soon = (work: Promise<unknown>) =>
+  within(PATIENCE_MS, work, () =>
+    refuse('backend_unavailable', undefined, {
+      cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`),
+    }),
+  )
+
+/** Rows on their way to the file: they stand in memory until they are there, also when the file cannot be written any more. */
+const rowsUnderWay = (channel: Channel) => {
+  const pending = pendingRows()
+  const flushing = new Set<Promise<void>>()
+  const backlog = semaphore(BACKLOG)
+  /** Why the views cannot be written any more. */
+  let failure: unknown
+
+  return {
+    get: pending.get,
+    /** Answers when the rows are on their way. */
+    put: async (view: View, rows: readonly Row[]): Promise<void> => {
+      const entered = backlog.enter()
+      if (entered)
+        await soon(entered).catch((late: unknown) => {
+          void entered.then(backlog.leave)
+          throw late
+        })
+      if (failure !== undefined) {
+        backlog.leave()
+        throw failure
+      }
+      const shape = shapeOf(view)
+      pending.put(shape.table, rows)
+      const flush = channel.call('put', shape, flat(shape, rows)).then(
+        () => pending.drop(shape.table, rows),
+        (cause: unknown) => {
+          failure = cause
+        },
+      )
+      flushing.add(flush)
+      void flush.then(() => {
+        flushing.delete(flush)
+        backlog.leave()
+      })
+    },
+    /** Resolves when all that is under way now is in the file. */
+    flushed: async (): Promise<void> => {
+      if (flushing.size > 0) await soon(Promise.all(flushing))
+      if (failure !== undefined) throw failure
+    },
+  }
+}
+
+/** All rows of a table, page by page, as they are when the first is asked for. */
+async function* scanned<D extends object>(snapshot: Database, table: string): AsyncGenerator<readonly Row<D>[]> {
+  snapshot.exec('begin')
+  const sql = `select _key, _revision, _position, _changes, _doc, rowid from "${table}" where rowid > ? order by rowid`
+  const next = rowsOf(snapshot, sql)
+  for (let [at, left] = [0, true]; left; await setImmediate()) {
+    const { rows, more } = pageOf(next, at)
+    left = more
+    at = (rows as (readonly [...Raw, number])[]).at(-1)?.[5] ?? at
+    if (rows.length > 0) yield (rows as Raw[]).map(rowOf<D>)
+  }
+}
+
 /** Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and a crash loses at most what catching up from the checkpoint restores. */
 export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
   const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
   const markOf = rowsOf(views, 'select position from views where name = ?')
   const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
   const one = new Map<string, Statement>()
-  const waiting = pendingRows()
-  const flushing = new Set<Promise<void>>()
-  const backlog = semaphore(BACKLOG)
-  /** Why the views cannot be written any more; gets go on, for what is on its way stays in memory. */
-  let failure: unknown
+  const underWay = rowsUnderWay(channel)
   let open = true
 
   const reading = whileOpen(() => open)
@@ -56,23 +117,11 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       return raw && rowOf<D>(raw)
     })
 
-  /** Waits until this has happened, and refuses when it takes too long. */
-  const soon = (work: Promise<unknown>) =>
-    within(PATIENCE_MS, work, () =>
-      refuse('backend_unavailable', undefined, {
-        cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`),
-      }),
-    )
-  const flushed = async () => {
-    if (flushing.size > 0) await soon(Promise.all(flushing))
-    if (failure !== undefined) throw failure
-  }
-
   const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
 
   const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
     const there = kept<D>(table, key)
-    const coming = waiting.get(table, key) as Row<D> | undefined
+    const coming = underWay.get(table, key) as Row<D> | undefined
     return coming && (!there || coming.revision > there.revision) ? coming : there
   }
 
@@ -82,32 +131,10 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       keys.flatMap((key) => newest<D>(shapeOf(view), key) ?? []),
     put: async (view, rows) => {
       if (!open) refuse('backend_unavailable')
-      const entered = backlog.enter()
-      if (entered)
-        await soon(entered).catch((late: unknown) => {
-          void entered.then(backlog.leave)
-          throw late
-        })
-      if (failure !== undefined) {
-        backlog.leave()
-        throw failure
-      }
-      const shape = shapeOf(view)
-      waiting.put(shape.table, rows)
-      const flush = channel.call('put', shape, flat(shape, rows)).then(
-        () => waiting.drop(shape.table, rows),
-        (cause: unknown) => {
-          failure = cause
-        },
-      )
-      flushing.add(flush)
-      void flush.then(() => {
-        flushing.delete(flush)
-        backlog.leave()
-      })
+      await underWay.put(view, rows)
     },
     list: async <D extends object>(view: View, query: Parameters<Views['list']>[1]) => {
-      await flushed()
+      await underWay.flushed()
       const { table } = shapeOf(view)
       return reading(() => {
         if (!hasTable.get(table)) return { rows: [], total: 0 }
@@ -118,20 +145,12 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       })
     },
     scan: async function* <D extends object>(view: View) {
-      await flushed()
+      await underWay.flushed()
       const { table } = shapeOf(view)
       if (!reading(() => hasTable.get(table))) return
       const snapshot = await another()
       try {
-        snapshot.exec('begin')
-        const sql = `select _key, _revision, _position, _changes, _doc, rowid from "${table}" where rowid > ? order by rowid`
-        const next = rowsOf(snapshot, sql)
-        for (let [at, left] = [0, true]; left; await setImmediate()) {
-          const { rows, more } = pageOf(next, at)
-          left = more
-          at = (rows as (readonly [...Raw, number])[]).at(-1)?.[5] ?? at
-          if (rows.length > 0) yield (rows as Raw[]).map(rowOf<D>)
-        }
+        yield* scanned<D>(snapshot, table)
       } finally {
         snapshot.close()
       }
@@ -157,7 +176,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       open = false
       await indexing()
       // What cannot be written now (a full disk) comes back from the log by the catch-up at the next start.
-      await flushed().catch(() => undefined)
+      await underWay.flushed().catch(() => undefined)
     },
   }
 }

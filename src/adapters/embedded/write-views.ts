@@ -36,37 +36,18 @@ const dedupe = (table: string) =>
 
 type Insert = { readonly one: Statement; readonly many: Statement; readonly width: number }
 
-/**
- * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table `tokens_1~…` that
- * takes rows without looking until it gets its key; rows put live while it is built go into it too, so the swap loses none of them.
- */
-export const viewsWriter = (database: Database) => {
-  database.exec(viewsSchema)
-  const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
+/** Writes rows into tables, by statements that it keeps until `reset`. A view's own table is made when it is first written. */
+const rowInserts = (database: Database, isThere: (table: string) => boolean) => {
   const keyed = rowsOf(
     database,
     "select 1 from sqlite_schema where type = 'index' and tbl_name = ? and name glob '*_key'",
   )
-  const moveMark = database.prepare(
-    'insert into views (name, position) values (?, ?) on conflict (name) do update set position = max(position, excluded.position)',
-  )
-  const setMark = database.prepare('insert or replace into views (name, position) values (?, ?)')
-  const dropMark = database.prepare('delete from views where name = ?')
-  const named = (pattern: string) => (tables.all(pattern) as [string][]).map(([name]) => name)
-  const drop = (table: string) => database.exec(`drop table if exists ${quoted(table)}`)
-  for (const unfinished of named('*~*')) drop(unfinished)
-
   const inserts = new Map<string, Insert>()
-  const stagings = new Map<string, readonly string[]>()
-  const reset = () => {
-    inserts.clear()
-    stagings.clear()
-  }
 
   const insertOf = (table: string, view: Shape): Insert => {
     let insert = inserts.get(table)
     if (!insert) {
-      if (table === view.table && named(table).length === 0) {
+      if (table === view.table && !isThere(table)) {
         database.exec(createTable(table, view))
         database.exec(createKey(table))
         for (const index of view.indexes) database.exec(createIndex(table, index))
@@ -82,19 +63,46 @@ export const viewsWriter = (database: Database) => {
     return insert
   }
 
+  return {
+    write: (table: string, view: Shape, rows: FlatRows): void => {
+      const { one, many, width } = insertOf(table, view)
+      for (let n = 0; n < rows.length; ) {
+        const step = n + AT_ONCE * width <= rows.length ? AT_ONCE * width : width
+        ;(step === width ? one : many).run(...rows.slice(n, n + step))
+        n += step
+      }
+    },
+    reset: (): void => inserts.clear(),
+  }
+}
+
+/**
+ * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table `tokens_1~…` that
+ * takes rows without looking until it gets its key; rows put live while it is built go into it too, so the swap loses none of them.
+ */
+export const viewsWriter = (database: Database) => {
+  database.exec(viewsSchema)
+  const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
+  const moveMark = database.prepare(
+    'insert into views (name, position) values (?, ?) on conflict (name) do update set position = max(position, excluded.position)',
+  )
+  const setMark = database.prepare('insert or replace into views (name, position) values (?, ?)')
+  const dropMark = database.prepare('delete from views where name = ?')
+  const named = (pattern: string) => (tables.all(pattern) as [string][]).map(([name]) => name)
+  const drop = (table: string) => database.exec(`drop table if exists ${quoted(table)}`)
+  for (const unfinished of named('*~*')) drop(unfinished)
+
+  const inserts = rowInserts(database, (table) => named(table).length > 0)
+  const stagings = new Map<string, readonly string[]>()
+  const reset = () => {
+    inserts.reset()
+    stagings.clear()
+  }
+
   const stagingsOf = ({ table }: Shape): readonly string[] => {
     const known = stagings.get(table) ?? named(`${table}~*`)
     stagings.set(table, known)
     return known
-  }
-
-  const write = (table: string, view: Shape, rows: FlatRows) => {
-    const { one, many, width } = insertOf(table, view)
-    for (let n = 0; n < rows.length; ) {
-      const step = n + AT_ONCE * width <= rows.length ? AT_ONCE * width : width
-      ;(step === width ? one : many).run(...rows.slice(n, n + step))
-      n += step
-    }
   }
 
   const ops: Pick<
@@ -102,14 +110,14 @@ export const viewsWriter = (database: Database) => {
     'put' | 'mark' | 'build' | 'buildPut' | 'buildKey' | 'buildIndex' | 'buildSwap' | 'buildDiscard'
   > = {
     put: (view, rows) => {
-      for (const table of [view.table, ...stagingsOf(view)]) write(table, view, rows)
+      for (const table of [view.table, ...stagingsOf(view)]) inserts.write(table, view, rows)
     },
     mark: ({ table }, position) => void moveMark.run(table, position),
     build: (view, staging) => {
       database.exec(createTable(staging, view))
       reset()
     },
-    buildPut: (view, staging, rows) => write(staging, view, rows),
+    buildPut: (view, staging, rows) => inserts.write(staging, view, rows),
     buildKey: (staging) => {
       reset()
       try {
