@@ -289,12 +289,14 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   void t.test('a record past its time is absent and can be made anew', (t) =>
     withViews(t, async (views) => {
       const key = randomUUID()
-      t.equal(await views.swapRecord('answers', key, 0, { n: 1 }, Date.now() + 40), true)
+      const later = Date.now() + 600_000
+      t.equal(await views.swapRecord('answers', key, 0, { n: 1 }, later), true)
       t.equal((await views.record('answers', key))?.revision, 1)
+      t.equal(await views.swapRecord('answers', key, 1, { n: 1 }, Date.now() + 40), true)
       await new Promise((resolve) => setTimeout(resolve, 60))
       t.equal(await views.record('answers', key), undefined)
-      t.equal(await views.swapRecord('answers', key, 1, { n: 2 }, Date.now() + 1000), false)
-      t.equal(await views.swapRecord('answers', key, 0, { n: 2 }, Date.now() + 1000), true)
+      t.equal(await views.swapRecord('answers', key, 2, { n: 2 }, later), false)
+      t.equal(await views.swapRecord('answers', key, 0, { n: 2 }, later), true)
       t.same(await views.record('answers', key), { revision: 1, value: { n: 2 } })
     }),
   )
