@@ -335,8 +335,16 @@ await t.test('token_review: ten calls at once, the others wait, and none longer 
   const { verify } = open(cluster)
   const token = await cluster.token()
   await verify(token, '::1')
-  const burst = await Promise.all(Array.from({ length: 60 }, () => verify(token, '::1')))
-  t.equal(burst.length, 60, 'a burst of one caller is answered')
+  const burst = await Promise.all(
+    Array.from({ length: 60 }, () =>
+      verify(token, '::1').then(
+        () => 'verified',
+        (error: { reason: string }) => error.reason,
+      ),
+    ),
+  )
+  t.ok(burst.includes('verified'))
+  t.notOk(burst.includes('rate_limited'), 'a burst of one caller is not its fault')
   const before = cluster.asked.length
   cluster.lies = { [REVIEWS]: silence }
   const began = Date.now()
