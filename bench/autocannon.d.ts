@@ -13,10 +13,12 @@ declare module 'autocannon' {
     readonly requests?: readonly Request[]
   }
   type Result = {
-    readonly requests: { readonly average: number }
+    readonly requests: { readonly total: number }
+    readonly duration: number
     readonly latency: { readonly p99: number }
     readonly errors: number
-    readonly non2xx: number
+    readonly '4xx': number
+    readonly '5xx': number
   }
   const autocannon: (options: Options) => Promise<Result>
   export default autocannon

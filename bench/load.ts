@@ -1,12 +1,13 @@
 import autocannon from 'autocannon'
 import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { progress, quantile } from './measure.ts'
+import { median, progress, quantile } from './measure.ts'
 
 const run = promisify(execFile)
 const found = (...paths: readonly string[]) => paths.find((path) => existsSync(path))
@@ -15,8 +16,13 @@ const TASKSET = availableParallelism() > 1 ? found('/usr/bin/taskset') : undefin
 const onCore = (core: number, command: readonly string[]) =>
   TASKSET === undefined ? command : [TASKSET, '-c', String(core), ...command]
 
-/** A server in a process of its own. */
-export type Server = { readonly url: string; readonly tokens: readonly string[]; readonly stop: () => Promise<void> }
+/** A server in a process of its own. `cpu` gives the seconds of CPU that the process has had so far, where it says so. */
+export type Server = {
+  readonly url: string
+  readonly tokens: readonly string[]
+  readonly cpu: () => Promise<number>
+  readonly stop: () => Promise<void>
+}
 
 const script = (name: string, args: readonly string[]) => [
   process.execPath,
@@ -25,16 +31,20 @@ const script = (name: string, args: readonly string[]) => [
 ]
 
 const begun = async (name: string, [command, ...args]: readonly string[]): Promise<Server> => {
-  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  for await (const line of createInterface(child.stdout)) {
+  for await (const line of createInterface(child.stdout!)) {
     if (!line.startsWith('{')) continue
     const said = JSON.parse(line) as { readonly url: string; readonly tokens: readonly string[] }
     const stop = async () => {
       child.kill('SIGTERM')
       await ended
     }
-    return { ...said, stop }
+    const cpu = async () => {
+      const [answer] = (child.send('cpu'), await once(child, 'message')) as [NodeJS.CpuUsage]
+      return (answer.user + answer.system) / 1e6
+    }
+    return { ...said, cpu, stop }
   }
   throw new Error(`${name} ended before it listened`)
 }
@@ -79,8 +89,11 @@ const luaRequest = ({ method, headers, body }: Request): string => {
   return `made[#made+1] = wrk.format(${lua(method)}, nil, {${given.join(',')}}, ${lua(body)})`
 }
 
-/** Requests per second, by wrk: it costs little, so that the server is what is measured. */
-const byWrk = async (load: Load, seconds: number): Promise<number> => {
+/** Requests answered, and in how many seconds. */
+type Answered = { readonly requests: number; readonly seconds: number }
+
+/** By wrk: it costs little, so that the server is what is measured. */
+const byWrk = async (load: Load, seconds: number): Promise<Answered> => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-wrk-'))
   const script = join(directory, 'load.lua')
   const told = 'summary.requests, summary.duration, e.status + e.connect + e.read + e.write + e.timeout'
@@ -106,7 +119,7 @@ const byWrk = async (load: Load, seconds: number): Promise<number> => {
     const { stdout } = await run(command!, args)
     const [, requests, micros, errors] = /RESULT (\d+) (\d+) (\d+)/.exec(stdout) ?? []
     if (errors !== '0') throw new Error(`${load.url}: ${errors ?? 'no'} errors\n${stdout}`)
-    return Number(requests) / (Number(micros) / 1e6)
+    return { requests: Number(requests), seconds: Number(micros) / 1e6 }
   } finally {
     await rm(directory, { recursive: true })
   }
@@ -118,9 +131,16 @@ const byAutocannon = async (load: Load, duration: number, overallRate?: number) 
   const requests = requestsOf(load).slice(0, connections)
   const options = { url: load.url, connections, duration, requests }
   const result = await autocannon(overallRate === undefined ? options : { ...options, overallRate })
-  if (result.errors + result.non2xx > 0)
-    throw new Error(`${load.url}: ${result.errors} errors, ${result.non2xx} refusals`)
+  const refusals = result['4xx'] + result['5xx']
+  if (result.errors + refusals > 0) throw new Error(`${load.url}: ${result.errors} errors, ${refusals} refusals`)
   return result
+}
+
+/** A load sent for so many seconds. */
+const sent = async (load: Load, seconds: number): Promise<Answered> => {
+  if (WRK !== undefined) return byWrk(load, seconds)
+  const { requests, duration } = await byAutocannon(load, seconds)
+  return { requests: requests.total, seconds: duration }
 }
 
 /** Milliseconds within which 99 of 100 requests are answered when they come at this rate. */
@@ -150,12 +170,31 @@ export const rates = async <K extends string>(
   const measured = new Map<K, number[]>(names.map((name) => [name, []]))
   for (let round = -1; round < rounds; round++) {
     for (const name of names) {
-      const rate =
-        WRK === undefined ? (await byAutocannon(loads[name], 1)).requests.average : await byWrk(loads[name], 1)
-      if (round >= 0) measured.get(name)!.push(rate)
+      const { requests, seconds } = await sent(loads[name], 1)
+      if (round >= 0) measured.get(name)!.push(requests / seconds)
     }
   }
   const upper = (name: K) => quantile(measured.get(name)!, 0.85)
   progress(names.map((name) => `${name} ${Math.round(upper(name))}/s`).join(', '))
   return Object.fromEntries(names.map((name) => [name, upper(name)])) as Record<K, number>
+}
+
+/** Microseconds of CPU that a server spends on a request of each load, all its threads and the kernel's part together: the median of one-second slices by turns. */
+export const cpuPerRequest = async <K extends string>(
+  { cpu }: Server,
+  loads: Readonly<Record<K, Load>>,
+  rounds = 5,
+): Promise<Readonly<Record<K, number>>> => {
+  const names = Object.keys(loads) as K[]
+  const measured = new Map<K, number[]>(names.map((name) => [name, []]))
+  for (let round = -1; round < rounds; round++) {
+    for (const name of names) {
+      const before = await cpu()
+      const { requests } = await sent(loads[name], 1)
+      if (round >= 0) measured.get(name)!.push(((await cpu()) - before) / requests)
+    }
+  }
+  const spent = (name: K) => median(measured.get(name)!) * 1e6
+  progress(names.map((name) => `${name} ${Math.round(spent(name))} µs`).join(', '))
+  return Object.fromEntries(names.map((name) => [name, spent(name)])) as Record<K, number>
 }

@@ -14,8 +14,8 @@ const context = { actor: { kind: 'system' } } as const
 export const seedFlags = async (config: Config, count: number): Promise<void> => {
   const stores = await openStores(config, { onError: (_, error) => console.error(error) })
   const now = () => new Date()
-  const { execute, stateOf } = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now))
-  const writer = reservations(execute, stateOf, randomUUID, now)
+  const { execute, foldOf } = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now))
+  const writer = reservations(execute, foldOf, randomUUID, now)
   const keys = ['beta', 'staff', 'region']
   try {
     for await (const _ of stores.log.read(`flag-default+flag-${count - 1}`)) return

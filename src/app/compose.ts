@@ -71,7 +71,7 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
   const seal = sealer(keys)
   const index = tokenIndex(TOKENS_HELD)
   const held = flagStore(compileFlag)
-  const { execute, stateOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
+  const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
     admit: quotas(config.quotas, held, index),
   })
   const follower = runner({
@@ -132,7 +132,7 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
     logins: await loginMethods(config, names, stores, faults, now),
     exchange: orchestrator && { orchestrator, attempts: stores.limiter('exchanges', EXCHANGES_A_MINUTE) },
     idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),
-    reservations: reservations(execute, stateOf, randomUUID, now),
+    reservations: reservations(execute, foldOf, randomUUID, now),
     methods: {
       ...config.authentication.methods,
       oidc: {

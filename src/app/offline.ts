@@ -69,14 +69,12 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
 export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }) =>
   withStores(config, async ({ log, views, keys }) => {
     const now = () => new Date()
-    const { execute, stateOf } = executor(log, enveloper(sealer(keys), 'command-line', now))
-    const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = await stateOf(
-      namespaceDecider,
-      namespace,
-    )
+    const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now))
+    const { state } = await foldOf(namespaceDecider, namespace)
+    const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = state
     const of = { namespace, key, incarnation }
     const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
-    const { stored } = await reservations(execute, stateOf, randomUUID, now).deleteFlag(of, context)
+    const { stored } = await reservations(execute, foldOf, randomUUID, now).deleteFlag(of, context)
     if (stored.length === 0) noFlag(of)
     for (const [stream, events] of byStream(stored)) {
       for (const projection of projections.filter(({ category }) => stream.startsWith(`${category}-`))) {

@@ -5,8 +5,12 @@ import type { NewEvent } from '../events/log.ts'
 import type { Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
 
-/** Who asks, from where and why. `ip` and `userAgent` are sealed for `subject`; without a subject they are not kept. */
-export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'writtenAt'> & {
+/** Where a request came from: personal data. */
+export type Origin = Pick<Meta, 'ip' | 'userAgent'>
+
+/** Who asks, from where and why. The origin is sealed for `subject`, once for all commands that share it; without a subject it is not kept. */
+export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'writtenAt' | keyof Origin> & {
+  readonly origin?: Origin
   /** Names the command: asked again under the same id, it has the one effect it had the first time. */
   readonly commandId?: string
   /** The revisions of an If-Match header, or `*`. */
@@ -27,6 +31,24 @@ export const idFrom = (commandId: string, name: string): string => {
 export const eventId = (commandId: string | undefined, stream: string, n: number): string =>
   commandId === undefined ? randomUUID() : idFrom(commandId, `${stream}|${n}`)
 
+/** Seals an origin for a subject, and gives the same sealed texts again for as long as the origin is in use. */
+const originSealer = (sealer: Sealer) => {
+  const sealed = new WeakMap<Origin, Map<string, Promise<Origin>>>()
+  const seal = async (subject: string, { ip, userAgent }: Origin): Promise<Origin> => ({
+    ...(ip !== undefined && { ip: await sealer.seal(subject, ip) }),
+    ...(userAgent !== undefined && { userAgent: await sealer.seal(subject, userAgent) }),
+  })
+  return ({ origin, subject }: Context): Promise<Origin> | undefined => {
+    if (origin === undefined || subject === undefined) return undefined
+    const ofOrigin = sealed.get(origin) ?? new Map<string, Promise<Origin>>()
+    sealed.set(origin, ofOrigin)
+    const known = ofOrigin.get(subject) ?? seal(subject, origin)
+    ofOrigin.set(subject, known)
+    known.catch(() => ofOrigin.delete(subject))
+    return known
+  }
+}
+
 /** Puts decided events into the form they are kept in: personal fields sealed, canonical JSON, ids, writer's time and envelope. */
 export const enveloper = (
   sealer: Sealer,
@@ -34,6 +56,7 @@ export const enveloper = (
   now: () => Date,
   ordered: () => Date = () => new Date(0),
 ) => {
+  const sealedOrigin = originSealer(sealer)
   let last = 0
   /** Never runs backwards within an instance, nor before what is `ordered` already; where that is not what the clock shows, it says so. */
   const time = () => {
@@ -62,13 +85,11 @@ export const enveloper = (
     context: Context,
   ): Promise<NewEvent[]> => {
     const { actor, requestId, correlationId = requestId, causationId, route, reason, subject } = context
-    const seal = async (text: string | undefined) =>
-      text === undefined || subject === undefined ? undefined : sealer.seal(subject, text)
-    const [ip, userAgent] = [await seal(context.ip), await seal(context.userAgent)]
+    const origin = await sealedOrigin(context)
     const datas: string[] = []
     for (const event of events) datas.push(canonical(await sealed(event, sealedFields(shapes[event.type]!.schema))))
     const { at, writtenAt } = time()
-    const who = { actor, requestId, correlationId, causationId, route, reason, subject, ip, userAgent, writtenAt }
+    const who = { actor, requestId, correlationId, causationId, route, reason, subject, ...origin, writtenAt }
     return events.map(({ type }, n) => {
       const { version } = shapes[type]!
       const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, ...who }

@@ -1,7 +1,7 @@
 import { pause as rest } from '../concurrency.ts'
 import { isRefusal, Refusal, refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
-import type { EventLog, Stored } from '../events/log.ts'
+import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
 import type { Actor } from '../events/meta.ts'
 import { type Decider, evolve } from './decider.ts'
 import { type Context, type enveloper, eventId } from './envelope.ts'
@@ -70,9 +70,25 @@ export type Admit = (asked: {
 
 type Options = { readonly pause?: () => Promise<unknown>; readonly admit?: Admit }
 
+/** The decided events as the log has them now. */
+const storedAs = (
+  stream: string,
+  written: readonly NewEvent[],
+  { revision, positions, times }: Appended,
+): readonly Stored[] =>
+  written.map((event, n) => ({
+    ...event,
+    time: times?.[n] ?? event.time,
+    stream,
+    revision: revision - BigInt(written.length - 1 - n),
+    position: positions[n]!,
+  }))
+
 /**
  * The only way to write: read the stream, fold it, decide, append at the revision read. Commands of one stream wait for each other here;
- * a race lost to another process decides again, and after twelve it is refused with `write_conflict`.
+ * a race lost to another process decides again, and after twelve it is refused with `write_conflict`. Whoever has read the stream for
+ * this command hands on its fold as `known`, and nothing is read again unless somebody wrote to the stream since; a command with an id
+ * of its own looks for its earlier effect all the same.
  */
 export const executor = (
   log: EventLog,
@@ -88,15 +104,17 @@ export const executor = (
     name: K,
     command: C[K],
     context: Context,
+    known?: Fold<S>,
   ): Promise<Outcome<S, E>> => {
     const stream = streamOf(decider, id)
     const { commandId } = context
 
     /** Undefined when another process was faster. */
-    const attempt = async (): Promise<Outcome<S, E> | undefined> => {
-      const fold = await (commandId === undefined
-        ? folds.newest(decider, stream)
-        : earlier(log, decider, stream, commandId))
+    const attempt = async (handed?: Fold<S>): Promise<Outcome<S, E> | undefined> => {
+      const fold =
+        commandId === undefined
+          ? (handed ?? (await folds.newest(decider, stream)))
+          : await earlier(log, decider, stream, commandId)
       if ('repeated' in fold) return fold
       const decided = decide(decider, fold, name, command, context)
       const outcome = { before: fold.state, events: decided, repeated: false }
@@ -111,22 +129,16 @@ export const executor = (
       const written = await envelope(stream, decided, decider.shapes, name, context)
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined
-      const { revision, positions, times } = appended
-      const first = revision - BigInt(written.length - 1)
-      const stored = written.map((event, n) => ({
-        ...event,
-        time: times?.[n] ?? event.time,
-        stream,
-        revision: first + BigInt(n),
-        position: positions[n]!,
-      }))
-      const after = decided.reduce((folded, event, n) => step(decider, folded, event, first + BigInt(n)), fold)
+      const stored = storedAs(stream, written, appended)
+      const after = decided.reduce((folded, event, n) => step(decider, folded, event, stored[n]!.revision), fold)
       // Under a command's id another instance may have appended the same command first, with data of its own.
       if (commandId === undefined) folds.keep(stream, after)
       return { ...outcome, state: after.state, revision: after.changes, stored }
     }
 
     return inTurn(stream, async () => {
+      const first = known && (await attempt(known))
+      if (first) return first
       for (let tries = 1; tries <= ATTEMPTS; tries++) {
         if (tries > 1) await pause()
         const outcome = await attempt()
@@ -138,9 +150,9 @@ export const executor = (
 
   return {
     execute,
-    /** The state of one stream as the log has it now, without reading again what is known of it. */
-    stateOf: async <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, id: string): Promise<S> =>
-      (await folds.newest(decider, streamOf(decider, id))).state,
+    /** The fold of one stream as the log has it now, without reading again what is known of it. */
+    foldOf: <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, id: string): Promise<Fold<S>> =>
+      folds.newest(decider, streamOf(decider, id)),
   }
 }
 
@@ -182,4 +194,4 @@ export const revisionMoved = (have: bigint, given: string): never =>
 
 type Executor = ReturnType<typeof executor>
 export type Execute = Executor['execute']
-export type StateOf = Executor['stateOf']
+export type FoldOf = Executor['foldOf']

@@ -2,7 +2,7 @@ import { Map as PersistentMap } from 'immutable'
 import { isRefusal, refuse } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
 import type { Context } from './envelope.ts'
-import type { Execute, StateOf } from './execute.ts'
+import type { Execute, FoldOf } from './execute.ts'
 import { type FlagCommands, flag, holds } from './flag/flag.ts'
 import { aside, type FlagOutcome, idOf, releaser } from './release.ts'
 import { noRolloutParent, segmentsOf } from './flag/rollouts.ts'
@@ -17,13 +17,16 @@ type Asked<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
 /** Rounds in which a rule or rollout is changed by others between the reservations and the command. */
 const ROUNDS = 3
 
-/**
- * The commands whose rule reaches over two aggregates, safe in any race and after any crash (docs/decisions/0003). Each gives the
- * outcome of its main command; `stored` are the events of every stream it wrote, in the order written.
- */
-export const reservations = (execute: Execute, stateOf: StateOf, newId: () => string, now: () => Date) => {
-  const { release, settled } = releaser(execute)
+/** What the reservations are made with: `newId` names each, `now` says when. */
+type Means = {
+  readonly execute: Execute
+  readonly foldOf: FoldOf
+  readonly newId: () => string
+  readonly now: () => Date
+}
 
+/** Changes of a rule or rollout, which reserves the segments it names on behalf of its flag. */
+const segmentUser = ({ execute, foldOf, newId, now }: Means, { release, settled }: ReturnType<typeof releaser>) => {
   const attached = async (
     of: OfFlag,
     keys: readonly string[],
@@ -58,7 +61,8 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
     const { namespace, key, incarnation } = ask
     const of = { namespace, key, incarnation }
     for (let round = 1; ; round++) {
-      const state = await stateOf(flag, idOf(of))
+      const fold = await foldOf(flag, idOf(of))
+      const { state } = fold
       const part = [...state.rules, ...state.rollouts].find(({ id }) => id === ask.id)
       const held = part && 'segments' in part ? part.segments.map((use) => use.segment) : []
       const asks = lives(state, of) && (part !== undefined || name.startsWith('Add'))
@@ -66,7 +70,7 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
       const { uses, stored } = await attached(of, needed, missing, context)
       try {
         const command = { ...ask, reservations: uses } as unknown as FlagCommands[K]
-        const outcome = await settled(of, uses, context, () => execute(flag, idOf(of), name, command, context))
+        const outcome = await settled(of, uses, context, () => execute(flag, idOf(of), name, command, context, fold))
         return { ...outcome, stored: [...stored, ...outcome.stored] }
       } catch (error) {
         if (!isRefusal(error, 'write_conflict') || round === ROUNDS) throw error
@@ -74,8 +78,13 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
     }
   }
 
-  /** The reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
-  const stale = async (of: Omit<OfFlag, 'key'>, given: PersistentMap<string, Reservation>, context: Context) => {
+  return withSegments
+}
+
+/** Finds the reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
+const staleFinder =
+  ({ execute, now }: Means) =>
+  async (of: Omit<OfFlag, 'key'>, given: PersistentMap<string, Reservation>, context: Context) => {
     const [found, stored]: [Set<string>, Stored[]] = [new Set(), []]
     const before = new Date(now().getTime() - RESERVATION_LIFE_MS).toISOString()
     for (const [reservation, { flag: key, reservedAt }] of given) {
@@ -94,7 +103,18 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
     return { found, stored }
   }
 
-  const noNamespace = (key: string) => refuse('not_found', `namespace "${key}" not found`)
+const noNamespace = (key: string) => refuse('not_found', `namespace "${key}" not found`)
+
+/**
+ * The commands whose rule reaches over two aggregates, safe in any race and after any crash (docs/decisions/0003). Each gives the
+ * outcome of its main command; `stored` are the events of every stream it wrote, in the order written.
+ */
+export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => string, now: () => Date) => {
+  const means = { execute, foldOf, newId, now }
+  const releasing = releaser(execute)
+  const { settled } = releasing
+  const withSegments = segmentUser(means, releasing)
+  const stale = staleFinder(means)
 
   return {
     createFlag: async (
@@ -135,27 +155,29 @@ export const reservations = (execute: Execute, stateOf: StateOf, newId: () => st
       ask: Omit<SegmentCommands['CreateSegment'], 'incarnation' | 'generation'>,
       context: Context,
     ) => {
-      const { incarnation = noNamespace(ask.namespace), generation } = await stateOf(namespace, ask.namespace)
+      const { incarnation = noNamespace(ask.namespace), generation } = (await foldOf(namespace, ask.namespace)).state
       const command = { ...ask, incarnation, generation }
       return execute(segment, idOf(command), 'CreateSegment', command, context)
     },
 
     deleteSegment: async (ask: Omit<SegmentCommands['DeleteSegment'], 'stale'>, context: Context) => {
-      const { incarnation, reservations: given } = await stateOf(segment, idOf(ask))
+      const fold = await foldOf(segment, idOf(ask))
+      const { incarnation, reservations: given } = fold.state
       const { found, stored } = await stale(
         ask,
         incarnation === ask.incarnation ? given : PersistentMap<string, Reservation>(),
         context,
       )
-      const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context)
+      const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context, fold)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },
 
     deleteNamespace: async (ask: { readonly key: string; readonly force: boolean }, context: Context) => {
-      const { incarnation, reservations: given } = await stateOf(namespace, ask.key)
+      const fold = await foldOf(namespace, ask.key)
+      const { incarnation, reservations: given } = fold.state
       const of = { namespace: ask.key, incarnation: incarnation ?? '' }
       const { found, stored } = await stale(of, ask.force ? PersistentMap<string, Reservation>() : given, context)
-      const outcome = await execute(namespace, ask.key, 'DeleteNamespace', { ...ask, stale: found }, context)
+      const outcome = await execute(namespace, ask.key, 'DeleteNamespace', { ...ask, stale: found }, context, fold)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },
   }

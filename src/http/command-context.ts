@@ -14,8 +14,7 @@ export const contextOf = ({ request, caller, requestId, route }: Call<unknown, u
       caller.actor.id === undefined
         ? `network-${service.now().toISOString().slice(0, 10)}`
         : `token-${caller.actor.id}`,
-    ip: request.address,
-    ...(userAgent === undefined ? {} : { userAgent: userAgent.slice(0, 512) }),
+    origin: { ip: request.address, ...(userAgent !== undefined && { userAgent: userAgent.slice(0, 512) }) },
     ...request.directives,
   }
 }

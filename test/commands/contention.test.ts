@@ -22,13 +22,13 @@ const slowLog = async () => {
 const process = (log: EventLog, name: string) => {
   let minted = 0
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
-  const { execute, stateOf } = executor(
+  const { execute, foldOf } = executor(
     log,
     enveloper(open, name, () => new Date()),
   )
   return reservations(
     execute,
-    stateOf,
+    foldOf,
     () => `${name}-${++minted}`,
     () => new Date(),
   )

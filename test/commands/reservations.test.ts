@@ -3,6 +3,7 @@ import { stateOf } from '../state-of.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
 import { namespace } from '../../src/commands/namespace.ts'
 import { segment } from '../../src/commands/segment.ts'
+import { unwritten } from '../../src/commands/stream-folds.ts'
 import { type Reason, Refusal } from '../../src/errors.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
@@ -246,4 +247,42 @@ await t.test('If-Match is asked of the flag, and never of the reservations aroun
   )
   t.equal((await reservations.deleteFlag(ofFlag, { ...context, ifMatch: ['2'], needsEffect: true })).revision, 3n)
   t.equal((await stateOf(log, flag, 'ns+f')).incarnation, undefined)
+})
+
+await t.test('the flag is read once for a rule, and a flag that changed meanwhile is read again', async (t) => {
+  const steps: string[] = []
+  let others: (() => Promise<unknown>) | undefined
+  const log = memoryLog({
+    pause: async (what) => {
+      steps.push(what)
+      if (!what.startsWith('append segment-')) return
+      const now = others
+      others = undefined
+      await now?.()
+    },
+  })
+  await begin(log)
+  const { reservations } = instance(log)
+  const reads = () => steps.filter((step) => step === 'read flag-ns+f').length
+  steps.length = 0
+  await reservations.addRule({ ...ruleAsk('one', 's'), rank: 0 }, context)
+  t.equal(reads(), 1)
+
+  others = () => instance(log, 'two').reservations.addRule({ ...ruleAsk('two', 'q'), rank: 0 }, context)
+  steps.length = 0
+  const { state } = await reservations.addRule({ ...ruleAsk('three', 's'), rank: 0 }, context)
+  t.strictSame(state.rules.map(({ id }) => id).sort(), ['one', 'three', 'two'])
+  t.equal(reads(), 3, 'once by each, and once more after the race')
+  t.strictSame(await complaints(log), [])
+})
+
+await t.test('what is known to be new is not read, and what is there after all is', async (t) => {
+  const steps: string[] = []
+  const log = memoryLog({ pause: async (what) => void steps.push(what) })
+  const { execute } = instance(log)
+  const ask = { ...segmentAsk('new'), incarnation: 'life', generation: 1 }
+  const create = () => execute(segment, 'ns+new', 'CreateSegment', ask, context, unwritten(segment))
+  t.equal((await create()).revision, 1n)
+  t.strictSame(steps, ['append segment-ns+new SegmentCreated'])
+  await refused(t, create(), 'not_unique', 'segment "ns/new" is not unique')
 })

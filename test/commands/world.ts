@@ -17,8 +17,8 @@ const open: Sealer = { seal: async (_, text) => text, open: async (text) => ({ t
 /** One instance of the service's write side on a log, with a clock and names of its own. */
 export const instance = (log: EventLog, name = 'one', now: () => Date = () => new Date('2026-01-01T00:00:00.000Z')) => {
   let minted = 0
-  const { execute, stateOf } = executor(log, enveloper(open, name, now), { pause: async () => undefined })
-  return { execute, reservations: reservations(execute, stateOf, () => `${name}-reservation-${++minted}`, now) }
+  const { execute, foldOf } = executor(log, enveloper(open, name, now), { pause: async () => undefined })
+  return { execute, reservations: reservations(execute, foldOf, () => `${name}-reservation-${++minted}`, now) }
 }
 
 export const context = { actor: { kind: 'system' } } as const

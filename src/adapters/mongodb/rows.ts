@@ -88,20 +88,25 @@ export const rowWriter = (calls: Calls, bulk: number) => {
     else for (const row of rows) await putOne(to, row)
   }
 
-  const put = async (to: Rows, rows: readonly Row[]): Promise<void> => {
-    const stored = latest(rows)
-    if (stored.length === 1) return putOne(to, stored[0]!)
-    for (const chunk of chunks(stored, bulk)) await putMany(to, chunk)
+  const insert = async (to: Rows, rows: readonly StoredRow[]): Promise<void> => {
+    for (const chunk of chunks(rows, bulk)) {
+      const inserted = await calls.call('batch', () => unlessDuplicate(to.insertMany([...chunk], { ordered: false })))
+      if (inserted === undefined) await putMany(to, chunk)
+    }
   }
 
   return {
-    put,
-    /** The same for a collection that has few of the rows yet: inserts first, and guards where that meets a row. */
-    fill: async (to: Rows, rows: readonly Row[]): Promise<void> => {
-      for (const chunk of chunks(latest(rows), bulk)) {
-        const inserted = await calls.call('batch', () => unlessDuplicate(to.insertMany([...chunk], { ordered: false })))
-        if (inserted === undefined) await putMany(to, chunk)
-      }
+    put: async (to: Rows, rows: readonly Row[]): Promise<void> => {
+      const stored = latest(rows)
+      if (stored.length === 1) return putOne(to, stored[0]!)
+      await insert(
+        to,
+        stored.filter(({ revision }) => revision === 0n),
+      )
+      const later = stored.filter(({ revision }) => revision > 0n)
+      for (const chunk of chunks(later, bulk)) await putMany(to, chunk)
     },
+    /** The same for a collection that has few of the rows yet: inserts first, and guards where that meets a row. */
+    fill: (to: Rows, rows: readonly Row[]): Promise<void> => insert(to, latest(rows)),
   }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mint } from '../../auth/client-token.ts'
 import { type Context, idFrom } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
+import { unwritten } from '../../commands/stream-folds.ts'
 import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
 import type { DataOf } from '../../events/define.ts'
@@ -68,7 +69,9 @@ export const issueToken = async ({ execute, applied, digest, now }: Issuer, gran
     metadata,
     ...(actor.id !== undefined && { issuedBy: actor.id }),
   }
-  const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context)
+  // Nothing was ever written of an id that is new.
+  const known = grant.id === undefined ? unwritten(token) : undefined
+  const { stored, revision, repeated } = await execute(token, id, 'IssueToken', data, context, known)
   const rows = await applied(stored)
   return { clientToken, doc: rows(tokens, id)!.doc!, stored, revision, repeated }
 }

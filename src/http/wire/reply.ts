@@ -125,7 +125,7 @@ const sendChunks = (
   return true
 }
 
-/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip where the client takes it (hot routes: not for small bodies). True: it is a stream, whose end is reported later. */
+/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip for what is not small where the client takes it. True: it is a stream, whose end is reported later. */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: StreamTold): boolean => {
   const { status = 200, body: shown, json, chunks, kept, secret, etag } = answer
   const { spec } = request
@@ -147,7 +147,7 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
   reply.serializer(asIs)
   const ready = typeof body === 'string' || Buffer.isBuffer(body)
   const text = kept?.plain ?? (json !== undefined ? writtenText(json, request) : ready ? body : jsonText(body, request))
-  if (takesGzip(request) && !(spec?.hot && text.length < SMALL)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
+  if (text.length >= SMALL && takesGzip(request)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
   else reply.send(text)
   return false
 }

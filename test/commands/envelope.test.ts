@@ -1,0 +1,42 @@
+import t from 'tap'
+import { type Context, enveloper } from '../../src/commands/envelope.ts'
+import { tokenEvents } from '../../src/events/token.ts'
+
+const revoked = [{ type: 'TokenRevoked', data: { id: 'a' } }]
+const actor = { kind: 'system' } as const
+
+const setup = (fails: () => boolean = () => false) => {
+  const sealed: string[] = []
+  const seal = async (subject: string, text: string) => {
+    if (fails()) throw new Error('no key')
+    return `${subject}(${text})${sealed.push(text)}`
+  }
+  const envelope = enveloper({ seal, open: async (text) => ({ text }) }, 'test', () => new Date(0))
+  const metaOf = async (context: Context) => {
+    const [event] = await envelope('token-a', revoked, tokenEvents, 'RevokeToken', context)
+    return JSON.parse(event!.meta) as { readonly ip?: string; readonly userAgent?: string }
+  }
+  return { sealed, metaOf }
+}
+
+await t.test('where a request came from is sealed once for each subject, however many commands it sends', async (t) => {
+  const { sealed, metaOf } = setup()
+  const context = { actor, subject: 'one', origin: { ip: '::1', userAgent: 'curl' } }
+  const first = await metaOf(context)
+  t.strictSame([first.ip, first.userAgent], ['one(::1)1', 'one(curl)2'])
+  t.strictSame(await metaOf({ ...context, causationId: 'cause' }), { ...first, causationId: 'cause' })
+  t.match(await metaOf({ ...context, subject: 'two' }), { ip: 'two(::1)3', userAgent: 'two(curl)4' })
+  t.match(await metaOf({ ...context, origin: { ...context.origin } }), { ip: 'one(::1)5' }, 'another request')
+  t.equal(sealed.length, 6)
+})
+
+await t.test('without a subject it is not kept, and a seal that failed is tried again', async (t) => {
+  let failing = true
+  const { sealed, metaOf } = setup(() => failing)
+  const context = { actor, subject: 'one', origin: { ip: '::1' } }
+  t.notMatch(await metaOf({ actor, origin: context.origin }), { ip: String })
+  await t.rejects(metaOf(context), /no key/)
+  failing = false
+  t.match(await metaOf(context), { ip: 'one(::1)1' })
+  t.equal(sealed.length, 1)
+})
