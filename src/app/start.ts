@@ -134,7 +134,7 @@ const serving = async (
     config: settings,
     afterParse: preconditions(service),
     routes: [(app) => mountRoutes(app, service)],
-    documents: { version, tokenCookie: service.names.tokenCookie },
+    documents: { version, names: service.names },
     port: port!,
   })
   const { cors: _, ...plain } = settings

@@ -1,3 +1,4 @@
+import type { Documented } from './operations/openapi.ts'
 import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { everyAnswer } from './wire/reply.ts'
@@ -33,8 +34,8 @@ export type ServerParts = {
   readonly page?: (request: FastifyRequest, reply: FastifyReply) => void
   /** Told of every answer as it is sent, of a stream at its end. */
   readonly answered?: Answered
-  /** What the OpenAPI document is made of beside the routes; without it there is none. `tokenCookie` is the name of the cookie that carries a client token. */
-  readonly documents?: { readonly version: string; readonly tokenCookie: string }
+  /** What the OpenAPI document is made of beside the routes; without it there is none. */
+  readonly documents?: Documented
   /** Listens already, and is taken over from whoever answered there. */
   readonly port?: Port
 }
@@ -129,7 +130,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   })
   await app.register(cookie, { hook: false })
   for (const mount of routes) mount(app)
-  if (documents) documentRoutes(app, specs, documents.version, documents.tokenCookie)
+  if (documents) documentRoutes(app, specs, documents)
   await app.ready()
   server.removeAllListeners('request').on('request', answer)
   return app

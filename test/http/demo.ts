@@ -190,7 +190,10 @@ export const demo = async (changes: Partial<ServerParts> = {}) => {
     authorizeBody,
     afterParse,
     routes: [demoRoutes],
-    documents: { version: '1.2.3', tokenCookie: 'demo_client_token' },
+    documents: {
+      version: '1.2.3',
+      names: { tokenCookie: 'demo_client_token', namespaceHeaderTitle: 'X-Demo-Namespace' },
+    },
     ...changes,
   })
   await app.listen({ host: '127.0.0.1', port: 0 })

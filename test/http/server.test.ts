@@ -283,7 +283,7 @@ void t.test(
     })
     t.same(
       create?.parameters.filter((parameter) => parameter.in !== 'query').map(({ name }) => name),
-      ['namespaceKey', 'Idempotency-Key', 'If-Match'],
+      ['namespaceKey', 'Idempotency-Key', 'If-Match', 'Event-Reason'],
     )
     t.same(Object.keys(create?.responses ?? {}), ['200', '400', '401', '403', '409', '413', '415', '503'])
     t.same(document.paths['/livez']?.['get']?.security, [])

@@ -1,4 +1,5 @@
 import { Text } from '../../contract/answer.ts'
+import type { Names } from '../../contract/identifiers.ts'
 import { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, refusals } from '../../errors.ts'
 import type { Spec } from '../route.ts'
@@ -17,6 +18,11 @@ type Parameter = {
   readonly in: 'path' | 'query' | 'header'
   readonly required: boolean
   readonly schema: object
+}
+/** What the document is made of beside the routes. */
+export type Documented = {
+  readonly version: string
+  readonly names: Pick<Names, 'tokenCookie' | 'namespaceHeaderTitle'>
 }
 export type Operation = {
   readonly operationId: string
@@ -60,14 +66,21 @@ const queryParameters = (query: Input<unknown, string> | undefined): Parameter[]
     schema,
   }))
 
-const headerParameters = ({ method, writes }: Spec): Parameter[] => {
-  const names = [writes && method === 'POST' && 'Idempotency-Key', writes && 'If-Match', !writes && 'After-Position']
+const headerParameters = ({ method, writes, access }: Spec, namespaceHeader: string): Parameter[] => {
+  const byHeader = access.credential !== 'public' && access.namespace === 'header'
+  const names = [
+    byHeader && namespaceHeader,
+    writes && method === 'POST' && 'Idempotency-Key',
+    writes && 'If-Match',
+    writes && 'Event-Reason',
+    !writes && 'After-Position',
+  ]
   return names
     .filter((name) => typeof name === 'string')
     .map((name) => ({ name, in: 'header', required: false, schema: Text }))
 }
 
-const operation = (spec: Spec): Operation => {
+const operation = (spec: Spec, namespaceHeader: string): Operation => {
   const { method, url, access, body, query, summary, tag } = spec
   const path = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
   return {
@@ -78,7 +91,7 @@ const operation = (spec: Spec): Operation => {
     parameters: [
       ...path.map((name): Parameter => ({ name, in: 'path', required: true, schema: Text })),
       ...queryParameters(query),
-      ...headerParameters(spec),
+      ...headerParameters(spec, namespaceHeader),
     ],
     ...(body ? { requestBody: { content: json(body.schema) } } : {}),
     responses: responsesOf(spec),
@@ -102,13 +115,15 @@ const referring = (schemas: Schemas) => {
 }
 
 /** The OpenAPI 3.1 document of the routes, made of their own statements, in the order of mounting. */
-export const openApi = (specs: readonly Spec[], version: string, tokenCookie: string): OpenApi => {
+export const openApi = (specs: readonly Spec[], { version, names }: Documented): OpenApi => {
   const schemas: Schemas = {}
   const refer = referring(schemas)
   const shown = specs.filter(({ hidden }) => !hidden)
   const paths: Record<string, Record<string, Operation>> = {}
   for (const spec of shown)
-    (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = refer(operation(spec))
+    (paths[spec.url.replaceAll(/:(\w+)/g, '{$1}')] ??= {})[spec.method.toLowerCase()] = refer(
+      operation(spec, names.namespaceHeaderTitle),
+    )
   return {
     openapi: '3.1.0',
     info: {
@@ -122,7 +137,7 @@ export const openApi = (specs: readonly Spec[], version: string, tokenCookie: st
       schemas,
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer' },
-        cookie: { type: 'apiKey', in: 'cookie', name: tokenCookie },
+        cookie: { type: 'apiKey', in: 'cookie', name: names.tokenCookie },
       },
     },
   }

@@ -1,22 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { AnyObject, Text } from '../../contract/answer.ts'
 import { docsPage, pageHeaders } from '../operations/docs-page.ts'
-import { openApi } from '../operations/openapi.ts'
+import { type Documented, openApi } from '../operations/openapi.ts'
 import { route, type Spec } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import { type Kept, kept } from '../wire/gzip.ts'
 import { named, rawQuery } from '../wire/path.ts'
 
 /** GET `/openapi.json` and `/docs`, over the routes mounted when they are first asked. */
-export const documentRoutes = (
-  app: FastifyInstance,
-  specs: readonly Spec[],
-  version: string,
-  tokenCookie: string,
-): void => {
+export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], documented: Documented): void => {
   let made: { readonly document: Kept; readonly pretty: Kept; readonly page: Kept } | undefined
   const make = () => {
-    const document = openApi(specs, version, tokenCookie)
+    const document = openApi(specs, documented)
     return {
       document: kept(JSON.stringify(document)),
       pretty: kept(JSON.stringify(document, null, 2)),
