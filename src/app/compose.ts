@@ -87,6 +87,7 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
   const census = () => index.census(time.present().getTime())
   addGauges(metrics, { log, projections, position: follower.position, census, aheadMs: time.aheadMs })
   const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
+  const fresh = () => lease?.fresh() ?? true
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, {
@@ -120,7 +121,7 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
     execute,
     applied: follower.applied,
     seen: follower.seen,
-    fresh: () => lease?.fresh() ?? true,
+    fresh,
     verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
     digest,
     pageTokens: pageTokens(pepper.key),
@@ -140,11 +141,7 @@ export const compose = async (config: Config, opened: Stores, log_: Logger, now:
         providers: Object.keys(config.authentication.methods.oidc.providers),
       },
     },
-    readiness: readinessOf(
-      stores,
-      () => draining,
-      () => lease?.fresh() ?? true,
-    ),
+    readiness: readinessOf(stores, () => draining, fresh),
     about: aboutOf(config),
     tell: (record, message) => log_.info(record, message),
   }

@@ -32,7 +32,7 @@ export const given = (query: URLSearchParams, name: (typeof ONCE)[number]): stri
   query.get(name) || undefined
 
 /** True unless the callback names another issuer than the configured one (RFC 9207). Needs no discovery, so a foreign answer is refused whether or not the provider is up. */
-export const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
+const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
   const named = given(query, 'iss')
   return named === undefined || (URL.canParse(named) && new URL(named).href === new URL(issuerUrl).href)
 }

@@ -32,7 +32,7 @@ export const contextOf = (parsed: Raw): Context => {
 }
 
 /** Members that the context of an entity may have. */
-export const MOST_CONTEXT_MEMBERS = 1000
+const MOST_CONTEXT_MEMBERS = 1000
 
 /** The members of a JSON object as text; refuses too many, and a value that is too long. */
 const contextGiven = (raw: Raw, name: string): Context => {

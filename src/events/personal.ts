@@ -49,4 +49,4 @@ export const sealer = (keys: Keys): Sealer => ({
 })
 
 /** True for the sealed form of a personal text. */
-export const isSealed = (text: string): boolean => text.startsWith(`${PREFIX}.`)
+const isSealed = (text: string): boolean => text.startsWith(`${PREFIX}.`)

@@ -62,7 +62,7 @@ export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
 }
 
 /** The present life of a namespace, `''` where there is none. The catalog of another instance may be behind, so a miss asks the log. */
-export const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Promise<string> => {
+const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Promise<string> => {
   const { doc } = flagStore.namespace(namespace) ?? (await rowAt(log, namespaces, namespace)) ?? {}
   return doc?.incarnation ?? ''
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
@@ -210,15 +210,21 @@ await t.test('what another instance has written is not written again, and what i
   await other.close()
 })
 
+/** An instance that knows the token `a`, on a log whose leader can be told to show less than it delivers. */
+const knowingOne = async (t: Test) => {
+  const log = memoryLog()
+  const { issue, revoke } = service(log)
+  const leader = lagging(log)
+  const ours = await start(leader.log)
+  await issue('a')
+  t.ok(await ours.seen(await log.head(), 1000))
+  return { log, revoke, leader, ours }
+}
+
 await t.test(
   'what is delivered before reads show it is in memory and in the views, and nothing older is',
   async (t) => {
-    const log = memoryLog()
-    const { issue, revoke } = service(log)
-    const leader = lagging(log)
-    const ours = await start(leader.log)
-    await issue('a')
-    t.ok(await ours.seen(await log.head(), 1000))
+    const { log, revoke, leader, ours } = await knowingOne(t)
     leader.hide(({ type }) => type === 'TokenRevoked')
     await revoke('a')
     const head = await log.head()
@@ -234,12 +240,7 @@ await t.test(
 await t.test(
   'where the events before a delivered one are not shown, nothing is remembered of it before they are',
   async (t) => {
-    const log = memoryLog()
-    const { issue, revoke } = service(log)
-    const leader = lagging(log)
-    const ours = await start(leader.log)
-    await issue('a')
-    t.ok(await ours.seen(await log.head(), 1000))
+    const { log, revoke, leader, ours } = await knowingOne(t)
     leader.hide(({ stream }) => stream === 'token-a')
     const own = await revoke('a')
     t.notOk(await ours.seen(await log.head(), 100))

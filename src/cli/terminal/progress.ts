@@ -4,7 +4,7 @@ import { info } from './terminal.ts'
 
 const EVERY_MS = 10_000
 
-export type Meter = { readonly update: (progress: RebuildProgress) => void; readonly end: () => void }
+export type ProgressBar = { readonly update: (progress: RebuildProgress) => void; readonly end: () => void }
 
 const rest = (seconds: number): string =>
   Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'
@@ -15,7 +15,7 @@ export const progressBar = (
   now: () => number = () => performance.now(),
   say: (line: string) => void = info,
   unit = 'events',
-): Meter => {
+): ProgressBar => {
   let current: { name: string; from: number; done: number } | undefined
   let bar: SingleBar | undefined
   let told = now()
