@@ -4,7 +4,7 @@ import { type DestinationStream, destination, pino } from 'pino'
 import type { Config } from '../config/load.ts'
 
 /** One line a record; the levels are those of the configuration. A secret is never given to it, and what looks like one is cut out. */
-export type Logger = ReturnType<typeof logger>
+export type Logger = ReturnType<typeof loggerOf>
 
 const redact = {
   paths: [
@@ -62,7 +62,7 @@ const linesTo = (dest: string | number) => {
 }
 
 /** The service's log, to standard output or the configured file, which is its owner's alone: it may hold the first token. */
-export const logger = ({ level: least, encoding, file }: Config['log']) => {
+export const loggerOf = ({ level: least, encoding, file }: Config['log']) => {
   if (file !== undefined) privateFile(file)
   const out = linesTo(file ?? process.stdout.fd)
   const options = {

@@ -14,7 +14,7 @@ import { mountRoutes } from '../http/routes.ts'
 import { metricsRoutes } from '../http/routes/metrics.ts'
 import { type HttpSettings, httpServer, shutDown } from '../http/server.ts'
 import type { Service } from '../http/service.ts'
-import { type Logger, logger } from './logger.ts'
+import { type Logger, loggerOf } from './logger.ts'
 import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
 import { endHeard, standbyServer } from './standby-server.ts'
@@ -43,23 +43,23 @@ export type StartOptions = {
 /** Opens the stores and begins. What is begun in vain is closed again. */
 const begun = async (
   config: Config,
-  log_: Logger,
+  logger: Logger,
   fatal: Fatal,
   { now = wallClock(), stores }: StartOptions,
 ): Promise<Composed> => {
-  const onError = (job: string, error: unknown) => log_.error({ err: error, job }, 'a job failed')
+  const onError = (job: string, error: unknown) => logger.error({ err: error, job }, 'a job failed')
   const { data_dir: directory } = config.storage
   const onFull = (full: boolean) =>
     full
-      ? log_.error(
+      ? logger.error(
           { directory },
           `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`,
         )
-      : log_.info({ directory }, 'the disk has room again')
+      : logger.info({ directory }, 'the disk has room again')
   const opened = stores ?? (await openStores(config, { onError, onFull, fatal }))
   let composed: Composed | undefined
   try {
-    composed = await compose(config, opened, log_, now)
+    composed = await compose(config, opened, logger, now)
     await composed.begin()
     return composed
   } catch (error) {
@@ -71,7 +71,7 @@ const begun = async (
 /** Waits for servers that are not up yet, in whatever order they come. */
 const sooner = async (
   config: Config,
-  log_: Logger,
+  logger: Logger,
   fatal: Fatal,
   room: Room,
   options: StartOptions,
@@ -80,9 +80,9 @@ const sooner = async (
   try {
     for (;;) {
       try {
-        return await begun(config, log_, fatal, options)
+        return await begun(config, logger, fatal, options)
       } catch (error) {
-        log_.warn({ err: error }, 'not ready to start; trying again')
+        logger.warn({ err: error }, 'not ready to start; trying again')
         room.missing(error)
         ending ??= endHeard()
         if (await ending.within(RETRY_MS)) throw error
@@ -121,14 +121,14 @@ const bound = async (
 /** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
 const serving = async (
   config: Config,
-  log_: Logger,
+  logger: Logger,
   service: Service,
   settings: HttpSettings,
   [port, second]: readonly Port[],
 ) => {
   const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
-  const forwarded = forwardedUntrusted(config.server.trust_proxy, () => log_[level](FORWARDED))
-  const shared = { logger: log_, ...authorizer(service), answered: observer(service, log_, forwarded) }
+  const forwarded = forwardedUntrusted(config.server.trust_proxy, () => logger[level](FORWARDED))
+  const shared = { logger, ...authorizer(service), answered: observer(service, logger, forwarded) }
   const app = await httpServer({
     ...shared,
     config: settings,
@@ -147,7 +147,7 @@ const serving = async (
 }
 
 /** The service with everything it needs, listening. `close` finishes running requests first. */
-const listening = async (config: Config, log_: Logger, fatal: Fatal, options: StartOptions): Promise<Running> => {
+const listening = async (config: Config, logger: Logger, fatal: Fatal, options: StartOptions): Promise<Running> => {
   const settings = serverSettings(config)
   const ports = await bound(config, settings)
   let composed: Composed | undefined
@@ -155,21 +155,21 @@ const listening = async (config: Config, log_: Logger, fatal: Fatal, options: St
     const room = standbyServer(ports)
     composed =
       config.storage.type === 'cluster'
-        ? await sooner(config, log_, fatal, room, options)
-        : await begun(config, log_, fatal, options)
+        ? await sooner(config, logger, fatal, room, options)
+        : await begun(config, logger, fatal, options)
     const { service, drain, close } = composed
-    const apps = await serving(config, log_, service, settings, ports)
+    const apps = await serving(config, logger, service, settings, ports)
     const { protocol, host } = config.server
     const { port } = ports[0].server.address() as AddressInfo
     const url = `${protocol}://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
-    log_.info({ url, instance: service.instance, storage: config.storage.type }, 'rollcall is listening')
+    logger.info({ url, instance: service.instance, storage: config.storage.type }, 'rollcall is listening')
     return {
       url,
       close: async () => {
         drain()
         await Promise.all(apps.map((app) => shutDown(app, PATIENCE_MS)))
         await close()
-        log_.info('rollcall has stopped')
+        logger.info('rollcall has stopped')
       },
     }
   } catch (error) {
@@ -181,12 +181,12 @@ const listening = async (config: Config, log_: Logger, fatal: Fatal, options: St
 
 /** Starts the service: ports, stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first, and a fault ends it as `close` does. */
 export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
-  const log_ = logger(config.log)
-  for (const warning of options.warnings ?? []) log_.warn(warning)
-  for (const note of options.meant ?? []) log_.info(note)
-  const { fatal, endWith, release } = faults(log_, options.fatal)
+  const logger = loggerOf(config.log)
+  for (const warning of options.warnings ?? []) logger.warn(warning)
+  for (const note of options.meant ?? []) logger.info(note)
+  const { fatal, endWith, release } = faults(logger, options.fatal)
   try {
-    const { url, close } = await listening(config, log_, fatal, options)
+    const { url, close } = await listening(config, logger, fatal, options)
     let closing: Promise<void> | undefined
     const end = () => (closing ??= close().finally(release))
     endWith(end)

@@ -86,7 +86,7 @@ export type AsOfOptions<C> = {
   readonly log: Reads
   readonly views: Pick<Views, 'scan'>
   /** Knows every key there ever was. */
-  readonly catalog: Pick<FlagStore<C>, 'known'>
+  readonly flagStore: Pick<FlagStore<C>, 'known'>
   readonly compile: Compile<C>
   readonly clock: Clock
 }
@@ -97,7 +97,7 @@ export type AsOfOptions<C> = {
  * of tokens a scan of the view for the ids of all tokens there ever were and a read of each one's stream.
  */
 export const asOf =
-  <C>({ log, views, catalog, compile, clock }: AsOfOptions<C>) =>
+  <C>({ log, views, flagStore, compile, clock }: AsOfOptions<C>) =>
   async (asked: Moment) => {
     const moment = await come(log, clock, asked)
     const pause = pacer()
@@ -151,9 +151,9 @@ export const asOf =
       namespace,
       flag,
       segment,
-      namespaces: () => list(catalog.known.namespaces(), namespace),
-      flags: (namespace: string) => list(catalog.known.flags(namespace), (key) => flag(namespace, key)),
-      segments: (namespace: string) => list(catalog.known.segments(namespace), (key) => segment(namespace, key)),
+      namespaces: () => list(flagStore.known.namespaces(), namespace),
+      flags: (namespace: string) => list(flagStore.known.flags(namespace), (key) => flag(namespace, key)),
+      segments: (namespace: string) => list(flagStore.known.segments(namespace), (key) => segment(namespace, key)),
       /** The flag in the form it is evaluated in. */
       compiled: (namespace: string, key: string) => compiled(namespace, key),
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living(await read(tokens, id)),

@@ -61,7 +61,7 @@ export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
   if (ifMatch !== undefined) revisionMoved(have, ifMatch === '*' ? '*' : (ifMatch[0] ?? ''))
 }
 
-/** The present life of a namespace, `''` where there is none. The catalog of another instance may be behind, so a miss asks the log. */
+/** The present life of a namespace, `''` where there is none. Memory may be behind another instance, so a miss asks the log. */
 const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Promise<string> => {
   const { doc } = flagStore.namespace(namespace) ?? (await rowAt(log, namespaces, namespace)) ?? {}
   return doc?.incarnation ?? ''

@@ -72,7 +72,7 @@ export type Service = {
   readonly failures: Limiter
   readonly metrics: Metrics
   readonly flagStore: FlagStore<Compiled>
-  /** What the catalog held at a moment; 400 `invalid_at` for one that has not come. */
+  /** What flags, segments and tokens were at a moment; 400 `invalid_at` for one that has not come. */
   readonly asOf: (moment: Moment) => Promise<AsOf<Compiled>>
   readonly reservations: Reservations
   readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {

@@ -18,7 +18,7 @@ import { type FlagCounters, type CachedAnswer, flagCounters } from './answer-cac
 /** Who is asked about: an empty entity is an entity. The steps tried are added to `trace`, if one is given. */
 export type Asking = { readonly entityId: string; readonly context: Context; readonly trace?: Trace | undefined }
 
-/** Where flags are found: the catalog of the present, or of another time. */
+/** Where flags are found: memory for the present, the log for another time. */
 export type Flags = { readonly compiled: (namespace: string, key: string) => Compiled | undefined }
 
 /** What a flag said, the members of its JSON answer that do not change from request to request, and how long it took. */

@@ -1,0 +1,34 @@
+import type { Config } from '../config/load.ts'
+import { METHODS } from '../events/token.ts'
+import { cleanup } from '../jobs/cleanup.ts'
+import type { Core } from './core.ts'
+import type { Logger } from './logger.ts'
+
+const CLOCK_JUMPED =
+  'the clock has jumped by more than an hour: expired tokens are ended by the next cleanup, if it stays so'
+
+/** Schedules the clean-up of each method that is enabled. */
+export const scheduleCleanups = async (
+  { authentication }: Config,
+  { stores, time, metrics, execute, follower, intervals }: Core,
+  logger: Logger,
+): Promise<void> => {
+  for (const method of METHODS) {
+    const { enabled, cleanup: times } = authentication.methods[method]
+    if (!enabled) continue
+    const job = cleanup({
+      method,
+      interval: times.interval,
+      gracePeriod: times.grace_period,
+      execute,
+      applied: follower.applied,
+      views: stores.views,
+      now: time.present,
+      steady: time.steady(),
+      onDeleted: (of) => void metrics.cleaned(of).value++,
+      onJump: () => logger.warn(CLOCK_JUMPED),
+    })
+    intervals.set(job.name, job.every)
+    await stores.queue.schedule(job)
+  }
+}

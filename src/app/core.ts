@@ -1,0 +1,74 @@
+import { hostname } from 'node:os'
+import { randomUUID } from 'node:crypto'
+import { enveloper } from '../commands/envelope.ts'
+import { executor } from '../commands/execute.ts'
+import type { Config } from '../config/load.ts'
+import { namesOf } from '../contract/identifiers.ts'
+import { compileFlag } from '../evaluation/compile.ts'
+import { sealer } from '../events/personal.ts'
+import { addGauges } from '../http/operations/gauges.ts'
+import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
+import { addStoreGauges } from '../http/operations/store-gauges.ts'
+import { projections } from '../projections/all.ts'
+import { freshness } from '../projections/engine/freshness.ts'
+import { runner } from '../projections/engine/runner.ts'
+import { flagStore } from '../projections/flag-store.ts'
+import { tokenIndex } from '../projections/token-index.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Row } from '../projections/views.ts'
+import type { Logger } from './logger.ts'
+import { orderedTime } from './ordered-time.ts'
+import { portFaults } from './port-faults.ts'
+import { quotas } from './quotas.ts'
+import { instrumented } from './store-metrics.ts'
+import type { Stores } from './stores.ts'
+
+const TOKENS_HELD = 1_000_000
+
+/** What appends events and what follows them, over the stores. */
+export type Core = ReturnType<typeof coreOf>
+
+/** Puts commands and read models over the stores; nothing runs yet. */
+export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () => Date) => {
+  const faults = portFaults(logger)
+  const onError = (what: string) => (error: unknown) => {
+    if (!faults.knows(error)) logger.error({ err: error }, what)
+  }
+  const names = namesOf(config.identifiers)
+  const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
+  const stores = instrumented(opened, metrics, faults)
+  const { views, keys, alone, writes, restarts, queue } = stores
+  const time = orderedTime(now, logger)
+  const log = time.through(stores.log)
+  const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
+  const seal = sealer(keys)
+  const index = tokenIndex(TOKENS_HELD)
+  const held = flagStore(compileFlag)
+  const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
+    admit: quotas(config.quotas, held, index),
+  })
+  const follower = runner({
+    log,
+    views,
+    projections,
+    remember: ({ name }, row, first) =>
+      name === tokens.name ? index.remember(row as Row<TokenDoc>, first) : held.set(name, row),
+    recall: ({ name }, key) => held.row(name, key),
+    writes,
+    onError: onError('the read models fell behind'),
+  })
+  const census = () => index.census(time.present().getTime())
+  addGauges(metrics, { log, projections, position: follower.position, census, aheadMs: time.aheadMs })
+  const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
+  const intervals = new Map<string, number>()
+  addStoreGauges(metrics, {
+    queue,
+    intervals,
+    restarts,
+    writesViews: writes,
+    refusedRows: follower.refusedRows,
+    provenFor: () => lease?.age() ?? 0,
+  })
+  const made = { faults, onError, names, metrics, stores, time, log, instance, seal }
+  return { ...made, index, flagStore: held, execute, foldOf, follower, lease, intervals }
+}
