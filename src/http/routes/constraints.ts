@@ -8,10 +8,13 @@ import { checkConstraint } from '../../evaluation/operators.ts'
 import { namespacedRoute, newId, segmentWriter } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
 import { constraintJson } from '../present/segment.ts'
+import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 
+type Body = ReadBy<typeof constraintBody>
+
 /** The constraint in the form it is stored in, or 400 with what is wrong (api.md §7.3). */
-const checked = (asked: ReadBy<typeof constraintBody>) => {
+const checked = (asked: Body) => {
   const { type, property, description } = asked
   const found = checkConstraint(asked)
   if (found.kind === 'field') return invalid(found.field, found.description)
@@ -29,6 +32,17 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
   const { execute } = service
   const { respondWith, respondEmpty } = segmentWriter(service)
 
+  /** Runs the command with the constraint that the body says, and answers with it. */
+  const write = (call: Call<Body, undefined>, command: 'AddConstraint' | 'UpdateConstraint', id: string) => {
+    const constraint = { id, ...checked(call.body) }
+    return respondWith(
+      call,
+      call.params['segmentKey']!,
+      (of, context) => execute(segment, `${of.namespace}+${of.key}`, command, { ...of, constraint }, context),
+      (doc) => constraintJson(doc, partOf(doc.constraints, id)),
+    )
+  }
+
   namespacedRoute(app, {
     method: 'POST',
     url: '/segments/:segmentKey/constraints',
@@ -38,15 +52,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: constraintBody,
     answer: Constraint,
-    run: (call) => {
-      const constraint = { id: newId(call, 'constraint'), ...checked(call.body) }
-      return respondWith(
-        call,
-        call.params['segmentKey']!,
-        (of, context) => execute(segment, `${of.namespace}+${of.key}`, 'AddConstraint', { ...of, constraint }, context),
-        (doc) => constraintJson(doc, partOf(doc.constraints, constraint.id)),
-      )
-    },
+    run: (call) => write(call, 'AddConstraint', newId(call, 'constraint')),
   })
 
   namespacedRoute(app, {
@@ -58,16 +64,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: constraintBody,
     answer: Constraint,
-    run: (call) => {
-      const constraint = { id: call.params['id']!, ...checked(call.body) }
-      return respondWith(
-        call,
-        call.params['segmentKey']!,
-        (of, context) =>
-          execute(segment, `${of.namespace}+${of.key}`, 'UpdateConstraint', { ...of, constraint }, context),
-        (doc) => constraintJson(doc, partOf(doc.constraints, constraint.id)),
-      )
-    },
+    run: (call) => write(call, 'UpdateConstraint', call.params['id']!),
   })
 
   namespacedRoute(app, {

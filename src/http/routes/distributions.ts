@@ -1,18 +1,33 @@
 import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
 import { Distribution, distributionBody, distributionDeletion } from '../../contract/distribution.ts'
+import type { ReadBy } from '../../contract/input.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { distributionJson } from '../present/flag.ts'
 import { flagWriter, namespacedRoute, newId } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
+import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 
 const tag = 'Distributions'
+type Body = ReadBy<typeof distributionBody>
 
 /** Distributions of a rule (api.md §7). */
 export const distributionsRoutes = (app: FastifyInstance, service: Service): void => {
   const { execute } = service
   const { respondWith, respondEmpty } = flagWriter(service)
+
+  /** Runs the command with the distribution that the body says, and answers with it. */
+  const write = (call: Call<Body, undefined>, command: 'AddDistribution' | 'UpdateDistribution', id: string) => {
+    const rule = call.params['ruleId']!
+    const distribution = { id, ...call.body }
+    return respondWith(
+      call,
+      call.params['flagKey']!,
+      (of, context) => execute(flag, `${of.namespace}+${of.key}`, command, { ...of, rule, distribution }, context),
+      (doc) => distributionJson(rule, partOf(partOf(doc.rules, rule).distributions, id)),
+    )
+  }
 
   namespacedRoute(app, {
     method: 'POST',
@@ -23,17 +38,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],
     body: distributionBody,
     answer: Distribution,
-    run: (call) => {
-      const rule = call.params['ruleId']!
-      const distribution = { id: newId(call, 'distribution'), ...call.body }
-      return respondWith(
-        call,
-        call.params['flagKey']!,
-        (of, context) =>
-          execute(flag, `${of.namespace}+${of.key}`, 'AddDistribution', { ...of, rule, distribution }, context),
-        (doc) => distributionJson(rule, partOf(partOf(doc.rules, rule).distributions, distribution.id)),
-      )
-    },
+    run: (call) => write(call, 'AddDistribution', newId(call, 'distribution')),
   })
 
   namespacedRoute(app, {
@@ -45,17 +50,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     errors: ['not_found', 'revision_moved'],
     body: distributionBody,
     answer: Distribution,
-    run: (call) => {
-      const rule = call.params['ruleId']!
-      const distribution = { id: call.params['id']!, ...call.body }
-      return respondWith(
-        call,
-        call.params['flagKey']!,
-        (of, context) =>
-          execute(flag, `${of.namespace}+${of.key}`, 'UpdateDistribution', { ...of, rule, distribution }, context),
-        (doc) => distributionJson(rule, partOf(partOf(doc.rules, rule).distributions, distribution.id)),
-      )
-    },
+    run: (call) => write(call, 'UpdateDistribution', call.params['id']!),
   })
 
   namespacedRoute(app, {

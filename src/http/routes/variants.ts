@@ -1,18 +1,31 @@
 import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
+import type { ReadBy } from '../../contract/input.ts'
 import { Variant, variantBody } from '../../contract/variant.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { variantJson } from '../present/flag.ts'
 import { flagWriter, namespacedRoute, newId } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
+import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 
 const tag = 'Variants'
+type Body = ReadBy<typeof variantBody>
 
 /** Variants of a flag (api.md §7). */
 export const variantsRoutes = (app: FastifyInstance, service: Service): void => {
   const { execute } = service
   const { respondWith, respondEmpty } = flagWriter(service)
+
+  /** Runs the command with the variant that the body says, and answers with it. */
+  const write = (call: Call<Body, undefined>, command: 'AddVariant' | 'UpdateVariant', id: string) =>
+    respondWith(
+      call,
+      call.params['flagKey']!,
+      (of, context) =>
+        execute(flag, `${of.namespace}+${of.key}`, command, { ...of, variant: { id, ...call.body } }, context),
+      (doc) => variantJson(doc, partOf(doc.variants, id)),
+    )
 
   namespacedRoute(app, {
     method: 'POST',
@@ -23,15 +36,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body: variantBody,
     answer: Variant,
-    run: (call) => {
-      const variant = { id: newId(call, 'variant'), ...call.body }
-      return respondWith(
-        call,
-        call.params['flagKey']!,
-        (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'AddVariant', { ...of, variant }, context),
-        (doc) => variantJson(doc, partOf(doc.variants, variant.id)),
-      )
-    },
+    run: (call) => write(call, 'AddVariant', newId(call, 'variant')),
   })
 
   namespacedRoute(app, {
@@ -43,15 +48,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     errors: ['not_found', 'not_unique', 'quota_exceeded', 'revision_moved'],
     body: variantBody,
     answer: Variant,
-    run: (call) => {
-      const variant = { id: call.params['id']!, ...call.body }
-      return respondWith(
-        call,
-        call.params['flagKey']!,
-        (of, context) => execute(flag, `${of.namespace}+${of.key}`, 'UpdateVariant', { ...of, variant }, context),
-        (doc) => variantJson(doc, partOf(doc.variants, variant.id)),
-      )
-    },
+    run: (call) => write(call, 'UpdateVariant', call.params['id']!),
   })
 
   namespacedRoute(app, {
