@@ -50,6 +50,10 @@ export const viewOf = (service: Service, at: string) => {
   return moment ? service.asOf(moment) : service.flagStore
 }
 
+/** The row of the flag that the path names, where the GET looks; undefined where there is none. */
+export const flagAt = async (service: Service, call: Call<unknown, { readonly at: string }>) =>
+  (await viewOf(service, call.query.at)).flag(namespaceOf(call), call.params['flagKey']!)
+
 /** Id of a new part, the same for the same command. */
 export const newId = ({ request }: AnyCall, word: string): string => {
   const { commandId } = request.directives

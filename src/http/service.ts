@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify'
 import type { Execute } from '../commands/execute.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
@@ -87,3 +88,6 @@ export type Service = {
   /** Bodies of GET /meta/info and GET /meta/config. */
   readonly about: { readonly info: Info; readonly config: Readonly<Record<string, unknown>> }
 }
+
+/** Mounts one route, or all of one file. */
+export type Mount = (app: FastifyInstance, service: Service) => void

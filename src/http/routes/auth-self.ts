@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
 import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../contract/token.ts'
 import { rowAt } from '../../audit/as-of.ts'
@@ -9,21 +8,20 @@ import { presentAuthentication } from '../present/authentication.ts'
 import { credential, sameOrigin } from '../auth/credential.ts'
 import { type Caller, route } from '../route.ts'
 import { authentication } from '../statements.ts'
-import type { Service } from '../service.ts'
+import type { Mount, Service } from '../service.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
-/** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
-export const authSelfRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, log, now, settings, cookies } = service
-  const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
-  const own = async ({ actor }: Caller) => {
-    const row = await rowAt(log, tokens, actor.id!)
-    return row?.doc
-      ? { doc: row.doc, revision: row.changes }
-      : refuse('not_found', `authentication "${actor.id}": resource not found`)
-  }
-  const shown = (doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
+/** The record of the token that a request came with, and its revision. */
+const own = async ({ log }: Service, { actor }: Caller) => {
+  const row = await rowAt(log, tokens, actor.id!)
+  return row?.doc
+    ? { doc: row.doc, revision: row.changes }
+    : refuse('not_found', `authentication "${actor.id}": resource not found`)
+}
 
+const shown = ({ names, sealer, now }: Service, doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
+
+const getSelf: Mount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/auth/v1/self',
@@ -32,11 +30,13 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Get the record of the token used.',
     answer: Authentication,
     run: async ({ caller }) => {
-      const { doc, revision } = await own(caller)
-      return { body: await shown(doc), etag: String(revision) }
+      const { doc, revision } = await own(service, caller)
+      return { body: await shown(service, doc), etag: String(revision) }
     },
   })
 
+const expireSelf: Mount = (app, service) => {
+  const { execute, now, cookies } = service
   route(app, {
     method: 'PUT',
     url: '/auth/v1/self/expire',
@@ -64,7 +64,10 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
       return { body: {}, headers }
     },
   })
+}
 
+const startSession: Mount = (app, service) => {
+  const { names, now, settings, cookies } = service
   route(app, {
     method: 'POST',
     url: '/auth/v1/self/session',
@@ -74,15 +77,19 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
     summary: 'Put the bearer token used into the session cookie of a browser.',
     answer: SessionStarted,
     run: async ({ caller, request, reply }) => {
-      const { doc } = await own(caller)
+      const { doc } = await own(service, caller)
       const given = credential(request, names.tokenCookie)
       if (given.kind !== 'bearer' || given.token === undefined) throw new Refusal('credential_missing')
       const life = doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt) - now().getTime()
       cookies.setToken(request, reply, given.token, Math.min(life, settings.session.tokenLifetime))
-      return { body: { authentication: await shown(doc) } }
+      return { body: { authentication: await shown(service, doc) } }
     },
   })
+}
 
+const endSession: Mount = (app, service) => {
+  const { settings, cookies } = service
+  const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   route(app, {
     method: 'DELETE',
     url: '/auth/v1/self/session',
@@ -98,4 +105,12 @@ export const authSelfRoutes = (app: FastifyInstance, service: Service): void => 
       return { body: {} }
     },
   })
+}
+
+/** The caller's own record: /auth/v1/self* (api.md §5.4 A2, A3, A13, A14). */
+export const authSelfRoutes: Mount = (app, service) => {
+  getSelf(app, service)
+  expireSelf(app, service)
+  startSession(app, service)
+  endSession(app, service)
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
 import { atOf } from '../../contract/moment.ts'
 import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../contract/token.ts'
@@ -12,7 +11,7 @@ import { presentAuthentication } from '../present/authentication.ts'
 import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
-import type { Service } from '../service.ts'
+import type { Mount, Service } from '../service.ts'
 import { firstOf, identitiesOf, placeOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
@@ -22,30 +21,35 @@ const PAGE_MAX = 100
 /** `docs` reach one beyond the page, which tells whether there is another. */
 type Listing = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly time: Date }
 
-/** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
-export const authTokensRoutes = (app: FastifyInstance, service: Service): void => {
-  const { names, execute, sealer, log, views, now, pageTokens, asOf, logins, settings } = service
-  const shown = (doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
+const shown = ({ names, sealer }: Service, doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
 
-  const listNow = async (filter: TokenFilter, after: Query['after'], limit: number): Promise<Listing> => {
-    const time = now()
-    const page = { where: whereOf(filter, time), order: 'createdAt', limit, ...(after && { after }) }
-    const { rows, total } = await views.list<TokenDoc>(tokens, page)
-    return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time }
-  }
+const listNow = async (
+  { now, views }: Service,
+  filter: TokenFilter,
+  after: Query['after'],
+  limit: number,
+): Promise<Listing> => {
+  const time = now()
+  const page = { where: whereOf(filter, time), order: 'createdAt', limit, ...(after && { after }) }
+  const { rows, total } = await views.list<TokenDoc>(tokens, page)
+  return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time }
+}
 
-  const listThen = async (
-    moment: Moment,
-    filter: TokenFilter,
-    after: Query['after'],
-    limit: number,
-  ): Promise<Listing> => {
-    const then = await asOf(moment)
-    const time = new Date(await then.clock())
-    const where = whereOf(filter, time)
-    return { ...(await firstOf(then.tokens(), where, after, limit)), time }
-  }
+const listThen = async (
+  { asOf }: Service,
+  moment: Moment,
+  filter: TokenFilter,
+  after: Query['after'],
+  limit: number,
+): Promise<Listing> => {
+  const then = await asOf(moment)
+  const time = new Date(await then.clock())
+  const where = whereOf(filter, time)
+  return { ...(await firstOf(then.tokens(), where, after, limit)), time }
+}
 
+const listTokens: Mount = (app, service) => {
+  const { names, pageTokens, logins, settings } = service
   route(app, {
     method: 'GET',
     url: '/auth/v1/tokens',
@@ -75,16 +79,19 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       const none = method === undefined && wire !== 'METHOD_NONE'
       const ask = none ? { ...filter, identities: [''] } : filter
       const { docs, total, time } = moment
-        ? await listThen(moment, ask, after, limit + 1)
-        : await listNow(ask, after, limit + 1)
-      const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(doc, time)))
+        ? await listThen(service, moment, ask, after, limit + 1)
+        : await listNow(service, ask, after, limit + 1)
+      const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(service, doc, time)))
       const gathered = await gather(records, settings.mostBytes, jsonOf)
       const count = gathered.pieces.length
       const nextPageToken = docs.length > count ? pageTokens.write(scope, placeOf(docs[count - 1]!)) : ''
       return listed(['authentications'], gathered, { nextPageToken, totalCount: total })
     },
   })
+}
 
+const getToken: Mount = (app, service) => {
+  const { log, now, asOf } = service
   route(app, {
     method: 'GET',
     url: '/auth/v1/tokens/:id',
@@ -104,10 +111,13 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       if (!row?.doc) return refuse('not_found', missing)
       const { deletedAt } = row.doc
       if (deletedAt !== undefined) throw new Refusal('not_found', missing, { metadata: { deletedAt } })
-      return { body: await shown(row.doc, time), etag: String(row.changes) }
+      return { body: await shown(service, row.doc, time), etag: String(row.changes) }
     },
   })
+}
 
+const deleteToken: Mount = (app, service) => {
+  const { execute } = service
   route(app, {
     method: 'DELETE',
     url: '/auth/v1/tokens/:id',
@@ -124,4 +134,11 @@ export const authTokensRoutes = (app: FastifyInstance, service: Service): void =
       return { body: {}, headers }
     },
   })
+}
+
+/** GET and DELETE under /auth/v1/tokens (api.md §5.4 A4–A6). */
+export const authTokensRoutes: Mount = (app, service) => {
+  listTokens(app, service)
+  getToken(app, service)
+  deleteToken(app, service)
 }

@@ -30,15 +30,13 @@ const namespacesAsked = (body: Raw): readonly string[] => [
   ...requestsIn(body).flatMap((one) => namespaceIn(one) || []),
 ]
 
-/** POST evaluate and batch-evaluate under /api/v1 and under a namespace (api.md §8.7): variant flags in the older form. */
-export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
-  const timestamp = textClock(service.now)
+/** What a flag says in the older form, without the id of the request. */
+type Say = (flags: Flags, namespaceKey: string, one: One) => Omit<LegacyEvaluation, 'requestId'>
 
-  const said = (
-    flags: Flags,
-    namespaceKey: string,
-    { flagKey, entityId, context }: One,
-  ): Omit<LegacyEvaluation, 'requestId'> => {
+const sayer = ({ now }: Service, evaluator: Evaluator): Say => {
+  const timestamp = textClock(now)
+
+  return (flags, namespaceKey, { flagKey, entityId, context }) => {
     const flag = evaluator.find(flags, namespaceKey, flagKey)
     const { answer, millis } = evaluator.variant(flag, namespaceKey, { entityId, context })
     const { match, reason, segmentKeys, variantKey, variantAttachment } = answer
@@ -57,65 +55,82 @@ export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, eva
       segmentKeys,
     }
   }
+}
 
-  const shared = {
-    method: 'POST',
-    ...ordinary,
-    writes: false,
-    tag: 'Evaluation',
-    query: atQuery,
-    errors: ['not_found', 'wrong_flag_type', 'invalid_at'],
-  } as const
-  const places = [
-    { root: '/api/v1', access: { credential: 'management', namespace: { body: namespacesAsked } } },
-    { root: NAMESPACE, access: inPath },
-  ] as const
+const shared = {
+  method: 'POST',
+  ...ordinary,
+  writes: false,
+  tag: 'Evaluation',
+  query: atQuery,
+  errors: ['not_found', 'wrong_flag_type', 'invalid_at'],
+} as const
 
-  for (const { root, access } of places) {
-    const namespaceOf = (params: Readonly<Record<string, string>>, given: string) =>
-      params['namespaceKey'] ?? namespaceOrDefault(given)
+const places = [
+  { root: '/api/v1', access: { credential: 'management', namespace: { body: namespacesAsked } } },
+  { root: NAMESPACE, access: inPath },
+] as const
+type Place = (typeof places)[number]
 
-    route(app, {
-      ...shared,
-      access,
-      url: `${root}/evaluate`,
-      summary: 'Ask a variant flag, in the older form.',
-      body: legacyBody,
-      answer: LegacyEvaluation,
-      run: ({ body, query, params }) => {
-        const namespace = namespaceOf(params, body.namespaceKey)
-        const wanted = () => [[namespace, body.flagKey]] as const
-        return withFlags(service, query.at, wanted, (flags) =>
-          ok({ requestId: body.requestId || randomUUID(), ...said(flags, namespace, body) }),
-        )
-      },
-    })
+const namespaceOf = (params: Readonly<Record<string, string>>, given: string) =>
+  params['namespaceKey'] ?? namespaceOrDefault(given)
 
-    route(app, {
-      ...shared,
-      access,
-      url: `${root}/batch-evaluate`,
-      summary: `Ask up to ${MOST_REQUESTS} variant flags of one namespace, in the older form.`,
-      errors: [...shared.errors, 'answer_too_large'],
-      body: legacyBatchBody,
-      answer: LegacyBatchEvaluation,
-      run: ({ body, query, params }) => {
-        const namespace = namespaceOf(params, body.namespaceKey)
-        const other = ({ namespaceKey }: One) => namespaceKey !== '' && namespaceKey !== namespace
-        if (body.requests.some(other)) invalid('namespace_key', 'must be the same for all requests if specified')
-        const wanted = () => body.requests.map(({ flagKey }) => [namespace, flagKey] as const)
-        return withFlags(service, query.at, wanted, (flags) => {
-          const start = performance.now()
-          const found = body.excludeNotFound
-            ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
-            : body.requests
-          const text = (one: One) =>
-            jsonOf({ requestId: one.requestId, ...said(flags, namespace, one), requestDurationMillis: 0 })
-          const requestId = body.requestId || randomUUID()
-          const around = () => ({ before: { requestId }, after: { requestDurationMillis: since(start) } })
-          return allOf(found, service.settings.mostBytes, text, 'responses', around)
-        })
-      },
-    })
+const evaluateOne = (app: FastifyInstance, service: Service, say: Say, { root, access }: Place): void =>
+  route(app, {
+    ...shared,
+    access,
+    url: `${root}/evaluate`,
+    summary: 'Ask a variant flag, in the older form.',
+    body: legacyBody,
+    answer: LegacyEvaluation,
+    run: ({ body, query, params }) => {
+      const namespace = namespaceOf(params, body.namespaceKey)
+      const wanted = () => [[namespace, body.flagKey]] as const
+      return withFlags(service, query.at, wanted, (flags) =>
+        ok({ requestId: body.requestId || randomUUID(), ...say(flags, namespace, body) }),
+      )
+    },
+  })
+
+const evaluateMany = (
+  app: FastifyInstance,
+  service: Service,
+  evaluator: Evaluator,
+  say: Say,
+  { root, access }: Place,
+): void =>
+  route(app, {
+    ...shared,
+    access,
+    url: `${root}/batch-evaluate`,
+    summary: `Ask up to ${MOST_REQUESTS} variant flags of one namespace, in the older form.`,
+    errors: [...shared.errors, 'answer_too_large'],
+    body: legacyBatchBody,
+    answer: LegacyBatchEvaluation,
+    run: ({ body, query, params }) => {
+      const namespace = namespaceOf(params, body.namespaceKey)
+      const other = ({ namespaceKey }: One) => namespaceKey !== '' && namespaceKey !== namespace
+      if (body.requests.some(other)) invalid('namespace_key', 'must be the same for all requests if specified')
+      const wanted = () => body.requests.map(({ flagKey }) => [namespace, flagKey] as const)
+      return withFlags(service, query.at, wanted, (flags) => {
+        const start = performance.now()
+        const found = body.excludeNotFound
+          ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
+          : body.requests
+        const text = (one: One) =>
+          jsonOf({ requestId: one.requestId, ...say(flags, namespace, one), requestDurationMillis: 0 })
+        const requestId = body.requestId || randomUUID()
+        const around = () => ({ before: { requestId }, after: { requestDurationMillis: since(start) } })
+        return allOf(found, service.settings.mostBytes, text, 'responses', around)
+      })
+    },
+  })
+
+/** POST evaluate and batch-evaluate under /api/v1 and under a namespace (api.md §8.7): variant flags in the older form. */
+export const evaluateLegacyRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+  const say = sayer(service, evaluator)
+  for (const place of places) {
+    evaluateOne(app, service, say, place)
+    evaluateMany(app, service, evaluator, say, place)
   }
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
 import { Flag, FlagList, flagUpdate, newFlag } from '../../contract/flag.ts'
 import { paged, single } from '../../contract/resource.ts'
@@ -9,15 +8,11 @@ import { ok } from '../wire/reply.ts'
 import { flagJson } from '../present/flag.ts'
 import { createsOnly, flagWriter, namespacedRoute, namespaceOf, viewOf } from '../resource-routes.ts'
 import { byOrder, pageOf } from '../paging.ts'
-import type { Service } from '../service.ts'
+import type { Mount } from '../service.ts'
 
 const tag = 'Flags'
 
-/** Flags (api.md §7). Their variants, rules and rollouts have routes of their own. */
-export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, reservations, flagStore } = service
-  const { respondWith, respondEmpty } = flagWriter(service)
-
+const listFlags: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags',
@@ -37,6 +32,9 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     },
   })
 
+const createFlag: Mount = (app, service) => {
+  const { reservations, flagStore } = service
+  const { respondWith } = flagWriter(service)
   namespacedRoute(app, {
     method: 'POST',
     url: '/flags',
@@ -61,7 +59,9 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
       )
     },
   })
+}
 
+const getFlag: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:key',
@@ -77,6 +77,9 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
     },
   })
 
+const updateFlag: Mount = (app, service) => {
+  const { execute } = service
+  const { respondWith } = flagWriter(service)
   namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:key',
@@ -94,7 +97,11 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
         flagJson,
       ),
   })
+}
 
+const deleteFlag: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondEmpty } = flagWriter(service)
   namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:key',
@@ -108,4 +115,13 @@ export const flagsRoutes = (app: FastifyInstance, service: Service): void => {
         reservations.deleteFlag(of, { ...context, needsEffect: true }),
       ),
   })
+}
+
+/** Flags (api.md §7). Their variants, rules and rollouts have routes of their own. */
+export const flagsRoutes: Mount = (app, service) => {
+  listFlags(app, service)
+  createFlag(app, service)
+  getFlag(app, service)
+  updateFlag(app, service)
+  deleteFlag(app, service)
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
 import { Namespace, namespaceDeletion, NamespaceList, namespaceUpdate, newNamespace } from '../../contract/namespace.ts'
 import { paged, single } from '../../contract/resource.ts'
@@ -10,15 +9,11 @@ import { ok } from '../wire/reply.ts'
 import { byOrder, pageOf } from '../paging.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
-import type { Service } from '../service.ts'
+import type { Mount } from '../service.ts'
 
 const tag = 'Namespaces'
 
-/** Namespaces (api.md §7.1). A namespaced token reads and updates its own, and no more. */
-export const namespacesRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, reservations, flagStore } = service
-  const { respondWith, respondEmpty } = namespaceWriter(service)
-
+const listNamespaces: Mount = (app, service) =>
   route(app, {
     method: 'GET',
     url: '/api/v1/namespaces',
@@ -38,6 +33,9 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     },
   })
 
+const createNamespace: Mount = (app, service) => {
+  const { execute, flagStore } = service
+  const { respondWith } = namespaceWriter(service)
   route(app, {
     method: 'POST',
     url: '/api/v1/namespaces',
@@ -63,7 +61,9 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
       )
     },
   })
+}
 
+const getNamespace: Mount = (app, service) =>
   route(app, {
     method: 'GET',
     url: NAMESPACE,
@@ -81,6 +81,9 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
     },
   })
 
+const updateNamespace: Mount = (app, service) => {
+  const { execute } = service
+  const { respondWith } = namespaceWriter(service)
   route(app, {
     method: 'PUT',
     url: NAMESPACE,
@@ -102,7 +105,11 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
       )
     },
   })
+}
 
+const deleteNamespace: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondEmpty } = namespaceWriter(service)
   route(app, {
     method: 'DELETE',
     url: NAMESPACE,
@@ -121,4 +128,13 @@ export const namespacesRoutes = (app: FastifyInstance, service: Service): void =
       )
     },
   })
+}
+
+/** Namespaces (api.md §7.1). A namespaced token reads and updates its own, and no more. */
+export const namespacesRoutes: Mount = (app, service) => {
+  listNamespaces(app, service)
+  createNamespace(app, service)
+  getNamespace(app, service)
+  updateNamespace(app, service)
+  deleteNamespace(app, service)
 }

@@ -1,28 +1,24 @@
-import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { newRollout, Rollout, RolloutList, rolloutOrder, rolloutPart, rolloutUpdate } from '../../contract/rollout.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { invalid, refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import type { RolloutDoc } from '../../projections/flags.ts'
+import type { FlagDoc, RolloutDoc } from '../../projections/flags.ts'
 import { rolloutJson } from '../present/flag.ts'
-import { flagWriter, inPath, NAMESPACE, namespaceOf, newId, viewOf } from '../resource-routes.ts'
+import { flagAt, flagWriter, inPath, NAMESPACE, namespaceOf, newId } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
 import { eachOnce, partOf } from '../../contract/rule-fields.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
-import type { Service } from '../service.ts'
+import type { Mount } from '../service.ts'
 
 const tag = 'Rollouts'
 const LIST = `${NAMESPACE}/flags/:flagKey/rollouts`
 const ONE = `${LIST}/:id`
+const shown = (id: string) => (doc: FlagDoc) => rolloutJson(doc, partOf(doc.rollouts, id))
 
-/** Rollouts of boolean flags (api.md §7); only under a namespace. */
-export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, reservations } = service
-  const { respondWith, respondEmpty } = flagWriter(service)
-
+const listRollouts: Mount = (app, service) =>
   route(app, {
     method: 'GET',
     url: LIST,
@@ -35,15 +31,18 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     answer: RolloutList,
     run: async (call) => {
       const { query, params } = call
-      const [namespace, key] = [namespaceOf(call), params['flagKey']!]
-      const row = await (await viewOf(service, query.at)).flag(namespace, key)
-      return pageOf(service, ['rollouts', namespace, key, query.at], row?.doc.rollouts ?? [], query, byRank, {
+      const row = await flagAt(service, call)
+      const scope = ['rollouts', namespaceOf(call), params['flagKey'], query.at]
+      return pageOf(service, scope, row?.doc.rollouts ?? [], query, byRank, {
         names: ['rules', 'rollouts'],
         show: (rollout: RolloutDoc) => rolloutJson(row!.doc, rollout),
       })
     },
   })
 
+const createRollout: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondWith } = flagWriter(service)
   route(app, {
     method: 'POST',
     url: LIST,
@@ -63,11 +62,15 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
         call,
         call.params['flagKey']!,
         (of, context) => reservations.addRollout({ ...of, id, rank, description, part }, context),
-        (doc) => rolloutJson(doc, partOf(doc.rollouts, id)),
+        shown(id),
       )
     },
   })
+}
 
+const orderRollouts: Mount = (app, service) => {
+  const { execute } = service
+  const { respondEmpty } = flagWriter(service)
   route(app, {
     method: 'PUT',
     url: `${LIST}/order`,
@@ -86,7 +89,9 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
       )
     },
   })
+}
 
+const getRollout: Mount = (app, service) =>
   route(app, {
     method: 'GET',
     url: ONE,
@@ -98,16 +103,18 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
     errors: ['not_found', 'invalid_at'],
     answer: Rollout,
     run: async (call) => {
-      const { query, params } = call
-      const [namespace, id] = [namespaceOf(call), params['id']!]
-      const row = await (await viewOf(service, query.at)).flag(namespace, params['flagKey']!)
+      const id = call.params['id']!
+      const row = await flagAt(service, call)
       const rollout = row?.doc.rollouts.find((part) => part.id === id)
       return row && rollout
         ? ok(rolloutJson(row.doc, rollout), row.changes)
-        : refuse('not_found', `rollout "${namespace}/${id}" not found`)
+        : refuse('not_found', `rollout "${namespaceOf(call)}/${id}" not found`)
     },
   })
 
+const updateRollout: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondWith } = flagWriter(service)
   route(app, {
     method: 'PUT',
     url: ONE,
@@ -127,11 +134,15 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
         call,
         call.params['flagKey']!,
         (of, context) => reservations.updateRollout({ ...of, id, description, part }, context),
-        (doc) => rolloutJson(doc, partOf(doc.rollouts, id)),
+        shown(id),
       )
     },
   })
+}
 
+const deleteRollout: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondEmpty } = flagWriter(service)
   route(app, {
     method: 'DELETE',
     url: ONE,
@@ -147,4 +158,14 @@ export const rolloutsRoutes = (app: FastifyInstance, service: Service): void => 
         reservations.removeRollout({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
       ),
   })
+}
+
+/** Rollouts of boolean flags (api.md §7); only under a namespace. */
+export const rolloutsRoutes: Mount = (app, service) => {
+  listRollouts(app, service)
+  createRollout(app, service)
+  orderRollouts(app, service)
+  getRollout(app, service)
+  updateRollout(app, service)
+  deleteRollout(app, service)
 }

@@ -1,24 +1,20 @@
-import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { newRule, Rule, RuleList, ruleOrder, ruleUpdate } from '../../contract/rule.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import type { RuleDoc } from '../../projections/flags.ts'
+import type { FlagDoc, RuleDoc } from '../../projections/flags.ts'
 import { ruleJson } from '../present/flag.ts'
-import { flagWriter, namespacedRoute, namespaceOf, newId, viewOf } from '../resource-routes.ts'
+import { flagAt, flagWriter, namespacedRoute, namespaceOf, newId } from '../resource-routes.ts'
 import { byRank, pageOf } from '../paging.ts'
 import { eachOnce, partOf, segmentsGiven } from '../../contract/rule-fields.ts'
-import type { Service } from '../service.ts'
+import type { Mount } from '../service.ts'
 
 const tag = 'Rules'
+const shown = (id: string) => (doc: FlagDoc) => ruleJson(doc, partOf(doc.rules, id))
 
-/** Rules of variant flags (api.md §7); their distributions have routes of their own. */
-export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, reservations } = service
-  const { respondWith, respondEmpty } = flagWriter(service)
-
+const listRules: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:flagKey/rules',
@@ -29,15 +25,18 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     answer: RuleList,
     run: async (call) => {
       const { query, params } = call
-      const [namespace, key] = [namespaceOf(call), params['flagKey']!]
-      const row = await (await viewOf(service, query.at)).flag(namespace, key)
-      return pageOf(service, ['rules', namespace, key, query.at], row?.doc.rules ?? [], query, byRank, {
+      const row = await flagAt(service, call)
+      const scope = ['rules', namespaceOf(call), params['flagKey'], query.at]
+      return pageOf(service, scope, row?.doc.rules ?? [], query, byRank, {
         names: ['rules'],
         show: (rule: RuleDoc) => ruleJson(row!.doc, rule),
       })
     },
   })
 
+const createRule: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondWith } = flagWriter(service)
   namespacedRoute(app, {
     method: 'POST',
     url: '/flags/:flagKey/rules',
@@ -54,11 +53,15 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
         call,
         call.params['flagKey']!,
         (of, context) => reservations.addRule({ ...of, ...rule, rank }, context),
-        (doc) => ruleJson(doc, partOf(doc.rules, rule.id)),
+        shown(rule.id),
       )
     },
   })
+}
 
+const orderRules: Mount = (app, service) => {
+  const { execute } = service
+  const { respondEmpty } = flagWriter(service)
   namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/order',
@@ -75,7 +78,9 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
       )
     },
   })
+}
 
+const getRule: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags/:flagKey/rules/:id',
@@ -85,16 +90,18 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
     errors: ['not_found', 'invalid_at'],
     answer: Rule,
     run: async (call) => {
-      const { query, params } = call
-      const [namespace, id] = [namespaceOf(call), params['id']!]
-      const row = await (await viewOf(service, query.at)).flag(namespace, params['flagKey']!)
+      const id = call.params['id']!
+      const row = await flagAt(service, call)
       const rule = row?.doc.rules.find((part) => part.id === id)
       return row && rule
         ? ok(ruleJson(row.doc, rule), row.changes)
-        : refuse('not_found', `rule "${namespace}/${id}" not found`)
+        : refuse('not_found', `rule "${namespaceOf(call)}/${id}" not found`)
     },
   })
 
+const updateRule: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondWith } = flagWriter(service)
   namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/:id',
@@ -110,11 +117,15 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
         call,
         call.params['flagKey']!,
         (of, context) => reservations.updateRule({ ...of, ...rule }, context),
-        (doc) => ruleJson(doc, partOf(doc.rules, rule.id)),
+        shown(rule.id),
       )
     },
   })
+}
 
+const deleteRule: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondEmpty } = flagWriter(service)
   namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:flagKey/rules/:id',
@@ -128,4 +139,14 @@ export const rulesRoutes = (app: FastifyInstance, service: Service): void => {
         reservations.removeRule({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
       ),
   })
+}
+
+/** Rules of variant flags (api.md §7); their distributions have routes of their own. */
+export const rulesRoutes: Mount = (app, service) => {
+  listRules(app, service)
+  createRule(app, service)
+  orderRules(app, service)
+  getRule(app, service)
+  updateRule(app, service)
+  deleteRule(app, service)
 }

@@ -1,4 +1,3 @@
-import type { FastifyInstance } from 'fastify'
 import { Nothing } from '../../contract/answer.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { newSegment, Segment, SegmentList, segmentUpdate } from '../../contract/segment.ts'
@@ -8,15 +7,11 @@ import { ok } from '../wire/reply.ts'
 import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, viewOf } from '../resource-routes.ts'
 import { byOrder, pageOf } from '../paging.ts'
 import { segmentJson } from '../present/segment.ts'
-import type { Service } from '../service.ts'
+import type { Mount } from '../service.ts'
 
 const tag = 'Segments'
 
-/** Segments (api.md §7). Their constraints have routes of their own. */
-export const segmentsRoutes = (app: FastifyInstance, service: Service): void => {
-  const { execute, reservations, flagStore } = service
-  const { respondWith, respondEmpty } = segmentWriter(service)
-
+const listSegments: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/segments',
@@ -36,6 +31,9 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     },
   })
 
+const createSegment: Mount = (app, service) => {
+  const { reservations, flagStore } = service
+  const { respondWith } = segmentWriter(service)
   namespacedRoute(app, {
     method: 'POST',
     url: '/segments',
@@ -59,7 +57,9 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
       )
     },
   })
+}
 
+const getSegment: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/segments/:key',
@@ -77,6 +77,9 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
     },
   })
 
+const updateSegment: Mount = (app, service) => {
+  const { execute } = service
+  const { respondWith } = segmentWriter(service)
   namespacedRoute(app, {
     method: 'PUT',
     url: '/segments/:key',
@@ -95,7 +98,11 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
         segmentJson,
       ),
   })
+}
 
+const deleteSegment: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondEmpty } = segmentWriter(service)
   namespacedRoute(app, {
     method: 'DELETE',
     url: '/segments/:key',
@@ -109,4 +116,13 @@ export const segmentsRoutes = (app: FastifyInstance, service: Service): void => 
         reservations.deleteSegment(of, { ...context, needsEffect: true }),
       ),
   })
+}
+
+/** Segments (api.md §7). Their constraints have routes of their own. */
+export const segmentsRoutes: Mount = (app, service) => {
+  listSegments(app, service)
+  createSegment(app, service)
+  getSegment(app, service)
+  updateSegment(app, service)
+  deleteSegment(app, service)
 }
