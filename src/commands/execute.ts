@@ -178,14 +178,14 @@ const decide = <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
     const have = decider.exists(state, command) ? changes : 0n
     const matches = have > 0n && (ifMatch === '*' || ifMatch.includes(String(have)))
     const nothing = needsEffect && !refusal && events.length === 0
-    if (!matches || nothing) revisionMoved(have, ifMatch === '*' ? '*' : (ifMatch[0] ?? ''))
+    if (!matches || nothing) revisionMoved(have, ifMatch)
   }
   if (refusal) throw refusal
   return events
 }
 
-/** Refuses with 412 `revision_moved`: the revision there is (0 = none) and the one given. */
-export const revisionMoved = (have: bigint, given: string): never =>
+/** Refuses with 412 `revision_moved`: the revision there is (0 = none) and the first one given. */
+export const revisionMoved = (have: bigint, [given]: NonNullable<Context['ifMatch']>): never =>
   refuse(
     'revision_moved',
     `revision moved: have "${have}", given "${given}"`,

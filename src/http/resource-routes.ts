@@ -62,7 +62,7 @@ export const newId = ({ request }: AnyCall, word: string): string => {
 
 /** Refuses a create that carries If-Match: it means nothing that could match (api.md §4). `have` is the revision of what stands there. */
 export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
-  if (ifMatch !== undefined) revisionMoved(have, ifMatch === '*' ? '*' : (ifMatch[0] ?? ''))
+  if (ifMatch !== undefined) revisionMoved(have, ifMatch)
 }
 
 /** The present life of a namespace, `''` where there is none. Memory may be behind another instance, so a miss asks the log. */

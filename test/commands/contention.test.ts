@@ -2,9 +2,11 @@ import t from 'tap'
 import { reservations } from '../../src/commands/reservations.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
-import { Refusal } from '../../src/errors.ts'
+import { token } from '../../src/commands/token.ts'
+import { Refusal, refuse } from '../../src/errors.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
+import { tokenIssued } from '../samples.ts'
 import { begin, complaints, context, flagAsk, ruleAsk } from './world.ts'
 
 /** A log whose every step takes a moment, so that who comes together meets. */
@@ -64,3 +66,29 @@ for (const processes of [1, 3])
     )
     t.strictSame(await complaints(log), [])
   })
+
+await t.test('a command that loses twelve races, with a pause after each, is refused', async (t) => {
+  let [appends, pauses] = [0, 0]
+  const log: EventLog = {
+    ...memoryLog(),
+    append: async () => {
+      appends++
+      return refuse('write_conflict')
+    },
+  }
+  const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+  const envelope = enveloper(open, 'one', () => new Date())
+  const { execute } = executor(log, envelope, { pause: async () => pauses++ })
+  const conflict = new Refusal('write_conflict')
+  await t.rejects(execute(token, 't1', 'IssueToken', tokenIssued.data, context), conflict)
+  t.strictSame([appends, pauses], [12, 11])
+})
+
+await t.test('what has no weight grows by nothing', async (t) => {
+  const growths: number[] = []
+  const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+  const envelope = enveloper(open, 'one', () => new Date())
+  const { execute } = executor(memoryLog(), envelope, { admit: ({ growth }) => void growths.push(growth()) })
+  await execute(token, 't1', 'IssueToken', tokenIssued.data, context)
+  t.strictSame(growths, [0])
+})

@@ -5,13 +5,15 @@ import { tokenEvents } from '../../src/events/token.ts'
 const revoked = [{ type: 'TokenRevoked', data: { id: 'a' } }]
 const actor = { kind: 'system' } as const
 
+const open = async (text: string) => ({ text })
+
 const setup = (fails: () => boolean = () => false) => {
   const sealed: string[] = []
   const seal = async (subject: string, text: string) => {
     if (fails()) throw new Error('no key')
     return `${subject}(${text})${sealed.push(text)}`
   }
-  const envelope = enveloper({ seal, open: async (text) => ({ text }) }, 'test', () => new Date(0))
+  const envelope = enveloper({ seal, open }, 'test', () => new Date(0))
   const metaOf = async (context: Context) => {
     const [event] = await envelope('token-a', revoked, tokenEvents, 'RevokeToken', context)
     return JSON.parse(event!.meta) as { readonly ip?: string; readonly userAgent?: string }
@@ -39,4 +41,12 @@ await t.test('without a subject it is not kept, and a seal that failed is tried 
   failing = false
   t.match(await metaOf(context), { ip: 'one(::1)1' })
   t.equal(sealed.length, 1)
+})
+
+await t.test('personal data without its subject is a defect, and is never written as it is', async (t) => {
+  const envelope = enveloper({ seal: async () => 'sealed', open }, 'test', () => new Date(0))
+  const issued = [{ type: 'TokenIssued', data: { id: 'a', profile: 'Ada' } }]
+  await t.rejects(envelope('token-a', issued, tokenEvents, 'IssueToken', { actor }), {
+    message: 'TokenIssued.profile is personal and names no subject',
+  })
 })

@@ -212,6 +212,21 @@ await t.test('a command repeated under its id has its one effect, and the same o
   t.strictSame(await complaints(log), [])
 })
 
+await t.test('a command repeated under its id answers as of then, whatever came after it', async (t) => {
+  const { log, execute } = await started()
+  const create = () =>
+    execute(segment, 'ns+new', 'CreateSegment', { ...segmentAsk('new'), incarnation: 'life-1', generation: 1 }, named)
+  const named = { ...context, commandId: 'command-1' }
+  const once = await create()
+  const { matchType, ...rest } = segmentAsk('new')
+  const renamed = { ...rest, matchType, incarnation: 'life-1', name: 'renamed' }
+  await execute(segment, 'ns+new', 'UpdateSegment', renamed, context)
+  const twice = await create()
+  t.strictSame([twice.repeated, twice.state.name, twice.revision], [true, 'new', 1n])
+  t.strictSame(types(twice.stored), types(once.stored))
+  t.equal((await stateOf(log, segment, 'ns+new')).name, 'renamed')
+})
+
 await t.test('a command refused once may be repeated under its id when its way is free', async (t) => {
   const { log, reservations } = await started()
   const named = { ...context, commandId: 'command-1' }
@@ -232,6 +247,19 @@ await t.test('If-Match is asked of the flag, and never of the reservations aroun
   )
   t.equal((await stateOf(log, segment, 'ns+s')).reservations.size, 0)
   t.equal((await reservations.addRule(rule, { ...context, ifMatch: ['1'] })).revision, 2n)
+  const taken = { ...ruleAsk('r2', 's'), rank: 1 }
+  await refused(
+    t,
+    reservations.addRule(taken, { ...context, ifMatch: ['1'] }),
+    'revision_moved',
+    'revision moved: have "2", given "1"',
+  )
+  await refused(
+    t,
+    reservations.addRule(taken, { ...context, ifMatch: ['2'] }),
+    'rank_taken',
+    'rank number: 1 already exists',
+  )
   await refused(
     t,
     reservations.createFlag(flagAsk('g'), { ...context, ifMatch: '*' }),
@@ -247,6 +275,20 @@ await t.test('If-Match is asked of the flag, and never of the reservations aroun
   )
   t.equal((await reservations.deleteFlag(ofFlag, { ...context, ifMatch: ['2'], needsEffect: true })).revision, 3n)
   t.equal((await stateOf(log, flag, 'ns+f')).incarnation, undefined)
+})
+
+await t.test('a defect met while a reservation is released is not hidden behind the refusal', async (t) => {
+  const log = memoryLog()
+  await begin(log)
+  const { reservations } = instance({
+    ...log,
+    append: (stream, events, expected) =>
+      events.some(({ type }) => type === 'FlagUnregistered')
+        ? Promise.reject(new Error('a defect'))
+        : log.append(stream, events, expected),
+  })
+  await t.rejects(reservations.createFlag(flagAsk('f'), context), { message: 'a defect' })
+  t.strictSame(await complaints(log), [], 'what it held goes stale by itself')
 })
 
 await t.test('the flag is read once for a rule, and a flag that changed meanwhile is read again', async (t) => {

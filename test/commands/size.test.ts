@@ -7,7 +7,7 @@ import { segment } from '../../src/commands/segment.ts'
 import { MOST_BYTES } from '../../src/commands/size.ts'
 import type { Constraint } from '../../src/events/segment.ts'
 import { given, refusalOf } from '../given.ts'
-import { constraint, flagCreated, ofFlag, ofSegment, segmentCreated, variantAdded } from '../samples.ts'
+import { constraint, flagCreated, ofFlag, ofSegment, rolloutAdded, segmentCreated, variantAdded } from '../samples.ts'
 
 const MIB = 1_048_576
 /** What one document of MongoDB may have. */
@@ -55,6 +55,14 @@ await t.test('a segment too, in bytes of UTF-8', async () => {
   when('AddConstraint', added(111, text(32_768)).data).then(added(111, text(32_768)))
   const attached = { ...ofSegment, flag: 'f', reservation: 'c', reservedAt: '2026-01-01T00:00:00.000Z' }
   when('AttachSegment', attached).then({ type: 'SegmentAttached', data: attached })
+})
+
+await t.test('what a rollout says of shares and order weighs nothing, what it is called does', async (t) => {
+  const weighed = (rollout: object) =>
+    flag.weight!(given(flag)(flagCreated, rolloutAdded({ ...threshold, ...rollout })).state)
+  const threshold = { id: 'o1', rank: 1, description: '', type: 'threshold', percentage: 5, value: false } as const
+  t.equal(weighed({ rank: 12, percentage: 33.33, value: true }), weighed({}))
+  t.equal(weighed({ description: 'named' }), weighed({}) + 5)
 })
 
 const times = { createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' }

@@ -56,7 +56,7 @@ const shaped = (
 
 export const decideRollouts: Decide<RolloutCommands> = {
   AddRollout: (flag, { id, rank, description, part, reservations, ...of }) => {
-    if (!lives(flag, of)) return part.type === 'segment' ? noRolloutParent(of, part.segments[0] ?? '') : noFlag(of)
+    if (!lives(flag, of)) return part.type === 'segment' ? noRolloutParent(of, part.segments[0]!) : noFlag(of)
     if (flag.rollouts.some((rollout) => rollout.id === id)) return []
     const free = freeRank(flag.rollouts, rank)
     return [

@@ -50,7 +50,7 @@ const withinHundred = (distributions: readonly Distribution[], rollout: number):
 
 export const decideRules: Decide<RuleCommands> = {
   AddRule: (flag, { id, rank, segments, operator, reservations, ...of }) => {
-    if (!lives(flag, of)) return noRuleParent(of, segments[0] ?? '')
+    if (!lives(flag, of)) return noRuleParent(of, segments[0]!)
     if (flag.rules.some((rule) => rule.id === id)) return []
     const free = freeRank(flag.rules, rank)
     const uses = used(flag, segments, [], reservations)
