@@ -2,15 +2,17 @@ import { setImmediate } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import type { Channel } from './channel.ts'
-import { type Database, pageOf, rowsOf, type Statement, type Value, whileOpen } from './sqlite.ts'
+import { type Database, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
 
 /** Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
-const COLUMNS = 'position, revision, id || char(31) || time || char(31) || type || char(31) || stream, data, meta'
+const COLUMNS = 'revision, id || char(31) || time || char(31) || type || char(31) || stream, data, meta'
 const PART = '\x1f'
 
-type Raw = [position: number, revision: number, head: string, data: string, meta: string]
+type Raw = [revision: number, head: string, data: string, meta: string]
+type Placed = [...Raw, position: number]
+type Page = { readonly page: readonly Stored[]; readonly more: boolean }
 
-const stored = ([position, revision, head, data, meta]: Raw): Stored => {
+const stored = ([revision, head, data, meta]: Raw | Placed, position: number): Stored => {
   const time = head.indexOf(PART) + 1
   const type = head.indexOf(PART, time) + 1
   const stream = head.indexOf(PART, type) + 1
@@ -55,23 +57,36 @@ const sleepers = () => {
 
 /** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
 export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
-  const ofStream = rowsOf(reader, `select ${COLUMNS} from events where stream = ? and revision >= ? order by revision`)
-  const ofAll = rowsOf(reader, `select ${COLUMNS} from events where position > ? and position <= ? order by position`)
+  const from = (columns: string, where: string) => rowsOf(reader, `select ${columns} from events where ${where}`)
+  const between = 'position > ? and position <= ?'
+  const ofStream = from(`${COLUMNS}, position`, 'stream = ? and revision >= ? order by revision')
+  const ofAll = from(`${COLUMNS}, position`, `${between} order by position`)
+  const unplaced = from(COLUMNS, `${between} order by position`)
+  const extent = from('count(*), total(octet_length(data) + octet_length(meta))', between)
   const newest = rowsOf(reader, 'select max(position) from events')
   const followers = sleepers()
   let open = true
 
   const reading = whileOpen(() => open)
-  const pageFrom = (statement: Statement, ...values: readonly Value[]) =>
+  const pageFrom = (...query: Parameters<typeof pageOf>): Page =>
     reading(() => {
-      const { rows, more } = pageOf(statement, ...values)
-      return { page: (rows as Raw[]).map(stored), more }
+      const { rows, more } = pageOf(...query)
+      return { page: (rows as Placed[]).map((row) => stored(row, row[4])), more }
     })
   const head = (): bigint => reading(() => BigInt((newest.get() as [number | null])[0] ?? 0))
 
+  /** The same for a long way. SQLite counts rows and lengths without reading texts; what has no gap and is small comes faster all at once. */
+  const pageOfMany = (after: number, to: number): Page => {
+    const end = Math.min(to, after + PAGE_ROWS)
+    const [count, size] = reading(() => extent.get(after, end) as [number, number])
+    if (after + count !== end || isPage(0, size)) return pageFrom(ofAll, after, to)
+    const rows = reading(() => unplaced.all(after, end) as Raw[])
+    return { page: rows.map((row, n) => stored(row, after + n + 1)), more: end < to }
+  }
+
   async function* readAll(after: bigint, to = head()): AsyncGenerator<readonly Stored[]> {
     for (let at = after; at < to; ) {
-      const { page, more } = pageFrom(ofAll, Number(at), Number(to))
+      const { page, more } = pageOfMany(Number(at), Number(to))
       const last = page.at(-1)
       if (!last) return
       yield page

@@ -57,8 +57,11 @@ export const rowsOf = (database: Database, sql: string): Statement => {
   return statement
 }
 
+/** Rows of a page at most. */
+export const PAGE_ROWS = 1000
+
 /** True once this many rows with this many characters of text are a page: memory stays bounded, however large the texts are. */
-export const isPage = (rows: number, characters: number): boolean => rows >= 1000 || characters >= 4 * 1_048_576
+export const isPage = (rows: number, characters: number): boolean => rows >= PAGE_ROWS || characters >= 4 * 1_048_576
 
 /** The next page of a statement whose rows are arrays, and whether there may be more behind it. Has at least one row where there is one. */
 export const pageOf = (
