@@ -59,7 +59,7 @@ const memoryViews = () => {
   return { views, rows, puts, setDown: (is: boolean) => void (down = is), setHanging, checkpoint: () => checkpoint }
 }
 
-const start = async (log: EventLog, store = memoryViews(), writes = () => true, laterMs = 1) => {
+const start = async (log: EventLog, store = memoryViews(), writes = () => true, laterMs = 1, kept = projection) => {
   const memory = new Map<string, Row>()
   const errors: unknown[] = []
   const older: string[] = []
@@ -70,7 +70,7 @@ const start = async (log: EventLog, store = memoryViews(), writes = () => true, 
   const run = runner({
     log,
     views: store.views,
-    projections: [projection],
+    projections: [kept],
     remember,
     writes,
     onError: (error) => errors.push(error),
@@ -125,6 +125,21 @@ await t.test('what an instance appends it knows at once, in memory and in the vi
   t.ok(memory.has('a'))
   t.ok(store.rows.has('a'))
   await close()
+})
+
+await t.test('an own event that following brought first is folded once, and the next one reads no log', async (t) => {
+  const [inner, folded, reads] = [memoryLog(), [] as string[], [] as string[]]
+  const log: EventLog = { ...inner, read: (stream, from) => (reads.push(stream), inner.read(stream, from)) }
+  const read: typeof projection.read = (wire, json) => (folded.push(wire), projection.read(wire, json))
+  const { issue, revoke } = service(inner)
+  const ours = await start(log, memoryViews(), () => true, 1, { ...projection, read })
+  const issued = await issue('a')
+  t.ok(await ours.seen(await log.head(), 1000))
+  t.match((await ours.applied(issued))(tokens, 'a'), { revision: 0n, doc: { id: 'a' } })
+  t.strictSame(folded, ['TokenIssued'])
+  t.match((await ours.applied(await revoke('a')))(tokens, 'a'), { revision: 1n, doc: { id: 'a' } })
+  t.strictSame([folded, reads], [['TokenIssued', 'TokenRevoked'], []])
+  await ours.close()
 })
 
 await t.test('what others append arrives by following, and an older row never comes after a newer one', async (t) => {
@@ -210,13 +225,17 @@ await t.test('what another instance has written is not written again, and what i
   await other.close()
 })
 
-/** An instance that knows the token `a`, on a log whose leader can be told to show less than it delivers. */
+/** An instance that has the token `a` from the views, on a log whose leader can be told to show less than it delivers. */
 const knowingOne = async (t: Test) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const leader = lagging(log)
-  const ours = await start(leader.log)
-  await issue('a')
+  const before = await start(leader.log)
+  await before.applied(await issue('a'))
+  const head = await log.head()
+  t.ok(await eventually(() => before.viewPosition() === head))
+  await before.close()
+  const ours = await start(leader.log, before.store)
   t.ok(await ours.seen(await log.head(), 1000))
   return { log, revoke, leader, ours }
 }

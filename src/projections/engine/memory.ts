@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { keyedQueue } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection } from '../projection.ts'
@@ -13,11 +14,15 @@ export type MemoryOptions = {
   readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
 }
 
+/** Rows kept of the documents that changed last, for memory need not hold rows: an event that is followed and then applied is folded once. */
+const RECENT = 1_000
+
 /** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
 export const memory = ({ log, projections, remember, recall = () => undefined }: MemoryOptions) => {
   /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
+  const recent = new LRUCache<string, Row>({ max: RECENT })
   let followed = 0n
 
   /** The newest rows of a stream's documents; memory gets them unless it has them already. */
@@ -29,7 +34,9 @@ export const memory = ({ log, projections, remember, recall = () => undefined }:
     const rows = new Map<AnyProjection, Row>()
     for (const projection of projections) {
       if (!stream.startsWith(`${projection.category}-`)) continue
-      const row = await foldRow(log, projection, events, recall(projection, keyOf(projection, stream)))
+      const present = recall(projection, keyOf(projection, stream)) ?? recent.get(stream)
+      const row = await foldRow(log, projection, events, present)
+      recent.set(stream, row)
       if (!known) {
         remember(projection, row, false)
         remembered.record(row, stream)
