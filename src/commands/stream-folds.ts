@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { AnyEvent } from '../events/define.ts'
-import type { EventLog } from '../events/log.ts'
+import type { EventLog, Stored } from '../events/log.ts'
 import { type Decider, evolve } from './decider.ts'
 
 /** Streams whose state is kept, and how long a stream must be to be worth it. */
@@ -30,6 +30,20 @@ export const step = <S, C extends Payloads, E extends AnyEvent>(
   changes: decider.quiet?.has(event.type) ? fold.changes : fold.changes + 1n,
   at,
 })
+
+/** The fold that a command left, for the next command of its stream; undefined where it wrote nothing. */
+export const foldAfter = <S>({
+  state,
+  revision,
+  stored,
+}: {
+  readonly state: S
+  readonly revision: bigint
+  readonly stored: readonly Pick<Stored, 'revision'>[]
+}): Fold<S> | undefined => {
+  const last = stored.at(-1)
+  return last && { state, changes: revision, at: last.revision }
+}
 
 /** Folds of streams. Those of long ones met lately are kept, and only what came since is read: they cost memory, never a wrong answer. */
 export const streamFolds = (log: Pick<EventLog, 'read'>) => {

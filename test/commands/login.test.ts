@@ -1,7 +1,11 @@
 import t from 'tap'
 import { login } from '../../src/commands/login.ts'
 import type { LoginEvent } from '../../src/events/login.ts'
+import { foldAfter, unwritten } from '../../src/commands/stream-folds.ts'
+import { Refusal } from '../../src/errors.ts'
 import { given } from '../given.ts'
+import { memoryLog } from '../memory-log.ts'
+import { context, instance } from './world.ts'
 
 const history = given(login)
 const began = {
@@ -65,3 +69,23 @@ await t.test('a login exists from its first event on', async (t) => {
   t.ok(exists(started))
   t.ok(exists(started, returned, refused))
 })
+
+await t.test(
+  'what the first command of a login left is handed on, and a login that moved on meanwhile is read',
+  async (t) => {
+    const steps: string[] = []
+    const log = memoryLog({ pause: async (what) => void steps.push(what.split(' ')[0]!) })
+    const { execute } = instance(log)
+    const left = foldAfter(await execute(login, 'l1', 'ReturnToLogin', { ...began, now }, context))
+    t.match(left, { state: { status: 'returned' }, changes: 2n, at: 1n })
+    const outcome = await execute(login, 'l1', 'CompleteLogin', completed.data, context, left)
+    t.strictSame([outcome.revision, steps], [3n, ['read', 'append', 'append']])
+    t.equal(
+      foldAfter(await execute(login, 'l1', 'CompleteLogin', completed.data, context)),
+      undefined,
+      'nothing written',
+    )
+    const again = execute(login, 'l1', 'ReturnToLogin', { ...began, now }, context, unwritten(login))
+    await t.rejects(again, new Refusal('login_replayed'))
+  },
+)

@@ -54,7 +54,7 @@ const complete = async (service: Service, call: Request, way: LoginMethod): Prom
   const after = { ...context, causationId: stored[0]!.id }
   const { headers } = await applyEvents(
     service,
-    (await execute(login, taken.id, 'CompleteLogin', completed, after)).stored,
+    (await execute(login, taken.id, 'CompleteLogin', completed, after, taken.fold)).stored,
   )
   cookies.setToken(request, reply, clientToken, settings.session.tokenLifetime)
   metrics.logins(way.provider ?? '-', 'completed').value++

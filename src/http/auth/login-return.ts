@@ -3,6 +3,7 @@ import { given, givenOnce, providerErrorOf, refuseCallback } from '../../auth/ca
 import type { Identity } from '../../auth/identity.ts'
 import type { Context } from '../../commands/envelope.ts'
 import { login } from '../../commands/login.ts'
+import { foldAfter } from '../../commands/stream-folds.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { contextOf } from '../command-context.ts'
 import type { Call } from '../route.ts'
@@ -10,9 +11,9 @@ import type { Service } from '../service.ts'
 import type { LoginMethod } from './login-method.ts'
 
 const digestOf = (state: string) => createHash('sha256').update(state).digest('hex')
-const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(digestOf(one)), Buffer.from(digestOf(other)))
+const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))
 
-/** The rules about the login itself; from here on it is used up. `context` is that of the events to come. */
+/** The rules about the login itself; from here on it is used up. `context` and `fold` are for the commands to come. */
 export const takeLogin = async (
   service: Service,
   call: Call<unknown, unknown>,
@@ -24,15 +25,16 @@ export const takeLogin = async (
   if (state === undefined || held[0] === undefined) return refuseCallback(method, 'state_missing')
   const opened = held.length === 1 ? service.logins.states.open(held[0]) : undefined
   const own = opened !== undefined && opened.method === method && opened.provider === provider
-  if (!own || !equal(opened.state, state)) return refuseCallback(method, 'state_mismatch')
   const id = digestOf(state)
+  if (!own || !equal(digestOf(opened.state), id)) return refuseCallback(method, 'state_mismatch')
   const context: Context = { ...contextOf(call, service), correlationId: id }
   const { startedAt, expiresAt } = opened
   const started = { login: id, method, ...(provider !== undefined && { provider }), startedAt, expiresAt }
   const returned = { ...started, now: service.now().toISOString() }
   try {
-    const { stored } = await service.execute(login, id, 'ReturnToLogin', returned, context)
-    return { ...opened, id, context: { ...context, causationId: stored.at(-1)!.id } }
+    const outcome = await service.execute(login, id, 'ReturnToLogin', returned, context)
+    const causationId = outcome.stored.at(-1)!.id
+    return { ...opened, id, fold: foldAfter(outcome), context: { ...context, causationId } }
   } catch (error) {
     if (error instanceof Refusal && error.status === 401) return refuseCallback(method, error.reason)
     throw error
@@ -43,7 +45,7 @@ export const takeLogin = async (
 export const identify = async (
   { execute }: Service,
   way: LoginMethod,
-  { id, context, ...taken }: Awaited<ReturnType<typeof takeLogin>>,
+  { id, context, fold, ...taken }: Awaited<ReturnType<typeof takeLogin>>,
   query: URLSearchParams,
 ): Promise<Identity> => {
   try {
@@ -53,7 +55,7 @@ export const identify = async (
     const refusal = error instanceof Refusal ? error : new Refusal('internal')
     const providerError = providerErrorOf(refusal)
     const why = { login: id, reason: refusal.reason, ...(providerError !== undefined && { providerError }) }
-    await execute(login, id, 'RefuseLogin', why, context)
+    await execute(login, id, 'RefuseLogin', why, context, fold)
     throw error
   }
 }
