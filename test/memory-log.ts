@@ -90,6 +90,14 @@ export const memoryStore = ({ pause = async () => {}, pageSize = 3 }: Options = 
           if (arrived.length === 0) await news.rung(end)
         }
       },
+      at: async (position) => {
+        whileOpen()
+        return all.find((event) => event.position === position)
+      },
+      first: async () => {
+        whileOpen()
+        return all[0]
+      },
       head: async () => {
         whileOpen()
         return headNow()

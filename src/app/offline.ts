@@ -92,7 +92,7 @@ export const projectionStatus: Services['projectionStatus'] = (config) =>
     const head = await log.head()
     const status = []
     for (const { name, version, ...view } of projections) {
-      const position = (await views.checkpoint({ name, version, ...view })) ?? 0n
+      const { position } = (await views.checkpoint({ name, version, ...view })) ?? { position: 0n }
       let lag = 0
       for await (const page of log.readAll(position, head)) lag += page.length
       status.push({ name, version, position: String(position), head: String(head), lag })

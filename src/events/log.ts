@@ -36,6 +36,10 @@ export type EventLog = {
   readonly readAll: (after: bigint, to?: bigint) => AsyncIterable<readonly Stored[]>
   /** Like readAll, and then every event as it is appended, until the signal aborts. No gap, no duplicate, in order. */
   readonly follow: (after: bigint, signal: AbortSignal) => AsyncIterable<readonly Stored[]>
+  /** The event at exactly this position, undefined where none is. */
+  readonly at: (position: bigint) => Promise<Stored | undefined>
+  /** The first event there is, by which a log is told from any other. */
+  readonly first: () => Promise<Stored | undefined>
   /** Position of the last event, 0n when there is none. */
   readonly head: () => Promise<bigint>
   readonly close: () => Promise<void>

@@ -25,11 +25,25 @@ export type Query = {
   readonly limit: number
 }
 
+/** How far a view is, and of which log: what it must find there again before it goes on. */
+export type Checkpoint = {
+  /** Up to here it holds every event. */
+  readonly position: bigint
+  /** Id of the event at the position, `''` before the first. */
+  readonly event: string
+  /** Id of the first event of the log, by which a log is told from any other; `''` before there is one. */
+  readonly log: string
+  /** Events of the log up to the position. */
+  readonly events: number
+  /** Documents begun up to the position: the view has as many rows, or more. */
+  readonly rows: number
+}
+
 /** A read model under construction beside the live one. */
 export type Building = {
   readonly put: (rows: readonly Row[]) => Promise<void>
   /** Makes the new rows the view's rows, with their checkpoint, in one step. */
-  readonly swap: (checkpoint: bigint) => Promise<void>
+  readonly swap: (checkpoint: Checkpoint) => Promise<void>
   readonly discard: () => Promise<void>
 }
 
@@ -53,10 +67,15 @@ export type Views = {
   ) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
   /** Every row, tombstones too, in pages, in no promised order. */
   readonly scan: <D extends object>(view: View) => AsyncIterable<readonly Row<D>[]>
-  /** Position up to which the view holds every event; undefined for a view (or version of it) never built. */
-  readonly checkpoint: (view: View) => Promise<bigint | undefined>
-  /** Moves the checkpoint; never backwards, and never durable before the rows put earlier are. */
-  readonly mark: (view: View, position: bigint) => Promise<void>
+  /** How far the view is; undefined for a view (or version of it) never built. */
+  readonly checkpoint: (view: View) => Promise<Checkpoint | undefined>
+  /**
+   * Moves the checkpoint forwards from the position where it stands (undefined = there is none yet); never durable before the rows put
+   * earlier are. False when it stands elsewhere or is gone, and then nothing is written.
+   */
+  readonly mark: (view: View, from: bigint | undefined, to: Checkpoint) => Promise<boolean>
+  /** How many rows the view has, tombstones too. */
+  readonly count: (view: View) => Promise<number>
   readonly build: (view: View) => Promise<Building>
   /** Reads a record; one past its `until` (epoch ms) is absent. */
   readonly record: <V>(table: string, key: string) => Promise<RecordOf<V> | undefined>

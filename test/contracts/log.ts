@@ -314,6 +314,21 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
     }),
   )
 
+  void t.test('one event is found by its position, and the first of all', (t) =>
+    withLog(t, async (log) => {
+      const [stream, other] = [fresh(), fresh()]
+      const { positions } = await log.append(stream, [happened(1), happened(2)], 'none')
+      const { positions: later } = await log.append(other, [happened(3)], 'none')
+      const [one] = await collect(log.read(stream))
+      t.same(await log.at(positions[0]!), one)
+      t.equal((await log.at(later[0]!))?.stream, other)
+      t.equal(await log.at(later[0]! + 1n), undefined, 'nothing is there yet')
+      const first = await log.first()
+      const [begin] = await collect(log.readAll(0n))
+      t.same(first, begin)
+    }),
+  )
+
   void t.test('follow gives what is there and then what comes, without gap or duplicate, while appends run', (t) =>
     withLog(t, async (log) => {
       const streams = Array.from({ length: 8 }, () => fresh())

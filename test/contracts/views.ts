@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { Match, Row, Scalar, View, Views } from '../../src/projections/views.ts'
+import type { Checkpoint, Match, Row, Scalar, View, Views } from '../../src/projections/views.ts'
 import { refused } from './log.ts'
 
 /** One store that can be opened, closed and opened again. */
@@ -20,6 +20,14 @@ const row = (key: string, revision: number, doc: Doc | undefined, position = rev
   position: BigInt(position),
   changes: BigInt(revision + 1),
   doc,
+})
+/** A checkpoint at this position. */
+export const checkpointAt = (position: bigint, rows = 0): Checkpoint => ({
+  position,
+  event: `event ${position}`,
+  log: 'event 1',
+  events: Number(position),
+  rows,
 })
 const pet = (name: string, n: number, more: Partial<Doc> = {}): Doc => ({ name, createdAt: day(n), ...more })
 const keys = (rows: readonly Row[]) => rows.map(({ key }) => key)
@@ -47,6 +55,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
       t.same(await views.getMany(pets, ['a', 'b']), [])
       t.same(await views.list(pets, { where: {}, order: 'createdAt', limit: 10 }), { rows: [], total: 0 })
       t.same(await scanned(views, pets), [])
+      t.equal(await views.count(pets), 0)
       t.equal(await views.checkpoint(pets), undefined)
     }),
   )
@@ -190,18 +199,24 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
     }),
   )
 
-  void t.test('a checkpoint moves forward only and survives with the rows put before it', async (t) => {
+  void t.test('a checkpoint moves only from where it stands, and survives with the rows put before it', async (t) => {
     const store = await make(t)
     let views = await store.open()
     const pets = view()
     await views.put(pets, [row('a', 0, pet('a', 0), 7)])
-    await views.mark(pets, 7n)
-    await views.mark(pets, 3n)
-    t.equal(await views.checkpoint(pets), 7n)
+    const at = checkpointAt(7n, 1)
+    t.equal(await views.mark(pets, 3n, at), false, 'there is none to move')
+    t.equal(await views.mark(pets, undefined, at), true)
+    t.equal(await views.mark(pets, undefined, checkpointAt(8n)), false, 'there is one already')
+    t.equal(await views.mark(pets, 3n, checkpointAt(9n)), false, 'it stands elsewhere')
+    t.same(await views.checkpoint(pets), at)
     t.equal(await views.checkpoint({ ...pets, version: 2 }), undefined, 'another version was never built')
     await views.close()
     views = await store.open()
-    t.equal(await views.checkpoint(pets), 7n)
+    t.same(await views.checkpoint(pets), at)
+    t.equal(await views.mark(pets, 7n, checkpointAt(12n, 1)), true)
+    t.same(await views.checkpoint(pets), checkpointAt(12n, 1))
+    t.equal(await views.count(pets), 1)
     t.same(await views.get(pets, 'a'), row('a', 0, pet('a', 0), 7))
     await views.close()
   })
@@ -210,7 +225,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
     withViews(t, async (views) => {
       const pets = view()
       await views.put(pets, [row('stale', 0, pet('must go', 0))])
-      await views.mark(pets, 99n)
+      await views.mark(pets, undefined, checkpointAt(99n))
       const building = await views.build(pets)
       for (let n = 0; n < 2500; n += 500)
         await building.put(Array.from({ length: 500 }, (_, k) => row(`k${n + k}`, 0, pet('new', n + k), n + k + 1)))
@@ -221,8 +236,12 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         ['stale'],
         'nothing shows before the swap',
       )
-      await building.swap(42n)
-      t.equal(await views.checkpoint(pets), 42n, 'a build may set the checkpoint back: it says what was built')
+      await building.swap(checkpointAt(42n))
+      t.same(
+        await views.checkpoint(pets),
+        checkpointAt(42n),
+        'a build may set the checkpoint back: it says what was built',
+      )
       t.equal(await views.get(pets, 'stale'), undefined)
       t.same(await views.get(pets, 'k0'), row('k0', 2, pet('later', 0)))
       t.equal(
@@ -230,6 +249,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         2498,
       )
       t.equal((await scanned(views, pets)).length, 2500)
+      t.equal(await views.count(pets), 2500, 'tombstones too')
       await views.put(pets, [row('k1', 2, pet('goes on', 1))])
       t.equal((await views.get<Doc>(pets, 'k1'))?.doc?.name, 'goes on')
     }),
@@ -242,7 +262,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
       await views.put(pets, [row('live', 0, pet('live', 0)), row('both', 5, pet('live is later', 1))])
       await building.put([row('both', 4, pet('built', 1)), row('built', 3, pet('built is later', 2))])
       await views.put(pets, [row('built', 1, pet('live', 2))])
-      await Promise.all([building.swap(10n), views.put(pets, [row('during', 0, pet('during', 3))])])
+      await Promise.all([building.swap(checkpointAt(10n)), views.put(pets, [row('during', 0, pet('during', 3))])])
       const names = (await scanned(views, pets)).map(({ key, doc }) => [key, doc?.name])
       t.same(names, [
         ['both', 'live is later'],
@@ -263,7 +283,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
       t.equal(await views.checkpoint(pets), undefined)
       const next = await views.build(pets)
       await next.put([row('b', 0, pet('b', 0))])
-      await next.swap(1n)
+      await next.swap(checkpointAt(1n))
       t.same(keys(await scanned(views, pets)), ['b'])
     }),
   )

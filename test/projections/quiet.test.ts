@@ -3,7 +3,8 @@ import { anyProjection } from '../../src/projections/projection.ts'
 import { flagStore } from '../../src/projections/flag-store.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { segments } from '../../src/projections/segments.ts'
-import type { Row, View, Views } from '../../src/projections/views.ts'
+import { START } from '../../src/projections/engine/checkpoints.ts'
+import type { Checkpoint, Row, View, Views } from '../../src/projections/views.ts'
 import type { SegmentEvent } from '../../src/events/segment.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
 import { told } from './told.ts'
@@ -27,7 +28,7 @@ const setup = async (onError: (error: unknown) => void) => {
   const { log, reads } = lagging(memoryLog())
   const rows = new Map<string, Row>()
   const puts: string[] = []
-  let checkpoint = 0n
+  let checkpoint = START
   const views = {
     getMany: async (_: View, keys: readonly string[]) => keys.flatMap((key) => rows.get(key) ?? []),
     put: async (_: View, given: readonly Row[]) => {
@@ -40,7 +41,11 @@ const setup = async (onError: (error: unknown) => void) => {
       yield [...rows.values()]
     },
     checkpoint: async () => checkpoint,
-    mark: async (_: View, position: bigint) => void (checkpoint = position),
+    mark: async (_: View, from: bigint, to: Checkpoint) => {
+      if (checkpoint.position !== from) return false
+      checkpoint = to
+      return true
+    },
   } as unknown as Views
   const begin = async () => {
     const held = flagStore(() => undefined)

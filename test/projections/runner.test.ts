@@ -8,7 +8,7 @@ import type { EventLog, Stored } from '../../src/events/log.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
-import type { Row, Views } from '../../src/projections/views.ts'
+import type { Checkpoint, Row, Views } from '../../src/projections/views.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
 
 const projection = anyProjection(tokens)
@@ -18,7 +18,7 @@ const context = { actor: { kind: 'system' } } as const
 /** Views in memory that can be out of reach. */
 const memoryViews = () => {
   const rows = new Map<string, Row>()
-  let checkpoint: bigint | undefined
+  let checkpoint: Checkpoint | undefined
   let down = false
   let hanging: Promise<void> | undefined
   let release = () => {}
@@ -46,17 +46,27 @@ const memoryViews = () => {
       yield [...rows.values()]
     },
     checkpoint: async () => (up(), checkpoint),
-    mark: async (_: unknown, position: bigint) => {
+    mark: async (_: unknown, from: bigint | undefined, to: Checkpoint) => {
       up()
-      if (checkpoint === undefined || position > checkpoint) checkpoint = position
+      if (checkpoint?.position !== from) return false
+      checkpoint = to
+      return true
     },
+    count: async () => rows.size,
     build: async () => ({
       put: async (given: readonly Row[]) => put(given),
-      swap: async (position: bigint) => void (checkpoint = position),
+      swap: async (to: Checkpoint) => void (checkpoint = to),
       discard: async () => undefined,
     }),
   } as unknown as Views
-  return { views, rows, puts, setDown: (is: boolean) => void (down = is), setHanging, checkpoint: () => checkpoint }
+  return {
+    views,
+    rows,
+    puts,
+    setDown: (is: boolean) => void (down = is),
+    setHanging,
+    checkpoint: () => checkpoint?.position,
+  }
 }
 
 const start = async (log: EventLog, store = memoryViews(), writes = () => true, laterMs = 1, kept = projection) => {

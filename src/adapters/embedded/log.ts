@@ -64,6 +64,8 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
   const unplaced = from(COLUMNS, `${between} order by position`)
   const extent = from('count(*), total(octet_length(data) + octet_length(meta))', between)
   const newest = rowsOf(reader, 'select max(position) from events')
+  const oneAt = from(`${COLUMNS}, position`, 'position = ?')
+  const oldest = from(`${COLUMNS}, position`, 'position > ? order by position limit 1')
   const followers = sleepers()
   let open = true
 
@@ -129,6 +131,8 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
         await setImmediate()
       }
     },
+    at: async (position) => pageFrom(oneAt, Number(position)).page[0],
+    first: async () => pageFrom(oldest, 0).page[0],
     head: async () => head(),
     close: async () => {
       open = false

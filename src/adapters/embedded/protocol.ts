@@ -7,6 +7,7 @@ export type AppendReply =
   | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
 /** Key, revision, position, changes, document, then one value for each index of the view. */
 export type FlatRows = readonly Value[]
+export type FlatCheckpoint = readonly [position: number, event: string, log: string, events: number, rows: number]
 export type Shape = { readonly table: string; readonly indexes: readonly string[] }
 
 /** What the writer thread does on request. Numbers cross instead of bigints: a file never holds 2^53 events. */
@@ -22,13 +23,13 @@ export type Calls = {
   ) => boolean
   readonly ran: (name: string, started: number, finished: number | null, error: string | null) => void
   readonly put: (view: Shape, rows: FlatRows) => void
-  readonly mark: (view: Shape, position: number) => void
+  readonly mark: (view: Shape, from: number | null, to: FlatCheckpoint) => boolean
   readonly build: (view: Shape, staging: string) => void
   readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
   /** Makes one index, or the key when none is named. */
   readonly buildKey: (staging: string) => void
   readonly buildIndex: (table: string, index: string) => void
-  readonly buildSwap: (view: Shape, staging: string, position: number) => void
+  readonly buildSwap: (view: Shape, staging: string, to: FlatCheckpoint) => void
   readonly buildDiscard: (staging: string) => void
   readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null
   readonly findKey: (subject: string) => Uint8Array | null | undefined

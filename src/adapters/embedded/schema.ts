@@ -35,14 +35,18 @@ create table if not exists runs (
 `
 
 /**
- * views.sqlite, for analysts: one table a view and version, `tokens_1` for instance; `views` says up to which position each is complete.
+ * views.sqlite, for analysts: one table a view and version, `tokens_1` for instance; `views` says up to which position each is complete, and what it knows of the log there.
  * `_doc` is the document's JSON text, absent for a tombstone; the other columns without underscore are its searchable fields.
  * The file holds nothing that cannot be made again from events.sqlite: deleting it costs a rebuild at the next start.
  */
 export const viewsSchema = `
 create table if not exists views (
   name     text    not null primary key,
-  position integer not null
+  position integer not null,
+  event    text    not null,
+  log      text    not null,
+  events   integer not null,
+  rows     integer not null
 ) strict, without rowid;
 `
 

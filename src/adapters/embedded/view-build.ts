@@ -1,10 +1,26 @@
-import type { Row, Scalar, View, Views } from '../../projections/views.ts'
+import type { Checkpoint, Row, Scalar, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
-import type { FlatRows, Shape } from './protocol.ts'
+import type { FlatCheckpoint, FlatRows, Shape } from './protocol.ts'
 import { type Database, isPage, rowsOf, type Value } from './sqlite.ts'
 
 /** The table of a view. */
 export const shapeOf = ({ name, version, indexes }: View): Shape => ({ table: `${name}_${version}`, indexes })
+
+/** A checkpoint as the writer takes it. */
+export const flatCheckpoint = ({ position, event, log, events, rows }: Checkpoint): FlatCheckpoint => [
+  Number(position),
+  event,
+  log,
+  events,
+  rows,
+]
+export const checkpointOf = ([position, event, log, events, rows]: FlatCheckpoint): Checkpoint => ({
+  position: BigInt(position),
+  event,
+  log,
+  events,
+  rows,
+})
 
 /** Adds a row's values to a list; gives the characters of its document. */
 const add = (values: Value[], { indexes }: Shape, { key, revision, position, changes, doc }: Row): number => {
@@ -79,7 +95,7 @@ export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boo
         await Promise.all([before, ahead])
         await channel.call('buildKey', staging)
         await write(again)
-        await channel.call('buildSwap', shape, staging, Number(checkpoint))
+        await channel.call('buildSwap', shape, staging, flatCheckpoint(checkpoint))
         indexSoon(shape)
       },
       discard: async () => channel.call('buildDiscard', staging),

@@ -3,9 +3,10 @@ import { semaphore, within } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { Row, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
+import type { FlatCheckpoint } from './protocol.ts'
 import { pendingRows } from './pending-rows.ts'
 import { type Database, pageOf, rowsOf, type Statement, whileOpen } from './sqlite.ts'
-import { flat, shapeOf, viewBuilder } from './view-build.ts'
+import { checkpointOf, flat, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
 import { queryOf } from './view-query.ts'
 
 /** Puts that may be on their way to the file; who comes then waits, and is refused when that lasts. */
@@ -94,29 +95,33 @@ async function* scanned<D extends object>(snapshot: Database, table: string): As
   }
 }
 
-/** Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and a crash loses at most what catching up from the checkpoint restores. */
-export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
-  const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
-  const markOf = rowsOf(views, 'select position from views where name = ?')
-  const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
+/** Finds the row of a key in a table; a table that is not there has none. */
+const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading: ReturnType<typeof whileOpen>) => {
   const one = new Map<string, Statement>()
-  const underWay = rowsUnderWay(channel)
-  let open = true
-
-  const reading = whileOpen(() => open)
-
-  const kept = <D extends object>(table: string, key: string): Row<D> | undefined =>
+  return <D extends object>(table: string, key: string): Row<D> | undefined =>
     reading(() => {
       let statement = one.get(table)
       if (!statement) {
-        if (!hasTable.get(table)) return undefined
+        if (!isThere(table)) return undefined
         statement = rowsOf(views, `select _key, _revision, _position, _changes, _doc from "${table}" where _key = ?`)
         one.set(table, statement)
       }
       const raw = statement.get(key) as Raw | undefined
       return raw && rowOf<D>(raw)
     })
+}
 
+/** Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and a crash loses at most what catching up from the checkpoint restores. */
+export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
+  const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
+  const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')
+  const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
+  const underWay = rowsUnderWay(channel)
+  let open = true
+
+  const reading = whileOpen(() => open)
+
+  const kept = rowsByKey(views, (table) => hasTable.get(table) !== undefined, reading)
   const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
 
   const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
@@ -158,11 +163,19 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
     checkpoint: async (view) =>
       reading(() => {
         const shape = shapeOf(view)
-        const mark = markOf.get(shape.table) as [number] | undefined
+        const mark = markOf.get(shape.table) as FlatCheckpoint | undefined
         if (mark && hasTable.get(shape.table)) indexSoon(shape)
-        return mark && BigInt(mark[0])
+        return mark && checkpointOf(mark)
       }),
-    mark: async (view, position) => channel.call('mark', shapeOf(view), Number(position)),
+    mark: async (view, from, to) =>
+      channel.call('mark', shapeOf(view), from === undefined ? null : Number(from), flatCheckpoint(to)),
+    count: async (view) => {
+      await underWay.flushed()
+      const { table } = shapeOf(view)
+      return reading(() =>
+        hasTable.get(table) ? (rowsOf(views, `select count(*) from "${table}"`).get() as [number])[0] : 0,
+      )
+    },
     build,
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
     record: async <V>(kind: string, key: string) =>

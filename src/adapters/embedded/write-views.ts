@@ -81,12 +81,20 @@ const rowInserts = (database: Database, isThere: (table: string) => boolean) => 
  * takes rows without looking until it gets its key; rows put live while it is built go into it too, so the swap loses none of them.
  */
 export const viewsWriter = (database: Database) => {
+  // Checkpoints of an older form say less than they must: those views are built anew.
+  const columns = rowsOf(database, "select name from pragma_table_info('views')").all() as [string][]
+  if (columns.length > 0 && !columns.some(([name]) => name === 'log')) database.exec('drop table views')
   database.exec(viewsSchema)
   const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
-  const moveMark = database.prepare(
-    'insert into views (name, position) values (?, ?) on conflict (name) do update set position = max(position, excluded.position)',
+  const firstMark = database.prepare(
+    'insert or ignore into views (name, position, event, log, events, rows) values (?, ?, ?, ?, ?, ?)',
   )
-  const setMark = database.prepare('insert or replace into views (name, position) values (?, ?)')
+  const moveMark = database.prepare(
+    'update views set position = ?, event = ?, log = ?, events = ?, rows = ? where name = ? and position = ?',
+  )
+  const setMark = database.prepare(
+    'insert or replace into views (name, position, event, log, events, rows) values (?, ?, ?, ?, ?, ?)',
+  )
   const dropMark = database.prepare('delete from views where name = ?')
   const named = (pattern: string) => (tables.all(pattern) as [string][]).map(([name]) => name)
   const drop = (table: string) => database.exec(`drop table if exists ${quoted(table)}`)
@@ -112,7 +120,8 @@ export const viewsWriter = (database: Database) => {
     put: (view, rows) => {
       for (const table of [view.table, ...stagingsOf(view)]) inserts.write(table, view, rows)
     },
-    mark: ({ table }, position) => void moveMark.run(table, position),
+    mark: ({ table }, from, to) =>
+      Number((from === null ? firstMark.run(table, ...to) : moveMark.run(...to, table, from)).changes) > 0,
     build: (view, staging) => {
       database.exec(createTable(staging, view))
       reset()
@@ -131,7 +140,7 @@ export const viewsWriter = (database: Database) => {
       reset()
       database.exec(createIndex(table, index))
     },
-    buildSwap: ({ table }, staging, position) => {
+    buildSwap: ({ table }, staging, to) => {
       reset()
       const name = table.replace(/\d+$/, '')
       for (const old of named(`${name}[0-9]*`).filter((other) => /^\d+$/.test(other.slice(name.length)))) {
@@ -139,7 +148,7 @@ export const viewsWriter = (database: Database) => {
         dropMark.run(old)
       }
       database.exec(`alter table ${quoted(staging)} rename to ${quoted(table)}`)
-      setMark.run(table, position)
+      setMark.run(table, ...to)
     },
     buildDiscard: (staging) => {
       reset()

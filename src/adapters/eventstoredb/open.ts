@@ -68,6 +68,8 @@ export const openEventStore = async (
     read: (stream, from) => read.read(stream, from),
     readAll: (after, to) => read.readAll(after, to),
     follow: (after, signal) => follow(after, AbortSignal.any([signal, closing.signal])),
+    at: async (position) => whenOpen(read).at(position),
+    first: async () => whenOpen(read).first(),
     head: async () => whenOpen(read).head(),
     close: async () => {
       closing.abort()

@@ -1,16 +1,14 @@
-import type { Position, ResolvedEvent } from '@eventstore/db-client'
+import type { ResolvedEvent } from '@eventstore/db-client'
 import { refuse } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { type Connection, damaged, isFailure, patiently, pause } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
+import { at, carriedPosition, eventAt, firstEvent, headFinder, isBetween, type IsOwn, position } from './find.ts'
 
 const PAGE = 1000
 /** A page is cut when its data and metadata have this many characters: memory and the time of one read stay bounded. */
 const PAGE_CHARACTERS = 4 * 1_048_576
 
-type IsOwn = (event: Recorded) => boolean
-
-const at = (position: bigint): Position => ({ commit: position, prepare: position })
 const sizeOf = ({ data, meta }: Stored) => data.length + meta.length
 
 /** How many of these events make the next page. */
@@ -40,20 +38,6 @@ const page = (most: number, keep: (event: Recorded) => boolean, mark: (event: Re
   return { take, done: (): Part => ({ events, last, end: seen < most && characters < PAGE_CHARACTERS }) }
 }
 
-const position = ({ position }: Recorded) => position!.commit
-
-/** Reads $all backwards from a position, as far as `take` wants it. */
-const readBackwards = (
-  connection: Connection,
-  from: Position | 'end',
-  most: number,
-  take: (event: Recorded) => boolean,
-): Promise<void> =>
-  connection.gather(
-    (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
-    ({ event }) => take(event!),
-  )
-
 const streamPart = async (connection: Connection, stream: string, from: bigint, most: number): Promise<Part> => {
   const part = page(
     most,
@@ -77,21 +61,6 @@ const streamPart = async (connection: Connection, stream: string, from: bigint, 
   return part.done()
 }
 
-/** The last position at or before the given one that an event carries: reads may begin only at such. */
-const carriedPosition = async (connection: Connection, given: bigint): Promise<bigint | undefined> => {
-  for (let from: Position | 'end' = 'end'; ; ) {
-    let found: bigint | undefined
-    let last: bigint | undefined
-    await readBackwards(connection, from, PAGE, (event) => {
-      last = position(event)
-      if (last <= given) found = last
-      return found !== undefined
-    })
-    if (found !== undefined || last === undefined) return found
-    from = at(last)
-  }
-}
-
 /** `known` says that an event carries `from`: then no answer may start the search for one that does. */
 const logPart = async (
   connection: Connection,
@@ -113,35 +82,10 @@ const logPart = async (
     await read(from === 0n ? undefined : from)
   } catch (error) {
     // The answer to a position between two events.
-    if (known || !isFailure(error, 'unknown') || (error as { code?: unknown }).code !== 2) throw error
+    if (known || !isBetween(error)) throw error
     await read(await carriedPosition(connection, from))
   }
   return part.done()
-}
-
-/** Finds the position of the log's last event; each time it looks no further back than the time before. */
-const headFinder = (connection: Connection, isOwn: IsOwn) => {
-  /** The newest event of $all looked at, and the head found from there. */
-  let known = { newest: -1n, head: 0n }
-
-  return async (): Promise<bigint> => {
-    let first: bigint | undefined
-    let found: bigint | undefined
-    for (let [from, most]: [Position | 'end', number] = ['end', 16]; found === undefined; most = PAGE) {
-      let last: bigint | undefined
-      await readBackwards(connection, from, most, (event) => {
-        last = position(event)
-        first ??= last
-        if (last <= known.newest) found = known.head
-        else if (isOwn(event)) found = last
-        return found !== undefined
-      })
-      if (last === undefined) found ??= 0n
-      else from = at(last)
-    }
-    if (first !== undefined && first > known.newest) known = { newest: first, head: found }
-    return found
-  }
 }
 
 export type Reader = ReturnType<typeof reader>
@@ -153,6 +97,10 @@ export const reader = (connection: Connection, isOwn: IsOwn, patience: number, q
   return {
     /** The position of the last event, asked of the leader within one deadline: readiness and freshness are told by it. */
     head: (): Promise<bigint> => patiently(quick, findHead),
+    /** The event at exactly this position. */
+    at: (position: bigint): Promise<Stored | undefined> => patiently(quick, () => eventAt(connection, isOwn, position)),
+    /** The first event of the log. */
+    first: (): Promise<Stored | undefined> => patiently(patience, () => firstEvent(connection, isOwn)),
     /** So many events of a stream from a revision on, in one try. */
     some: async (stream: string, from: bigint, most: number): Promise<readonly Stored[]> => {
       const events: Stored[] = []

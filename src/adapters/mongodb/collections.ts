@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
 import { refuse } from '../../errors.ts'
-import type { View } from '../../projections/views.ts'
+import type { Checkpoint, View } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { StoredRow } from './rows.ts'
 import { cleaner, type ViewState, viewStates } from './view-states.ts'
@@ -27,6 +27,57 @@ const indexMaker = (db: Db, calls: Calls) => {
     return making
   }
 }
+
+type Staging = {
+  readonly states: ReturnType<typeof viewStates>
+  readonly find: (view: View) => Promise<ViewState>
+  readonly make: (view: View, update: object) => Promise<void>
+  readonly makeIndexes: ReturnType<typeof indexMaker>
+  readonly collection: (name: string) => Collection<StoredRow>
+  readonly dropOld: (view: View) => Promise<void>
+  readonly onError: (error: unknown) => void
+}
+
+/** Begins a new collection that every write goes to from now on, until it is swapped in, given up, or not tended for a minute. */
+const stagingOf =
+  ({ states, find, make, makeIndexes, collection, dropOld, onError }: Staging) =>
+  async (view: View) => {
+    const _id = nameOf(view)
+    const staging = `${_id}~${randomBytes(4).toString('hex')}`
+    const field = `building.${staging}`
+    const registered = { [field]: { $exists: true } }
+    const until = () => new Date(Date.now() + GIVEN_UP_MS)
+    await makeIndexes(staging, view)
+    await make(view, { $set: { [field]: until() } })
+    const heart = setInterval(
+      () => void states.change(_id, { $set: { [field]: until() } }, registered).catch(onError),
+      HEARTBEAT_MS,
+    ).unref()
+    return {
+      rows: collection(staging),
+      swap: async (checkpoint: Checkpoint): Promise<void> => {
+        for (let tries = 0; tries < 5; tries++) {
+          const { rows, building = {} } = await find(view)
+          if (!(staging in building))
+            throw new Error(`the build of ${_id} was given up: nothing was heard of it for ${GIVEN_UP_MS} ms`)
+          const update = {
+            $set: { rows: staging, checkpoint, [`retired.${rows}`]: new Date() },
+            $unset: { [field]: '' },
+          }
+          if ((await states.change(_id, update, { rows, ...registered })).matchedCount === 0) continue
+          clearInterval(heart)
+          await find(view)
+          void dropOld(view).catch(onError)
+          return
+        }
+        refuse('write_conflict')
+      },
+      discard: async (): Promise<void> => {
+        clearInterval(heart)
+        await states.retire(_id, staging, registered)
+      },
+    }
+  }
 
 /**
  * Where the rows of each view are. Any instance may build a view anew at any time, so nothing is taken from memory unasked: a read goes
@@ -74,44 +125,15 @@ export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => v
           .find(after === undefined ? {} : { _id: { $gt: after } }, { sort: { _id: 1 }, limit, signal })
           .toArray(),
       ),
-    mark: (view: View, position: bigint): Promise<void> => make(view, { $max: { position } }),
-    /** A new collection that every write goes to from now on, until it is swapped in, given up, or not tended for a minute. */
-    build: async (view: View) => {
-      const _id = nameOf(view)
-      const staging = `${_id}~${randomBytes(4).toString('hex')}`
-      const field = `building.${staging}`
-      const registered = { [field]: { $exists: true } }
-      const until = () => new Date(Date.now() + GIVEN_UP_MS)
-      await makeIndexes(staging, view)
-      await make(view, { $set: { [field]: until() } })
-      const heart = setInterval(
-        () => void states.change(_id, { $set: { [field]: until() } }, registered).catch(onError),
-        HEARTBEAT_MS,
-      ).unref()
-      return {
-        rows: collection(staging),
-        swap: async (position: bigint): Promise<void> => {
-          for (let tries = 0; tries < 5; tries++) {
-            const { rows, building = {} } = await find(view)
-            if (!(staging in building))
-              throw new Error(`the build of ${_id} was given up: nothing was heard of it for ${GIVEN_UP_MS} ms`)
-            const update = {
-              $set: { rows: staging, position, [`retired.${rows}`]: new Date() },
-              $unset: { [field]: '' },
-            }
-            if ((await states.change(_id, update, { rows, ...registered })).matchedCount === 0) continue
-            clearInterval(heart)
-            await find(view)
-            void dropOld(view).catch(onError)
-            return
-          }
-          refuse('write_conflict')
-        },
-        discard: async (): Promise<void> => {
-          clearInterval(heart)
-          await states.retire(_id, staging, registered)
-        },
-      }
+    /** Moves the checkpoint from where it stands; false when it stands elsewhere. Where there is none, the first one is made. */
+    mark: async (view: View, from: bigint | undefined, checkpoint: Checkpoint): Promise<boolean> => {
+      const state = await find(view)
+      if (state.checkpoint?.position !== from) return false
+      if (from === undefined) await make(view, {})
+      else void sweep(state).catch(onError)
+      const where = from === undefined ? { checkpoint: { $exists: false } } : { 'checkpoint.position': from }
+      return (await states.change(state._id, { $set: { checkpoint } }, where)).matchedCount > 0
     },
+    build: stagingOf({ states, find, make, makeIndexes, collection, dropOld, onError }),
   }
 }

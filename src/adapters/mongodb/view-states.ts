@@ -1,12 +1,12 @@
 import type { Db } from 'mongodb'
-import type { View } from '../../projections/views.ts'
+import type { Checkpoint, View } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
 /** Of a version of a view: which collection its rows are in, up to where they hold every event, and which collections are being built or may soon be dropped. */
 export type ViewState = {
   readonly _id: string
   readonly rows: string
-  readonly position?: bigint
+  readonly checkpoint?: Checkpoint
   /** Collections under construction; one not heard of by its time is given up. */
   readonly building?: Readonly<Record<string, Date>>
   /** Collections out of use since then; a reader that is slow may still be in one. */

@@ -55,7 +55,8 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
       after = page.at(-1)!._id
     }
   },
-  checkpoint: async (view) => (await places.find(view)).position,
+  checkpoint: async (view) => (await places.find(view)).checkpoint,
+  count: (view) => places.reading(view, (rows) => calls.call('batch', (signal) => rows.countDocuments({}, { signal }))),
   mark: places.mark,
   build: async (view) => {
     const { rows, swap, discard } = await places.build(view)

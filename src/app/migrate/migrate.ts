@@ -11,7 +11,16 @@ const empty = (pepper: HistoryStore['pepper']): Pick<Stores, 'log' | 'keys' | 'p
   const none = async () => fail('failed', 'A dry run writes nothing.')
   const close = async () => {}
   return {
-    log: { append: none, read: nothing, readAll: nothing, follow: nothing, head: async () => 0n, close },
+    log: {
+      append: none,
+      read: nothing,
+      readAll: nothing,
+      follow: nothing,
+      at: async () => undefined,
+      first: async () => undefined,
+      head: async () => 0n,
+      close,
+    },
     keys: { make: none, find: async () => undefined, destroy: none, close },
     pepper,
     close,

@@ -1,18 +1,23 @@
 import { isRefusal } from '../../errors.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
+import type { Checkpoints } from './checkpoints.ts'
 
 const nameOf = ({ name }: AnyProjection, key: string) => `${name} ${key}`
 
-/** Puts rows of which the views may refuse one as too large: what fits is put, the others are remembered with the position up to which the views hold them all the same. */
-export const fittingRows = (views: Pick<Views, 'put'>, position: () => bigint, onError: (error: unknown) => void) => {
-  const refused = new Map<string, bigint>()
+/** Puts rows of which the views may refuse one as too large: what fits is put, the others are remembered with the checkpoints up to which the views hold them all the same. */
+export const fittingRows = (
+  views: Pick<Views, 'put'>,
+  reached: () => Checkpoints,
+  onError: (error: unknown) => void,
+) => {
+  const refused = new Map<string, Checkpoints>()
   const told = new Set<string>()
 
   const holds = (projection: AnyProjection, key: string): void => void refused.delete(nameOf(projection, key))
 
   const refuse = (name: string, cause: unknown) => {
-    if (!refused.has(name)) refused.set(name, position())
+    if (!refused.has(name)) refused.set(name, reached())
     if (!told.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause }))
     told.add(name)
   }
@@ -40,9 +45,8 @@ export const fittingRows = (views: Pick<Views, 'put'>, position: () => bigint, o
     put,
     /** The views hold this document as it is now. */
     holds,
-    /** Never beyond what a refused document lacks, so that a start from there finds it in the log. */
-    behind: (position: bigint): bigint =>
-      [...refused.values()].reduce((least, each) => (each < least ? each : least), position),
+    /** Never beyond what a refused document lacks, so that a start from there finds it in the log: the first refused is the furthest behind. */
+    behind: (all: Checkpoints): Checkpoints => refused.values().next().value ?? all,
     forget: (): void => refused.clear(),
     count: (): number => refused.size,
   }

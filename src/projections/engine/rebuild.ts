@@ -1,6 +1,7 @@
 import type { EventLog } from '../../events/log.ts'
 import { type AnyProjection, project } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
+import { advanced, START } from './checkpoints.ts'
 
 /** Events read so far, the position reached, and the position at which this pass ends. */
 export type Progress = { readonly done: number; readonly position: bigint; readonly head: bigint }
@@ -18,7 +19,7 @@ export const rebuild = async (
     const changed = new Set<string>()
     const head = await log.head()
     const prefix = `${projection.category}-`
-    let [done, position] = [0, 0n]
+    let checkpoint = START
     for await (const page of log.readAll(0n, head)) {
       const fresh = new Set<string>()
       for (const event of page) {
@@ -30,12 +31,11 @@ export const rebuild = async (
         rows.set(stream, project(projection, row, event))
       }
       await building.put(Array.from(fresh, (stream) => rows.get(stream)!))
-      done += page.length
-      position = page.at(-1)!.position
-      onProgress({ done, position, head })
+      checkpoint = advanced(projection, checkpoint, page)
+      onProgress({ done: checkpoint.events, position: checkpoint.position, head })
     }
     await building.put(Array.from(changed, (stream) => rows.get(stream)!))
-    await building.swap(position)
+    await building.swap(checkpoint)
   } catch (error) {
     await building.discard()
     throw error

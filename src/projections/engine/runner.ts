@@ -3,6 +3,7 @@ import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
 import { arrivals } from './arrivals.ts'
+import { START } from './checkpoints.ts'
 import { byStream } from './fold-rows.ts'
 import { memory, type MemoryOptions } from './memory.ts'
 import { type Progress, rebuild } from './rebuild.ts'
@@ -25,9 +26,11 @@ const built = async (
 ): Promise<bigint> => {
   for (;;) {
     const checkpoint = await views.checkpoint(projection)
-    if (checkpoint !== undefined) return checkpoint
+    if (checkpoint !== undefined) return checkpoint.position
     if (writes())
-      await ((await log.head()) === 0n ? views.mark(projection, 0n) : rebuild(log, views, projection, onProgress))
+      await ((await log.head()) === 0n
+        ? views.mark(projection, undefined, START)
+        : rebuild(log, views, projection, onProgress))
     else await pause(retryMs)
   }
 }

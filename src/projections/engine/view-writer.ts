@@ -2,6 +2,7 @@ import { gathered, pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
+import { checkpointsOf, leastPosition } from './checkpoints.ts'
 import { fittingRows } from './fitting-rows.ts'
 import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
@@ -22,9 +23,6 @@ export type ViewWriterOptions = {
   /** Age at which an event is looked at: the instance that appended it writes its row at once, so by then that is done. */
   readonly laterMs: number
 }
-
-const least = (positions: readonly (bigint | undefined)[]): bigint =>
-  positions.map((each) => each ?? 0n).reduce((one, other) => (other < one ? other : one))
 
 /** Writes rows that this instance made itself, those that wait for others in one go; what fails comes back from the log. */
 const ownRows = (
@@ -86,18 +84,13 @@ export const viewWriter = (options: ViewWriterOptions) => {
   const { log, views, projections, recent, writes, onError, retryMs, laterMs } = options
   const stop = new AbortController()
   let position = 0n
-  let marked = 0n
   let running: Promise<void> = Promise.resolve()
-  const fitting = fittingRows(views, () => position, onError)
+  const checkpoints = checkpointsOf(views, projections)
+  const fitting = fittingRows(views, checkpoints.reached, onError)
   const own = ownRows(fitting, projections, onError)
   const writeMissing = missingWriter(options, fitting, own.has)
 
-  const mark = async () => {
-    const reached = fitting.behind(position)
-    if (reached === marked) return
-    for (const projection of projections) await views.mark(projection, reached)
-    marked = reached
-  }
+  const mark = () => checkpoints.mark(fitting.behind(checkpoints.reached()))
 
   /** What lies behind the position, up to another: from memory where it is kept there, else from the log. */
   const pages = async function* (to: bigint) {
@@ -110,7 +103,8 @@ export const viewWriter = (options: ViewWriterOptions) => {
   }
 
   const followOnce = async () => {
-    position = marked = least(await Promise.all(projections.map((projection) => views.checkpoint(projection))))
+    await checkpoints.load()
+    position = leastPosition(checkpoints.reached())
     fitting.forget()
     let [since, at] = [0, performance.now()]
     while (writes()) {
@@ -119,6 +113,7 @@ export const viewWriter = (options: ViewWriterOptions) => {
       for await (const page of pages(to)) {
         if (stop.signal.aborted) return
         await writeMissing(page)
+        checkpoints.advance(page)
         position = page.at(-1)!.position
         own.forget(position)
         since += page.length
@@ -156,7 +151,7 @@ export const viewWriter = (options: ViewWriterOptions) => {
     close: async (): Promise<void> => {
       stop.abort()
       await running
-      if (position > marked) await mark().catch(onError)
+      await mark().catch(onError)
     },
   }
 }

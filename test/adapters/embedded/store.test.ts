@@ -6,6 +6,7 @@ import { openEmbedded } from '../../../src/adapters/embedded/open.ts'
 import { openDatabase } from '../../../src/adapters/embedded/sqlite.ts'
 import type { Row } from '../../../src/projections/views.ts'
 import { collect, happened } from '../../contracts/log.ts'
+import { checkpointAt } from '../../contracts/views.ts'
 import { CHILD, startChild } from '../../crash/rig.ts'
 import { newDirectory } from './store.ts'
 
@@ -91,7 +92,7 @@ void t.test('the views file can be deleted: the log is whole without it', async 
   const view = { name: 'gone', version: 1, indexes: [] }
   let store = await open(directory)
   await store.log.append('test-1', [happened(1)], 'none')
-  await store.views.mark(view, 1n)
+  await store.views.mark(view, undefined, checkpointAt(1n))
   await store.close()
   for (const file of (await readdir(directory)).filter((name) => name.startsWith('views.')))
     await rm(join(directory, file))
@@ -105,10 +106,10 @@ void t.test('a build that another version replaces takes the old version away', 
   const store = await open(await newDirectory(t))
   const [first, second] = [1, 2].map((version) => ({ name: 'pets', version, indexes: [] }))
   const near = { name: 'pets_old', version: 1, indexes: [] }
-  for (const view of [first!, near, second!]) await (await store.views.build(view)).swap(5n)
+  for (const view of [first!, near, second!]) await (await store.views.build(view)).swap(checkpointAt(5n))
   t.same(
     [await store.views.checkpoint(first!), await store.views.checkpoint(second!), await store.views.checkpoint(near)],
-    [undefined, 5n, 5n],
+    [undefined, checkpointAt(5n), checkpointAt(5n)],
   )
   await store.close()
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { viewsContract } from '../../contracts/views.ts'
+import { checkpointAt, viewsContract } from '../../contracts/views.ts'
 import { portOf } from './store.ts'
 
 void t.test('Views', async (t) => viewsContract(t, (t) => portOf(t, 'views')))
@@ -20,7 +20,7 @@ void t.test('a scan of large rows comes in pages that hold four mebibytes and on
   const building = await views.build(view)
   await building.put(rows)
   await building.put(rows.map((row) => ({ ...row, revision: 1n })))
-  await building.swap(24n)
+  await building.swap(checkpointAt(24n))
   const pages: number[] = []
   for await (const page of views.scan(view)) {
     pages.push(page.length)

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { Refusal } from '../../../src/errors.ts'
 import type { Row, View, Views } from '../../../src/projections/views.ts'
 import { ownMongo } from '../servers.ts'
+import { checkpointAt } from '../../contracts/views.ts'
 import { database } from './store.ts'
 
 const { server, skip } = await ownMongo(t)
@@ -26,7 +27,7 @@ const reads: Readonly<Record<string, (views: Views) => Promise<unknown>>> = {
 }
 const writes: Readonly<Record<string, (views: Views) => Promise<unknown>>> = {
   put: (views) => views.put(pets, [row('a', 9)]),
-  mark: (views) => views.mark(pets, 9n),
+  mark: (views) => views.mark(pets, undefined, checkpointAt(9n)),
   swapRecord: (views) => views.swapRecord('answers', 'a', 0, {}, Date.now() + 1000),
 }
 
@@ -127,8 +128,8 @@ await t.test(
     const building = await builder.views.build(pets)
     await other.views.put(pets, [row('live', 0), row('both', 2)])
     await building.put([row('both', 1), row('built', 0)])
-    await building.swap(7n)
-    t.equal(await other.views.checkpoint(pets), 7n)
+    await building.swap(checkpointAt(7n))
+    t.same(await other.views.checkpoint(pets), checkpointAt(7n))
     t.equal(await other.views.get(pets, 'stale'), undefined)
     const keys = (await other.views.list(pets, all)).rows.map(({ key, revision }) => [key, revision])
     t.same(keys, [
@@ -145,11 +146,15 @@ await t.test('the version before stays for those who still run it, older ones go
   for (const version of [1, 2, 3]) {
     const building = await views.build({ ...pets, version })
     await building.put([row('a', version)])
-    await building.swap(BigInt(version))
+    await building.swap(checkpointAt(BigInt(version)))
   }
   for (const end = Date.now() + 2000; Date.now() < end && (await views.checkpoint(pets)) !== undefined; )
     await sleep(20)
-  t.same(await Promise.all([1, 2, 3].map((version) => views.checkpoint({ ...pets, version }))), [undefined, 2n, 3n])
+  t.same(await Promise.all([1, 2, 3].map((version) => views.checkpoint({ ...pets, version }))), [
+    undefined,
+    checkpointAt(2n),
+    checkpointAt(3n),
+  ])
   t.equal((await views.get({ ...pets, version: 2 }, 'a'))?.revision, 2n)
   t.equal(await views.get(pets, 'a'), undefined)
   await close()

@@ -1,0 +1,110 @@
+import type { Position } from '@eventstore/db-client'
+import type { Stored } from '../../events/log.ts'
+import { type Connection, isFailure } from './connection.ts'
+import { decode, type Recorded } from './event.ts'
+
+const PAGE = 1000
+
+export type IsOwn = (event: Recorded) => boolean
+
+export const at = (position: bigint): Position => ({ commit: position, prepare: position })
+export const position = ({ position }: Recorded): bigint => position!.commit
+
+/** True for the answer to a position that no event carries. */
+export const isBetween = (error: unknown): boolean =>
+  isFailure(error, 'unknown') && (error as { code?: unknown }).code === 2
+
+/** Reads $all backwards from a position, as far as `take` wants it. */
+const readBackwards = (
+  connection: Connection,
+  from: Position | 'end',
+  most: number,
+  take: (event: Recorded) => boolean,
+): Promise<void> =>
+  connection.gather(
+    (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
+    ({ event }) => take(event!),
+  )
+
+/** The last position at or before the given one that an event carries: reads may begin only at such. */
+export const carriedPosition = async (connection: Connection, given: bigint): Promise<bigint | undefined> => {
+  for (let from: Position | 'end' = 'end'; ; ) {
+    let found: bigint | undefined
+    let last: bigint | undefined
+    await readBackwards(connection, from, PAGE, (event) => {
+      last = position(event)
+      if (last <= given) found = last
+      return found !== undefined
+    })
+    if (found !== undefined || last === undefined) return found
+    from = at(last)
+  }
+}
+
+/** Finds the position of the log's last event; each time it looks no further back than the time before. */
+export const headFinder = (connection: Connection, isOwn: IsOwn) => {
+  /** The newest event of $all looked at, and the head found from there. */
+  let known = { newest: -1n, head: 0n }
+
+  return async (): Promise<bigint> => {
+    let first: bigint | undefined
+    let found: bigint | undefined
+    for (let [from, most]: [Position | 'end', number] = ['end', 16]; found === undefined; most = PAGE) {
+      let last: bigint | undefined
+      await readBackwards(connection, from, most, (event) => {
+        last = position(event)
+        first ??= last
+        if (last <= known.newest) found = known.head
+        else if (isOwn(event)) found = last
+        return found !== undefined
+      })
+      if (last === undefined) found ??= 0n
+      else from = at(last)
+    }
+    if (first !== undefined && first > known.newest) known = { newest: first, head: found }
+    return found
+  }
+}
+
+/** Reads $all forwards from an event, or from the start, as far as `take` wants it. */
+const readForwards = (
+  connection: Connection,
+  from: bigint | undefined,
+  most: number,
+  take: (event: Recorded) => boolean,
+): Promise<void> =>
+  connection.gather(
+    (client) =>
+      client.readAll({ fromPosition: from === undefined ? 'start' : at(from), maxCount: most, requiresLeader: true }),
+    ({ event }) => take(event!),
+  )
+
+/** The event of the log that carries exactly this position. */
+export const eventAt = async (connection: Connection, isOwn: IsOwn, wanted: bigint): Promise<Stored | undefined> => {
+  let found: Recorded | undefined
+  try {
+    await readForwards(connection, wanted, 1, (event) => {
+      if (position(event) === wanted && isOwn(event)) found = event
+      return true
+    })
+  } catch (error) {
+    if (!isBetween(error)) throw error
+  }
+  return found && decode(found)
+}
+
+/** The first event of the log. */
+export const firstEvent = async (connection: Connection, isOwn: IsOwn): Promise<Stored | undefined> => {
+  for (let from: bigint | undefined; ; ) {
+    let found: Recorded | undefined
+    let last: bigint | undefined
+    await readForwards(connection, from, PAGE, (event) => {
+      last = position(event)
+      if (isOwn(event)) found = event
+      return found !== undefined
+    })
+    if (found) return decode(found)
+    if (last === undefined || last === from) return undefined
+    from = last
+  }
+}
