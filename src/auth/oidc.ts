@@ -57,7 +57,7 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const redirectUri = redirectUriOf(settings)
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
   const document = cached(() => discover(issuerUrl, clientId), { life: DOCUMENT_LIFE_MS, now })
-  const keys = cached(async () => keySet((await document.get()).jwks_uri), {
+  const keys = cached(async () => keySet((await document.get()).jwks_uri!), {
     life: KEYS_LIFE_MS,
     pause: KEYS_PAUSE_MS,
     now,
@@ -134,8 +134,7 @@ const discover = async (issuerUrl: string, clientId: string): Promise<ServerMeta
   }
 }
 
-const keySet = async (address: string | undefined): Promise<KeySet> => {
-  if (address === undefined) return unavailable('document without a key set')
+const keySet = async (address: string): Promise<KeySet> => {
   const set = await jsonOf(
     await providerFetch(address, { method: 'GET', headers: { accept: 'application/json, application/jwk-set+json' } }),
   )

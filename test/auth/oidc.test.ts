@@ -30,6 +30,12 @@ const visit = async (address: URL): Promise<URLSearchParams> => {
   return new URL(response.headers.get('location')!).searchParams
 }
 
+const endpointsOf = (url: string) => ({
+  authorization_endpoint: `${url}/authorize`,
+  token_endpoint: `${url}/token`,
+  jwks_uri: `${url}/keys`,
+})
+
 const login = async (provider: ReturnType<typeof client>, secrets: LoginSecrets = freshSecrets()) => {
   const query = await visit(await provider.begin(secrets))
   return { ...secrets, query }
@@ -327,6 +333,28 @@ await t.test('our client proves itself the way the provider takes', async (t) =>
   }
   t.equal((await provider.finish(answer)).subject.sub, 'alice')
   t.equal(refusals, 1)
+})
+
+await t.test('a provider that takes the secret in the body alone is asked that way first', async (t) => {
+  const liar = await lyingProvider(t)
+  liar.lies = { document: { token_endpoint_auth_methods_supported: ['client_secret_post'] } }
+  const provider = client(liar.url)
+  const answer = await login(provider)
+  t.equal((await provider.finish(answer)).subject.sub, 'alice')
+  t.strictSame(liar.proofs, ['body'])
+})
+
+await t.test('an issuer that is a template names nobody', async (t) => {
+  const issuer = 'https://login.microsoftonline.com/common/v2.0'
+  const asked: string[] = []
+  t.intercept(globalThis, 'fetch', {
+    value: async (url: string) => {
+      asked.push(url)
+      return Response.json({ ...endpointsOf(issuer), issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' })
+    },
+  })
+  await fails(t, () => client(issuer).begin(freshSecrets()), 'provider_unavailable')
+  t.strictSame(asked, [`${issuer}/.well-known/openid-configuration`])
 })
 
 await t.test('a discovery document that cannot be used is a 503 that heals', async (t) => {

@@ -429,11 +429,17 @@ await t.test(
 
 await t.test('jwks: a document or key set that says nothing usable is a 503', async (t) => {
   const cluster = await clusterStandIn(t)
+  const silent: Answer = (response) => void response.destroy()
   const token = await cluster.token()
   const rows: readonly [string, Record<string, Answer>][] = [
     ['no issuer', { [DOCUMENT]: json(200, { jwks_uri: KEYS }) }],
     ['no key set', { [DOCUMENT]: json(200, { issuer: AUDIENCE }) }],
     ['a key set without an address', { [DOCUMENT]: json(200, { issuer: AUDIENCE, jwks_uri: 'keys' }) }],
+    ['a document that is no object', { [DOCUMENT]: json(200, null) }],
+    [
+      'a key set of the configured address that is not there',
+      { [DOCUMENT]: json(200, { issuer: AUDIENCE, jwks_uri: `${cluster.url}${KEYS}` }), [KEYS]: silent },
+    ],
     ['keys that are no list', { [KEYS]: json(200, { keys: 'canary' }) }],
     ['keys that are no objects', { [KEYS]: json(200, { keys: [1] }) }],
   ]

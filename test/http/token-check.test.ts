@@ -1,7 +1,9 @@
 import t from 'tap'
+import { mint, plausible } from '../../src/auth/client-token.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
+import type { EventLog } from '../../src/events/log.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { tokenVerifier } from '../../src/http/auth/token-verifier.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
@@ -61,6 +63,26 @@ await t.test('a token is found, and known from then on', async (t) => {
   t.match(await verify('s'), { namespace: 'a', method: 'token' })
   t.match(cached('s'), { namespace: 'a' })
   t.equal(await verify('other'), undefined)
+})
+
+await t.test('text that no token can be is looked up nowhere', async (t) => {
+  const forbidden = () => t.fail('nothing is asked')
+  const { index } = await setup()
+  const nothing = { read: forbidden, list: forbidden } as unknown as EventLog & Views
+  const { verify } = tokenVerifier({
+    index,
+    plausible,
+    log: nothing,
+    views: nothing,
+    now: () => new Date(0),
+    digest: () => String(forbidden()),
+    caughtUp: async () => t.fail('no wait'),
+  })
+  const minted = mint('token')
+  const mistyped = `${minted.slice(0, 10)}${minted[10] === 'a' ? 'b' : 'a'}${minted.slice(11)}`
+  for (const text of [mistyped, `${minted.slice(0, -1)}${minted.endsWith('0') ? '1' : '0'}`, 'with space', ''])
+    t.equal(await verify(text), undefined, text)
+  t.ok(plausible(minted) && plausible('a-value-of-the-operator'))
 })
 
 await t.test(

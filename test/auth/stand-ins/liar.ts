@@ -17,7 +17,9 @@ export const lyingClient = { clientId: 'rollcall', clientSecret: 'canary-client-
 
 /** An OpenID Connect provider that tells whatever lies the test sets. Nobody need sign in: the authorize address redirects at once. Closes itself. */
 export const lyingProvider = async (t: Scope) => {
-  const state: { lies: Lies; asked: string[]; now: () => number } = { lies: {}, asked: [], now: Date.now }
+  type State = { lies: Lies; asked: string[]; proofs: ('header' | 'body')[]; now: () => number }
+  /** `proofs`: where the client's secret stood, of each call for tokens. */
+  const state: State = { lies: {}, asked: [], proofs: [], now: Date.now }
   const logins = new Map<string, { nonce: string; challenge: string }>()
   let keys: { jwk: JWK; privateKey: CryptoKey }[] = []
   const addKey = async (alg = 'ES256') => {
@@ -58,6 +60,7 @@ export const lyingProvider = async (t: Scope) => {
       response.writeHead(302, { location: back.href }).end()
     } else if (pathname === '/token') {
       const form = new URLSearchParams(await bodyOf(request))
+      state.proofs.push(form.has('client_secret') ? 'body' : 'header')
       if (typeof state.lies.token === 'function') return state.lies.token(response)
       const login = logins.get(form.get('code')!)
       logins.delete(form.get('code')!)

@@ -56,6 +56,7 @@ export const unusable: Readonly<Record<string, Answer>> = {
   'a closed connection': (response) => void response.destroy(),
   HTML: (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html>hello</html>'),
   'an empty body': (response) => void response.writeHead(200).end(),
+  'no content': (response) => void response.writeHead(204).end(),
   'a JSON list': json(200, []),
   'a redirect': (response) => void response.writeHead(302, { location: '/elsewhere' }).end(),
   'a redirect that keeps the body': (response) => void response.writeHead(307, { location: '/elsewhere' }).end(),
