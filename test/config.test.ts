@@ -136,6 +136,16 @@ await t.test('a provider comes from variables, its name in lower case, and over 
   t.equal(fromEnv(whole).config.authentication.methods.oidc.providers['x']?.client_id, 'c')
 })
 
+await t.test('all providers may come from one variable, as JSON', async (t) => {
+  const { config } = fromEnv({
+    [P]: '{"acme":{"issuer_url":"https://id.example.com","client_id":"me","client_secret":"s","redirect_address":"https://me.example.com"}}',
+  })
+  t.equal(config.authentication.methods.oidc.providers['acme']?.client_id, 'me')
+  const { message } = failed(() => fromEnv({ [P]: 'hunter2' }))
+  t.match(message, /methods\.oidc\.providers: expected a map of settings \(ROLLCALL_\w+_PROVIDERS\)/)
+  t.notMatch(message, /hunter2/)
+})
+
 await t.test('a text comes from the file that a variable with _FILE names', async (t) => {
   const T = 'ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN'
   const bootstrap = (content: string) =>
@@ -197,6 +207,10 @@ await t.test('a file that cannot be read is a problem with its line', async (t) 
   )
   t.match(failed(() => loadConfig({ file: write('- a\n'), env: {} })).message, /expected a map/)
   t.match(
+    failed(() => loadConfig({ file: write('? [a, b]\n: 1\n'), env: {} })).message,
+    /is not a setting \(\d+\.yml\)/,
+  )
+  t.match(
     failed(() =>
       loadConfig({ file: write(`a: &a [x]\nb: &b [${'*a,'.repeat(50)}]\nc: [${'*b,'.repeat(50)}]`), env: {} }),
     ).message,
@@ -249,8 +263,15 @@ await t.test('the public configuration leaves secrets and URLs with credentials 
 })
 
 await t.test('the public configuration is a file that means the same', async (t) => {
-  const { config } = fromEnv({})
-  t.strictSame(loadConfig({ file: write(JSON.stringify(publicConfig(config)), 'json'), env: {} }).config, config)
+  const teams = {
+    ROLLCALL_AUTHENTICATION_METHODS_CODEHOST_ALLOWED_ORGANIZATIONS: 'acme',
+    ROLLCALL_AUTHENTICATION_METHODS_CODEHOST_ALLOWED_TEAMS: '{"acme":["core"]}',
+    ROLLCALL_AUTHENTICATION_METHODS_CODEHOST_SCOPES: 'read:org',
+  }
+  for (const env of [{}, teams]) {
+    const { config } = fromEnv(env)
+    t.strictSame(loadConfig({ file: write(JSON.stringify(publicConfig(config)), 'json'), env: {} }).config, config)
+  }
 })
 
 await t.test('the example file is the default, also with every # taken away', async (t) => {

@@ -9,8 +9,7 @@ import type { Config } from './settings.ts'
 /** A key and what is wrong with it, or nothing. */
 type Finding = readonly [key: string, description: string | false | undefined]
 
-const unreadable = (path: string | undefined): string | false => {
-  if (path === undefined) return false
+const unreadable = (path: string): string | false => {
   try {
     accessSync(path, constants.R_OK)
     return false
@@ -93,8 +92,9 @@ const server = ({ server, cors, storage, eventstore, mongodb, redis }: Config): 
   const urls = Object.entries({ eventstore, mongodb, redis })
   return [
     ...(['cert_file', 'cert_key'] as const).map((key): Finding => {
-      const missing = server[key] === undefined && 'is required when server.protocol is https'
-      return [`server.${key}`, https && (missing || unreadable(server[key]))]
+      const path = server[key]
+      const wrong = () => (path === undefined ? 'is required when server.protocol is https' : unreadable(path))
+      return [`server.${key}`, https && wrong()]
     }),
     [
       'cors.allowed_origins',

@@ -38,4 +38,5 @@ await t.test('any other text is no duration', async (t) => {
 await t.test('what is printed reads back to the same', async (t) => {
   assert(property(integer({ min: 0, max: 3_000_000_000_000 }), (ms) => parseDuration(printDuration(ms)) === ms))
   t.equal(printDuration(5_400_000), '1h30m')
+  t.equal(printDuration(0), '0s')
 })

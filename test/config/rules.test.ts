@@ -198,6 +198,8 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
         },
       ] as const,
   ),
+  ['identifiers.orchestrator_metadata', { 'identifiers.orchestrator_metadata': 'token' }],
+  ['identifiers.orchestrator_metadata', { identifiers: { codehost: 'github', orchestrator_metadata: 'github' } }],
   [`${M}.token.bootstrap.metadata.a`, { [`${M}.token.bootstrap`]: { metadata: { a: 1 } } }],
   [`${M}.token.cleanup.interval`, { [`${M}.token.cleanup.interval`]: '0s' }],
   [`${M}.orchestrator.cleanup.grace_period`, { [`${M}.orchestrator.cleanup.grace_period`]: 'soon' }],
@@ -230,6 +232,14 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   [`${M}.orchestrator.ca_path`, { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: `${here}.not` }],
   [`${M}.orchestrator.allowed[0].service_accounts`, { [`${M}.orchestrator.allowed`]: [{ namespace: 'a' }] }],
   [
+    `${M}.orchestrator.allowed[0].service_accounts`,
+    { [`${M}.orchestrator.allowed`]: [{ namespace: 'a', service_accounts: 'a' }] },
+  ],
+  [
+    `${M}.orchestrator.allowed[0].service_accounts[1]`,
+    { [`${M}.orchestrator.allowed`]: [{ namespace: 'a', service_accounts: ['a', 1] }] },
+  ],
+  [
     `${M}.orchestrator.allowed[0].names`,
     { [`${M}.orchestrator.allowed`]: [{ namespace: 'a', service_accounts: [], names: [] }] },
   ],
@@ -239,6 +249,40 @@ await t.test('every broken rule is told by its key, and nothing else is', async 
   for (const [key, flat, at = key] of bad) {
     const found = problems(nested(flat))
     t.strictSame([...new Set(found.map((problem) => problem.key))], [at], `${at} ${JSON.stringify(flat).slice(0, 90)}`)
+  }
+})
+
+await t.test('a value of another kind is told by its kind, and never itself', async (t) => {
+  const kinds: Readonly<Record<string, unknown>> = {
+    'a string': 'hunter2',
+    'a number': 7,
+    'a boolean': true,
+    'a map': { hunter2: 'hunter2' },
+  }
+  for (const [kind, value] of Object.entries(kinds))
+    t.strictSame(
+      problems(nested({ [`${M}.codehost.scopes`]: value })).map(({ description }) => description),
+      [`expected a list, got ${kind}`],
+    )
+  t.match(problems(nested({ [`${M}.codehost.scopes`]: [['hunter2']] })), [{ description: /got a list$/ }])
+  t.match(problems(nested({ [`${M}.codehost.scopes`]: [null] })), [{ description: /got nothing$/ }])
+})
+
+await t.test('what is probably not meant is warned of', async (t) => {
+  const warned = (flat: Case) => {
+    const file = join(folder, `${++files}.json`)
+    writeFileSync(file, JSON.stringify(nested(flat)))
+    return loadConfig({ file, env: {} }).warnings
+  }
+  const nobody = `${M}.oidc.providers is empty, so nobody can log in that way`
+  t.ok(warned({ [`${M}.oidc.enabled`]: true }).includes(nobody))
+  t.notOk(warned({ [`${M}.oidc.enabled`]: true, [`${M}.oidc.providers`]: { g: google } }).includes(nobody))
+  for (const key of ['server_url', 'api_url']) {
+    const clear = `${M}.codehost.${key} is http, so secrets travel in the clear`
+    const address = { [`${M}.codehost.${key}`]: 'http://code.example.com' }
+    t.ok(warned({ ...codehost, ...address }).includes(clear))
+    t.notOk(warned(codehost).includes(clear))
+    t.notOk(warned(address).includes(clear), 'not where the method is off')
   }
 })
 
