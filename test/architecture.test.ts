@@ -61,7 +61,7 @@ const everywhere = ['errors.ts', 'concurrency.ts']
 const packages: Readonly<Record<string, readonly string[]>> = {
   events: ['typebox'],
   contract: ['typebox'],
-  commands: ['immutable', 'lru-cache'],
+  commands: ['lru-cache'],
   projections: ['lru-cache'],
   auth: ['openid-client', '@kubernetes/client-node', 'jose', 'lru-cache'],
   http: ['fastify', '@fastify/cookie', '@fastify/cors', 'typebox', 'semver', 'lru-cache'],

@@ -1,9 +1,9 @@
-import { Map as PersistentMap } from 'immutable'
 import { refuse } from '../errors.ts'
 import { changed, changes } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
 import type { Decider } from './decider.ts'
+import { emptyMap, type PersistentMap } from './persistent-map.ts'
 
 /** A reservation whose flag was never seen is ignored once it is older than this: its writer is long gone (docs/decisions/0003). */
 export const RESERVATION_LIFE_MS = 60_000
@@ -36,7 +36,7 @@ export type Namespace = {
   readonly name: string
   readonly description: string
   readonly protected: boolean
-  readonly reservations: PersistentMap<string, Reservation>
+  readonly reservations: PersistentMap<Reservation>
 }
 
 type Texts = Pick<Namespace, 'name' | 'description'>
@@ -47,7 +47,7 @@ const absent: Namespace = {
   name: '',
   description: '',
   protected: false,
-  reservations: PersistentMap(),
+  reservations: emptyMap(),
 }
 const missing = (key: string) => refuse('not_found', `namespace "${key}" not found`)
 
@@ -74,7 +74,7 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
     DeleteNamespace: ({ incarnation, reservations, ...state }, { key, force, stale }) => {
       if (incarnation === undefined) return missing(key)
       if (state.protected) return refuse('protected', `namespace "${key}" is protected`)
-      if (!force && !reservations.every((_, reservation) => stale.has(reservation)))
+      if (!force && !reservations.every((reservation) => stale.has(reservation)))
         return refuse('not_empty', `namespace "${key}" cannot be deleted; flags must be deleted first`)
       return [{ type: 'NamespaceDeleted', data: { key, incarnation, force } }]
     },
@@ -94,7 +94,7 @@ export const namespace: Decider<Namespace, NamespaceCommands, NamespaceEvent> = 
     NamespaceCreated: ({ generation }, { key: _key, ...data }) => ({
       ...data,
       generation: generation + 1,
-      reservations: PersistentMap(),
+      reservations: emptyMap(),
     }),
     NamespaceUpdated: (state, { name, description }) => changed(state, { name, description }),
     NamespaceDeleted: ({ generation }) => ({ ...absent, generation }),

@@ -1,4 +1,3 @@
-import { Map as PersistentMap } from 'immutable'
 import { isRefusal, refuse } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
 import type { Context } from './envelope.ts'
@@ -9,6 +8,7 @@ import { noRolloutParent, segmentsOf } from './flag/rollouts.ts'
 import { noRuleParent } from './flag/rules.ts'
 import { lives, type OfFlag } from './flag/state.ts'
 import { type Reservation, RESERVATION_LIFE_MS, namespace } from './namespace.ts'
+import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { type SegmentCommands, segment } from './segment.ts'
 
 type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout'
@@ -84,7 +84,7 @@ const segmentUser = ({ execute, foldOf, newId, now }: Means, { release, settled 
 /** Finds the reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
 const staleFinder =
   ({ execute, now }: Means) =>
-  async (of: Omit<OfFlag, 'key'>, given: PersistentMap<string, Reservation>, context: Context) => {
+  async (of: Omit<OfFlag, 'key'>, given: PersistentMap<Reservation>, context: Context) => {
     const [found, stored]: [Set<string>, Stored[]] = [new Set(), []]
     const before = new Date(now().getTime() - RESERVATION_LIFE_MS).toISOString()
     for (const [reservation, { flag: key, reservedAt }] of given) {
@@ -165,7 +165,7 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
       const { incarnation, reservations: given } = fold.state
       const { found, stored } = await stale(
         ask,
-        incarnation === ask.incarnation ? given : PersistentMap<string, Reservation>(),
+        incarnation === ask.incarnation ? given : emptyMap<Reservation>(),
         context,
       )
       const outcome = await execute(segment, idOf(ask), 'DeleteSegment', { ...ask, stale: found }, context, fold)
@@ -176,7 +176,7 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
       const fold = await foldOf(namespace, ask.key)
       const { incarnation, reservations: given } = fold.state
       const of = { namespace: ask.key, incarnation: incarnation ?? '' }
-      const { found, stored } = await stale(of, ask.force ? PersistentMap<string, Reservation>() : given, context)
+      const { found, stored } = await stale(of, ask.force ? emptyMap<Reservation>() : given, context)
       const outcome = await execute(namespace, ask.key, 'DeleteNamespace', { ...ask, stale: found }, context, fold)
       return { ...outcome, stored: [...stored, ...outcome.stored] }
     },

@@ -1,10 +1,10 @@
-import { Map as PersistentMap } from 'immutable'
 import { refuse } from '../errors.ts'
 import { changed, changes, replaced, without } from '../events/change.ts'
 import { type DataOf, reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
 import type { Decider } from './decider.ts'
 import type { Reservation } from './namespace.ts'
+import { emptyMap, type PersistentMap } from './persistent-map.ts'
 import { bounded, bytesOf } from './size.ts'
 
 /** What every command on a segment names: the segment, and the life of the namespace that is meant. */
@@ -29,7 +29,7 @@ export type Segment = {
   readonly description: string
   readonly matchType: MatchType
   readonly constraints: readonly Constraint[]
-  readonly reservations: PersistentMap<string, Reservation>
+  readonly reservations: PersistentMap<Reservation>
 }
 
 const absent = ({ generation }: Pick<Segment, 'generation'>): Segment => ({
@@ -39,7 +39,7 @@ const absent = ({ generation }: Pick<Segment, 'generation'>): Segment => ({
   description: '',
   matchType: 'all',
   constraints: [],
-  reservations: PersistentMap(),
+  reservations: emptyMap(),
 })
 const lives = ({ incarnation }: Segment, command: OfSegment) => incarnation === command.incarnation
 const naming = ({ namespace, key, incarnation }: OfSegment) => ({ namespace, key, incarnation })
@@ -73,7 +73,7 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
 
     DeleteSegment: (state, { stale, ...of }) => {
       if (!lives(state, of)) return []
-      const free = state.reservations.every((_, reservation) => stale.has(reservation))
+      const free = state.reservations.every((reservation) => stale.has(reservation))
       return free
         ? [{ type: 'SegmentDeleted', data: naming(of) }]
         : refuse('in_use', `segment "${of.namespace}/${of.key}" is in use`)
