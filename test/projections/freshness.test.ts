@@ -56,6 +56,26 @@ await t.test('a store out of reach, and a head that memory has not reached, prov
   await behind.close()
 })
 
+await t.test('with a log out of reach nobody is caught up, and who asks meanwhile asks again', async (t) => {
+  let asked = 0
+  let fail: (error: Error) => void = () => {}
+  const head = () => {
+    asked++
+    return new Promise<bigint>((_, failed) => (fail = failed))
+  }
+  const { caughtUp, close } = freshness({ head, seen: async () => true, everyMs: 1_000_000 })
+  const meanwhile = caughtUp(1000)
+  fail(new Error('down'))
+  await settle()
+  t.equal(asked, 2)
+  fail(new Error('still down'))
+  t.equal(await meanwhile, false)
+  const next = caughtUp(1000)
+  fail(new Error('down again'))
+  t.equal(await next, false)
+  await close()
+})
+
 await t.test(
   'who asks to be caught up is told of the head as it was afterwards, and many who ask share a reading',
   async (t) => {

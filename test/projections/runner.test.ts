@@ -6,6 +6,7 @@ import { token } from '../../src/commands/token.ts'
 import { Refusal } from '../../src/errors.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
+import { fittingRows } from '../../src/projections/engine/fitting-rows.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Checkpoint, Row, Views } from '../../src/projections/views.ts'
@@ -345,6 +346,31 @@ const narrow = (...keys: readonly string[]) => {
   }
   return { ...store, views: { ...store.views, put }, large }
 }
+
+await t.test('of rows put at once the one too large is left out, and all others are put', async (t) => {
+  const put: string[] = []
+  const told: unknown[] = []
+  const views = {
+    put: async (_: unknown, rows: readonly Row[]) => {
+      if (rows.some(({ key }) => key === 'large')) throw new Refusal('body_too_large')
+      put.push(...rows.map(({ key }) => key))
+    },
+  }
+  const fitting = fittingRows(
+    views,
+    () => new Map(),
+    (error) => told.push(error),
+  )
+  const row = (key: string): Row => ({ key, revision: 0n, position: 1n, changes: 1n, doc: {} })
+  const fitted = await fitting.put(projection, ['one', 'large', 'two'].map(row))
+  t.strictSame(
+    fitted.map(({ key }) => key),
+    ['one', 'two'],
+  )
+  t.strictSame(put, ['one', 'two'])
+  t.equal(fitting.count(), 1)
+  t.match(told, [{ message: 'tokens large is larger than the views take and stays behind' }])
+})
 
 await t.test(
   'a document too large for the views stays behind alone, is told of once, and is whole in memory after a restart',

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { tallies } from '../../src/projections/namespace-tally.ts'
+import { tokenIndex } from '../../src/projections/token-index.ts'
+import type { TokenDoc } from '../../src/projections/tokens.ts'
 import { tokenMakers } from '../../src/projections/issuer-tally.ts'
 
 const bytesOf = (doc: object) => Buffer.byteLength(JSON.stringify(doc))
@@ -43,4 +45,32 @@ await t.test('a maker is known as long as it has a token, and its number goes to
   t.same([makers.count('a'), makers.add('b'), makers.count('b')], [0, one, 1])
   makers.remove(two)
   t.equal(makers.count(), 0)
+})
+
+await t.test('a thousand tokens and more are held as the first were', async (t) => {
+  const index = tokenIndex(10_000)
+  const uuid = (n: number) => `5d1c3a70-8f2e-4b6d-9a10-${String(n).padStart(12, '0')}`
+  const digest = (n: number) => `k.${Buffer.from(String(n).padEnd(32, '.')).toString('base64url')}`
+  const begun = Date.parse('2026-01-01T00:00:00.000Z')
+  const doc = (n: number): TokenDoc => {
+    const at = new Date(begun + n).toISOString()
+    const method = n % 2 === 0 ? 'token' : 'oidc'
+    const maker = n % 2 === 0 && { issuedBy: `maker-${n % 3}` }
+    const dates = { createdAt: at, updatedAt: at, order: at, expiresAt: at }
+    const rest = { attributes: {}, metadata: {}, namespace: `ns-${n % 5}`, ...maker }
+    return { id: uuid(n), digest: digest(n), method, ...dates, ...rest }
+  }
+  const count = 3000
+  const row = { revision: 0n, position: 1n, changes: 1n }
+  for (let n = 0; n < count; n++) index.remember({ key: uuid(n), ...row, doc: doc(n) }, true)
+  for (let n = 0; n < count; n++) {
+    const key = index.keyOf(digest(n))
+    const method = n % 2 === 0 ? 'token' : 'oidc'
+    if (index.expiry(key) !== begun + n) t.fail(`expiry of ${n}`)
+    const { id, method: held, namespace } = index.entry(key)!
+    if (id !== uuid(n) || held !== method || namespace !== `ns-${n % 5}`) t.fail(`entry of ${n}`)
+  }
+  t.equal(index.madeBy('maker-0'), count / 6)
+  const [tokens] = index.census(begun + count / 2 - 1)
+  t.match(tokens, { method: 'token', ACTIVE: count / 4, EXPIRED: count / 4, DELETED: 0 })
 })
