@@ -10,6 +10,9 @@ type Batch = Said & {
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4/
 const N = '/api/v1/namespaces/default'
 
+type Answer = { readonly match: boolean }
+type Answers = { readonly responses: readonly Answer[] }
+
 await t.test('batches and the older form', async (t) => {
   const service = await startService(t)
   const { request } = service
@@ -104,6 +107,16 @@ await t.test('batches and the older form', async (t) => {
       { errorResponse: { flagKey: 'nope' } },
       { variantResponse: { match: true } },
     ])
+    await make.updateFlag('colour', { enabled: false })
+    const colour = { flagKey: 'colour', ...german }
+    const older = async (query: string) => [
+      (await request<Answer>('POST', `/api/v1/evaluate${query}`, colour)).json.match,
+      (await request<Answers>('POST', `/api/v1/batch-evaluate${query}`, { requests: [colour] })).json.responses[0]
+        ?.match,
+    ]
+    t.same(await older(`?at=${at}`), [true, true], 'in the older form too')
+    t.same(await older(''), [false, false])
+    await make.updateFlag('colour', { enabled: true })
     await make.updateFlag('on', { enabled: true })
   })
 

@@ -1,5 +1,10 @@
 import t from 'tap'
 import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
+import { addGauges } from '../../src/http/operations/gauges.ts'
+import { addStoreGauges } from '../../src/http/operations/store-gauges.ts'
+import { anyProjection } from '../../src/projections/projection.ts'
+import { tokens } from '../../src/projections/tokens.ts'
+import { memoryLog } from '../memory-log.ts'
 import { sharedPage } from '../../src/http/operations/metrics-page.ts'
 
 await t.test('a page of ten thousand flags lets others run while it is written', async (t) => {
@@ -63,3 +68,89 @@ await t.test(
     t.equal(await text(), 'again')
   },
 )
+
+const textOf = async (metrics: ReturnType<typeof metricsOf>) => Buffer.concat([...(await metrics.write())]).toString()
+
+await t.test('label sets beyond ten thousand are counted together', async (t) => {
+  const metrics = metricsOf(metricsPage('m_'), { flagLabels: true })
+  for (let n = 0; n < 10_002; n++) metrics.evaluations('ns', `flag-${n}`).value++
+  metrics.evaluations('ns', 'flag-0').value++
+  metrics.evaluations('ns', 'flag-10001').value++
+  const page = await textOf(metrics)
+  t.match(page, /^m_evaluations_requests_total\{namespace="ns",flag="flag-0"\} 2$/m)
+  t.match(page, /^m_evaluations_requests_total\{namespace="other",flag="other"\} 3$/m)
+  t.notMatch(page, /flag-1000[01]/)
+})
+
+await t.test('values without an end are written as the format has them', async (t) => {
+  const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
+  metrics.gauge('up', 'Up.', [], () => [{ labels: [], value: Number.POSITIVE_INFINITY }])
+  metrics.gauge('down', 'Down.', [], () => [{ labels: [], value: Number.NEGATIVE_INFINITY }])
+  const page = await textOf(metrics)
+  t.match(page, /^m_up \+Inf$/m)
+  t.match(page, /^m_down -Inf$/m)
+})
+
+await t.test(
+  'the lag is counted from where this instance is, up to a bound, and missing while the log is',
+  async (t) => {
+    const log = memoryLog({ pageSize: 1000 })
+    const event = (n: number) => ({ id: `e${n}`, type: 'A', time: '2026-01-01T00:00:00.000Z', data: '{}', meta: '{}' })
+    const append = (stream: string, count: number) =>
+      log.append(
+        stream,
+        Array.from({ length: count }, (_, n) => event(n)),
+        'none',
+      )
+    await append('token-a', 7)
+    const known = log.all[2]!.position
+    let down = false
+    const lag = async () => {
+      const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
+      const head = async () => (down ? Promise.reject(new Error('down')) : log.head())
+      const rest = { position: () => known, census: () => [], aheadMs: () => 0 }
+      addGauges(metrics, { log: { ...log, head }, projections: [anyProjection(tokens)], ...rest })
+      return /^m_projection_lag_events\{name="tokens"\} (\d+)$/m.exec(await textOf(metrics))?.[1]
+    }
+    t.equal(await lag(), '4')
+    await append('token-b', 25_000)
+    t.ok(Number(await lag()) >= 10_000 && Number(await lag()) < 25_000)
+    down = true
+    t.equal(await lag(), undefined)
+  },
+)
+
+await t.test('jobs are told by how their last run ended, a lease by who holds it', async (t) => {
+  const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
+  const runs = [
+    { name: 'good', startedAt: 1000, finishedAt: 3000, progress: { done: 2, total: 3 } },
+    { name: 'bad', startedAt: 1000, finishedAt: 1500, error: 'no', progress: { done: 1 } },
+    { name: 'now', startedAt: 1000 },
+  ]
+  addStoreGauges(metrics, {
+    queue: { runs: async () => runs },
+    intervals: new Map([['good', 60_000]]),
+    restarts: { connection: 2 },
+    writesViews: () => false,
+    refusedRows: () => 1,
+    provenFor: () => 500,
+  })
+  const page = await textOf(metrics)
+  const outcomes = [...page.matchAll(/^m_job_last_outcome\{job="(\w+)",outcome="(\w+)"\} 1$/gm)]
+  t.strictSame(
+    outcomes.map(([, job, outcome]) => [job, outcome]),
+    [
+      ['good', 'ok'],
+      ['bad', 'failed'],
+      ['now', 'running'],
+    ],
+  )
+  const items = [...page.matchAll(/^m_job_last_items\{job="(\w+)",of="(\w+)"\} (\d+)$/gm)]
+  t.strictSame(
+    items.map(([, ...item]) => item.join(' ')),
+    ['good done 2', 'good total 3', 'bad done 1'],
+    'what told nothing of its progress has none',
+  )
+  t.match(page, /^m_log_restarts_total\{what="connection"\} 2$/m)
+  t.match(page, /^m_view_lease_held 0$/m)
+})

@@ -94,6 +94,8 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     await said(request('POST', `${O}/on`, '{'), 400, { key: 'on', errorCode: 'PARSE_ERROR' })
     for (const context of ['x', 7, []]) await said(one('on', context), 400, { key: 'on', errorCode: 'INVALID_CONTEXT' })
     await said(request('POST', O, { context: 1 }), 400, { errorCode: 'INVALID_CONTEXT' })
+    const noKey = 'invalid field key: must not be empty'
+    await said(request('POST', `${O}//`, {}), 400, { errorDetails: noKey })
     await said(one('on', {}, { authorization: '' }), 401, {
       key: 'on',
       errorCode: 'GENERAL',

@@ -233,4 +233,14 @@ await t.test('a snapshot of any size is the same text, in one piece or in many',
     t.not(kept('a', '1', make), first, 'the one asked for longest ago went')
     t.not(kept('a', '2', make), await first, 'another state is another text')
   })
+
+  await t.test('a text that could not be made is made again for the next', async (t) => {
+    const kept = keptChunks(100)
+    const broken = function* () {
+      yield Buffer.alloc(10)
+      throw new Error('broken')
+    }
+    await t.rejects(kept('a', '1', broken), { message: 'broken' })
+    t.equal((await kept('a', '1', () => [Buffer.alloc(10)]))?.length, 1)
+  })
 })

@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody } from '../../contract/ofrep.ts'
 import { createHash } from 'node:crypto'
 import type { Context } from '../../evaluation/context.ts'
-import { invalid } from '../../errors.ts'
 import { namespaceHeader } from '../auth/reach.ts'
 import { type Answer, held, jsonOf, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
@@ -71,7 +70,6 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     errors: ['not_found', 'view_behind'],
     run: ({ body, params, request }) => {
       const key = params['key']!
-      if (key === '') invalid('key', 'must not be empty')
       return written(jsonOf(one(namespaceHeader(request, service), key, body.context)))
     },
   })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { byOrder, byRank } from '../../../src/http/paging.ts'
 import { startService } from '../../start.ts'
 import { creator, refuses } from './refusals.ts'
 
@@ -136,4 +137,14 @@ await t.test('lists', async (t) => {
     ] as const)
       t.match(await request('GET', path), { status: 200, json: { [name]: [], nextPageToken: '', totalCount: 0 } })
   })
+})
+
+await t.test('a list goes on by rank when all that it remembers are gone, and ends when nothing follows', async (t) => {
+  const all = Array.from({ length: 12 }, (_, n) => ({ id: `r${n + 1}`, rank: n + 1 }))
+  const cursor = byRank.cursor(all, 10)
+  t.equal(byRank.behind(all, cursor), 10)
+  t.equal(byRank.behind([all[0]!, all[10]!, all[11]!], cursor), 1)
+  t.equal(byRank.behind(all.slice(0, 2), cursor), 2)
+  const items = ['a', 'b'].map((order) => ({ doc: { order } }))
+  t.equal(byOrder.behind(items, byOrder.cursor(items, 2)), 2)
 })
