@@ -66,6 +66,7 @@ export const runner = (given: RunnerOptions) => {
 
   const reached = (position: bigint) => {
     reach(position)
+    writer.followed(position)
     known.reach(position)
   }
   const take = async (page: readonly Stored[]) => {

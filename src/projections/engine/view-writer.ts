@@ -144,6 +144,10 @@ export const viewWriter = (options: ViewWriterOptions) => {
     put: async (projection: AnyProjection, row: Row, events: readonly Stored[]): Promise<void> => {
       if (!areQuiet(projection, events)) await own.put(projection, row)
     },
+    /** Memory holds every event up to the position: without a turn at the views, nothing of own rows up to there need be known. */
+    followed: (upTo: bigint): void => {
+      if (!writes()) own.forget(upTo)
+    },
     /** Position up to which this instance has seen to the views. */
     position: (): bigint => position,
     /** How many documents stay behind, by the instance that follows the log for the views. */
