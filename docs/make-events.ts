@@ -1,4 +1,4 @@
-import type { TObject } from '../src/schema.ts'
+import type { TObject } from 'typebox'
 import { catalog, streams } from '../src/events/catalog.ts'
 import { type Shape, type Shapes, wireName } from '../src/events/define.ts'
 import type { About } from '../src/events/fields.ts'

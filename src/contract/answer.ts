@@ -1,4 +1,4 @@
-import { type Static, type TProperties, type TSchema, Type } from '../schema.ts'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 
 type Frozen<T> = T extends readonly (infer I)[]
   ? readonly Frozen<I>[]

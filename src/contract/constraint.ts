@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { named, type Shown, Text, times } from './answer.ts'
 import { comparisonTypes } from './enums.ts'
 import { text } from './fields.ts'

@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { invalid } from '../errors.ts'
 import type { Field } from './field.ts'
 import { absent, text } from './fields.ts'

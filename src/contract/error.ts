@@ -1,4 +1,4 @@
-import { type TSchema, Type } from '../schema.ts'
+import { type TSchema, Type } from 'typebox'
 import { type Reason, refusals } from '../errors.ts'
 import { named, type Shown, Text, TextMap } from './answer.ts'
 

@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { Instant, named, type Shown, Text, TextMap, Texts } from './answer.ts'
 import { context, entityId, MOST_VALUE_BYTES } from './entity.ts'
 import { rolloutTypes } from './enums.ts'

@@ -1,4 +1,4 @@
-import type { TObject, TSchema } from '../schema.ts'
+import type { TObject, TSchema } from 'typebox'
 import type { Raw } from './value.ts'
 
 /** One member of a request: its JSON Schema for the documentation and its reader (api.md §1.1). An absent value is undefined or null; `query` reads the text of a query parameter where that differs from a body's. */

@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { invalid } from '../errors.ts'
 import type { Field, Input } from './field.ts'
 import { instantOf, fits, fitsBytes, malformed, numberOf, objectOf, type Raw, settle, textOf } from './value.ts'

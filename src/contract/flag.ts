@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { AnyObject, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { flagTypes } from './enums.ts'
 import { flag as truth, optional, text } from './fields.ts'

@@ -1,4 +1,4 @@
-import { type TObject, type TSchema, Type } from '../schema.ts'
+import { type TObject, type TSchema, Type } from 'typebox'
 import { invalid, refuse } from '../errors.ts'
 import type { Field, Input } from './field.ts'
 import { type Raw, settle } from './value.ts'

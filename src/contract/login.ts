@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { named, type Shown, Text } from './answer.ts'
 import { text } from './fields.ts'
 import { input, query } from './input.ts'

@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { named, pageFields, type Shown, Text, times } from './answer.ts'
 import { flag } from './fields.ts'
 import { input, query } from './input.ts'

@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import type { Raw } from './value.ts'
 import { named, type Shown, Text } from './answer.ts'
 import { contextField } from './entity.ts'

@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { invalid } from '../errors.ts'
 import { Float32, Int32, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { rolloutTypes } from './enums.ts'

@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { invalid, refuse } from '../errors.ts'
 import { Text, Texts } from './answer.ts'
 import { segmentOperators } from './enums.ts'

@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { Int32, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { Distribution } from './distribution.ts'
 import { input } from './input.ts'

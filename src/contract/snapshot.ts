@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { Float32, Int32, named, type Shown, Text, times } from './answer.ts'
 import { flagTypes, rolloutTypes, segmentOperators } from './enums.ts'
 

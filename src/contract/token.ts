@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { Id, Instant, named, pageFields, type Shown, Text, TextMap, times } from './answer.ts'
 import { SecretShown } from './error.ts'
 import { choice, flag, integer, optional, text, timestamp } from './fields.ts'

@@ -1,4 +1,4 @@
-import { type TSchema, Type } from '../schema.ts'
+import { type TSchema, Type } from 'typebox'
 import { canonical } from './canonical.ts'
 
 /** A field of an update event: present only where the value changed, with what it was and what it became. It is described as the value is. */

@@ -1,4 +1,4 @@
-import type { Static, TObject } from '../schema.ts'
+import type { Static, TObject } from 'typebox'
 import type { About } from './fields.ts'
 
 /** One shape an event has had. The newest shape of a type is the one the code speaks. */

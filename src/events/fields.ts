@@ -1,4 +1,4 @@
-import { type TProperties, type TSchema, Type } from '../schema.ts'
+import { type TProperties, type TSchema, Type } from 'typebox'
 
 /**
  * What a field says of people. `none`: nothing. `pseudonym`: a keyed name that stands for a person. `operator's text`: what operators and

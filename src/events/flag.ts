@@ -1,4 +1,4 @@
-import { type Static, Type } from '../schema.ts'
+import { type Static, Type } from 'typebox'
 import { change, changeOfOptional } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 import { count, json, key, list, object, oneOf, percent, rank, text, truth, uuid } from './fields.ts'

@@ -1,4 +1,4 @@
-import { type Static, Type } from '../schema.ts'
+import { type Static, Type } from 'typebox'
 import { object, oneOf, pseudonym, sealed, text, time, uuid, word } from './fields.ts'
 import { METHODS } from './token.ts'
 

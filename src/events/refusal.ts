@@ -1,4 +1,4 @@
-import { Type } from '../schema.ts'
+import { Type } from 'typebox'
 import { type EventOf, v1 } from './define.ts'
 import { count, counts, object, sealed, text, time, uuid, word } from './fields.ts'
 

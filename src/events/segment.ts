@@ -1,4 +1,4 @@
-import type { Static } from '../schema.ts'
+import type { Static } from 'typebox'
 import { change } from './change.ts'
 import { type EventOf, v1 } from './define.ts'
 import { count, key, object, oneOf, text, time, uuid, word } from './fields.ts'

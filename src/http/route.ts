@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { TSchema } from '../schema.ts'
+import type { TSchema } from 'typebox'
 import { invalid, type Reason, type Refusal } from '../errors.ts'
 import type { Actor } from '../events/meta.ts'
 import { type Answer, send } from './wire/reply.ts'

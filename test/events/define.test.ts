@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Type } from '../../src/schema.ts'
+import { Type } from 'typebox'
 import { next, reader, typeName, v1, wireName } from '../../src/events/define.ts'
 
 const first = v1(Type.Object({ name: Type.String() }))

@@ -1,4 +1,4 @@
-import type { TObject } from '../../src/schema.ts'
+import type { TObject } from 'typebox'
 import t from 'tap'
 import { fieldsOf, sentenceOf } from '../../docs/make-events.ts'
 import { catalog } from '../../src/events/catalog.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Type } from '../../src/schema.ts'
+import { Type } from 'typebox'
 import { ok } from '../../src/http/wire/reply.ts'
 import { cookieJar } from '../../src/http/wire/cookies.ts'
 import { route } from '../../src/http/route.ts'

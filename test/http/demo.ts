@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { connect } from 'node:net'
-import { Type } from '../../src/schema.ts'
+import { Type } from 'typebox'
 import { Refusal, refuse } from '../../src/errors.ts'
 import { type Answer, ok } from '../../src/http/wire/reply.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
