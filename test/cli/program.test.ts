@@ -7,6 +7,7 @@ import { expiryOf } from '../../src/cli/expiry.ts'
 import { at } from '../../src/cli/terminal/output.ts'
 import { run } from '../../src/cli/program.ts'
 import type { Services } from '../../src/cli/services.ts'
+import { startService } from '../start.ts'
 import { type Answer, record, refusal, rollcall, standIn } from './service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
@@ -271,4 +272,38 @@ await t.test('a field is found by its path, also where names hold dots', async (
   t.equal(at(value, 'x.y'), null)
   t.equal(at(value, 'a.constructor'), undefined)
   t.equal(at(value, 'a.b'), undefined)
+})
+
+await t.test('read models are told of and built anew on the data, while the service is down', async (t) => {
+  // What lies in a directory is what this is about, on whichever stack the suites run.
+  const embedded = { 'storage.type': 'embedded' }
+  const service = await startService(t, embedded)
+  for (const key of ['f', 'g'])
+    await service.request('POST', '/api/v1/namespaces/default/flags', { key, name: key, enabled: true })
+  const before = (await service.request('GET', '/api/v1/namespaces/default/flags')).json
+  const data = join(service.directory, 'data')
+  const status = async () => {
+    const { exit, out, err } = await rollcall(['projections', 'status', '--data', data, '-o', 'json'])
+    t.equal(exit, 0, err)
+    return JSON.parse(out) as readonly Readonly<Record<string, unknown>>[]
+  }
+  t.match(await rollcall(['projections', 'status', '--data', data]), { exit: 1, err: /is in use by process/ })
+  await service.close()
+  const stood = await status()
+  t.strictSame(new Set(stood.map(({ name }) => name)), new Set(['flags', 'namespaces', 'segments', 'tokens']))
+  for (const view of stood) t.match(view, { lag: 0, position: view['head'] })
+  t.match(await rollcall(['projections', 'status', '--data', data]), {
+    exit: 0,
+    out: /^NAME +VERSION +POSITION +HEAD +LAG *\n/,
+  })
+  t.match(await rollcall(['projections', 'rebuild', 'flags', 'tokens', '--yes', '--data', data]), {
+    exit: 0,
+    out: '',
+    err: /Rebuilding .*flags.* from the log, up to position \d+\.\n[^]*Done\.\n$/,
+  })
+  t.strictSame(await status(), stood)
+
+  const again = await startService(t, embedded, { directory: service.directory })
+  t.strictSame((await again.request('GET', '/api/v1/namespaces/default/flags')).json, before)
+  t.equal((await again.request('GET', '/auth/v1/self')).status, 200, 'tokens are known as before')
 })

@@ -242,3 +242,33 @@ await t.test('revoke tells what was there', async (t) => {
     err: /nope not revoked[^]*had ended already/,
   })
 })
+
+await t.test('whoever has lost every token makes one on the data, while the service is down', async (t) => {
+  // What lies in a directory is what this is about, on whichever stack the suites run.
+  const embedded = { 'storage.type': 'embedded' }
+  const service = await startService(t, embedded)
+  const data = join(service.directory, 'data')
+  const create = (name: string, ...more: readonly string[]) =>
+    rollcall(['token', 'create', name, '--data', data, '--expires', '1h', ...more])
+  t.match(await create('early'), { exit: 1, out: '', err: /is in use by process/ })
+  await service.close()
+  t.match(await create('bound', '--namespace', 'none'), { exit: 4, out: '', err: /namespace "none" not found/ })
+  const bound = await create('bound', '--namespace', 'default', '--metadata', 'team=blue')
+  t.match(bound, { exit: 0, out: /^rct_\w+\n$/, err: /^ID +\S+.*The token, shown only now:\n$/s })
+  const all = await create('all', '--reason', 'locked out', '-o', 'json')
+  t.equal(all.exit, 0, all.err)
+  const issued = JSON.parse(all.out) as { clientToken: string; authentication: { id: string } }
+  t.match(await rollcall(['token', 'create', 'x', '--data', join(data, 'none')]), {
+    exit: 4,
+    err: /There is no .*none/,
+  })
+
+  const again = await startService(t, embedded, { directory: service.directory })
+  const as = (token: string, path: string) =>
+    again.request<Readonly<Record<string, unknown>>>('GET', path, undefined, { authorization: `Bearer ${token}` })
+  const self = await as(issued.clientToken, '/auth/v1/self')
+  t.match(self.json, { id: issued.authentication.id, metadata: { 'io.service.auth.token.name': 'all' } })
+  t.equal((await as(issued.clientToken, '/api/v1/namespaces')).status, 200)
+  t.equal((await as(bound.out.trim(), '/api/v1/namespaces/default/flags')).status, 200)
+  t.equal((await as(bound.out.trim(), '/api/v1/namespaces')).status, 403, 'it reaches its namespace alone')
+})
