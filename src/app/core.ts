@@ -54,6 +54,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     remember: ({ name }, row, first) =>
       name === tokens.name ? index.remember(row as Row<TokenDoc>, first) : held.set(name, row),
     recall: ({ name }, key) => held.row(name, key),
+    take: ({ name }, event) => name === tokens.name && index.take(event),
     writes,
     onError: onError('the read models fell behind'),
   })

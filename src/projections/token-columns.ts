@@ -5,27 +5,30 @@ export const tokenColumns = () => {
   const columns = {
     expires: new Float64Array(room),
     kinds: new Uint8Array(room),
+    /** Revision of the last event that is known, as far as it fits. */
+    revisions: new Uint16Array(room),
     scopes: new Uint32Array(room),
     /** Of a static token, the number of its maker. */
     madeBy: new Uint32Array(room),
-    ids: new Uint8Array(room * 16),
   }
   let size = 0
 
   const grow = () => {
     room *= 2
-    const { expires, kinds, scopes, madeBy, ids } = columns
+    const { expires, kinds, revisions, scopes, madeBy } = columns
     columns.expires = new Float64Array(room)
     columns.expires.set(expires)
     columns.kinds = new Uint8Array(room)
     columns.kinds.set(kinds)
+    columns.revisions = new Uint16Array(room)
+    columns.revisions.set(revisions)
     columns.scopes = new Uint32Array(room)
     columns.scopes.set(scopes)
     columns.madeBy = new Uint32Array(room)
     columns.madeBy.set(madeBy)
-    columns.ids = new Uint8Array(room * 16)
-    columns.ids.set(ids)
   }
+  const isFree = (slot: number): boolean => Number.isNaN(columns.expires[slot])
+  let hand = 0
 
   return {
     columns,
@@ -39,13 +42,13 @@ export const tokenColumns = () => {
       columns.expires[slot] = Number.NaN
       free.push(slot)
     },
+    /** A slot to be given up for another, round after round; there must be one that holds something. */
+    next: (): number => {
+      while (isFree((hand = hand < size ? hand : 0))) hand++
+      return hand++
+    },
     /** How many slots there are, those that hold nothing included. */
     size: (): number => size,
-    setId: (slot: number, id: string): void => columns.ids.set(Buffer.from(id.replaceAll('-', ''), 'hex'), slot * 16),
-    id: (slot: number): string =>
-      Buffer.from(columns.ids.buffer, slot * 16, 16)
-        .toString('hex')
-        .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
   }
 }
 

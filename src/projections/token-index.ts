@@ -1,9 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import type { Stored } from '../events/log.ts'
 import { type Method, METHODS } from '../events/token.ts'
 import { tokenMakers } from './issuer-tally.ts'
 import { numberedTexts, tokenColumns } from './token-columns.ts'
+import { hasKey, keyOf, tokenKeys } from './token-keys.ts'
 import { usableUntil } from './token-status.ts'
-import type { TokenDoc } from './tokens.ts'
+import { type TokenDoc, tokens } from './tokens.ts'
 import type { Row } from './views.ts'
 
 /** What every request needs of a token: numbers and shared texts only. `expiresAt` is epoch milliseconds, Infinity = never. */
@@ -13,75 +15,104 @@ export type TokenEntry = {
   readonly namespace: string | undefined
 }
 
-const keyOf = (digest: string): string =>
-  Buffer.from(digest.slice(digest.indexOf('.') + 1), 'base64url').toString('latin1')
-
 /** Tokens that ended last, of which a read may not show it yet. */
 const ENDED = 10_000
 
+/** Revisions are known below this one. */
+const MOST_REVISION = 65_535n
+
 /**
- * The live tokens of this instance in columns of typed arrays: about a hundred bytes each, and nothing for the collector to walk.
- * Bounded: past `capacity` the longest kept is forgotten, and the caller looks it up in the view and the log.
+ * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
+ * Bounded: past `capacity` one kept for long is forgotten, and the caller looks it up in the view and the log.
  */
 export const tokenIndex = (capacity: number) => {
-  const slots = new Map<string, number>()
-  const { columns, take, giveBack, ...held } = tokenColumns()
+  const { columns, take, giveBack, next, size: slotsEver } = tokenColumns()
+  const keys = tokenKeys()
   const makers = tokenMakers()
   const namespaces = numberedTexts()
   const ended = new LRUCache<string, true>({ max: ENDED })
   let forgotten = 0
   const deleted = METHODS.map(() => 0)
 
-  const remove = (key: string): boolean => {
-    const slot = slots.get(key)
-    if (slot === undefined) return false
-    slots.delete(key)
+  const remove = (slot: number): void => {
     if (METHODS[columns.kinds[slot]!] === 'token') makers.remove(columns.madeBy[slot]!)
+    keys.remove(slot)
     giveBack(slot)
-    return true
   }
+  const add = (key: string, doc: TokenDoc): number => {
+    if (keys.size() >= capacity) {
+      remove(next())
+      forgotten++
+    }
+    const slot = take()
+    keys.set(slot, key, doc.id)
+    columns.kinds[slot] = METHODS.indexOf(doc.method)
+    columns.scopes[slot] = namespaces.numberOf(doc.namespace)
+    if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
+    return slot
+  }
+  const end = (slot: number): void => {
+    ended.set(keys.key(slot), true)
+    deleted[columns.kinds[slot]!]!++
+    remove(slot)
+  }
+  const keepRevision = (slot: number, revision: bigint): void => {
+    columns.revisions[slot] = Number(revision < MOST_REVISION ? revision : MOST_REVISION)
+  }
+  const revisionOf = (slot: number): bigint => BigInt(columns.revisions[slot]!)
 
   return {
     /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. `first`: each token is told once, at start. */
-    remember: ({ doc }: Row<TokenDoc>, first = false): void => {
+    remember: ({ doc, revision }: Row<TokenDoc>, first = false): void => {
       if (!doc) return
       const key = keyOf(doc.digest)
       const until = usableUntil(doc)
+      const held = keys.byKey(key)
       if (until === Number.NEGATIVE_INFINITY) {
         // The same end seen again, while catching up with the log, finds nothing to remove.
-        if (remove(key) || first) deleted[METHODS.indexOf(doc.method)]!++
+        if (held !== undefined) end(held)
+        else if (first) deleted[METHODS.indexOf(doc.method)]!++
         if (!first) ended.set(key, true)
-        return
+      } else if (!hasKey(doc.id)) forgotten++
+      else if (held === undefined || revision >= revisionOf(held)) {
+        const slot = held ?? add(key, doc)
+        columns.expires[slot] = until
+        keepRevision(slot, revision)
       }
-      let slot = slots.get(key)
-      if (slot === undefined) {
-        if (slots.size >= capacity) {
-          remove(slots.keys().next().value!)
-          forgotten++
-        }
-        slot = take()
-        slots.set(key, slot)
-        columns.kinds[slot] = METHODS.indexOf(doc.method)
-        columns.scopes[slot] = namespaces.numberOf(doc.namespace)
-        if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
-        held.setId(slot, doc.id)
-      }
-      columns.expires[slot] = until
+    },
+    /**
+     * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier ends earlier. False where that
+     * cannot be done: the token is not held, events before this one are missing, or it is not an event that ends anything.
+     */
+    take: ({ stream, type, revision, data }: Stored): boolean => {
+      const slot = keys.byId(stream.slice(tokens.category.length + 1))
+      if (slot === undefined) return false
+      const known = revisionOf(slot)
+      if (revision <= known) return true
+      if (revision > known + 1n || known === MOST_REVISION) return false
+      if (type === 'TokenRevoked' || type === 'TokenExpired') end(slot)
+      else if (type === 'TokenExpiryChanged') {
+        const event = tokens.read(type, data)
+        if (event.type !== 'TokenExpiryChanged') return false
+        columns.expires[slot] = Date.parse(event.data.to)
+        keepRevision(slot, revision)
+      } else return false
+      return true
     },
     /** The key of a digest text, to look up by. */
     keyOf,
     /** Epoch milliseconds at which the token ends (Infinity = never), or undefined when it is not in the index. */
     expiry: (key: string): number | undefined => {
-      const slot = slots.get(key)
+      const slot = keys.byKey(key)
       return slot === undefined ? undefined : columns.expires[slot]
     },
     /** True for a token that was revoked or cleaned up lately, as far as this instance knows. */
     ended: (key: string): boolean => ended.has(key),
     entry: (key: string): TokenEntry | undefined => {
-      const slot = slots.get(key)
+      const slot = keys.byKey(key)
       if (slot === undefined) return undefined
       return {
-        id: held.id(slot),
+        id: keys.id(slot),
         method: METHODS[columns.kinds[slot]!]!,
         namespace: namespaces.text(columns.scopes[slot]!),
       }
@@ -90,11 +121,11 @@ export const tokenIndex = (capacity: number) => {
     madeBy: makers.count,
     /** True while every live token is in the index, so that a token not found here does not exist. */
     complete: (): boolean => forgotten === 0,
-    size: (): number => slots.size,
+    size: keys.size,
     /** How many records there are of each method and status, as far as this instance holds them. */
     census: (now: number) => {
       const counts = METHODS.map((method, n) => ({ method, ACTIVE: 0, EXPIRED: 0, DELETED: deleted[n]! }))
-      for (let slot = 0; slot < held.size(); slot++) {
+      for (let slot = 0; slot < slotsEver(); slot++) {
         const ends = columns.expires[slot]!
         if (ends > now) counts[columns.kinds[slot]!]!.ACTIVE++
         else if (ends <= now) counts[columns.kinds[slot]!]!.EXPIRED++

@@ -67,10 +67,9 @@ export const revisionTracker = () => {
       const known = streams.get(events[0]!.stream)
       return known !== undefined && known.revision >= events.at(-1)!.revision
     },
-    record: (row: Row, stream: string): void => {
+    record: ({ stream, revision, position }: Pick<Stored, 'stream' | 'revision' | 'position'>): void => {
       const known = streams.get(stream)
-      if (!known || known.revision < row.revision)
-        streams.set(stream, { revision: row.revision, position: row.position })
+      if (!known || known.revision < revision) streams.set(stream, { revision, position })
     },
     /** Forgets what lies at or before a position. */
     forget: (position: bigint): void => {

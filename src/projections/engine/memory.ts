@@ -12,18 +12,22 @@ export type MemoryOptions = {
   readonly remember: (projection: AnyProjection, row: Row, first: boolean) => void
   /** The row that memory holds of a document, where it holds whole rows. */
   readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
+  /** Takes a followed event into memory straight, where no row is needed for it; false where the row must be folded and remembered. */
+  readonly take?: (projection: AnyProjection, event: Stored) => boolean
 }
 
 /** Rows kept of the documents that changed last, for memory need not hold rows: an event that is followed and then applied is folded once. */
 const RECENT = 1_000
 
 /** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
-export const memory = ({ log, projections, remember, recall = () => undefined }: MemoryOptions) => {
+export const memory = ({ log, projections, remember, recall = () => undefined, take = () => false }: MemoryOptions) => {
   /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
   const recent = new LRUCache<string, Row>({ max: RECENT })
   let followed = 0n
+
+  const ofStream = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
 
   /** The newest rows of a stream's documents; memory gets them unless it has them already. */
   const apply = async (
@@ -32,18 +36,25 @@ export const memory = ({ log, projections, remember, recall = () => undefined }:
     known: boolean,
   ): Promise<ReadonlyMap<AnyProjection, Row>> => {
     const rows = new Map<AnyProjection, Row>()
-    for (const projection of projections) {
-      if (!stream.startsWith(`${projection.category}-`)) continue
+    for (const projection of ofStream(stream)) {
       const present = recall(projection, keyOf(projection, stream)) ?? recent.get(stream)
       const row = await foldRow(log, projection, events, present)
       recent.set(stream, row)
       if (!known) {
         remember(projection, row, false)
-        remembered.record(row, stream)
+        remembered.record({ stream, revision: row.revision, position: row.position })
       }
       rows.set(projection, row)
     }
     return rows
+  }
+
+  /** True when memory took all of these events straight. */
+  const taken = (stream: string, events: readonly Stored[]): boolean => {
+    const interested = ofStream(stream)
+    if (!events.every((event) => interested.every((projection) => take(projection, event)))) return false
+    remembered.record(events.at(-1)!)
+    return true
   }
 
   return {
@@ -53,7 +64,7 @@ export const memory = ({ log, projections, remember, recall = () => undefined }:
     /** Applies events that were followed, unless they are this instance's own. */
     applyFollowed: (stream: string, events: readonly Stored[]): Promise<unknown> =>
       inTurn(stream, async () => {
-        if (!remembered.has(events)) await apply(stream, events, false)
+        if (!remembered.has(events) && !taken(stream, events)) await apply(stream, events, false)
       }),
     /** Memory holds every event up to the position. */
     reach: (position: bigint): void => {

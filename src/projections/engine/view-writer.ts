@@ -33,7 +33,8 @@ const ownRows = (
   const written = revisionTracker()
   const write = async (projection: AnyProjection, rows: readonly Row[]) => {
     try {
-      for (const row of await fitting.put(projection, rows)) written.record(row, `${projection.category}-${row.key}`)
+      for (const { key, revision, position } of await fitting.put(projection, rows))
+        written.record({ stream: `${projection.category}-${key}`, revision, position })
     } catch (error) {
       onError(error)
     }

@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { enveloper } from '../../src/commands/envelope.ts'
+import { executor } from '../../src/commands/execute.ts'
+import { token } from '../../src/commands/token.ts'
+import type { Stored } from '../../src/events/log.ts'
+import { runner } from '../../src/projections/engine/runner.ts'
+import { anyProjection } from '../../src/projections/projection.ts'
+import { slotTable } from '../../src/projections/slot-table.ts'
+import { tokenIndex } from '../../src/projections/token-index.ts'
+import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
+import type { Row, Views } from '../../src/projections/views.ts'
+import { START } from '../../src/projections/engine/checkpoints.ts'
+import { lagging, memoryLog } from '../memory-log.ts'
+
+const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+const context = { actor: { kind: 'system' } } as const
+const NOW = '2026-01-01T00:00:00.000Z'
+const MIDDAY = '2026-01-01T12:00:00.000Z'
+const EVENING = '2026-01-01T18:00:00.000Z'
+
+const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+const digestOf = (n: number) => `k.${createHash('sha256').update(String(n)).digest('base64url')}`
+const rowOf = (n: number, doc: Partial<TokenDoc> = {}, revision = 0n): Row<TokenDoc> => ({
+  key: idOf(n),
+  revision,
+  position: 1n,
+  changes: 1n,
+  doc: {
+    id: idOf(n),
+    digest: digestOf(n),
+    method: 'token',
+    createdAt: NOW,
+    updatedAt: NOW,
+    attributes: {},
+    metadata: {},
+    ...doc,
+  },
+})
+
+await t.test('slots are found by their keys, whatever was put and taken away before', async () => {
+  const key = fc.integer({ min: 0, max: 400 })
+  const steps = fc.array(fc.tuple(fc.constantFrom('put', 'put', 'remove'), key), { maxLength: 3_000 })
+  fc.assert(
+    fc.property(steps, fc.constantFrom(1, 4), (history, width) => {
+      // Keys that are alike but for two bits, so that many share a place.
+      const words = (n: number) => new Uint32Array(width).fill(n << 20)
+      const [table, model, free] = [slotTable(width), new Map<number, number>(), [] as number[]]
+      let slots = 0
+      for (const [what, n] of history) {
+        const held = model.get(n)
+        if (what === 'put' && held === undefined) {
+          const slot = free.pop() ?? slots++
+          table.set(slot, words(n))
+          model.set(n, slot)
+        } else if (what === 'remove' && held !== undefined) {
+          table.remove(held)
+          free.push(held)
+          model.delete(n)
+        }
+      }
+      if (table.size() !== model.size) return false
+      return Array.from({ length: 401 }, (_, n) => n).every((n) => table.find(words(n)) === model.get(n))
+    }),
+    { numRuns: 60 },
+  )
+})
+
+await t.test('more tokens than it began with room for are all found, by digest and by id', async (t) => {
+  const index = tokenIndex(10_000)
+  for (let n = 0; n < 5_000; n++) index.remember(rowOf(n, { namespace: `n${n % 3}` }))
+  const found = Array.from({ length: 5_000 }, (_, n) => index.entry(index.keyOf(digestOf(n))))
+  t.ok(found.every((entry, n) => entry?.id === idOf(n) && entry.namespace === `n${n % 3}`))
+  t.equal(index.size(), 5_000)
+  t.equal(index.madeBy(), 5_000)
+})
+
+await t.test('beyond its capacity it holds so many and no more, and says that it does not hold all', async (t) => {
+  const index = tokenIndex(100)
+  for (let n = 0; n < 100; n++) index.remember(rowOf(n))
+  t.ok(index.complete())
+  for (let n = 100; n < 350; n++) {
+    index.remember(rowOf(n))
+    t.ok(index.entry(index.keyOf(digestOf(n))), 'the newest is held')
+  }
+  t.notOk(index.complete())
+  t.equal(index.size(), 100)
+  t.equal(index.madeBy(), 100)
+})
+
+await t.test('digests of other lengths, and ids of another form, are told apart', async (t) => {
+  const index = tokenIndex(10)
+  const long = `k.${Buffer.alloc(40, 1).toString('base64url')}`
+  const longer = `k.${Buffer.alloc(41, 1).toString('base64url')}`
+  index.remember(rowOf(1, { digest: long }))
+  t.equal(index.entry(index.keyOf(long))?.id, idOf(1))
+  t.equal(index.entry(index.keyOf(longer)), undefined)
+  index.remember(rowOf(2, { id: 'no uuid' }))
+  t.equal(index.entry(index.keyOf(digestOf(2))), undefined)
+  t.notOk(index.complete(), 'what it cannot hold is looked up elsewhere')
+})
+
+/** One instance's memory behind a log on which another instance works; counts the reads of streams that following causes. */
+const follower = async (t: Test, { capacity = 100 } = {}) => {
+  const log = memoryLog()
+  const leader = lagging(log)
+  const { execute } = executor(
+    log,
+    enveloper(clear, 'other', () => new Date(NOW)),
+  )
+  const index = tokenIndex(capacity)
+  const views = { checkpoint: async () => START, scan: async function* () {} } as unknown as Views
+  const errors: unknown[] = []
+  const ours = runner({
+    log: leader.log,
+    views,
+    projections: [anyProjection(tokens)],
+    remember: (_, row) => index.remember(row as Row<TokenDoc>),
+    take: (_, event) => index.take(event),
+    writes: () => false,
+    onError: (error) => errors.push(error),
+    retryMs: 1,
+  })
+  await ours.start()
+  t.teardown(ours.close)
+  return {
+    log,
+    reads: leader.reads,
+    errors,
+    index,
+    followed: async () => t.ok(await ours.seen(await log.head(), 5_000)),
+    issue: (n: number) =>
+      execute(
+        token,
+        idOf(n),
+        'IssueToken',
+        {
+          id: idOf(n),
+          digest: digestOf(n),
+          method: 'token',
+          issuedAt: NOW,
+          expiresAt: EVENING,
+          attributes: {},
+          metadata: {},
+        },
+        context,
+      ),
+    end: (n: number) => execute(token, idOf(n), 'RevokeToken', { id: idOf(n) }, context),
+    cut: (n: number) =>
+      execute(token, idOf(n), 'ExpireTokenEarlier', { id: idOf(n), expiresAt: MIDDAY, now: NOW }, context),
+    expiry: (n: number) => index.expiry(index.keyOf(digestOf(n))),
+    ended: (n: number) => index.ended(index.keyOf(digestOf(n))),
+  }
+}
+
+await t.test('revocations and expiry changes by others are in force without a read of any stream', async (t) => {
+  const { issue, cut, end, followed, reads, expiry, ended, index } = await follower(t, { capacity: 2_000 })
+  for (let n = 0; n < 1_200; n++) await issue(n)
+  await followed()
+  for (let n = 0; n < 40; n++) await cut(n)
+  for (let n = 20; n < 60; n++) await end(n)
+  await followed()
+  for (let n = 0; n < 20; n++) t.equal(expiry(n), Date.parse(MIDDAY))
+  for (let n = 20; n < 60; n++) t.strictSame([expiry(n), ended(n)], [undefined, true])
+  t.equal(reads(), 0)
+  t.equal(index.madeBy(), 1_160)
+  t.match(index.census(Date.parse(NOW))[0], { ACTIVE: 1_160, EXPIRED: 0, DELETED: 40 })
+})
+
+await t.test('a token that is not held is read, and what ended is remembered as ended', async (t) => {
+  const { issue, end, followed, reads, expiry, ended } = await follower(t, { capacity: 2 })
+  for (let n = 0; n < 3; n++) await issue(n)
+  await followed()
+  t.equal(expiry(0), undefined, 'forgotten for another')
+  for (let n = 3; n < 1_100; n++) await issue(n)
+  await end(0)
+  await followed()
+  t.equal(reads(), 1)
+  t.ok(ended(0))
+})
+
+await t.test('an event that does not follow on what is held is left to a read', async (t) => {
+  const { index, expiry } = await follower(t)
+  const stored = (n: number, type: string, revision: bigint, data: object = {}): Stored => ({
+    stream: `token-${idOf(n)}`,
+    id: idOf(1_000 + n),
+    type,
+    revision,
+    position: 1n,
+    time: NOW,
+    data: JSON.stringify({ id: idOf(n), ...data }),
+    meta: '{}',
+  })
+  for (let n = 0; n < 5; n++) index.remember(rowOf(n, { expiresAt: EVENING }, 3n))
+  t.notOk(index.take(stored(0, 'TokenExpiryChanged', 5n, { to: MIDDAY })), 'one is missing before it')
+  t.equal(expiry(0), Date.parse(EVENING))
+  t.notOk(index.take(stored(1, 'TokenRevoked', 5n)))
+  t.ok(index.take(stored(2, 'TokenExpiryChanged', 3n, { to: MIDDAY })), 'what is known already changes nothing')
+  t.equal(expiry(2), Date.parse(EVENING))
+  t.notOk(index.take(stored(3, 'TokenRevoked.v2', 4n)), 'a shape that is not known')
+  t.notOk(index.take(stored(9, 'TokenRevoked', 1n)), 'a token that is not known')
+  t.ok(index.take(stored(4, 'TokenExpired', 4n, { expiresAt: EVENING })))
+  t.equal(expiry(4), undefined)
+  index.remember(rowOf(0, { expiresAt: MIDDAY }, 5n))
+  index.remember(rowOf(0, { expiresAt: EVENING }, 4n))
+  t.equal(expiry(0), Date.parse(MIDDAY), 'an older row changes nothing')
+  index.remember(rowOf(0, { expiresAt: MIDDAY }, 70_000n))
+  t.notOk(index.take(stored(0, 'TokenRevoked', 70_001n)), 'a revision beyond those that are kept')
+})
