@@ -21,45 +21,80 @@ const ENDED = 10_000
 /** Revisions are known below this one. */
 const MOST_REVISION = 65_535n
 
-/**
- * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
- * Bounded: past `capacity` one kept for long is forgotten, and the caller looks it up in the view and the log.
- */
-export const tokenIndex = (capacity: number) => {
-  const { columns, take, giveBack, next, size: slotsEver } = tokenColumns()
+type Columns = ReturnType<typeof tokenColumns>['columns']
+
+const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly number[], now: number) => {
+  const counts = METHODS.map((method, n) => ({ method, ACTIVE: 0, EXPIRED: 0, DELETED: deleted[n]! }))
+  for (let slot = 0; slot < slots; slot++) {
+    const ends = expires[slot]!
+    if (ends > now) counts[kinds[slot]!]!.ACTIVE++
+    else if (ends <= now) counts[kinds[slot]!]!.EXPIRED++
+  }
+  return counts
+}
+
+/** The facts of tokens by slot, no more tokens than the capacity. */
+const tokenSlots = (capacity: number) => {
+  const { columns, take, giveBack, next, size } = tokenColumns()
   const keys = tokenKeys()
   const makers = tokenMakers()
   const namespaces = numberedTexts()
-  const ended = new LRUCache<string, true>({ max: ENDED })
   let forgotten = 0
-  const deleted = METHODS.map(() => 0)
 
   const remove = (slot: number): void => {
     if (METHODS[columns.kinds[slot]!] === 'token') makers.remove(columns.madeBy[slot]!)
     keys.remove(slot)
     giveBack(slot)
   }
-  const add = (key: string, doc: TokenDoc): number => {
-    if (keys.size() >= capacity) {
-      remove(next())
-      forgotten++
-    }
-    const slot = take()
-    keys.set(slot, key, doc.id)
-    columns.kinds[slot] = METHODS.indexOf(doc.method)
-    columns.scopes[slot] = namespaces.numberOf(doc.namespace)
-    if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
-    return slot
+  return {
+    columns,
+    keys,
+    madeBy: makers.count,
+    /** How many slots there are, those that hold nothing included. */
+    size,
+    add: (key: string, doc: TokenDoc): number => {
+      if (keys.size() >= capacity) {
+        remove(next())
+        forgotten++
+      }
+      const slot = take()
+      keys.set(slot, key, doc.id)
+      columns.kinds[slot] = METHODS.indexOf(doc.method)
+      columns.scopes[slot] = namespaces.numberOf(doc.namespace)
+      if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
+      return slot
+    },
+    remove,
+    /** One live token more that is not held. */
+    leaveOut: (): void => void forgotten++,
+    forgotten: (): number => forgotten,
+    entry: (slot: number): TokenEntry => ({
+      id: keys.id(slot),
+      method: METHODS[columns.kinds[slot]!]!,
+      namespace: namespaces.text(columns.scopes[slot]!),
+    }),
+    revision: (slot: number): bigint => BigInt(columns.revisions[slot]!),
+    setRevision: (slot: number, revision: bigint): void => {
+      columns.revisions[slot] = Number(revision < MOST_REVISION ? revision : MOST_REVISION)
+    },
   }
+}
+
+/**
+ * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
+ * Bounded: past `capacity` one kept for long is forgotten, and the caller looks it up in the view and the log.
+ */
+export const tokenIndex = (capacity: number) => {
+  const slots = tokenSlots(capacity)
+  const { columns, keys } = slots
+  const ended = new LRUCache<string, true>({ max: ENDED })
+  const deleted = METHODS.map(() => 0)
+
   const end = (slot: number): void => {
     ended.set(keys.key(slot), true)
     deleted[columns.kinds[slot]!]!++
-    remove(slot)
+    slots.remove(slot)
   }
-  const keepRevision = (slot: number, revision: bigint): void => {
-    columns.revisions[slot] = Number(revision < MOST_REVISION ? revision : MOST_REVISION)
-  }
-  const revisionOf = (slot: number): bigint => BigInt(columns.revisions[slot]!)
 
   return {
     /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. `first`: each token is told once, at start. */
@@ -73,11 +108,11 @@ export const tokenIndex = (capacity: number) => {
         if (held !== undefined) end(held)
         else if (first) deleted[METHODS.indexOf(doc.method)]!++
         if (!first) ended.set(key, true)
-      } else if (!hasKey(doc.id)) forgotten++
-      else if (held === undefined || revision >= revisionOf(held)) {
-        const slot = held ?? add(key, doc)
+      } else if (!hasKey(doc.id)) slots.leaveOut()
+      else if (held === undefined || revision >= slots.revision(held)) {
+        const slot = held ?? slots.add(key, doc)
         columns.expires[slot] = until
-        keepRevision(slot, revision)
+        slots.setRevision(slot, revision)
       }
     },
     /**
@@ -87,7 +122,7 @@ export const tokenIndex = (capacity: number) => {
     take: ({ stream, type, revision, data }: Stored): boolean => {
       const slot = keys.byId(stream.slice(tokens.category.length + 1))
       if (slot === undefined) return false
-      const known = revisionOf(slot)
+      const known = slots.revision(slot)
       if (revision <= known) return true
       if (revision > known + 1n || known === MOST_REVISION) return false
       if (type === 'TokenRevoked' || type === 'TokenExpired') end(slot)
@@ -95,7 +130,7 @@ export const tokenIndex = (capacity: number) => {
         const event = tokens.read(type, data)
         if (event.type !== 'TokenExpiryChanged') return false
         columns.expires[slot] = Date.parse(event.data.to)
-        keepRevision(slot, revision)
+        slots.setRevision(slot, revision)
       } else return false
       return true
     },
@@ -110,28 +145,15 @@ export const tokenIndex = (capacity: number) => {
     ended: (key: string): boolean => ended.has(key),
     entry: (key: string): TokenEntry | undefined => {
       const slot = keys.byKey(key)
-      if (slot === undefined) return undefined
-      return {
-        id: keys.id(slot),
-        method: METHODS[columns.kinds[slot]!]!,
-        namespace: namespaces.text(columns.scopes[slot]!),
-      }
+      return slot === undefined ? undefined : slots.entry(slot)
     },
     /** How many static tokens that are not deleted this credential has made, as far as this instance holds them. */
-    madeBy: makers.count,
+    madeBy: slots.madeBy,
     /** True while every live token is in the index, so that a token not found here does not exist. */
-    complete: (): boolean => forgotten === 0,
+    complete: (): boolean => slots.forgotten() === 0,
     size: keys.size,
     /** How many records there are of each method and status, as far as this instance holds them. */
-    census: (now: number) => {
-      const counts = METHODS.map((method, n) => ({ method, ACTIVE: 0, EXPIRED: 0, DELETED: deleted[n]! }))
-      for (let slot = 0; slot < slotsEver(); slot++) {
-        const ends = columns.expires[slot]!
-        if (ends > now) counts[columns.kinds[slot]!]!.ACTIVE++
-        else if (ends <= now) counts[columns.kinds[slot]!]!.EXPIRED++
-      }
-      return counts
-    },
+    census: (now: number) => censusOf(columns, slots.size(), deleted, now),
   }
 }
 
