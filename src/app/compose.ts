@@ -16,6 +16,7 @@ import { scheduleCleanups } from './cleanups.ts'
 import { type Core, coreOf } from './core.ts'
 import type { Logger } from './logger.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
+import { progressLines } from './progress-lines.ts'
 import { readinessOf } from './readiness.ts'
 import { serviceSettings } from './settings.ts'
 import type { Stores } from './stores.ts'
@@ -98,10 +99,7 @@ export const compose = async (config: Config, opened: Stores, logger: Logger, no
     service,
     begin: async () => {
       await time.begin(log)
-      await follower.start(({ done, position, head }) => {
-        if (done % 100_000 === 0)
-          logger.info({ events: done, position: String(position), head: String(head) }, 'building read models')
-      })
+      await follower.start(progressLines(logger))
       const token = await bootstrap({ ...service, config })
       if (token !== undefined)
         logger

@@ -103,14 +103,10 @@ export const projectionStatus: Services['projectionStatus'] = (config) =>
 /** Builds read models of the data directory anew. */
 export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }) =>
   withStores(config, async ({ log, views }) => {
-    for (const projection of projections.filter(({ name }) => names.includes(name))) {
-      await rebuild(log, views, projection, ({ done, position, head }) => {
-        if (signal.aborted) throw signal.reason
-        progress({
-          name: projection.name,
-          done,
-          total: head === 0n ? done : Math.round((done * Number(head)) / Math.max(1, Number(position))),
-        })
-      })
-    }
+    const chosen = projections.filter(({ name }) => names.includes(name))
+    const name = chosen.map((projection) => projection.name).join(', ')
+    await rebuild(log, views, chosen, ({ done, position, head }) => {
+      if (signal.aborted) throw signal.reason
+      progress({ name, done, total: Math.round((done * Number(head)) / Number(position)) })
+    })
   })

@@ -39,11 +39,20 @@ export type Checkpoint = {
   readonly rows: number
 }
 
-/** A read model under construction beside the live one. */
+/** A read model under construction beside the live one. What is left before it is swapped in, by a crash too, the next build of the view goes on with. */
 export type Building = {
+  /** How far the build that was left had come; undefined for one that begins. Rows of later events may be there too. */
+  readonly checkpoint: Checkpoint | undefined
+  /** The rows that there are of these keys, in no promised order; those put last among them. */
+  readonly getMany: <D extends object>(keys: readonly string[]) => Promise<readonly Row<D>[]>
+  /** Writes each row unless there is a later one of its key. */
   readonly put: (rows: readonly Row[]) => Promise<void>
+  /** Keeps how far it is; never durable before the rows put earlier are. */
+  readonly mark: (checkpoint: Checkpoint) => Promise<void>
   /** Makes the new rows the view's rows, with their checkpoint, in one step. */
   readonly swap: (checkpoint: Checkpoint) => Promise<void>
+  /** Stops, and keeps what there is for the next build. */
+  readonly leave: () => Promise<void>
   readonly discard: () => Promise<void>
 }
 
@@ -76,6 +85,7 @@ export type Views = {
   readonly mark: (view: View, from: bigint | undefined, to: Checkpoint) => Promise<boolean>
   /** How many rows the view has, tombstones too. */
   readonly count: (view: View) => Promise<number>
+  /** Goes on with the build that was left last, or begins one. */
   readonly build: (view: View) => Promise<Building>
   /** Reads a record; one past its `until` (epoch ms) is absent. */
   readonly record: <V>(table: string, key: string) => Promise<RecordOf<V> | undefined>

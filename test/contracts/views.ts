@@ -288,6 +288,52 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
     }),
   )
 
+  void t.test('a build reads back what it put, the latest of each key', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const building = await views.build(pets)
+      t.equal(building.checkpoint, undefined)
+      t.same(await building.getMany(['a']), [])
+      await building.put([row('a', 0, pet('a', 0)), row('b', 0, pet('b', 1))])
+      await building.put([row('a', 2, undefined), row('b', 0, pet('the same again', 1))])
+      await building.put([row('a', 1, pet('older', 0))])
+      const rows = await building.getMany(['a', 'b', 'nobody'])
+      t.same(
+        rows.toSorted((one, other) => (one.key < other.key ? -1 : 1)),
+        [row('a', 2, undefined), row('b', 0, pet('b', 1))],
+      )
+      await building.discard()
+    }),
+  )
+
+  void t.test('a build that was left is gone on with, also after a restart, and answers nothing before', async (t) => {
+    const store = await make(t)
+    let views = await store.open()
+    const pets = view()
+    const first = await views.build(pets)
+    await first.put([row('a', 0, pet('a', 0))])
+    await first.mark(checkpointAt(1n, 1))
+    await first.put([row('b', 0, pet('b', 1), 2)])
+    await first.leave()
+    const second = await views.build(pets)
+    t.same(second.checkpoint, checkpointAt(1n, 1))
+    await second.put([row('c', 0, pet('c', 2), 3)])
+    await second.mark(checkpointAt(3n, 3))
+    // Nothing says that this one ends.
+    await views.close()
+    views = await store.open()
+    t.equal(await views.checkpoint(pets), undefined)
+    t.same(await scanned(views, pets), [])
+    const third = await views.build(pets)
+    t.same(third.checkpoint, checkpointAt(3n, 3))
+    t.equal((await third.getMany(['a', 'c'])).length, 2)
+    await third.swap(checkpointAt(4n, 3))
+    t.same(keys(await scanned(views, pets)), ['a', 'b', 'c'])
+    t.same(await views.checkpoint(pets), checkpointAt(4n, 3))
+    t.equal((await views.build(pets)).checkpoint, undefined, 'what was swapped in is left no more')
+    await views.close()
+  })
+
   void t.test('of many that swap a record at one revision exactly one wins', (t) =>
     withViews(t, async (views) => {
       const key = randomUUID()

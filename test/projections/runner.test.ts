@@ -55,8 +55,12 @@ const memoryViews = () => {
     },
     count: async () => rows.size,
     build: async () => ({
+      checkpoint: undefined,
+      getMany: async (keys: readonly string[]) => keys.flatMap((key) => rows.get(key) ?? []),
       put: async (given: readonly Row[]) => put(given),
+      mark: async () => undefined,
       swap: async (to: Checkpoint) => void (checkpoint = to),
+      leave: async () => undefined,
       discard: async () => undefined,
     }),
   } as unknown as Views

@@ -24,10 +24,11 @@ export type Calls = {
   readonly ran: (name: string, started: number, finished: number | null, error: string | null) => void
   readonly put: (view: Shape, rows: FlatRows) => void
   readonly mark: (view: Shape, from: number | null, to: FlatCheckpoint) => boolean
-  readonly build: (view: Shape, staging: string) => void
+  /** Goes on with what an earlier build left, or makes a table of this name. */
+  readonly build: (view: Shape, fresh: string) => { readonly staging: string; readonly checkpoint?: FlatCheckpoint }
   readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
-  /** Makes one index, or the key when none is named. */
-  readonly buildKey: (staging: string) => void
+  readonly buildMark: (staging: string, to: FlatCheckpoint) => void
+  readonly buildLeave: (staging: string) => void
   readonly buildIndex: (table: string, index: string) => void
   readonly buildSwap: (view: Shape, staging: string, to: FlatCheckpoint) => void
   readonly buildDiscard: (staging: string) => void
@@ -49,7 +50,8 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   mark: 'views',
   build: 'views',
   buildPut: 'views',
-  buildKey: 'views',
+  buildMark: 'views',
+  buildLeave: 'views',
   buildIndex: 'views',
   buildSwap: 'views',
   buildDiscard: 'views',

@@ -51,7 +51,12 @@ function* pagesOf(shape: Shape, rows: readonly Row[]): Generator<FlatRows> {
 }
 
 /** Builds views beside the live ones, and their secondary indexes behind them. */
-export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boolean) => {
+export const viewBuilder = (
+  channel: Channel,
+  views: Database,
+  isOpen: () => boolean,
+  find: <D extends object>(table: string, key: string) => Row<D> | undefined,
+) => {
   const indexed = rowsOf(views, "select 1 from sqlite_schema where type = 'index' and name = ?")
   let indexing: Promise<void> = Promise.resolve()
   let builds = 0
@@ -68,36 +73,35 @@ export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boo
 
   const build: Views['build'] = async (view) => {
     const shape = shapeOf(view)
-    const staging = `${shape.table}~${Date.now().toString(36)}_${++builds}`
-    await channel.call('build', shape, staging)
-    // Rows of a key that was put before wait until the table has its key, which sorts out which is later.
-    const put = new Set<string>()
-    const again: Row[] = []
+    const fresh = `${shape.table}~${Date.now().toString(36)}_${++builds}`
+    const { staging, checkpoint } = await channel.call('build', shape, fresh)
     const write = async (rows: readonly Row[]) => {
       for (const page of pagesOf(shape, rows)) await channel.call('buildPut', shape, staging, page)
     }
     let before: Promise<void> = Promise.resolve()
     let ahead: Promise<void> = Promise.resolve()
     return {
+      checkpoint: checkpoint && checkpointOf(checkpoint),
+      getMany: async <D extends object>(keys: readonly string[]) => {
+        await Promise.all([before, ahead])
+        return keys.flatMap((key) => find<D>(staging, key) ?? [])
+      },
       put: async (rows) => {
         await before
         before = ahead
-        const fresh: Row[] = []
-        for (const row of rows) {
-          if (put.has(row.key)) again.push(row)
-          else fresh.push(row)
-          put.add(row.key)
-        }
-        ahead = write(fresh)
+        ahead = write(rows)
         ahead.catch(() => undefined)
       },
-      swap: async (checkpoint) => {
+      mark: async (to) => {
         await Promise.all([before, ahead])
-        await channel.call('buildKey', staging)
-        await write(again)
-        await channel.call('buildSwap', shape, staging, flatCheckpoint(checkpoint))
+        await channel.call('buildMark', staging, flatCheckpoint(to))
+      },
+      swap: async (to) => {
+        await Promise.all([before, ahead])
+        await channel.call('buildSwap', shape, staging, flatCheckpoint(to))
         indexSoon(shape)
       },
+      leave: async () => channel.call('buildLeave', staging),
       discard: async () => channel.call('buildDiscard', staging),
     }
   }

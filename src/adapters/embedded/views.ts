@@ -122,7 +122,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const reading = whileOpen(() => open)
 
   const kept = rowsByKey(views, (table) => hasTable.get(table) !== undefined, reading)
-  const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
+  const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open, kept)
 
   const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
     const there = kept<D>(table, key)

@@ -1,4 +1,4 @@
-import type { Calls, FlatRows, Shape } from './protocol.ts'
+import type { Calls, FlatCheckpoint, FlatRows, Shape } from './protocol.ts'
 import { viewsSchema } from './schema.ts'
 import { type Database, rowsOf, type Statement } from './sqlite.ts'
 
@@ -29,19 +29,10 @@ const guarded = (view: Shape) =>
   ` on conflict (_key) do update set ${list(columns(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
    where excluded._revision > _revision`
 
-/** Keeps of each key the latest row. */
-const dedupe = (table: string) =>
-  `delete from ${quoted(table)} where rowid in (select rowid from (select rowid,
-   row_number() over (partition by _key order by _revision desc) as n from ${quoted(table)}) where n > 1)`
-
 type Insert = { readonly one: Statement; readonly many: Statement; readonly width: number }
 
 /** Writes rows into tables, by statements that it keeps until `reset`. A view's own table is made when it is first written. */
 const rowInserts = (database: Database, isThere: (table: string) => boolean) => {
-  const keyed = rowsOf(
-    database,
-    "select 1 from sqlite_schema where type = 'index' and tbl_name = ? and name glob '*_key'",
-  )
   const inserts = new Map<string, Insert>()
 
   const insertOf = (table: string, view: Shape): Insert => {
@@ -52,11 +43,10 @@ const rowInserts = (database: Database, isThere: (table: string) => boolean) => 
         database.exec(createKey(table))
         for (const index of view.indexes) database.exec(createIndex(table, index))
       }
-      const [guard, width] = [keyed.get(table) ? guarded(view) : '', columns(view).length]
-      const [one, many] = [1, AT_ONCE].map((rows) => database.prepare(insertInto(table, view, rows) + guard)) as [
-        Statement,
-        Statement,
-      ]
+      const width = columns(view).length
+      const [one, many] = [1, AT_ONCE].map((rows) =>
+        database.prepare(insertInto(table, view, rows) + guarded(view)),
+      ) as [Statement, Statement]
       insert = { one, many, width }
       inserts.set(table, insert)
     }
@@ -76,65 +66,95 @@ const rowInserts = (database: Database, isThere: (table: string) => boolean) => 
   }
 }
 
-/**
- * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table `tokens_1~…` that
- * takes rows without looking until it gets its key; rows put live while it is built go into it too, so the swap loses none of them.
- */
-export const viewsWriter = (database: Database) => {
+/** The checkpoints of views, and of those under construction. */
+const checkpointMarks = (database: Database) => {
   // Checkpoints of an older form say less than they must: those views are built anew.
   const columns = rowsOf(database, "select name from pragma_table_info('views')").all() as [string][]
   if (columns.length > 0 && !columns.some(([name]) => name === 'log')) database.exec('drop table views')
   database.exec(viewsSchema)
-  const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
-  const firstMark = database.prepare(
+  const find = rowsOf(database, 'select position, event, log, events, rows from views where name = ?')
+  const first = database.prepare(
     'insert or ignore into views (name, position, event, log, events, rows) values (?, ?, ?, ?, ?, ?)',
   )
-  const moveMark = database.prepare(
+  const move = database.prepare(
     'update views set position = ?, event = ?, log = ?, events = ?, rows = ? where name = ? and position = ?',
   )
-  const setMark = database.prepare(
+  const set = database.prepare(
     'insert or replace into views (name, position, event, log, events, rows) values (?, ?, ?, ?, ?, ?)',
   )
-  const dropMark = database.prepare('delete from views where name = ?')
+  const drop = database.prepare('delete from views where name = ?')
+  const of = (table: string) => find.get(table) as FlatCheckpoint | undefined
+  return { of, first, move, set, drop }
+}
+
+/**
+ * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table `tokens_1~…`, with
+ * a mark of its own that says how far it is; rows put live while it is built go into it too, so the swap loses none of them. One that was
+ * left is gone on with, and dropped once the live one goes on without it.
+ */
+export const viewsWriter = (database: Database) => {
+  const marks = checkpointMarks(database)
+  const tables = rowsOf(database, "select name from sqlite_schema where type = 'table' and name glob ?")
   const named = (pattern: string) => (tables.all(pattern) as [string][]).map(([name]) => name)
-  const drop = (table: string) => database.exec(`drop table if exists ${quoted(table)}`)
-  for (const unfinished of named('*~*')) drop(unfinished)
+  const drop = (table: string) => {
+    database.exec(`drop table if exists ${quoted(table)}`)
+    marks.drop.run(table)
+  }
+  for (const unfinished of named('*~*')) if (!marks.of(unfinished)) drop(unfinished)
 
   const inserts = rowInserts(database, (table) => named(table).length > 0)
+  /** Tables that this process builds, and of each view those of them that are there. */
+  const tended = new Set<string>()
   const stagings = new Map<string, readonly string[]>()
+  /** Views of which nothing is left that was not looked at. */
+  const settled = new Set<string>()
   const reset = () => {
     inserts.reset()
     stagings.clear()
+    settled.clear()
   }
 
   const stagingsOf = ({ table }: Shape): readonly string[] => {
-    const known = stagings.get(table) ?? named(`${table}~*`)
+    const known = stagings.get(table) ?? named(`${table}~*`).filter((staging) => tended.has(staging))
     stagings.set(table, known)
     return known
+  }
+  const left = (table: string) => named(`${table}~*`).filter((staging) => !tended.has(staging))
+  /** Drops what was left of a view that goes on without it. */
+  const settle = (table: string) => {
+    if (settled.has(table)) return
+    settled.add(table)
+    for (const staging of left(table)) drop(staging)
   }
 
   const ops: Pick<
     Calls,
-    'put' | 'mark' | 'build' | 'buildPut' | 'buildKey' | 'buildIndex' | 'buildSwap' | 'buildDiscard'
+    'put' | 'mark' | 'build' | 'buildPut' | 'buildMark' | 'buildLeave' | 'buildIndex' | 'buildSwap' | 'buildDiscard'
   > = {
     put: (view, rows) => {
       for (const table of [view.table, ...stagingsOf(view)]) inserts.write(table, view, rows)
     },
-    mark: ({ table }, from, to) =>
-      Number((from === null ? firstMark.run(table, ...to) : moveMark.run(...to, table, from)).changes) > 0,
-    build: (view, staging) => {
-      database.exec(createTable(staging, view))
+    mark: ({ table }, from, to) => {
+      settle(table)
+      return Number((from === null ? marks.first.run(table, ...to) : marks.move.run(...to, table, from)).changes) > 0
+    },
+    build: (view, fresh) => {
       reset()
+      const [found] = left(view.table)
+      const staging = found ?? fresh
+      tended.add(staging)
+      if (found === undefined) {
+        database.exec(createTable(fresh, view))
+        database.exec(createKey(fresh))
+      }
+      const checkpoint = marks.of(staging)
+      return { staging, ...(checkpoint && { checkpoint }) }
     },
     buildPut: (view, staging, rows) => inserts.write(staging, view, rows),
-    buildKey: (staging) => {
+    buildMark: (staging, to) => void marks.set.run(staging, ...to),
+    buildLeave: (staging) => {
       reset()
-      try {
-        database.exec(createKey(staging))
-      } catch {
-        database.exec(dedupe(staging))
-        database.exec(createKey(staging))
-      }
+      tended.delete(staging)
     },
     buildIndex: (table, index) => {
       reset()
@@ -143,15 +163,16 @@ export const viewsWriter = (database: Database) => {
     buildSwap: ({ table }, staging, to) => {
       reset()
       const name = table.replace(/\d+$/, '')
-      for (const old of named(`${name}[0-9]*`).filter((other) => /^\d+$/.test(other.slice(name.length)))) {
-        drop(old)
-        dropMark.run(old)
-      }
+      const isOld = (other: string) => other !== staging && /^\d+(~.*)?$/.test(other.slice(name.length))
+      for (const old of named(`${name}[0-9]*`).filter((other) => isOld(other) && !tended.has(other))) drop(old)
+      tended.delete(staging)
+      marks.drop.run(staging)
       database.exec(`alter table ${quoted(staging)} rename to ${quoted(table)}`)
-      setMark.run(table, ...to)
+      marks.set.run(table, ...to)
     },
     buildDiscard: (staging) => {
       reset()
+      tended.delete(staging)
       drop(staging)
     },
   }

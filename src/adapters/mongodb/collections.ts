@@ -38,46 +38,69 @@ type Staging = {
   readonly onError: (error: unknown) => void
 }
 
-/** Begins a new collection that every write goes to from now on, until it is swapped in, given up, or not tended for a minute. */
-const stagingOf =
-  ({ states, find, make, makeIndexes, collection, dropOld, onError }: Staging) =>
-  async (view: View) => {
-    const _id = nameOf(view)
-    const staging = `${_id}~${randomBytes(4).toString('hex')}`
-    const field = `building.${staging}`
-    const registered = { [field]: { $exists: true } }
-    const until = () => new Date(Date.now() + GIVEN_UP_MS)
+/** A collection under construction: the one that was left furthest, or a new one. Every write goes to it too from now on, until it is swapped in, given up, or not tended for a minute. */
+const stagingOf = ({ states, find, make, makeIndexes, collection, dropOld, onError }: Staging) => {
+  const tended = new Set<string>()
+  const until = () => new Date(Date.now() + GIVEN_UP_MS)
+  const registered = (staging: string) => ({ [`building.${staging}`]: { $exists: true } })
+  const tend = (_id: string, staging: string) =>
+    states.change(_id, { $set: { [`building.${staging}`]: until() } }, registered(staging))
+
+  const leftOf = async (view: View) => {
+    const { _id, building = {}, progress = {} } = await find(view)
+    const left = Object.entries(progress)
+      .filter(([name]) => name in building && !tended.has(name))
+      .sort(([, one], [, other]) => (one.position < other.position ? 1 : -1))
+    for (const [staging, checkpoint] of left)
+      if ((await tend(_id, staging)).matchedCount > 0) return { staging, checkpoint }
+    return undefined
+  }
+  const begun = async (view: View) => {
+    const staging = `${nameOf(view)}~${randomBytes(4).toString('hex')}`
     await makeIndexes(staging, view)
-    await make(view, { $set: { [field]: until() } })
-    const heart = setInterval(
-      () => void states.change(_id, { $set: { [field]: until() } }, registered).catch(onError),
-      HEARTBEAT_MS,
-    ).unref()
+    await make(view, { $set: { [`building.${staging}`]: until() } })
+    return { staging, checkpoint: undefined }
+  }
+
+  return async (view: View) => {
+    const _id = nameOf(view)
+    const { staging, checkpoint } = (await leftOf(view)) ?? (await begun(view))
+    tended.add(staging)
+    const heart = setInterval(() => void tend(_id, staging).catch(onError), HEARTBEAT_MS).unref()
+    const end = () => {
+      clearInterval(heart)
+      tended.delete(staging)
+    }
     return {
       rows: collection(staging),
-      swap: async (checkpoint: Checkpoint): Promise<void> => {
+      checkpoint,
+      mark: async (to: Checkpoint): Promise<void> =>
+        void (await states.change(_id, { $set: { [`progress.${staging}`]: to } }, registered(staging))),
+      swap: async (to: Checkpoint): Promise<void> => {
         for (let tries = 0; tries < 5; tries++) {
           const { rows, building = {} } = await find(view)
           if (!(staging in building))
             throw new Error(`the build of ${_id} was given up: nothing was heard of it for ${GIVEN_UP_MS} ms`)
           const update = {
-            $set: { rows: staging, checkpoint, [`retired.${rows}`]: new Date() },
-            $unset: { [field]: '' },
+            $set: { rows: staging, checkpoint: to, [`retired.${rows}`]: new Date() },
+            $unset: { [`building.${staging}`]: '', [`progress.${staging}`]: '' },
           }
-          if ((await states.change(_id, update, { rows, ...registered })).matchedCount === 0) continue
-          clearInterval(heart)
+          if ((await states.change(_id, update, { rows, ...registered(staging) })).matchedCount === 0) continue
+          end()
           await find(view)
           void dropOld(view).catch(onError)
           return
         }
         refuse('write_conflict')
       },
+      leave: async (): Promise<void> => end(),
       discard: async (): Promise<void> => {
-        clearInterval(heart)
-        await states.retire(_id, staging, registered)
+        end()
+        await states.retire(_id, staging, registered(staging))
       },
     }
   }
+}
 
 /**
  * Where the rows of each view are. Any instance may build a view anew at any time, so nothing is taken from memory unasked: a read goes

@@ -106,7 +106,5 @@ export const rowWriter = (calls: Calls, bulk: number) => {
       const later = stored.filter(({ revision }) => revision > 0n)
       for (const chunk of chunks(later, bulk)) await putMany(to, chunk)
     },
-    /** The same for a collection that has few of the rows yet: inserts first, and guards where that meets a row. */
-    fill: (to: Rows, rows: readonly Row[]): Promise<void> => insert(to, latest(rows)),
   }
 }

@@ -9,6 +9,8 @@ export type ViewState = {
   readonly checkpoint?: Checkpoint
   /** Collections under construction; one not heard of by its time is given up. */
   readonly building?: Readonly<Record<string, Date>>
+  /** Of collections under construction, how far each is. */
+  readonly progress?: Readonly<Record<string, Checkpoint>>
   /** Collections out of use since then; a reader that is slow may still be in one. */
   readonly retired?: Readonly<Record<string, Date>>
 }
@@ -44,7 +46,11 @@ export const viewStates = (db: Db, calls: Calls) => {
     make,
     /** Takes a collection out of the building ones. */
     retire: (_id: string, name: string, where: object = {}) =>
-      change(_id, { $unset: { [`building.${name}`]: '' }, $set: { [`retired.${name}`]: new Date() } }, where),
+      change(
+        _id,
+        { $unset: { [`building.${name}`]: '', [`progress.${name}`]: '' }, $set: { [`retired.${name}`]: new Date() } },
+        where,
+      ),
     /** All versions of a view of this name. */
     versions: (name: string): Promise<readonly ViewState[]> =>
       calls.call('read', (signal) =>

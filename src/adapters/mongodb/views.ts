@@ -59,8 +59,15 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
   count: (view) => places.reading(view, (rows) => calls.call('batch', (signal) => rows.countDocuments({}, { signal }))),
   mark: places.mark,
   build: async (view) => {
-    const { rows, swap, discard } = await places.build(view)
-    return { put: (built) => writer.fill(rows, built), swap, discard }
+    const { rows, ...building } = await places.build(view)
+    return {
+      ...building,
+      getMany: async <D extends object>(keys: readonly string[]) => {
+        const where = { _id: { $in: keys } }
+        return (await calls.call('batch', (signal) => rows.find(where, { signal }).toArray())).map(rowOf<D>)
+      },
+      put: (built) => writer.put(rows, built),
+    }
   },
   ...records,
 })

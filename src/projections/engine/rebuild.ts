@@ -1,43 +1,103 @@
-import type { EventLog } from '../../events/log.ts'
-import { type AnyProjection, project } from '../projection.ts'
-import type { Row, Views } from '../views.ts'
+import { LRUCache } from 'lru-cache'
+import type { EventLog, Stored } from '../../events/log.ts'
+import type { AnyProjection } from '../projection.ts'
+import type { Building, Checkpoint, Row, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'
+import { byStream, foldRow, keyOf } from './fold-rows.ts'
 
 /** Events read so far, the position reached, and the position at which this pass ends. */
 export type Progress = { readonly done: number; readonly position: bigint; readonly head: bigint }
 
-/** Builds a read model anew from the first event, beside the live one, and swaps it in; the live one answers meanwhile. */
+/** Characters of the rows of a view that are kept at hand, those that changed last; others are read back. */
+const RECENT_CHARACTERS = 8 * 1_048_576
+/** Pages of the log after which it is written down how far the build is. */
+const MARK_PAGES = 10
+
+/** A row, and about how many characters it holds. */
+type Sized = { readonly row: Row; readonly size: number }
+
+/** One view of the pass, which folds what is new of it onto what it has written itself: its memory is bounded, however many documents there are. */
+const construction = (log: EventLog, projection: AnyProjection, building: Building) => {
+  const recent = new LRUCache<string, Sized>({ maxSize: RECENT_CHARACTERS, sizeCalculation: ({ size }) => size + 1 })
+  const prefix = `${projection.category}-`
+  let checkpoint = building.checkpoint ?? START
+
+  /** The rows that these streams have now, but for those that begin here. */
+  const present = async (streams: ReadonlyMap<string, readonly Stored[]>): Promise<ReadonlyMap<string, Sized>> => {
+    const found = new Map<string, Sized>()
+    const away: string[] = []
+    for (const [stream, [first]] of streams) {
+      const key = keyOf(projection, stream)
+      const kept = recent.get(key)
+      if (kept) found.set(key, kept)
+      else if (first!.revision > 0n) away.push(key)
+    }
+    if (away.length > 0)
+      for (const row of await building.getMany(away))
+        found.set(row.key, { row, size: row.doc === undefined ? 0 : JSON.stringify(row.doc).length })
+    return found
+  }
+
+  return {
+    projection,
+    building,
+    checkpoint: (): Checkpoint => checkpoint,
+    take: async (page: readonly Stored[]): Promise<void> => {
+      const mine = page.filter(({ position, stream }) => position > checkpoint.position && stream.startsWith(prefix))
+      const streams = byStream(mine)
+      const there = await present(streams)
+      const rows: Row[] = []
+      for (const [stream, events] of streams) {
+        const key = keyOf(projection, stream)
+        const before = there.get(key)
+        const row = await foldRow(log, projection, events, before?.row)
+        const size = events.reduce((sum, { data }) => sum + data.length, before?.size ?? 0)
+        recent.set(key, { row, size })
+        if (row !== before?.row) rows.push(row)
+      }
+      if (rows.length > 0) await building.put(rows)
+      checkpoint = advanced(projection, checkpoint, page)
+    },
+  }
+}
+
+/** The build of a view that was left, where the log still has the event that it had come to; else a new one. */
+const begun = async (log: EventLog, views: Views, projection: AnyProjection): Promise<Building> => {
+  for (;;) {
+    const building = await views.build(projection)
+    const { checkpoint } = building
+    if (checkpoint === undefined) return building
+    const [there, first] = [await log.at(checkpoint.position), await log.first()]
+    if (there?.id === checkpoint.event && first?.id === checkpoint.log) return building
+    await building.discard()
+  }
+}
+
+/**
+ * Builds read models anew beside the live ones, all in one pass over the log, and swaps them in; the live ones answer meanwhile. What is
+ * done is kept when it fails or the process ends: the next rebuild of the same views goes on from there.
+ */
 export const rebuild = async (
   log: EventLog,
   views: Views,
-  projection: AnyProjection,
+  projections: readonly AnyProjection[],
   onProgress: (progress: Progress) => void = () => {},
 ): Promise<void> => {
-  const building = await views.build(projection)
+  const all: ReturnType<typeof construction>[] = []
   try {
-    const rows = new Map<string, Row>()
-    const changed = new Set<string>()
+    for (const projection of projections) all.push(construction(log, projection, await begun(log, views, projection)))
     const head = await log.head()
-    const prefix = `${projection.category}-`
-    let checkpoint = START
-    for await (const page of log.readAll(0n, head)) {
-      const fresh = new Set<string>()
-      for (const event of page) {
-        const { stream } = event
-        if (!stream.startsWith(prefix)) continue
-        const row = rows.get(stream)
-        if (row === undefined) fresh.add(stream)
-        else if (!fresh.has(stream)) changed.add(stream)
-        rows.set(stream, project(projection, row, event))
-      }
-      await building.put(Array.from(fresh, (stream) => rows.get(stream)!))
-      checkpoint = advanced(projection, checkpoint, page)
-      onProgress({ done: checkpoint.events, position: checkpoint.position, head })
+    const least = () => all.map((each) => each.checkpoint()).reduce((a, b) => (b.position < a.position ? b : a))
+    let pages = 0
+    for await (const page of log.readAll(least().position, head)) {
+      for (const each of all) await each.take(page)
+      const { events: done, position } = least()
+      if (++pages % MARK_PAGES === 0) for (const each of all) await each.building.mark(each.checkpoint())
+      onProgress({ done, position, head })
     }
-    await building.put(Array.from(changed, (stream) => rows.get(stream)!))
-    await building.swap(checkpoint)
+    for (const each of all) await each.building.swap(each.checkpoint())
   } catch (error) {
-    await building.discard()
+    for (const { building } of all) await building.leave()
     throw error
   }
 }

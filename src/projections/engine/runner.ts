@@ -18,20 +18,23 @@ export type RunnerOptions = MemoryOptions & {
   readonly laterMs?: number
 }
 
-/** Sees to it that a view is built, by this instance or by the one that writes; gives its checkpoint. */
+/** Sees to it that the views are built, by this instance or by the one that writes; gives the position up to which they all hold every event. */
 const built = async (
-  { log, views, writes, retryMs }: Required<Pick<RunnerOptions, 'log' | 'views' | 'writes' | 'retryMs'>>,
-  projection: AnyProjection,
+  { log, views, projections, writes, retryMs }: RunnerOptions & Required<Pick<RunnerOptions, 'writes' | 'retryMs'>>,
   onProgress?: (progress: Progress) => void,
 ): Promise<bigint> => {
   for (;;) {
-    const checkpoint = await views.checkpoint(projection)
-    if (checkpoint !== undefined) return checkpoint.position
-    if (writes())
-      await ((await log.head()) === 0n
-        ? views.mark(projection, undefined, START)
-        : rebuild(log, views, projection, onProgress))
-    else await pause(retryMs)
+    const missing: AnyProjection[] = []
+    const positions: bigint[] = []
+    for (const projection of projections) {
+      const checkpoint = await views.checkpoint(projection)
+      if (checkpoint) positions.push(checkpoint.position)
+      else missing.push(projection)
+    }
+    if (missing.length === 0) return positions.reduce((least, each) => (each < least ? each : least))
+    if (!writes()) await pause(retryMs)
+    else if ((await log.head()) > 0n) await rebuild(log, views, missing, onProgress)
+    else for (const projection of missing) await views.mark(projection, undefined, START)
   }
 }
 
@@ -78,13 +81,12 @@ export const runner = (given: RunnerOptions) => {
   return {
     /** Builds what was never built, fills memory, and starts to follow. Resolves when this instance knows all that was in the log. */
     start: async (onProgress?: (progress: Progress) => void): Promise<void> => {
-      const checkpoints: bigint[] = []
-      for (const projection of projections) checkpoints.push(await built(options, projection, onProgress))
+      const checkpoint = await built(options, onProgress)
       for (const projection of projections) {
         for await (const rows of views.scan(projection)) for (const row of rows) remember(projection, row, true)
       }
       const head = await log.head()
-      const from = checkpoints.reduce((least, each) => (each < least ? each : least), head)
+      const from = checkpoint < head ? checkpoint : head
       recent.begin(from)
       reached(from)
       running = follow(log, known.reached, take, options, stop.signal)
