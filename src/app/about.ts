@@ -1,12 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { version } from '../cli/manifest.ts'
 import { publicConfig } from '../config/describe.ts'
 import type { Config } from '../config/load.ts'
 import type { Service } from '../http/service.ts'
-
-/** The version of this build. */
-export const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-  version: string
-}
 
 /** What this deployment is and how it is configured, without secrets: GET /meta/info and GET /meta/config. */
 export const aboutOf = (config: Config): Service['about'] => ({

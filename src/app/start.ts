@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net'
-import { version } from './about.ts'
+import { version } from '../cli/manifest.ts'
 import { compose, type Composed } from './compose.ts'
 import type { Config } from '../config/load.ts'
 import { placeOf } from '../config/addresses.ts'

@@ -1,25 +1,32 @@
 import { Command, CommanderError } from 'commander'
 import { isConfigError } from '../config/problem.ts'
 import { Refusal } from '../errors.ts'
-import { addConfig } from './config.ts'
-import { addEvaluate } from './evaluate.ts'
-import { addExport } from './export.ts'
 import { EXIT, isFailure } from './failure.ts'
-import { addFlag } from './flag.ts'
-import { addImport } from './import.ts'
-import { addMigrate } from './migrate.ts'
-import { addProjections } from './projections.ts'
-import { addServe } from './serve.ts'
+import { version } from './manifest.ts'
 import type { LoadServices } from './services.ts'
 import { info } from './terminal/terminal.ts'
-import { addToken } from './token.ts'
-import { addVersion, version } from './version.ts'
 
-/** Every verb there is. */
-export const program = (load: LoadServices): Command => {
+type AddVerb = (program: Command, load: LoadServices) => void
+
+/** Every verb there is, in the order of the help. Each is loaded when it is asked for. */
+const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
+  serve: async () => (await import('./serve.ts')).addServe,
+  config: async () => (await import('./config.ts')).addConfig,
+  token: async () => (await import('./token.ts')).addToken,
+  flag: async () => (await import('./flag.ts')).addFlag,
+  evaluate: async () => (await import('./evaluate.ts')).addEvaluate,
+  export: async () => (await import('./export.ts')).addExport,
+  import: async () => (await import('./import.ts')).addImport,
+  projections: async () => (await import('./projections.ts')).addProjections,
+  migrate: async () => (await import('./migrate.ts')).addMigrate,
+  version: async () => (await import('./version.ts')).addVersion,
+}
+
+/** The command line with the verb that its first word names, or else with all of them. */
+const program = async (word: string | undefined, load: LoadServices): Promise<Command> => {
   const rollcall = new Command('rollcall')
     .description('Event-sourced client tokens and feature flags.')
-    .version(version(), '-V, --version')
+    .version(version, '-V, --version')
     .exitOverride()
     .showSuggestionAfterError()
     .showHelpAfterError('(--help shows what there is)')
@@ -27,16 +34,8 @@ export const program = (load: LoadServices): Command => {
       'after',
       '\nStart a service with:  rollcall serve\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed, 4 not found, 5 not allowed, 6 conflict, 7 unavailable',
     )
-  addServe(rollcall, load)
-  addConfig(rollcall)
-  addToken(rollcall, load)
-  addFlag(rollcall, load)
-  addEvaluate(rollcall)
-  addExport(rollcall)
-  addImport(rollcall)
-  addProjections(rollcall, load)
-  addMigrate(rollcall, load)
-  addVersion(rollcall)
+  const asked = word !== undefined && Object.hasOwn(verbs, word) ? [verbs[word]!] : Object.values(verbs)
+  for (const add of await Promise.all(asked.map((verb) => verb()))) add(rollcall, load)
   return rollcall
 }
 
@@ -73,7 +72,7 @@ export const run = async (argv: readonly string[], load: LoadServices): Promise<
     )
     return EXIT.usage
   }
-  const rollcall = program(load)
+  const rollcall = await program(argv[0], load)
   if (argv.length === 0) {
     rollcall.outputHelp()
     return EXIT.ok

@@ -41,6 +41,10 @@ export type ServerParts = {
 }
 
 const unreported: Answered = () => undefined
+/** Fields have readers of their own, and answers are written by theirs: the framework's compilers of schemas take as long to load as all routes, and are not. */
+const noCompiler = () => () => {
+  throw new Error('a route states its fields by spec, not by a schema of the framework')
+}
 /** First parts of paths that belong to the API even where no route is mounted: one that is to come, and one that has an address of its own. */
 const RESERVED = ['audit', 'metrics']
 const firstPart = (url: string): string => url.split(/[/?]/, 2)[1] ?? ''
@@ -82,6 +86,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     requestIdHeader: false,
     genReqId: requestId,
     return503OnClosing: false,
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     routerOptions: { maxParamLength: HEADER_LIMIT, querystringParser: () => ({}) },
     rewriteUrl: cleanTarget,
     clientErrorHandler: brokenRequest,

@@ -158,6 +158,12 @@ void t.test('a route that leaves unsaid what each must state stops the boot', as
   }
 })
 
+void t.test('a route cannot have its fields checked by the framework instead of by their readers', async (t) => {
+  const whole = { method: 'GET', url: '/open', config: { spec: {} }, handler: () => ({}) } as const
+  for (const schema of [{ querystring: { a: { type: 'string' } } }, { response: { 200: { type: 'object' } } }])
+    await t.rejects(demo({ routes: [(app) => app.route({ ...whole, schema } as never)] }), /not by a schema/)
+})
+
 void t.test('browsers of allowed origins may call, with credentials only from exact ones', async (t) => {
   const own = await demo({
     config: { ...settings, cors: { origins: ['https://a.example', '*'], headers: ['Authorization', 'If-Match'] } },
