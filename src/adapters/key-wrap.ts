@@ -17,3 +17,13 @@ export const unwrap = (kek: Uint8Array, subject: string, wrapped: Uint8Array): U
     throw new Error('the key-encryption key is not the one that the stored keys were wrapped with', { cause })
   }
 }
+
+/** True when a wrapped key opens for this subject under this key-encryption key. */
+export const opens = (kek: Uint8Array, subject: string, wrapped: Uint8Array): boolean => {
+  try {
+    unwrap(kek, subject, wrapped)
+    return true
+  } catch {
+    return false
+  }
+}

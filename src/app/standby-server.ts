@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { isFailure } from '../cli/failure.ts'
 import { pause } from '../concurrency.ts'
 import { Refusal, refuse } from '../errors.ts'
 import { requestId } from '../http/wire/framing.ts'
@@ -7,6 +8,7 @@ import type { Port } from '../http/wire/port.ts'
 import { errorBody, refusalHeaders } from '../http/wire/error-reply.ts'
 import { healthQuery } from '../contract/operations.ts'
 import { unnamed } from '../http/routes/health.ts'
+import type { Logger } from './logger.ts'
 
 /** What a path answers; refusals are thrown. Takes the raw query. */
 type Answer = (query: string) => readonly [status: number, body: object]
@@ -68,7 +70,7 @@ export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly P
 }
 
 /** Hears when the process is asked to end. `within` waits, and is true when it was. */
-export const endHeard = () => {
+const endHeard = () => {
   const ended = new AbortController()
   const end = () => ended.abort()
   process.on('SIGTERM', end).on('SIGINT', end)
@@ -78,5 +80,31 @@ export const endHeard = () => {
       return ended.signal.aborted
     },
     close: (): void => void process.off('SIGTERM', end).off('SIGINT', end),
+  }
+}
+
+const RETRY_MS = 1_000
+
+/** Begins, and waits meanwhile for servers that are not up yet, in whatever order they come. What will not mend by itself is not tried again. */
+export const sooner = async <T>(
+  begin: () => Promise<T>,
+  logger: Pick<Logger, 'warn'>,
+  room: ReturnType<typeof standbyServer>,
+): Promise<T> => {
+  let ending: ReturnType<typeof endHeard> | undefined
+  try {
+    for (;;) {
+      try {
+        return await begin()
+      } catch (error) {
+        if (isFailure(error)) throw error
+        logger.warn({ err: error }, 'not ready to start; trying again')
+        room.missing(error)
+        ending ??= endHeard()
+        if (await ending.within(RETRY_MS)) throw error
+      }
+    }
+  } finally {
+    ending?.close()
   }
 }

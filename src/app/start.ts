@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { version } from '../cli/manifest.ts'
 import { compose, type Composed } from './compose.ts'
+import { isFailure } from '../cli/failure.ts'
 import type { Config } from '../config/load.ts'
 import { placeOf } from '../config/addresses.ts'
 import { type Fatal, faults } from './fatal.ts'
@@ -17,17 +18,15 @@ import type { Service } from '../http/service.ts'
 import { type Logger, loggerOf } from './logger.ts'
 import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
-import { endHeard, standbyServer } from './standby-server.ts'
+import { sooner, standbyServer } from './standby-server.ts'
 
 export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline.ts'
 
 const PATIENCE_MS = 10_000
-const RETRY_MS = 1_000
 const FORWARDED =
   'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and everybody behind it counts as one client'
 
-type Room = ReturnType<typeof standbyServer>
 export type Running = { readonly url: string; readonly close: () => Promise<void> }
 export type StartOptions = {
   readonly warnings?: readonly string[]
@@ -36,6 +35,8 @@ export type StartOptions = {
   readonly now?: () => Date
   /** Are there already, in place of those that the configuration names. */
   readonly stores?: Stores
+  /** Why the service goes on though keys that its history was written with are lost. */
+  readonly acceptLostKeys?: string | undefined
   /** Exits the process once a fault has ended the service. Given only when the process is the service's own, so that any uncaught error in it counts as a fault. */
   readonly fatal?: () => void
 }
@@ -45,7 +46,7 @@ const begun = async (
   config: Config,
   logger: Logger,
   fatal: Fatal,
-  { now = wallClock(), stores }: StartOptions,
+  { now = wallClock(), stores, acceptLostKeys }: StartOptions,
 ): Promise<Composed> => {
   const onError = (job: string, error: unknown) => logger.error({ err: error, job }, 'a job failed')
   const { data_dir: directory } = config.storage
@@ -56,7 +57,8 @@ const begun = async (
           `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`,
         )
       : logger.info({ directory }, 'the disk has room again')
-  const opened = stores ?? (await openStores(config, { onError, onFull, fatal }))
+  const opened = stores ?? (await openStores(config, { onError, onFull, fatal, logger }, { acceptLostKeys }))
+  logger.info({ kid: opened.pepper.kid }, 'the keys are those of this log')
   let composed: Composed | undefined
   try {
     composed = await compose(config, opened, logger, now)
@@ -65,31 +67,6 @@ const begun = async (
   } catch (error) {
     await (composed ?? opened).close()
     throw error
-  }
-}
-
-/** Waits for servers that are not up yet, in whatever order they come. */
-const sooner = async (
-  config: Config,
-  logger: Logger,
-  fatal: Fatal,
-  room: Room,
-  options: StartOptions,
-): Promise<Composed> => {
-  let ending: ReturnType<typeof endHeard> | undefined
-  try {
-    for (;;) {
-      try {
-        return await begun(config, logger, fatal, options)
-      } catch (error) {
-        logger.warn({ err: error }, 'not ready to start; trying again')
-        room.missing(error)
-        ending ??= endHeard()
-        if (await ending.within(RETRY_MS)) throw error
-      }
-    }
-  } finally {
-    ending?.close()
   }
 }
 
@@ -153,10 +130,8 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
   let composed: Composed | undefined
   try {
     const room = standbyServer(ports)
-    composed =
-      config.storage.type === 'cluster'
-        ? await sooner(config, logger, fatal, room, options)
-        : await begun(config, logger, fatal, options)
+    const begin = () => begun(config, logger, fatal, options)
+    composed = config.storage.type === 'cluster' ? await sooner(begin, logger, room) : await begin()
     const { service, drain, close } = composed
     const apps = await serving(config, logger, service, settings, ports)
     const { protocol, host } = config.server
@@ -192,6 +167,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
     endWith(end)
     return { url, close: end }
   } catch (error) {
+    if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
     release()
     throw error
   }

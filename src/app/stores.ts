@@ -1,10 +1,15 @@
 import { join } from 'node:path'
+import type { Standing } from '../adapters/embedded/standing.ts'
+import { isFailure } from '../cli/failure.ts'
 import type { KeyFile } from '../adapters/embedded/key-file.ts'
 import type { Config } from '../config/load.ts'
 import { catalog } from '../events/catalog.ts'
 import type { Keys } from '../events/personal.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Fatal } from './fatal.ts'
+import { keysFit } from './keys-fit.ts'
+import { foundInDirectory, foundOnServers } from './keys-found.ts'
+import type { Logger } from './logger.ts'
 import { type Limiter, limiter } from '../auth/rate-limit.ts'
 import type { Queue } from '../jobs/queue.ts'
 import type { Views } from '../projections/views.ts'
@@ -47,7 +52,19 @@ export type Told = {
   readonly onFull?: (full: boolean) => void
   /** A fault that the stores do not recover from. */
   readonly fatal?: Fatal
+  /** Where what concerns the operator is told. */
+  readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>
 }
+
+/** What a place may begin with. */
+export type Beginning = {
+  /** The secrets of a place that has none yet. */
+  readonly secrets?: Secrets
+  /** Why the service goes on though keys that its history was written with are lost. */
+  readonly acceptLostKeys?: string | undefined
+}
+
+const silent: Pick<Logger, 'info' | 'warn' | 'error'> = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** The history of an embedded store. */
 export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
@@ -57,28 +74,36 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
   try {
     return await open()
   } catch (cause) {
+    if (isFailure(cause)) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
     throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
   }
 }
 
-type Open = (config: Config, told: Told, given?: Secrets) => Promise<Stores>
+type Open = (config: Config, told: Told, beginning?: Beginning) => Promise<Stores>
 
 /** One directory with SQLite files, which this process alone writes to. */
-const openDirectory: Open = async (config, { onError = () => undefined, onFull, fatal }, given) => {
+const openDirectory: Open = async (config, told, { secrets, acceptLostKeys } = {}) => {
+  const { onError = () => undefined, onFull, fatal, logger = silent } = told
   const { openEmbedded } = await import('../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
-  const { pepper, kek } = await openKeyFile(config.keys.file!, given)
   const { data_dir } = config.storage
+  let own: Secrets | undefined
+  const decide = async (standing: Standing) => {
+    const { accepted } = await keysFit(await foundInDirectory(config, standing), acceptLostKeys, logger)
+    own = await openKeyFile(config.keys.file!, secrets)
+    const { pepper, kek } = own
+    return { kek, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
+  }
   const onLost = (error: Error) =>
     fatal?.(error, 'rollcall ends: the embedded store can be written no more by this process')
   const embedded = await inDirectory(data_dir, () =>
-    openEmbedded(data_dir, { kek, onError, onLost, ...(onFull && { onFull }) }),
+    openEmbedded(data_dir, { kek: decide, onError, onLost, ...(onFull && { onFull }) }),
   )
   return {
     ...embedded,
     adapters: { log: 'embedded', views: 'embedded', queue: 'embedded' },
-    pepper,
+    pepper: own!.pepper,
     alone: true,
     writes: () => true,
     limiter: (_, limit) => limiter(limit),
@@ -98,10 +123,12 @@ const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => 
 
 /** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
 const openCluster: Open = async (
-  { mongodb, eventstore, redis, keys: { file } },
-  { onError = () => undefined },
-  given,
+  config,
+  { onError = () => undefined, logger = silent },
+  { secrets, acceptLostKeys } = {},
 ) => {
+  const { mongodb, eventstore, redis } = config
+  const { file } = config.keys
   const { openEventStore } = await import('../adapters/eventstoredb/open.ts')
   const { openMongo } = await import('../adapters/mongodb/open.ts')
   const { openBullmq } = await import('../adapters/redis/queue.ts')
@@ -123,15 +150,16 @@ const openCluster: Open = async (
         openMongo(url!, database, { bulk: mongodb.bulk_size, onError: telling('mongodb') }),
       ),
     )
-    const { pepper, kek } = await mongo.deploymentKeys(
-      file === undefined ? undefined : await openKeyFile(file, given),
-      given,
-    )
-    const keys = await mongo.keys(kek)
     const restarts = { connection: 0, subscription: 0 }
     const onRestart = (what: keyof typeof restarts) => void restarts[what]++
     const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError, onRestart }))
     await reaching('eventstore', () => log.head())
+    const found = await foundOnServers(config, mongo, log)
+    const { accepted } = await keysFit(found, acceptLostKeys, logger)
+    const inFile = file === undefined ? undefined : await openKeyFile(file, secrets)
+    const { pepper, kek } = await mongo.deploymentKeys(inFile, secrets, accepted !== undefined)
+    await accepted?.(log, pepper.kid)
+    const keys = await mongo.keys(kek, accepted !== undefined)
     const queue = closing(await openBullmq(redis.url!, { onError }))
     const limits = closing(openRedisLimits(redis.url!, { key: pepper.key, onError: telling('limits') }))
     const lease = closing(mongo.lease('views', LEASE_MS))
@@ -158,5 +186,5 @@ const openCluster: Open = async (
 
 const openers: Readonly<Record<Config['storage']['type'], Open>> = { embedded: openDirectory, cluster: openCluster }
 
-/** Opens the stores that the configuration names; drivers are loaded only for those. A place that has no secrets yet begins with those given. */
-export const openStores: Open = (config, told, given) => openers[config.storage.type](config, told, given)
+/** Opens the stores that the configuration names; drivers are loaded only for those. Fails before anything is made where the keys are not those that the history was written with. */
+export const openStores: Open = (config, told, beginning) => openers[config.storage.type](config, told, beginning)

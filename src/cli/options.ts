@@ -73,10 +73,12 @@ export const withMoment = (command: Command): Command =>
 /** A verb that writes, and can say why. */
 export const withReason = (command: Command): Command => command.option('--reason <text>', 'why; kept in the history')
 
+/** A reason as it may be kept. */
+export const reasonOf = (reason: string, option = '--reason'): string =>
+  reason.trim() === '' || /\p{Cc}|\p{Surrogate}/u.test(reason) || [...reason].length > 500
+    ? fail('usage', `${option} must be 1 to 500 characters, without control characters.`)
+    : reason
+
 /** The header that carries a reason, in UTF-8; none for none. */
-export const reasonHeaders = (reason: string | undefined): Readonly<Record<string, string>> => {
-  if (reason === undefined) return {}
-  if (reason.trim() === '' || /\p{Cc}|\p{Surrogate}/u.test(reason) || [...reason].length > 500)
-    return fail('usage', '--reason must be 1 to 500 characters, without control characters.')
-  return { 'Event-Reason': Buffer.from(reason, 'utf8').toString('latin1') }
-}
+export const reasonHeaders = (reason: string | undefined): Readonly<Record<string, string>> =>
+  reason === undefined ? {} : { 'Event-Reason': Buffer.from(reasonOf(reason), 'utf8').toString('latin1') }

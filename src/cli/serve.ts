@@ -1,13 +1,17 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config/load.ts'
 import { EXIT } from './failure.ts'
-import { type FileOptions, fileOf, withConfig } from './options.ts'
+import { type FileOptions, fileOf, reasonOf, withConfig } from './options.ts'
 import type { LoadServices } from './services.ts'
 
-type ServeOptions = FileOptions & { readonly host?: string; readonly port?: string }
+type ServeOptions = FileOptions & { readonly host?: string; readonly port?: string; readonly acceptLostKeys?: string }
 
 /** The settings that flags give, by key. */
-export const flagsOf = ({ host, port, data }: Omit<ServeOptions, 'config'>): Readonly<Record<string, string>> => ({
+export const flagsOf = ({
+  host,
+  port,
+  data,
+}: Pick<ServeOptions, 'host' | 'port' | 'data'>): Readonly<Record<string, string>> => ({
   ...(host === undefined ? {} : { 'server.host': host }),
   ...(port === undefined ? {} : { 'server.http_port': port, 'server.https_port': port }),
   ...(data === undefined ? {} : { 'storage.data_dir': data }),
@@ -21,10 +25,15 @@ export const addServe = (program: Command, load: LoadServices): void => {
     .option('--host <address>', 'address to listen on')
     .option('--port <number>', 'port to listen on')
     .option('--data <dir>', 'directory of the embedded store')
-    .action(async (options: ServeOptions) => {
+    .option(
+      '--accept-lost-keys <reason>',
+      'go on though keys that the log was written with are lost, and why; kept in the history',
+    )
+    .action(async ({ acceptLostKeys, ...options }: ServeOptions) => {
+      if (acceptLostKeys !== undefined) reasonOf(acceptLostKeys, '--accept-lost-keys')
       const { config, warnings, meant } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
       const { start } = await load()
-      const service = await start(config, { warnings, meant, fatal: () => process.exit(EXIT.failed) })
+      const service = await start(config, { warnings, meant, acceptLostKeys, fatal: () => process.exit(EXIT.failed) })
       await new Promise<void>((resolve) => {
         for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
       })

@@ -43,7 +43,13 @@ export type Moved = {
 export type Services = {
   readonly start: (
     config: Config,
-    options: { readonly warnings: readonly string[]; readonly meant: readonly string[]; readonly fatal: () => void },
+    options: {
+      readonly warnings: readonly string[]
+      readonly meant: readonly string[]
+      readonly fatal: () => void
+      /** Why the service goes on though keys are lost. */
+      readonly acceptLostKeys?: string | undefined
+    },
   ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
   readonly createTokenOffline: (config: Config, request: TokenRequest) => Promise<NewlyIssued>
   /** Deletes a flag; refuses with 404 what is not there. */

@@ -1,5 +1,6 @@
 import type { Shapes } from './define.ts'
 import { flagEvents } from './flag.ts'
+import { keysEvents } from './keys.ts'
 import { loginEvents } from './login.ts'
 import { namespaceEvents } from './namespace.ts'
 import { refusalEvents } from './refusal.ts'
@@ -14,6 +15,7 @@ export const catalog = {
   namespace: namespaceEvents,
   flag: flagEvents,
   segment: segmentEvents,
+  keys: keysEvents,
 } as const satisfies Readonly<Record<string, Shapes>>
 
 /** What the streams of each category are called, and what they tell. */
@@ -35,4 +37,5 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
     tells: 'The life of one flag with its variants, rules, distributions and rollouts.',
   },
   segment: { name: 'segment-<namespace>+<key>', tells: 'The life of one segment with its constraints.' },
+  keys: { name: 'keys-main', tells: "The service's own keys, where they were lost and it went on without." },
 }

@@ -13,6 +13,10 @@ export const metaSchema = object('Who wrote the event, how and why.', {
     ),
     id: Type.Optional(uuid("The token's id, for kind `token`.")),
     method: Type.Optional(oneOf('How that token was got.', METHODS)),
+    user: Type.Optional(
+      text("The operating system's name of the user, for kind `operator`.", 'name of a user, or `uid` and a number'),
+    ),
+    host: Type.Optional(text('The machine that the operator worked on.', 'name of a host')),
   }),
   instance: word('The instance of the service that wrote it.', '`<host>-<8 hexadecimal digits>`, new at each start'),
   requestId: Type.Optional(
@@ -49,5 +53,5 @@ export const metaSchema = object('Who wrote the event, how and why.', {
 
 export type Meta = Readonly<Static<typeof metaSchema>>
 
-/** Who acted. `id` is the authentication id of a token; the others have none. */
+/** Who acted. `id` is the authentication id of a token, `user` and `host` are those of an operator. */
 export type Actor = Readonly<Meta['actor']>

@@ -7,7 +7,8 @@ const BYTES = 32
 /** The service's own secrets: the pepper of the token digests under its id, and the key-encryption key of the keys of subjects. */
 export type KeyFile = { readonly pepper: { readonly kid: string; readonly key: Uint8Array }; readonly kek: Uint8Array }
 
-const fresh = (): KeyFile => ({
+/** New secrets. */
+export const freshKeys = (): KeyFile => ({
   pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) },
   kek: randomBytes(BYTES),
 })
@@ -62,17 +63,24 @@ const parse = (text: string, path: string): KeyFile => {
   return { pepper: { kid, key: secret(key, 'pepper') }, kek: secret(kek, 'kek') }
 }
 
-/** Reads the key file of api.md §12.3 and makes it durably when there is none: of fresh keys, or of those given. Throws when others than the owner may read it, or when it is not whole. */
-export const openKeyFile = async (path: string, given?: KeyFile): Promise<KeyFile> => {
-  const missing = await stat(path).then(
-    () => false,
-    (error: NodeJS.ErrnoException) => error.code === 'ENOENT' || Promise.reject(error),
+/** Reads the key file of api.md §12.3; undefined when there is none. Throws when others than the owner may read it, or when it is not whole. */
+export const readKeyFile = async (path: string): Promise<KeyFile | undefined> => {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) =>
+    error.code === 'ENOENT' ? undefined : Promise.reject(error),
   )
-  if (missing) await create(path, given ?? fresh())
-  const { mode } = await stat(path)
+  if (!found) return undefined
+  const { mode } = found
   if (process.platform !== 'win32' && (mode & 0o077) !== 0)
     throw new Error(
       `key file ${path} may be read by others than its owner (mode ${(mode & 0o777).toString(8)}): chmod 600 it`,
     )
   return parse(await readFile(path, 'utf8'), path)
+}
+
+/** Reads the key file, and makes it durably when there is none: of fresh keys, or of those given. */
+export const openKeyFile = async (path: string, given?: KeyFile): Promise<KeyFile> => {
+  const found = await readKeyFile(path)
+  if (found) return found
+  await create(path, given ?? freshKeys())
+  return (await readKeyFile(path))!
 }

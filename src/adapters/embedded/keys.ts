@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Keys } from '../../events/personal.ts'
-import { unwrap, wrap } from '../key-wrap.ts'
+import { opens, unwrap, wrap } from '../key-wrap.ts'
 import type { Channel } from './channel.ts'
 
 const CACHED = 10_000
 /** Stands in the file for the key-encryption key itself: what opens it fits the rest. */
-const WITNESS = ''
+export const WITNESS = ''
 
-/** Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). Throws when that is another than before. */
-export const embeddedKeys = async (channel: Channel, kek: Uint8Array): Promise<Keys> => {
+/**
+ * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). When that is another than before it throws,
+ * or puts aside what it does not open where an operator said so (`accepted`): those subjects have no key then, and who was erased stays erased.
+ */
+export const embeddedKeys = async (channel: Channel, kek: Uint8Array, accepted = false): Promise<Keys> => {
   const cache = new LRUCache<string, Uint8Array | 'erased'>({ max: CACHED })
 
   const remember = (subject: string, wrapped: Uint8Array | null): Uint8Array | 'erased' => {
@@ -23,6 +26,10 @@ export const embeddedKeys = async (channel: Channel, kek: Uint8Array): Promise<K
     cache.get(subject) ??
     remember(subject, await channel.call('makeKey', subject, wrap(kek, subject, given ?? randomBytes(32))))
 
+  if (accepted) {
+    const witness = await channel.call('findKey', WITNESS)
+    if (!witness || !opens(kek, WITNESS, witness)) await channel.call('putKeysAside')
+  }
   await make(WITNESS)
   return {
     make,

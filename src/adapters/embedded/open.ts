@@ -11,6 +11,7 @@ import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
 import { roomOf } from './disk-space.ts'
 import { type Database, openDatabase } from './sqlite.ts'
+import { type Standing, withStanding } from './standing.ts'
 import { embeddedViews } from './views.ts'
 
 export type Embedded = {
@@ -23,9 +24,15 @@ export type Embedded = {
   /** Ends the jobs, writes what waits, and gives the directory free. */
   readonly close: () => Promise<void>
 }
-export type EmbeddedOptions = {
-  /** Key-encryption key, 32 bytes. */
+/** The key-encryption key to go on with. */
+export type Kek = {
   readonly kek: Uint8Array
+  /** Keys of subjects are lost, and that was accepted: tells the history so, before new ones are made. */
+  readonly accepted?: ((log: EventLog) => Promise<void>) | undefined
+}
+export type EmbeddedOptions = {
+  /** Key-encryption key, 32 bytes; or who decides on it by what stands in the directory, before anything of it is made. */
+  readonly kek: Uint8Array | ((standing: Standing) => Promise<Kek>)
   /** Told of every run of a job that failed. */
   readonly onError: (job: string, error: unknown) => void
   /** Told once when a file can be written no more, or the writer has ended unasked. */
@@ -39,7 +46,7 @@ export type EmbeddedOptions = {
  * views.sqlite can be deleted at any time, subjects.sqlite must be able to forget. Throws when another process has the directory.
  */
 export const openEmbedded = async (directory: string, options: EmbeddedOptions): Promise<Embedded> => {
-  const { kek, onError, onLost = () => undefined, onFull = () => undefined } = options
+  const { kek: given, onError, onLost = () => undefined, onFull = () => undefined } = options
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const paths = {
     events: join(directory, 'events.sqlite'),
@@ -58,12 +65,15 @@ export const openEmbedded = async (directory: string, options: EmbeddedOptions):
     unlock()
   }
   try {
+    const decided = typeof given === 'function' ? await withStanding(paths, given) : { kek: given }
+    const { kek, accepted }: Kek = decided
     channel = await openChannel(paths, { onLost, noRoom: room.lacking })
     const events = await openDatabase(paths.events, 'read')
     const views = await openDatabase(paths.views, 'read')
     readers.push(events, views)
-    const keys = await embeddedKeys(channel, kek)
     const log = embeddedLog(channel, events)
+    await accepted?.(log)
+    const keys = await embeddedKeys(channel, kek, accepted !== undefined)
     const readModels = embeddedViews(channel, { views, events, another: () => openDatabase(paths.views, 'read') })
     const queue = embeddedQueue(channel, events, onError)
     const close = async () => {

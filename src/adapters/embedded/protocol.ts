@@ -35,6 +35,7 @@ export type Calls = {
   readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null
   readonly findKey: (subject: string) => Uint8Array | null | undefined
   readonly destroyKey: (subject: string) => void
+  readonly putKeysAside: () => void
   readonly scrubKeys: () => void
   readonly close: () => void
 }
@@ -58,6 +59,7 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   makeKey: 'keys',
   findKey: 'keys',
   destroyKey: 'keys',
+  putKeysAside: 'keys',
   scrubKeys: 'keys',
 }
 

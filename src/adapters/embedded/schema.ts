@@ -50,10 +50,17 @@ create table if not exists views (
 ) strict, without rowid;
 `
 
-/** subjects.sqlite: the wrapped key of each subject; a subject whose key is null is erased for ever. */
+/**
+ * subjects.sqlite: the wrapped key of each subject; a subject whose key is null is erased for ever. `lost_subjects` are keys that an operator
+ * gave up (`serve --accept-lost-keys`): they open only under the key file that was lost.
+ */
 export const subjectsSchema = `
 create table if not exists subjects (
   subject text not null primary key,
   key     blob
+) strict;
+create table if not exists lost_subjects (
+  subject text not null,
+  key     blob not null
 ) strict;
 `

@@ -11,6 +11,7 @@ export const keysWriter = (database: Database, journal: string) => {
   const destroy = database.prepare(
     'insert into subjects (subject) values (?) on conflict (subject) do update set key = null',
   )
+  const destroyAside = database.prepare('delete from lost_subjects where subject = ?')
 
   const findKey: Calls['findKey'] = (subject) => (find.get(subject) as [Uint8Array | null] | undefined)?.[0]
   return {
@@ -20,7 +21,14 @@ export const keysWriter = (database: Database, journal: string) => {
         make.run(subject, wrapped)
         return findKey(subject)!
       },
-      destroyKey: (subject: string) => void destroy.run(subject),
+      destroyKey: (subject: string) => {
+        destroy.run(subject)
+        destroyAside.run(subject)
+      },
+      putKeysAside: () =>
+        database.exec(
+          'insert into lost_subjects (subject, key) select subject, key from subjects where key is not null; delete from subjects where key is not null',
+        ),
       /** The journal of a transaction that is over still has pages as they were: with the key that was destroyed. */
       scrubKeys: () => {
         if (!existsSync(journal)) return

@@ -20,38 +20,70 @@ const fingerprintOf = ({ pepper, kek }: KeyFile): string =>
     .update(`rollcall keys ${pepper.kid}`)
     .digest('base64url')
 
+const place = (db: Db) => db.collection<StoredKeys>('deployment')
+const find = (db: Db, calls: Calls) => calls.call('read', (signal) => place(db).findOne({ _id: 'keys' }, { signal }))
+
+/** What is known of the deployment's keys. */
+export type StandingKeys = {
+  /** The keys themselves, where they are in the database and not in a key file. */
+  readonly keys: KeyFile | undefined
+  /** Whether the deployment has these keys. */
+  readonly are: (keys: KeyFile) => boolean
+}
+
+const standingOf = ({ fingerprint, kid, pepper, kek }: StoredKeys): StandingKeys => {
+  const are = (keys: KeyFile) => fingerprint === fingerprintOf(keys)
+  if (kid === undefined || !pepper || !kek) return { keys: undefined, are }
+  const keys: KeyFile = { pepper: { kid, key: pepper.value() }, kek: kek.value() }
+  if (!are(keys)) throw new Error('the keys of the deployment are damaged: they do not fit their fingerprint')
+  return { keys, are }
+}
+
+/** The keys that a deployment has; undefined where there are none. Makes nothing. */
+export const standingKeys = async (db: Db, calls: Calls): Promise<StandingKeys | undefined> => {
+  const stored = await find(db, calls)
+  return stored ? standingOf(stored) : undefined
+}
+
 /**
  * The keys that all instances of a deployment share (api.md §12.3): those given from a key file, else those in the database, made once
- * whoever comes first, out of those to begin with where a deployment is moved here. Throws when this instance's keys are not the deployment's.
+ * whoever comes first, out of those to begin with where a deployment is moved here. Throws when this instance's keys are not the deployment's,
+ * unless an operator said that those are lost (`accepted`): then the given ones take their place.
  */
-export const deploymentKeys = async (db: Db, calls: Calls, given?: KeyFile, begin?: KeyFile): Promise<KeyFile> => {
-  const collection = db.collection<StoredKeys>('deployment')
+export const deploymentKeys = async (
+  db: Db,
+  calls: Calls,
+  given?: KeyFile,
+  begin?: KeyFile,
+  accepted = false,
+): Promise<KeyFile> => {
   const made: KeyFile = given ??
     begin ?? { pepper: { kid: randomBytes(4).toString('hex'), key: randomBytes(BYTES) }, kek: randomBytes(BYTES) }
   const secrets = given
     ? {}
     : { kid: made.pepper.kid, pepper: Buffer.from(made.pepper.key), kek: Buffer.from(made.kek) }
-  const find = () => calls.call('read', (signal) => collection.findOne({ _id: 'keys' }, { signal }))
+  const mine = { fingerprint: fingerprintOf(made), madeAt: new Date(), ...secrets } as unknown as Omit<
+    StoredKeys,
+    '_id'
+  >
 
-  let stored = await find()
+  let stored = await find(db, calls)
   if (!stored) {
-    const mine = { fingerprint: fingerprintOf(made), madeAt: new Date(), ...secrets }
-    await calls.call('write', () =>
-      unlessDuplicate(collection.insertOne({ _id: 'keys', ...mine } as unknown as StoredKeys)),
-    )
-    stored = await find()
+    await calls.call('write', () => unlessDuplicate(place(db).insertOne({ _id: 'keys', ...mine })))
+    stored = await find(db, calls)
+  } else if (accepted && given && stored.fingerprint !== mine.fingerprint) {
+    const { fingerprint } = stored
+    await calls.call('write', () => place(db).replaceOne({ _id: 'keys', fingerprint }, mine))
+    stored = await find(db, calls)
   }
   if (!stored) throw new Error('the keys of the deployment cannot be read back')
-  if (given) {
-    if (stored.fingerprint !== fingerprintOf(given))
-      throw new Error('the key file is not that of this deployment: its keys differ from those of the other instances')
-    return given
-  }
-  const { kid, pepper, kek } = stored
-  if (kid === undefined || !pepper || !kek)
-    throw new Error('this deployment has its keys in a key file: set keys.file to a copy of it')
-  const keys: KeyFile = { pepper: { kid, key: pepper.value() }, kek: kek.value() }
-  if (stored.fingerprint !== fingerprintOf(keys))
-    throw new Error('the keys of the deployment are damaged: they do not fit their fingerprint')
-  return keys
+  const { keys, are } = standingOf(stored)
+  if (!given) return keys ?? inFile()
+  if (!are(given))
+    throw new Error('the key file is not that of this deployment: its keys differ from those of the other instances')
+  return given
+}
+
+const inFile = (): never => {
+  throw new Error('this deployment has its keys in a key file: set keys.file to a copy of it')
 }

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Binary, Db } from 'mongodb'
 import { isRefusal } from '../../errors.ts'
 import type { Keys } from '../../events/personal.ts'
-import { unwrap, wrap } from '../key-wrap.ts'
+import { opens, unwrap, wrap } from '../key-wrap.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
 /** `key` is wrapped by the key-encryption key; a subject without one is erased. */
@@ -15,12 +15,47 @@ const CACHED = 10_000
 const FRESH_MS = 1000
 /** Stands among the subjects for the key-encryption key itself: what opens it fits the rest. */
 const WITNESS = 'key-encryption key'
+/** Keys put aside at once. */
+const PAGE = 50
+
+/** Whether there are keys of subjects, and the key-encryption key opens them. Makes nothing. */
+export const subjectKeys = async (db: Db, calls: Calls) => {
+  const stored = await calls.call('read', (signal) =>
+    db.collection<StoredKey>('subjects').findOne({ _id: WITNESS }, { signal }),
+  )
+  const witness = stored?.key?.value()
+  return (kek: Uint8Array) => (witness ? (opens(kek, WITNESS, witness) ? 'open' : 'closed') : 'missing')
+}
+
+/** Moves the keys that the key-encryption key does not open to a collection where nobody looks for them; who was erased stays erased. Begun again it goes on. */
+const putAside = async (db: Db, calls: Calls, kek: Uint8Array): Promise<void> => {
+  const [from, to] = [db.collection<StoredKey>('subjects'), db.collection<StoredKey>('lost_subjects')]
+  for (let after = ''; ; ) {
+    const where = { _id: { $gt: after }, key: { $exists: true } }
+    const page = await calls.call('batch', (signal) =>
+      from.find(where, { sort: { _id: 1 }, limit: PAGE, signal }).toArray(),
+    )
+    for (const { _id, key, ...rest } of page) {
+      if (!key || opens(kek, _id, key.value())) continue
+      await calls.call('write', () => to.updateOne({ _id }, { $setOnInsert: { key, ...rest } }, { upsert: true }))
+      await calls.call('write', () => from.deleteOne({ _id, key }))
+    }
+    if (page.length < PAGE) return
+    after = page.at(-1)!._id
+  }
+}
 
 /**
  * Keys of subjects in a collection of their own, each wrapped by the key-encryption key. A key is given out only once a majority has it, so
- * that no fail-over forgets what something was sealed with. Throws when the key-encryption key is another than before.
+ * that no fail-over forgets what something was sealed with. When the key-encryption key is another than before it throws, or puts aside what
+ * that does not open where an operator said so (`accepted`).
  */
-export const mongoKeys = async (db: Db, calls: Calls, kek: Uint8Array): Promise<Omit<Keys, 'close'>> => {
+export const mongoKeys = async (
+  db: Db,
+  calls: Calls,
+  kek: Uint8Array,
+  accepted = false,
+): Promise<Omit<Keys, 'close'>> => {
   const subjects = db.collection<StoredKey>('subjects')
   const cache = new LRUCache<string, Known>({ max: CACHED })
 
@@ -62,6 +97,7 @@ export const mongoKeys = async (db: Db, calls: Calls, kek: Uint8Array): Promise<
     return remember(subject, asked, stored)
   }
 
+  if (accepted) await putAside(db, calls, kek)
   await make(WITNESS)
   return {
     make,
@@ -71,6 +107,7 @@ export const mongoKeys = async (db: Db, calls: Calls, kek: Uint8Array): Promise<
       const write = () =>
         calls.call('write', () => unlessDuplicate(subjects.updateOne({ _id: subject }, erase, { upsert: true })))
       if ((await write()) === undefined) await write()
+      await calls.call('write', () => db.collection<StoredKey>('lost_subjects').deleteOne({ _id: subject }))
       cache.set(subject, { key: 'erased', until: Number.POSITIVE_INFINITY })
     },
   }

@@ -5,8 +5,8 @@ import type { Lease } from '../../projections/engine/lease.ts'
 import type { Views } from '../../projections/views.ts'
 import type { KeyFile } from '../embedded/key-file.ts'
 import { mongoCalls } from './calls.ts'
-import { deploymentKeys } from './deployment.ts'
-import { mongoKeys } from './keys.ts'
+import { deploymentKeys, type StandingKeys, standingKeys } from './deployment.ts'
+import { mongoKeys, subjectKeys } from './keys.ts'
 import { mongoLease } from './lease.ts'
 import { mongoPlaces } from './collections.ts'
 import { mongoRecords } from './records.ts'
@@ -22,10 +22,15 @@ export type MongoOptions = {
 
 export type Mongo = {
   readonly views: Views
-  /** The keys of subjects under the deployment's key-encryption key. Throws when that is another than before. */
-  readonly keys: (kek: Uint8Array) => Promise<Keys>
-  /** The keys that all instances share: those of the key file if one is given, which must be the deployment's, else those in the database, which `begin` as these where there are none. */
-  readonly deploymentKeys: (given?: KeyFile, begin?: KeyFile) => Promise<KeyFile>
+  /** What there is of keys, looked at without making any. */
+  readonly standing: () => Promise<{
+    readonly deployment: StandingKeys | undefined
+    readonly subjects: (kek: Uint8Array) => 'missing' | 'closed' | 'open'
+  }>
+  /** The keys of subjects under the deployment's key-encryption key. Throws when that is another than before, unless their loss was `accepted`. */
+  readonly keys: (kek: Uint8Array, accepted?: boolean) => Promise<Keys>
+  /** The keys that all instances share: those of the key file if one is given, which must be the deployment's, or take their place where their loss was `accepted`; else those in the database, which `begin` as these where there are none. */
+  readonly deploymentKeys: (given?: KeyFile, begin?: KeyFile, accepted?: boolean) => Promise<KeyFile>
   /** A lease of `ttl` milliseconds on a name. */
   readonly lease: (name: string, ttl: number) => Lease
   readonly close: () => Promise<void>
@@ -78,8 +83,9 @@ export const openMongo = async (
   })
   return {
     views: { ...views, close },
-    keys: async (kek) => ({ ...(await mongoKeys(db, calls, kek)), close }),
-    deploymentKeys: (given, begin) => deploymentKeys(db, calls, given, begin),
+    standing: async () => ({ deployment: await standingKeys(db, calls), subjects: await subjectKeys(db, calls) }),
+    keys: async (kek, accepted) => ({ ...(await mongoKeys(db, calls, kek, accepted)), close }),
+    deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, given, begin, accepted),
     lease: (name, ttl) => mongoLease(db, calls, name, ttl),
     close,
   }

@@ -41,7 +41,7 @@ export const moveStores: Services['moveStores'] = async (from, to, move) => {
   const source = await openStores(from, {})
   try {
     const isThere = to.storage.type !== 'embedded' || existsSync(eventsOf(to))
-    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, {}, secrets)
+    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, {}, { secrets })
     try {
       return await migrate(source, target, move)
     } finally {

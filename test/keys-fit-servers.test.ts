@@ -1,0 +1,159 @@
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import t, { type Test } from 'tap'
+import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
+import { start } from '../src/app/start.ts'
+import { loadConfig } from '../src/config/load.ts'
+import { newDirectory } from './adapters/embedded/store.ts'
+import { ownMongo, ownRedis, STAND_IN_BULK } from './adapters/servers.ts'
+import { collect } from './contracts/log.ts'
+import { startEventStore } from './stand-ins/eventstoredb/server.ts'
+
+const TOKEN = 'the-bootstrap-token-of-the-tests'
+const [mongo, redis] = [await ownMongo(t), await ownRedis(t)]
+const skip = mongo.skip || redis.skip
+
+type Options = Parameters<typeof start>[1]
+type Line = Readonly<Record<string, unknown>> & { readonly level: string; readonly msg: string }
+type Document = { readonly _id: string }
+let stacks = 0
+
+/** A deployment on servers of its own that an instance has run on; `file` = its keys are in a key file. */
+const ran = async (t: Test, file = false) => {
+  const directory = await newDirectory(t)
+  const events = await startEventStore()
+  t.teardown(() => events.kill())
+  const client = await new MongoClient(mongo.server!.url).connect()
+  t.teardown(() => client.close())
+  const number = stacks++
+  const database = client.db(`k${number}`)
+  const log = join(directory, 'log')
+  const keyFile = join(directory, 'keys')
+  const flags = {
+    'server.host': '127.0.0.1',
+    'server.http_port': '0',
+    'storage.type': 'cluster',
+    'eventstore.url': events.url,
+    'mongodb.url': mongo.server!.url,
+    'mongodb.database': `k${number}`,
+    'mongodb.bulk_size': String(STAND_IN_BULK),
+    'redis.url': `${redis.server!.url}/${number}`,
+    'log.file': log,
+    'authentication.methods.token.bootstrap.token': TOKEN,
+    ...(file && { 'keys.file': keyFile }),
+  }
+  const { config } = loadConfig({ env: {}, flags })
+  const open = (options: Options = {}) => start(config, options)
+  const asks = async (url: string) =>
+    (await fetch(`${url}/auth/v1/tokens`, { headers: { authorization: `Bearer ${TOKEN}` } })).status
+  const first = await open()
+  t.equal(await asks(first.url), 200)
+  await first.close()
+  const all = (name: string) => database.collection<Document>(name).find().toArray()
+  /** The subjects that have a key or a tombstone, without that of today's strangers. */
+  const subjects = async () =>
+    (await all('subjects'))
+      .map(({ _id }) => _id)
+      .filter((id) => !id.startsWith('network-'))
+      .toSorted()
+  const made = async () => [await all('deployment'), await all('subjects'), (await readdir(directory)).toSorted()]
+  const logged = async () =>
+    (await readFile(log, 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Line)
+  const told = async () => {
+    const store = await openEventStore(events.url, { categories: ['keys'], onError: () => {} })
+    try {
+      return (await collect(store.readAll(0n))).map(({ type, data }) => [type, JSON.parse(data) as object])
+    } finally {
+      await store.close()
+    }
+  }
+  return { open, asks, database, made, logged, told, keyFile, all, subjects }
+}
+
+/** Refused at once, in one line, and nothing is made. */
+const refused = async (
+  t: Test,
+  { open, made, logged }: Awaited<ReturnType<typeof ran>>,
+  ...says: readonly RegExp[]
+) => {
+  const before = await made()
+  const error = await open().then(
+    async (running) => (await running.close(), undefined),
+    (error: Error & { exit?: number }) => error,
+  )
+  t.equal(error?.exit, 3)
+  for (const words of [/The keys do not fit this log/, /from the backup/, ...says]) t.match(error?.message, words)
+  t.same(await made(), before, 'nothing was made')
+  t.equal((await logged()).filter(({ level }) => level === 'ERROR').length, 1, 'one line tells the operator')
+}
+
+void t.test(
+  'a MongoDB that lost everything is refused, and who accepts it goes on with new keys',
+  { skip },
+  async (t) => {
+    const service = await ran(t)
+    await service.database.dropDatabase()
+    await refused(t, service, /"deployment" of the MongoDB database "k\d+" is not there/, /"subjects" .* is not there/)
+    t.same(await service.all('deployment'), [])
+    const running = await service.open({ acceptLostKeys: 'MongoDB had no backup' })
+    t.equal(await service.asks(running.url), 401)
+    await running.close()
+    const [event] = await service.told()
+    t.match(event, ['LostKeysAccepted', { tokens: true, subjects: true, kid: /^[0-9a-f]{8}$/ }])
+    await (await service.open()).close()
+    const told = (await service.logged()).filter(({ msg }) => msg === 'the keys are those of this log')
+    t.equal(told.at(-1)?.['kid'], (event![1] as { kid: string }).kid)
+  },
+)
+
+void t.test('a deployment without the keys of subjects is refused', { skip }, async (t) => {
+  const service = await ran(t)
+  await service.database.collection('subjects').deleteMany({})
+  await refused(t, service, /"subjects" .* is not there, or empty/)
+})
+
+void t.test('keys in MongoDB that are others than the log was written with are refused', { skip }, async (t) => {
+  const [service, other] = [await ran(t), await ran(t)]
+  for (const name of ['deployment', 'subjects']) {
+    await service.database.collection(name).deleteMany({})
+    await service.database.collection<Document>(name).insertMany(await other.all(name))
+  }
+  await refused(t, service, /the tokens of this log were made with [0-9a-f]{8}/)
+})
+
+void t.test(
+  'a key file that is gone is refused and none is made, also where nobody else has it',
+  { skip },
+  async (t) => {
+    const service = await ran(t, true)
+    await rm(service.keyFile)
+    await refused(t, service, /keys is not there/)
+    const ann = { _id: 'ann', key: Buffer.alloc(60) }
+    await service.database.collection<Document>('subjects').insertOne(ann)
+    await service.database.collection<Document>('subjects').insertOne({ _id: 'bob' })
+    const running = await service.open({ acceptLostKeys: 'the Secret was deleted' })
+    t.equal(await service.asks(running.url), 401)
+    await running.close()
+    t.same(await service.subjects(), ['bob', 'key-encryption key'])
+    t.same((await service.all('lost_subjects')).map(({ _id }) => _id).toSorted(), ['ann', 'key-encryption key'])
+    await (await service.open()).close()
+  },
+)
+
+void t.test(
+  'another key file than the log was written with is refused, and that of the deployment is not',
+  { skip },
+  async (t) => {
+    const service = await ran(t, true)
+    const right = await readFile(service.keyFile, 'utf8')
+    const kid = Object.keys((JSON.parse(right) as { pepper: object }).pepper)[0]!
+    await writeFile(service.keyFile, right.replace(kid, 'cafe0001'))
+    await refused(t, service, new RegExp(`has the id cafe0001, and the tokens of this log were made with ${kid}`))
+    await writeFile(service.keyFile, right)
+    await (await service.open()).close()
+  },
+)
