@@ -13,7 +13,7 @@ import { projections } from '../projections/all.ts'
 import { freshness } from '../projections/engine/freshness.ts'
 import { runner } from '../projections/engine/runner.ts'
 import { flagStore } from '../projections/flag-store.ts'
-import { tokenIndex } from '../projections/token-index.ts'
+import { neededOfTokens, tokenIndex } from '../projections/token-index.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
 import type { Logger } from './logger.ts'
@@ -51,8 +51,8 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     log,
     views,
     projections,
-    remember: ({ name }, row, first) =>
-      name === tokens.name ? index.remember(row as Row<TokenDoc>, first) : held.set(name, row),
+    remember: ({ name }, row) => (name === tokens.name ? index.remember(row as Row<TokenDoc>) : held.set(name, row)),
+    needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
     recall: ({ name }, key) => held.row(name, key),
     take: ({ name }, event) => name === tokens.name && index.take(event),
     writes,

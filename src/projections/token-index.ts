@@ -15,6 +15,12 @@ export type TokenEntry = {
   readonly namespace: string | undefined
 }
 
+const HELD = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy'] as const
+type HeldOfToken = Pick<TokenDoc, (typeof HELD)[number] | 'deletedAt'>
+
+/** What the index needs of the tokens at a start: these fields of those that are not deleted, and the number of all others by method. */
+export const neededOfTokens = { lacking: 'deletedAt', fields: HELD, by: 'method' } as const
+
 /** Tokens that ended last, of which a read may not show it yet. */
 const ENDED = 10_000
 
@@ -52,13 +58,13 @@ const tokenSlots = (capacity: number) => {
     madeBy: makers.count,
     /** How many slots there are, those that hold nothing included. */
     size,
-    add: (key: string, doc: TokenDoc): number => {
+    add: (key: string, id: string, doc: HeldOfToken): number => {
       if (keys.size() >= capacity) {
         remove(next())
         forgotten++
       }
       const slot = take()
-      keys.set(slot, key, doc.id)
+      keys.set(slot, key, id)
       columns.kinds[slot] = METHODS.indexOf(doc.method)
       columns.scopes[slot] = namespaces.numberOf(doc.namespace)
       if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
@@ -97,8 +103,8 @@ export const tokenIndex = (capacity: number) => {
   }
 
   return {
-    /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. `first`: each token is told once, at start. */
-    remember: ({ doc, revision }: Row<TokenDoc>, first = false): void => {
+    /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. */
+    remember: ({ key: id, doc, revision }: Row<HeldOfToken>): void => {
       if (!doc) return
       const key = keyOf(doc.digest)
       const until = usableUntil(doc)
@@ -106,11 +112,10 @@ export const tokenIndex = (capacity: number) => {
       if (until === Number.NEGATIVE_INFINITY) {
         // The same end seen again, while catching up with the log, finds nothing to remove.
         if (held !== undefined) end(held)
-        else if (first) deleted[METHODS.indexOf(doc.method)]!++
-        if (!first) ended.set(key, true)
-      } else if (!hasKey(doc.id)) slots.leaveOut()
+        ended.set(key, true)
+      } else if (!hasKey(id)) slots.leaveOut()
       else if (held === undefined || revision >= slots.revision(held)) {
-        const slot = held ?? slots.add(key, doc)
+        const slot = held ?? slots.add(key, id, doc)
         columns.expires[slot] = until
         slots.setRevision(slot, revision)
       }
@@ -146,6 +151,10 @@ export const tokenIndex = (capacity: number) => {
     entry: (key: string): TokenEntry | undefined => {
       const slot = keys.byKey(key)
       return slot === undefined ? undefined : slots.entry(slot)
+    },
+    /** Takes the number of deleted tokens by method, all there are. */
+    deletedBefore: (counts: ReadonlyMap<string, number>): void => {
+      for (const [n, method] of METHODS.entries()) deleted[n] = counts.get(method) ?? 0
     },
     /** How many static tokens that are not deleted this credential has made, as far as this instance holds them. */
     madeBy: slots.madeBy,

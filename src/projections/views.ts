@@ -25,6 +25,9 @@ export type Query = {
   readonly limit: number
 }
 
+/** Of the documents that lack a field, these other fields; all are fields that can be asked for. Rows without a document come as they are. */
+export type Part = { readonly lacking: string; readonly fields: readonly string[] }
+
 /** How far a view is, and of which log: what it must find there again before it goes on. */
 export type Checkpoint = {
   /** Up to here it holds every event. */
@@ -74,8 +77,10 @@ export type Views = {
     view: View,
     query: Query,
   ) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
-  /** Every row, tombstones too, in pages, in no promised order. */
-  readonly scan: <D extends object>(view: View) => AsyncIterable<readonly Row<D>[]>
+  /** Every row, tombstones too, or a part of what there is, in pages, in no promised order. */
+  readonly scan: <D extends object>(view: View, part?: Part) => AsyncIterable<readonly Row<D>[]>
+  /** How many documents that have a field there are with each value of another, by that value as text; both are fields that can be asked for. */
+  readonly tally: (view: View, having: string, by: string) => Promise<ReadonlyMap<string, number>>
   /** How far the view is; undefined for a view (or version of it) never built. */
   readonly checkpoint: (view: View) => Promise<Checkpoint | undefined>
   /**

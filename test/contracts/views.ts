@@ -334,6 +334,45 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
     await views.close()
   })
 
+  void t.test(
+    'a part of a view is what memory asks for: some fields of the documents that lack one, and how many have it',
+    (t) =>
+      withViews(t, async (views) => {
+        const pets = view()
+        const part = { lacking: 'color', fields: ['name', 'size'] }
+        const scannedPart = async () => {
+          const rows: Row[] = []
+          for await (const page of views.scan(pets, part)) rows.push(...page)
+          return rows.sort((a, b) => (a.key < b.key ? -1 : 1))
+        }
+        t.same([await scannedPart(), await views.tally(pets, 'color', 'size')], [[], new Map()])
+        await views.put(pets, [
+          row('a', 0, pet('ann', 0, { size: 3 })),
+          row('b', 0, pet('bob', 1)),
+          row('c', 0, pet('cid', 2, { size: 3, color: 'red' })),
+          row('d', 0, pet('dan', 3, { size: 4, color: '' })),
+          row('e', 0, pet('eve', 4, { size: 3, color: 'blue' })),
+          row('f', 0, pet('fay', 5, { color: 'blue' })),
+        ])
+        await views.put(pets, [row('g', 7, undefined)])
+        t.same(await scannedPart(), [
+          { ...row('a', 0, undefined), doc: { name: 'ann', size: 3 } },
+          { ...row('b', 0, undefined), doc: { name: 'bob' } },
+          row('g', 7, undefined),
+        ])
+        t.same(
+          await views.tally(pets, 'color', 'size'),
+          new Map([
+            ['3', 2],
+            ['4', 1],
+          ]),
+        )
+        const many = Array.from({ length: 2300 }, (_, n) => row(`m${n}`, 0, pet('x', n, n % 2 ? { color: 'red' } : {})))
+        for (let n = 0; n < many.length; n += 100) await views.put(pets, many.slice(n, n + 100))
+        t.equal((await scannedPart()).length, 1153)
+      }),
+  )
+
   void t.test('of many that swap a record at one revision exactly one wins', (t) =>
     withViews(t, async (views) => {
       const key = randomUUID()

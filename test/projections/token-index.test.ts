@@ -96,7 +96,7 @@ await t.test('digests of other lengths, and ids of another form, are told apart'
   index.remember(rowOf(1, { digest: long }))
   t.equal(index.entry(index.keyOf(long))?.id, idOf(1))
   t.equal(index.entry(index.keyOf(longer)), undefined)
-  index.remember(rowOf(2, { id: 'no uuid' }))
+  index.remember({ ...rowOf(2), key: 'no uuid' })
   t.equal(index.entry(index.keyOf(digestOf(2))), undefined)
   t.notOk(index.complete(), 'what it cannot hold is looked up elsewhere')
 })

@@ -3,6 +3,9 @@ import type { Value } from './sqlite.ts'
 
 type Condition = { readonly sql: string; readonly values: readonly Value[] }
 
+/** The columns of a row. */
+export const ROW = '_key, _revision, _position, _changes, _doc'
+
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
 
 /** The least text above every text with this prefix, in code point order; undefined when there is none. */
@@ -46,7 +49,7 @@ export const queryOf = (table: string, { where, order, after, limit }: Query) =>
   const behind = after ? ` and (${by}, _key) > (?, ?)` : ''
   return {
     page: {
-      sql: `select _key, _revision, _position, _changes, _doc from ${quoted(table)} where ${all.join(' and ')}${behind} order by ${by}, _key limit ?`,
+      sql: `select ${ROW} from ${quoted(table)} where ${all.join(' and ')}${behind} order by ${by}, _key limit ?`,
       values: [...values, ...(after ? [after.value, after.key] : []), limit],
     },
     total: { sql: `select count(*) from ${quoted(table)} where ${all.join(' and ')}`, values },

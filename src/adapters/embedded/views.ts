@@ -1,27 +1,17 @@
-import { setImmediate } from 'node:timers/promises'
 import { semaphore, within } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
-import type { Row, View, Views } from '../../projections/views.ts'
+import type { Part, Row, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import type { FlatCheckpoint } from './protocol.ts'
 import { pendingRows } from './pending-rows.ts'
-import { type Database, pageOf, rowsOf, type Statement, whileOpen } from './sqlite.ts'
+import { type Database, rowsOf, type Statement, whileOpen } from './sqlite.ts'
 import { checkpointOf, flat, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
-import { queryOf } from './view-query.ts'
+import { queryOf, ROW } from './view-query.ts'
+import { type Raw, rowOf, scanned, tallied } from './view-scan.ts'
 
 /** Puts that may be on their way to the file; who comes then waits, and is refused when that lasts. */
 const BACKLOG = 1024
 const PATIENCE_MS = 5000
-
-type Raw = [key: string, revision: number, position: number, changes: number, doc: string | null]
-
-const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): Row<D> => ({
-  key,
-  revision: BigInt(revision),
-  position: BigInt(position),
-  changes: BigInt(changes),
-  doc: doc === null ? undefined : (JSON.parse(doc) as D),
-})
 
 /** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. */
 export type ViewReaders = {
@@ -82,19 +72,6 @@ const rowsUnderWay = (channel: Channel) => {
   }
 }
 
-/** All rows of a table, page by page, as they are when the first is asked for. */
-async function* scanned<D extends object>(snapshot: Database, table: string): AsyncGenerator<readonly Row<D>[]> {
-  snapshot.exec('begin')
-  const sql = `select _key, _revision, _position, _changes, _doc, rowid from "${table}" where rowid > ? order by rowid`
-  const next = rowsOf(snapshot, sql)
-  for (let [at, left] = [0, true]; left; await setImmediate()) {
-    const { rows, more } = pageOf(next, at)
-    left = more
-    at = (rows as (readonly [...Raw, number])[]).at(-1)?.[5] ?? at
-    if (rows.length > 0) yield (rows as Raw[]).map(rowOf<D>)
-  }
-}
-
 /** Finds the row of a key in a table; a table that is not there has none. */
 const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading: ReturnType<typeof whileOpen>) => {
   const one = new Map<string, Statement>()
@@ -103,7 +80,7 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
       let statement = one.get(table)
       if (!statement) {
         if (!isThere(table)) return undefined
-        statement = rowsOf(views, `select _key, _revision, _position, _changes, _doc from "${table}" where _key = ?`)
+        statement = rowsOf(views, `select ${ROW} from "${table}" where _key = ?`)
         one.set(table, statement)
       }
       const raw = statement.get(key) as Raw | undefined
@@ -149,16 +126,21 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
         return { rows, total: complete ? rows.length : (rowsOf(views, total.sql).get(...total.values) as [number])[0] }
       })
     },
-    scan: async function* <D extends object>(view: View) {
+    scan: async function* <D extends object>(view: View, part?: Part) {
       await underWay.flushed()
       const { table } = shapeOf(view)
       if (!reading(() => hasTable.get(table))) return
       const snapshot = await another()
       try {
-        yield* scanned<D>(snapshot, table)
+        yield* scanned<D>(snapshot, table, part)
       } finally {
         snapshot.close()
       }
+    },
+    tally: async (view, having, by) => {
+      await underWay.flushed()
+      const { table } = shapeOf(view)
+      return reading(() => (hasTable.get(table) ? tallied(views, table, having, by) : new Map<string, number>()))
     },
     checkpoint: async (view) =>
       reading(() => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
 import { refuse } from '../../errors.ts'
-import type { Checkpoint, View } from '../../projections/views.ts'
+import type { Checkpoint, Part, View } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { StoredRow } from './rows.ts'
 import { cleaner, type ViewState, viewStates } from './view-states.ts'
@@ -141,13 +141,23 @@ export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => v
         await write(collection(name))
       }
     },
-    /** Rows of a collection in the order of their keys, from just behind one. */
-    page: (rows: string, after: string | undefined, limit: number): Promise<readonly StoredRow[]> =>
-      calls.call('read', (signal) =>
-        collection(rows)
-          .find(after === undefined ? {} : { _id: { $gt: after } }, { sort: { _id: 1 }, limit, signal })
-          .toArray(),
-      ),
+    /** Rows of a collection, or a part of them, in the order of their keys, from just behind one. */
+    page: (rows: string, after: string | undefined, limit: number, part?: Part): Promise<readonly StoredRow[]> =>
+      calls.call('batch', (signal) => {
+        const where = {
+          ...(after !== undefined && { _id: { $gt: after } }),
+          ...(part && { [`doc.${part.lacking}`]: null }),
+        }
+        const projection = part && {
+          revision: 1,
+          position: 1,
+          changes: 1,
+          ...Object.fromEntries(part.fields.map((field) => [`doc.${field}`, 1])),
+        }
+        return collection(rows)
+          .find(where, { sort: { _id: 1 }, limit, signal, ...(projection && { projection }) })
+          .toArray()
+      }),
     /** Moves the checkpoint from where it stands; false when it stands elsewhere. Where there is none, the first one is made. */
     mark: async (view: View, from: bigint | undefined, checkpoint: Checkpoint): Promise<boolean> => {
       const state = await find(view)

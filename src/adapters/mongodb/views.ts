@@ -1,4 +1,7 @@
-import type { Row, View, Views } from '../../projections/views.ts'
+import type { Collection } from 'mongodb'
+import { pause } from '../../concurrency.ts'
+import { isRefusal } from '../../errors.ts'
+import type { Part, Row, View, Views } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { mongoPlaces } from './collections.ts'
 import { filtersOf } from './query.ts'
@@ -6,6 +9,31 @@ import type { mongoRecords } from './records.ts'
 import { rowOf, type rowWriter, type StoredRow } from './rows.ts'
 
 const PAGE = 1000
+
+const TRIES = 5
+const PAUSE_MS = 250
+
+/** Tries a read of a start again before it fails: one slow answer need not throw away all that was read before it. */
+const retried = async <T>(calls: Calls, read: () => Promise<T>): Promise<T> => {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await read()
+    } catch (error) {
+      if (tries === TRIES || !calls.open() || !isRefusal(error, 'backend_unavailable')) throw error
+      await pause(PAUSE_MS * 2 ** (tries - 1))
+    }
+  }
+}
+
+/** How many documents with the one field there are of each value of the other. */
+const tallied = (calls: Calls, rows: Collection<StoredRow>, having: string, by: string) =>
+  calls.call('batch', (signal) => {
+    const where = { [`doc.${having}`]: { $exists: true }, [`doc.${by}`]: { $exists: true } }
+    const pipeline = [{ $match: where }, { $group: { _id: `$doc.${by}`, n: { $sum: 1 } } }]
+    return rows
+      .aggregate<{ readonly _id: string | number; readonly n: number | bigint }>(pipeline, { signal })
+      .toArray()
+  })
 
 export type ViewsParts = {
   readonly calls: Calls
@@ -46,14 +74,18 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
       })
     return calls.call('whole', read)
   },
-  scan: async function* <D extends object>(view: View) {
+  scan: async function* <D extends object>(view: View, part?: Part) {
     const { rows } = await places.find(view)
     for (let after: string | undefined; ; ) {
-      const page: readonly StoredRow[] = await places.page(rows, after, PAGE)
+      const page: readonly StoredRow[] = await retried(calls, () => places.page(rows, after, PAGE, part))
       if (page.length > 0) yield page.map(rowOf<D>)
       if (page.length < PAGE) return
       after = page.at(-1)!._id
     }
+  },
+  tally: async (view, having, by) => {
+    const counted = await retried(calls, () => places.reading(view, (rows) => tallied(calls, rows, having, by)))
+    return new Map(counted.map(({ _id, n }) => [String(_id), Number(n)]))
   },
   checkpoint: async (view) => (await places.find(view)).checkpoint,
   count: (view) => places.reading(view, (rows) => calls.call('batch', (signal) => rows.countDocuments({}, { signal }))),

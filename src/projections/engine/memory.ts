@@ -8,8 +8,8 @@ import { foldRow, keyOf, revisionTracker } from './fold-rows.ts'
 export type MemoryOptions = {
   readonly log: EventLog
   readonly projections: readonly AnyProjection[]
-  /** Memory of this instance: gets every row once at the start (`first`), and then each newest row of a document, in order. */
-  readonly remember: (projection: AnyProjection, row: Row, first: boolean) => void
+  /** Memory of this instance: gets what it needs of every row at the start, and then each newest row of a document, in order. */
+  readonly remember: (projection: AnyProjection, row: Row) => void
   /** The row that memory holds of a document, where it holds whole rows. */
   readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
   /** Takes a followed event into memory straight, where no row is needed for it; false where the row must be folded and remembered. */
@@ -41,7 +41,7 @@ export const memory = ({ log, projections, remember, recall = () => undefined, t
       const row = await foldRow(log, projection, events, present)
       recent.set(stream, row)
       if (!known) {
-        remember(projection, row, false)
+        remember(projection, row)
         remembered.record({ stream, revision: row.revision, position: row.position })
       }
       rows.set(projection, row)

@@ -4,19 +4,21 @@ import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
 import { arrivals } from './arrivals.ts'
 import { START } from './checkpoints.ts'
+import { type Filled, fill } from './fill.ts'
 import { byStream } from './fold-rows.ts'
 import { memory, type MemoryOptions } from './memory.ts'
 import { type Progress, rebuild } from './rebuild.ts'
 import { recentEvents } from './recent-events.ts'
 import { viewWriter } from './view-writer.ts'
 
-export type RunnerOptions = MemoryOptions & {
-  readonly views: Views
-  readonly writes?: () => boolean
-  readonly onError: (error: unknown) => void
-  readonly retryMs?: number
-  readonly laterMs?: number
-}
+export type RunnerOptions = MemoryOptions &
+  Filled & {
+    readonly views: Views
+    readonly writes?: () => boolean
+    readonly onError: (error: unknown) => void
+    readonly retryMs?: number
+    readonly laterMs?: number
+  }
 
 /** Sees to it that the views are built, by this instance or by the one that writes; gives the position up to which they all hold every event. */
 const built = async (
@@ -59,7 +61,7 @@ const follow = async (
 /** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, retryMs: 250, laterMs: 100, ...given }
-  const { log, views, projections, remember, writes } = options
+  const { log, views, projections, writes } = options
   const { applyOwn, applyFollowed, reach } = memory(options)
   const recent = recentEvents(writes)
   const writer = viewWriter({ ...options, recent })
@@ -82,9 +84,7 @@ export const runner = (given: RunnerOptions) => {
     /** Builds what was never built, fills memory, and starts to follow. Resolves when this instance knows all that was in the log. */
     start: async (onProgress?: (progress: Progress) => void): Promise<void> => {
       const checkpoint = await built(options, onProgress)
-      for (const projection of projections) {
-        for await (const rows of views.scan(projection)) for (const row of rows) remember(projection, row, true)
-      }
+      await fill(views, projections, options)
       const head = await log.head()
       const from = checkpoint < head ? checkpoint : head
       recent.begin(from)

@@ -1,0 +1,54 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Part, Row } from '../../projections/views.ts'
+import { type Database, pageOf, rowsOf, type Value } from './sqlite.ts'
+import { ROW } from './view-query.ts'
+
+/** A row as a table gives it. */
+export type Raw = [key: string, revision: number, position: number, changes: number, doc: string | null]
+
+/** The row of what a table gives. */
+export const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): Row<D> => ({
+  key,
+  revision: BigInt(revision),
+  position: BigInt(position),
+  changes: BigInt(changes),
+  doc: doc === null ? undefined : (JSON.parse(doc) as D),
+})
+
+/** What a scan asks for, and how a row is made of the answer. */
+const partOf = <D extends object>(part: Part | undefined) => {
+  if (!part) return { columns: ROW, where: 'true', row: rowOf<D> }
+  const { lacking, fields } = part
+  const columns = [ROW.replace('_doc', 'iif(_doc is null, null, 0)'), ...fields.map((name) => `"${name}"`)].join(', ')
+  const row = ([key, revision, position, changes, isThere, ...values]: readonly [...Raw, ...Value[]]): Row<D> => {
+    const doc: Record<string, Value> = {}
+    for (const [n, name] of fields.entries()) if (values[n] !== null) doc[name] = values[n]!
+    return { ...rowOf<D>([key, revision, position, changes, null]), doc: isThere === null ? undefined : (doc as D) }
+  }
+  return { columns, where: `"${lacking}" is null`, row }
+}
+
+/** The rows of a table, page by page, as they are when the first is asked for: all, or a part made of columns alone. */
+export async function* scanned<D extends object>(
+  snapshot: Database,
+  table: string,
+  part?: Part,
+): AsyncGenerator<readonly Row<D>[]> {
+  snapshot.exec('begin')
+  const { columns, where, row } = partOf<D>(part)
+  const sql = `select rowid, ${columns} from "${table}" where rowid > ? and ${where} order by rowid`
+  const next = rowsOf(snapshot, sql)
+  for (let [at, left] = [0, true]; left; await setImmediate()) {
+    const { rows, more } = pageOf(next, at)
+    left = more
+    at = (rows as (readonly [number, ...Raw])[]).at(-1)?.[0] ?? at
+    if (rows.length > 0) yield (rows as (readonly [number, ...Raw])[]).map(([, ...raw]) => row(raw))
+  }
+}
+
+/** How many documents of a table have the one field, by the value of the other as text. */
+export const tallied = (views: Database, table: string, having: string, by: string): ReadonlyMap<string, number> => {
+  const where = `"${having}" is not null and "${by}" is not null`
+  const sql = `select cast("${by}" as text), count(*) from "${table}" where ${where} group by 1`
+  return new Map(rowsOf(views, sql).all() as [string, number][])
+}

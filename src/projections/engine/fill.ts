@@ -1,0 +1,25 @@
+import type { AnyProjection } from '../projection.ts'
+import type { Part, Row, Views } from '../views.ts'
+
+/** What memory needs of a read model of which it does not hold whole rows: of the documents that have the field that others lack it is told how many there are, by another field. */
+export type Needs = Part & { readonly by: string; readonly others: (counts: ReadonlyMap<string, number>) => void }
+
+/** Memory, as it is filled from the views. */
+export type Filled = {
+  readonly remember: (projection: AnyProjection, row: Row) => void
+  /** Undefined for a read model that memory holds whole. */
+  readonly needs?: (projection: AnyProjection) => Needs | undefined
+}
+
+/** Fills memory with what it needs of the views. */
+export const fill = async (
+  views: Views,
+  projections: readonly AnyProjection[],
+  { remember, needs = () => undefined }: Filled,
+): Promise<void> => {
+  for (const projection of projections) {
+    const part = needs(projection)
+    if (part) part.others(await views.tally(projection, part.lacking, part.by))
+    for await (const rows of views.scan(projection, part)) for (const row of rows) remember(projection, row)
+  }
+}

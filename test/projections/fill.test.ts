@@ -1,0 +1,91 @@
+import { createHash, randomUUID } from 'node:crypto'
+import t from 'tap'
+import { Refusal } from '../../src/errors.ts'
+import { mongoCalls } from '../../src/adapters/mongodb/calls.ts'
+import { mongoViews, type ViewsParts } from '../../src/adapters/mongodb/views.ts'
+import { anyProjection } from '../../src/projections/projection.ts'
+import { fill } from '../../src/projections/engine/fill.ts'
+import { namespaces } from '../../src/projections/namespaces.ts'
+import { neededOfTokens, tokenIndex } from '../../src/projections/token-index.ts'
+import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
+import type { Row, Views } from '../../src/projections/views.ts'
+import { portOf } from '../adapters/embedded/store.ts'
+
+const time = '2026-01-01T00:00:00.000Z'
+const rowOf = (doc: Partial<TokenDoc> = {}): Row<TokenDoc> => {
+  const id = randomUUID()
+  const digest = `k1.${createHash('sha256').update(id).digest('base64url')}`
+  const rest = { createdAt: time, updatedAt: time, attributes: { 'token.description': 'long' }, metadata: {} }
+  return {
+    key: id,
+    revision: 3n,
+    position: 1n,
+    changes: 4n,
+    doc: { id, digest, method: 'token', namespace: 'a', issuedBy: 'maker', ...rest, ...doc },
+  }
+}
+
+await t.test('a start reads of tokens what memory needs, and counts those that are deleted', async (t) => {
+  const { open } = await portOf(t, 'views')
+  const views = await open()
+  t.teardown(views.close)
+  const live = [rowOf(), rowOf({ expiresAt: '2026-01-02T00:00:00.000Z' }), rowOf({ method: 'oidc' })]
+  const deleted = [rowOf({ deletedAt: time }), rowOf({ deletedAt: time }), rowOf({ deletedAt: time, method: 'oidc' })]
+  await views.put(tokens, [...live, ...deleted])
+  const doc = { key: 'n', incarnation: 'i', name: 'n', description: '', protected: false, order: '1' }
+  await views.put(namespaces, [{ key: 'n', revision: 0n, position: 1n, changes: 1n, doc }])
+
+  const index = tokenIndex(10)
+  const held: [string, Row][] = []
+  await fill(views, [anyProjection(tokens), anyProjection(namespaces)], {
+    remember: ({ name }, row) => {
+      held.push([name, row])
+      if (name === tokens.name) index.remember(row as Row<TokenDoc>)
+    },
+    needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
+  })
+  t.same(
+    held.map(([name]) => name),
+    ['tokens', 'tokens', 'tokens', 'namespaces'],
+  )
+  t.strictSame(Object.keys(held[0]![1].doc!), ['digest', 'method', 'namespace', 'issuedBy'])
+  t.same(held[3]![1].doc, doc, 'whole, for memory holds it whole')
+  for (const { key, doc } of live)
+    t.match(index.entry(index.keyOf(doc!.digest)), { id: key, method: doc!.method, namespace: 'a' })
+  t.equal(index.expiry(index.keyOf(live[1]!.doc!.digest)), Date.parse('2026-01-02T00:00:00.000Z'))
+  t.equal(index.madeBy('maker'), 2)
+  const census = index.census(Date.parse('2026-02-01T00:00:00.000Z'))
+  t.match(
+    census.filter(({ method }) => method === 'token' || method === 'oidc'),
+    [
+      { method: 'token', ACTIVE: 1, EXPIRED: 1, DELETED: 2 },
+      { method: 'oidc', ACTIVE: 1, EXPIRED: 0, DELETED: 1 },
+    ],
+  )
+})
+
+await t.test('a page that is late is asked for again, and a start fails only when it stays away', async (t) => {
+  let [failures, asked] = [2, 0]
+  const pages = [Array.from({ length: 1000 }, (_, n) => `a${n}`), ['b']]
+  const places = {
+    find: async () => ({ rows: 'r' }),
+    page: async (_: string, after: string | undefined) => {
+      asked++
+      if (failures-- > 0) throw new Refusal('backend_unavailable')
+      const keys = pages[after === undefined ? 0 : 1]!
+      return keys.map((_id) => ({ _id, revision: 0n, position: 1n, changes: 1n }))
+    },
+  }
+  const parts = { calls: mongoCalls(), places, rows: {}, records: {} } as unknown as ViewsParts
+  const scanned = async (views: Pick<Views, 'scan'>) => {
+    let rows = 0
+    for await (const page of views.scan(tokens)) rows += page.length
+    return rows
+  }
+  t.equal(await scanned(mongoViews(parts)), 1001)
+  t.equal(asked, 4)
+  failures = Infinity
+  asked = 0
+  await t.rejects(scanned(mongoViews(parts)), new Refusal('backend_unavailable'))
+  t.equal(asked, 5)
+})
