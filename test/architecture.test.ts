@@ -129,15 +129,15 @@ await t.test('docs/house.md has every room, with what it may import', (t) => {
   t.end()
 })
 
-await t.test('no files import each other in a circle, not even types', async (t) => {
-  const arrows = new Map<string, readonly string[]>()
-  for (const name of files) {
+/** Who imports whom. */
+const arrows: ReadonlyMap<string, readonly string[]> = new Map(
+  files.map((name) => {
     const targets = importsOf(readFileSync(resolve(src, name), 'utf8')).filter(({ target }) => target.startsWith('.'))
-    arrows.set(
-      name,
-      targets.map(({ target }) => relative(src, resolve(src, dirname(name), target))),
-    )
-  }
+    return [name, targets.map(({ target }) => relative(src, resolve(src, dirname(name), target)))]
+  }),
+)
+
+await t.test('no files import each other in a circle, not even types', async (t) => {
   const done = new Set<string>()
   const walk = (name: string, way: readonly string[]): void => {
     const at = way.indexOf(name)
@@ -148,6 +148,21 @@ await t.test('no files import each other in a circle, not even types', async (t)
   }
   for (const name of files) walk(name, [])
   t.equal(done.size, files.length)
+})
+
+await t.test('every file is reached from main.ts: what is mounted or registered nowhere is not there', async (t) => {
+  const reached = new Set<string>()
+  const walk = (name: string): void => {
+    if (reached.has(name)) return
+    reached.add(name)
+    for (const next of arrows.get(name) ?? []) walk(next)
+  }
+  // The writer's thread is begun by its URL, and docs/make.ts asks what the configuration has to tell.
+  for (const entry of ['main.ts', 'adapters/embedded/writer.ts', 'config/docs.ts']) walk(entry)
+  t.strictSame(
+    files.filter((name) => !reached.has(name)),
+    [],
+  )
 })
 
 await t.test('a driver is imported by one file of the adapters and by no other', async (t) => {

@@ -34,6 +34,23 @@ await t.test('without a verb there is help, and a wrong word is answered with th
   }
 })
 
+await t.test('every verb, and every option of it, says what it is for', async (t) => {
+  let verbs = 0
+  const check = async (words: readonly string[]): Promise<unknown> => {
+    verbs++
+    const { out } = await rollcall([...words, '--help'])
+    const lines = (title: string) =>
+      [...(out.split(`\n${title}:\n`)[1] ?? '').split('\n\n')[0]!.matchAll(/^ {2}\S.*$/gm)].map(([line]) => line)
+    const commands = lines('Commands')
+    for (const line of [...lines('Options'), ...commands])
+      t.match(line, /^ {2}\S.*? {2,}\S/, `${words.join(' ')}: ${line}`)
+    const names = commands.map((line) => /[\w-]+/.exec(line)![0])
+    return Promise.all(names.filter((name) => name !== 'help').map((name) => check([...words, name])))
+  }
+  await check([])
+  t.ok(verbs > 20, `${verbs} verbs`)
+})
+
 await t.test('version is that of the package', async (t) => {
   const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8')) as {
     version: string

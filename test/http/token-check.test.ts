@@ -1,4 +1,5 @@
 import t from 'tap'
+import { METHODS } from '../../src/events/token.ts'
 import { mint, plausible } from '../../src/auth/client-token.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
@@ -83,6 +84,24 @@ await t.test('text that no token can be is looked up nowhere', async (t) => {
   for (const text of [mistyped, `${minted.slice(0, -1)}${minted.endsWith('0') ? '1' : '0'}`, 'with space', ''])
     t.equal(await verify(text), undefined, text)
   t.ok(plausible(minted) && plausible('a-value-of-the-operator'))
+})
+
+await t.test('tokens of every form ever minted stay plausible, and mistyped ones never are', async (t) => {
+  // Frozen: more may come, none is changed or removed.
+  const forms = [
+    'rct_8HTY1sY73ttiAPGbNbgZXmdlRV9Whv9GVYaRKV2PkMf0LauW9',
+    'rcs_meAURgPWvXuh8ml14NOx9CmSK2THisCIHGzMF7IsXMh0bae17',
+    'rck_KwhfJq0OiwgAB29Rvn2c7BwbSAZxnhwyi5jrrNcdmWL2aWwKM',
+    'rcb_hwNhnDuQMOaJziCDlOXg2yQaMEE0G3lhZcCWl73GP973gIUCi',
+  ]
+  for (const form of forms) {
+    t.ok(plausible(form), form)
+    t.notOk(plausible(`${form.slice(0, 9)}${form[9] === 'x' ? 'y' : 'x'}${form.slice(10)}`), form)
+  }
+  for (const kind of [...METHODS, 'bootstrap'] as const) {
+    const [minted, known] = [mint(kind), forms.find((form) => form.startsWith(mint(kind).slice(0, 4)))]
+    t.equal(minted.length, known?.length, `a token of ${kind} has a form that stands here`)
+  }
 })
 
 await t.test(

@@ -1,7 +1,9 @@
 import t from 'tap'
 import type { FlagEvent } from '../../src/events/flag.ts'
+import { tokenEvents } from '../../src/events/token.ts'
 import { flags } from '../../src/projections/flags.ts'
 import { namespaces } from '../../src/projections/namespaces.ts'
+import { project } from '../../src/projections/projection.ts'
 import { segments } from '../../src/projections/segments.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import {
@@ -17,10 +19,23 @@ import {
   tokenIssued,
   variantAdded,
 } from '../samples.ts'
-import { rowAfter, timeOf } from './told.ts'
+import { rowAfter, timeOf, told } from './told.ts'
 
 const flagDoc = (...events: FlagEvent[]) => rowAfter(flags, 'flag-ns+f', [flagCreated, ...events])?.doc
 const use = { segment: 's', reservation: 'u1' }
+
+await t.test(
+  'every field of a token that was issued is in its record, or is known to be nowhere but in the log',
+  async (t) => {
+    const { schema } = tokenEvents.TokenIssued
+    const data = schema.properties
+    const everything = Object.fromEntries(Object.keys(data).map((name) => [name, name === 'attributes' ? {} : name]))
+    const [stored] = told('token-id', [{ type: 'TokenIssued', data: everything }])
+    const record = project(tokens, undefined, stored!).doc!
+    const left = Object.keys(data).filter((name) => !(name in record))
+    t.strictSame(left.sort(), ['bootstrap', 'issuedAt', 'login'])
+  },
+)
 
 await t.test('a namespace carries when it was made and last changed', async (t) => {
   const updated = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'Name', to: 'New' } } } as const
