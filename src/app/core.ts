@@ -23,8 +23,6 @@ import { quotas } from './quotas.ts'
 import { instrumented } from './store-metrics.ts'
 import type { Stores } from './stores.ts'
 
-const TOKENS_HELD = 1_000_000
-
 /** What appends events and what follows them, over the stores. */
 export type Core = ReturnType<typeof coreOf>
 
@@ -42,7 +40,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const log = time.through(stores.log)
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys)
-  const index = tokenIndex(TOKENS_HELD)
+  const index = tokenIndex(config.tokens.index_size)
   const held = flagStore(compileFlag)
   const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
     admit: quotas(config.quotas, held, index),

@@ -103,6 +103,13 @@ export const settings = {
     data_dir: setting(path, './data', 'Directory of the embedded event log, its views and its keys.'),
     read_only: setting(bool, false, 'Refuse every write under /api/v1.'),
   },
+  tokens: {
+    index_size: setting(
+      integer(1, 16_000_000),
+      1_000_000,
+      'Live tokens that memory holds, of about 90 bytes each. Beyond it those that were used last stay; another is read from the store when it is used, and comes back.',
+    ),
+  },
   quotas: {
     flags_per_namespace: setting(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Flags that a namespace may have.'),
     segments_per_namespace: setting(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Segments that a namespace may have.'),

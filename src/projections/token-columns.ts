@@ -1,3 +1,6 @@
+/** Slots in a row that are spared because they were used. */
+const CHANCES = 64
+
 /** Facts of tokens in columns of typed arrays, a slot each, that grow as they fill; a slot given back is used again. `expires` is NaN where a slot holds nothing. */
 export const tokenColumns = () => {
   const free: number[] = []
@@ -5,6 +8,8 @@ export const tokenColumns = () => {
   const columns = {
     expires: new Float64Array(room),
     kinds: new Uint8Array(room),
+    /** Whether the token was asked for since the hand last came by. */
+    used: new Uint8Array(room),
     /** Revision of the last event that is known, as far as it fits. */
     revisions: new Uint16Array(room),
     scopes: new Uint32Array(room),
@@ -15,11 +20,13 @@ export const tokenColumns = () => {
 
   const grow = () => {
     room *= 2
-    const { expires, kinds, revisions, scopes, madeBy } = columns
+    const { expires, kinds, used, revisions, scopes, madeBy } = columns
     columns.expires = new Float64Array(room)
     columns.expires.set(expires)
     columns.kinds = new Uint8Array(room)
     columns.kinds.set(kinds)
+    columns.used = new Uint8Array(room)
+    columns.used.set(used)
     columns.revisions = new Uint16Array(room)
     columns.revisions.set(revisions)
     columns.scopes = new Uint32Array(room)
@@ -42,10 +49,14 @@ export const tokenColumns = () => {
       columns.expires[slot] = Number.NaN
       free.push(slot)
     },
-    /** A slot to be given up for another, round after round; there must be one that holds something. */
+    /** A slot to be given up for another, round after round, one that was used since the last round only where many in a row were; there must be one that holds something. */
     next: (): number => {
-      while (isFree((hand = hand < size ? hand : 0))) hand++
-      return hand++
+      for (let chances = CHANCES; ; hand++) {
+        if (hand >= size) hand = 0
+        if (isFree(hand)) continue
+        if (columns.used[hand] === 0 || chances-- === 0) return hand++
+        columns.used[hand] = 0
+      }
     },
     /** How many slots there are, those that hold nothing included. */
     size: (): number => size,

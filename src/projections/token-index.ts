@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Stored } from '../events/log.ts'
 import { type Method, METHODS } from '../events/token.ts'
+import { forgottenDigests } from './forgotten-digests.ts'
 import { tokenMakers } from './issuer-tally.ts'
 import { numberedTexts, tokenColumns } from './token-columns.ts'
 import { hasKey, keyOf, tokenKeys } from './token-keys.ts'
@@ -45,7 +46,7 @@ const tokenSlots = (capacity: number) => {
   const keys = tokenKeys()
   const makers = tokenMakers()
   const namespaces = numberedTexts()
-  let forgotten = 0
+  const forgotten = forgottenDigests()
 
   const remove = (slot: number): void => {
     if (METHODS[columns.kinds[slot]!] === 'token') makers.remove(columns.madeBy[slot]!)
@@ -60,10 +61,12 @@ const tokenSlots = (capacity: number) => {
     size,
     add: (key: string, id: string, doc: HeldOfToken): number => {
       if (keys.size() >= capacity) {
-        remove(next())
-        forgotten++
+        const least = next()
+        forgotten.add(keys.key(least))
+        remove(least)
       }
       const slot = take()
+      columns.used[slot] = 0
       keys.set(slot, key, id)
       columns.kinds[slot] = METHODS.indexOf(doc.method)
       columns.scopes[slot] = namespaces.numberOf(doc.namespace)
@@ -72,8 +75,8 @@ const tokenSlots = (capacity: number) => {
     },
     remove,
     /** One live token more that is not held. */
-    leaveOut: (): void => void forgotten++,
-    forgotten: (): number => forgotten,
+    leaveOut: forgotten.add,
+    forgot: forgotten.has,
     entry: (slot: number): TokenEntry => ({
       id: keys.id(slot),
       method: METHODS[columns.kinds[slot]!]!,
@@ -88,7 +91,7 @@ const tokenSlots = (capacity: number) => {
 
 /**
  * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
- * Bounded: past `capacity` one kept for long is forgotten, and the caller looks it up in the view and the log.
+ * Bounded: past `capacity` one that was not used for long is forgotten, and comes back when it is remembered again.
  */
 export const tokenIndex = (capacity: number) => {
   const slots = tokenSlots(capacity)
@@ -113,7 +116,7 @@ export const tokenIndex = (capacity: number) => {
         // The same end seen again, while catching up with the log, finds nothing to remove.
         if (held !== undefined) end(held)
         ended.set(key, true)
-      } else if (!hasKey(id)) slots.leaveOut()
+      } else if (!hasKey(id)) slots.leaveOut(key)
       else if (held === undefined || revision >= slots.revision(held)) {
         const slot = held ?? slots.add(key, id, doc)
         columns.expires[slot] = until
@@ -144,7 +147,9 @@ export const tokenIndex = (capacity: number) => {
     /** Epoch milliseconds at which the token ends (Infinity = never), or undefined when it is not in the index. */
     expiry: (key: string): number | undefined => {
       const slot = keys.byKey(key)
-      return slot === undefined ? undefined : columns.expires[slot]
+      if (slot === undefined) return undefined
+      columns.used[slot] = 1
+      return columns.expires[slot]
     },
     /** True for a token that was revoked or cleaned up lately, as far as this instance knows. */
     ended: (key: string): boolean => ended.has(key),
@@ -158,8 +163,8 @@ export const tokenIndex = (capacity: number) => {
     },
     /** How many static tokens that are not deleted this credential has made, as far as this instance holds them. */
     madeBy: slots.madeBy,
-    /** True while every live token is in the index, so that a token not found here does not exist. */
-    complete: (): boolean => slots.forgotten() === 0,
+    /** True for a live token that is not held for want of room, and for very few others: any else that is not found here does not exist. */
+    forgot: slots.forgot,
     size: keys.size,
     /** How many records there are of each method and status, as far as this instance holds them. */
     census: (now: number) => censusOf(columns, slots.size(), deleted, now),

@@ -30,6 +30,9 @@ export const keyOf = (digest: string): string => {
   return bytes.length === DIGEST_BYTES ? bytes.toString('latin1') : hash('sha256', bytes, 'binary')
 }
 
+/** The words of a key. */
+export const keyWords = (key: string): Uint32Array => wordsOf(key, new Uint32Array(DIGEST_BYTES / 4))
+
 /** Whether the id has a key; those that this service makes have. */
 export const hasKey = (id: string): boolean => UUID.test(id)
 

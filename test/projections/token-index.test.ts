@@ -7,7 +7,9 @@ import { token } from '../../src/commands/token.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
+import { forgottenDigests } from '../../src/projections/forgotten-digests.ts'
 import { slotTable } from '../../src/projections/slot-table.ts'
+import { keyOf } from '../../src/projections/token-keys.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
@@ -79,14 +81,58 @@ await t.test('more tokens than it began with room for are all found, by digest a
 await t.test('beyond its capacity it holds so many and no more, and says that it does not hold all', async (t) => {
   const index = tokenIndex(100)
   for (let n = 0; n < 100; n++) index.remember(rowOf(n))
-  t.ok(index.complete())
+  const forgot = (n: number) => index.forgot(index.keyOf(digestOf(n)))
+  t.notOk(forgot(0))
   for (let n = 100; n < 350; n++) {
     index.remember(rowOf(n))
     t.ok(index.entry(index.keyOf(digestOf(n))), 'the newest is held')
   }
-  t.notOk(index.complete())
+  const all = Array.from({ length: 350 }, (_, n) => n)
+  t.same(
+    all.filter((n) => forgot(n)),
+    all.filter((n) => !index.entry(index.keyOf(digestOf(n)))),
+  )
   t.equal(index.size(), 100)
   t.equal(index.madeBy(), 100)
+})
+
+await t.test(
+  'those that are used stay, however many others come, and one that was forgotten can come back',
+  async (t) => {
+    const index = tokenIndex(100)
+    for (let n = 0; n < 1000; n++) {
+      index.remember(rowOf(n))
+      for (let used = 0; used <= Math.min(n, 29); used++) index.expiry(index.keyOf(digestOf(used)))
+    }
+    const held = (n: number) => index.entry(index.keyOf(digestOf(n))) !== undefined
+    for (let n = 0; n < 30; n++) t.ok(held(n), String(n))
+    t.notOk(held(500))
+    index.remember(rowOf(500))
+    t.ok(held(500))
+    t.equal(index.size(), 100)
+  },
+)
+
+await t.test('where all are used, room is made all the same', async (t) => {
+  const index = tokenIndex(1000)
+  for (let n = 0; n < 1000; n++) index.remember(rowOf(n))
+  for (let n = 0; n < 1000; n++) index.expiry(index.keyOf(digestOf(n)))
+  index.remember(rowOf(1000))
+  t.equal(index.size(), 1000)
+  t.ok(index.entry(index.keyOf(digestOf(1000))))
+})
+
+await t.test('what was forgotten is known, and hardly anything else', async (t) => {
+  const forgotten = forgottenDigests(1000, 3)
+  const keys = Array.from({ length: 4000 }, (_, n) => keyOf(digestOf(n)))
+  for (const key of keys.slice(0, 2500)) forgotten.add(key)
+  for (const key of keys.slice(0, 2500)) forgotten.add(key)
+  t.equal(forgotten.count(), 2500, 'each once')
+  t.ok(keys.slice(0, 2500).every((key) => forgotten.has(key)))
+  t.notOk(keys.slice(2500).some((key) => forgotten.has(key)))
+  for (const key of keys.slice(2500)) forgotten.add(key)
+  t.ok(keys.every((key) => forgotten.has(key)))
+  t.ok(forgotten.has(keyOf(digestOf(9999))), 'beyond what it has room for, anything may be there')
 })
 
 await t.test('digests of other lengths, and ids of another form, are told apart', async (t) => {
@@ -98,7 +144,7 @@ await t.test('digests of other lengths, and ids of another form, are told apart'
   t.equal(index.entry(index.keyOf(longer)), undefined)
   index.remember({ ...rowOf(2), key: 'no uuid' })
   t.equal(index.entry(index.keyOf(digestOf(2))), undefined)
-  t.notOk(index.complete(), 'what it cannot hold is looked up elsewhere')
+  t.ok(index.forgot(index.keyOf(digestOf(2))), 'what it cannot hold is looked up elsewhere')
 })
 
 /** One instance's memory behind a log on which another instance works; counts the reads of streams that following causes. */

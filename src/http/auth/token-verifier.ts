@@ -24,7 +24,8 @@ type Hot = { readonly key: string; readonly entry: TokenEntry; readonly expiresA
 /**
  * Answers whose a client token is. Index and view only say which stream to read: at a token's first use here its own stream decides, so
  * write access to a read model grants nothing. After that a plain SHA-256, kept in memory only, stands in front of the peppered digest,
- * and the index, which follows the log, says when the token ends.
+ * and the index, which follows the log, says when the token ends. A token that the index does not know, and did not forget, is none: only one
+ * that it may have forgotten is searched for in the view.
  */
 export const tokenVerifier = ({ index, digest, plausible, log, views, now, caughtUp }: TokenVerifierOptions) => {
   const hot = new Map<string, Hot>()
@@ -39,7 +40,7 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     // A token that was valid here and is no more: its stream says so, and nothing need be searched each time it comes again.
     const held = index.entry(key) ?? hot.get(hash('sha256', secret, 'binary'))?.entry
     if (held) return held.id
-    if (index.complete() && (await caughtUp())) return index.entry(key)?.id
+    if (!index.forgot(key) && (await caughtUp()) && !index.forgot(key)) return index.entry(key)?.id
     // With room for another the total need not be counted.
     const { rows } = await views.list<TokenDoc>(tokens, {
       where: { digest: { equals: [digested] } },
@@ -51,12 +52,14 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
 
   /** The token as the log has it, if it is valid now. The index may know of its end before the stream shows it. */
   const fromLog = async (id: string, key: string, digested: string) => {
-    const doc = (await rowAt(log, tokens, id))?.doc
+    const row = await rowAt(log, tokens, id)
+    const doc = row?.doc
     if (doc?.digest !== digested || index.ended(key)) return undefined
     const expiresAt = Math.min(usableUntil(doc), index.expiry(key) ?? Number.POSITIVE_INFINITY)
-    return now().getTime() < expiresAt
-      ? { entry: { id, method: doc.method, namespace: doc.namespace }, expiresAt }
-      : undefined
+    if (now().getTime() >= expiresAt) return undefined
+    // One that was forgotten for want of room comes back: it is in use.
+    index.remember(row!)
+    return { entry: { id, method: doc.method, namespace: doc.namespace }, expiresAt }
   }
 
   return {
