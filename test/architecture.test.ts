@@ -49,6 +49,7 @@ const mayName: Readonly<Record<string, readonly string[]>> = {
 /** The one thing that adapters know of the house: the ports. */
 const ports = [
   'events/log.ts',
+  'events/binding.ts',
   'events/personal.ts',
   'projections/views.ts',
   'projections/engine/lease.ts',

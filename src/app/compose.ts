@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { asOf } from '../audit/as-of.ts'
 import { digester, plausible } from '../auth/client-token.ts'
 import { reservations } from '../commands/reservations.ts'
+import { instance as decider } from '../commands/instance.ts'
 import type { Config } from '../config/load.ts'
 import { compileFlag } from '../evaluation/compile.ts'
 import { tokenVerifier } from '../http/auth/token-verifier.ts'
@@ -19,6 +20,7 @@ import { exchangeOf, loginMethods } from './login-methods.ts'
 import { progressLines } from './progress-lines.ts'
 import { readinessOf } from './readiness.ts'
 import { serviceSettings } from './settings.ts'
+import { bind, type Rebuilt, settle } from './settle.ts'
 import type { Stores } from './stores.ts'
 
 /** So long a token not known here may wait for the log to be followed, before the views are searched for it. */
@@ -89,6 +91,12 @@ const serviceOf = async (
   }
 }
 
+/** Says in the history that its read models were built anew. */
+const tellRebuilt = async ({ execute, instance }: Core, rebuilt: Rebuilt): Promise<void> => {
+  const context = { actor: { kind: 'system' } } as const
+  await execute(decider, instance, 'RecordRebuild', { instance, ...rebuilt }, context)
+}
+
 /** Puts the service together over its stores. */
 export const compose = async (config: Config, opened: Stores, logger: Logger, now: () => Date): Promise<Composed> => {
   const core = coreOf(config, opened, logger, now)
@@ -99,12 +107,16 @@ export const compose = async (config: Config, opened: Stores, logger: Logger, no
     service,
     begin: async () => {
       await time.begin(log)
-      await follower.start(progressLines(logger))
+      const onProgress = progressLines(logger)
+      const rebuilt = await settle(stores, logger, onProgress)
+      await follower.start(onProgress)
       const token = await bootstrap({ ...service, config })
       if (token !== undefined)
         logger
           .child({}, { level: 'info' })
           .info({ client_token: token }, 'bootstrap token created; it is shown only this once')
+      await bind(stores)
+      if (rebuilt) await tellRebuilt(core, rebuilt)
       await scheduleCleanups(config, core, logger)
       await lease?.prove()
     },

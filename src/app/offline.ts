@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { digester } from '../auth/client-token.ts'
 import { fail } from '../cli/failure.ts'
 import type { Services } from '../cli/services.ts'
+import { info } from '../cli/terminal/terminal.ts'
 import { reservations } from '../commands/reservations.ts'
 import { enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
@@ -20,6 +21,7 @@ import { namespaces } from '../projections/namespaces.ts'
 import { byStream, keyOf, foldRow } from '../projections/engine/fold-rows.ts'
 import { rebuild } from '../projections/engine/rebuild.ts'
 import { runner } from '../projections/engine/runner.ts'
+import { settle } from './settle.ts'
 import { eventsOf, openStores, type Stores } from './stores.ts'
 
 /** Works on stores that are there: a directory without a history is not made into one. */
@@ -40,9 +42,11 @@ const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T
 
 /** Makes a static token on the data directory, for who has lost every other: the service must be down. */
 export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }) =>
-  withStores(config, async ({ log, views, keys, pepper }) => {
+  withStores(config, async (stores) => {
+    const { log, views, keys, pepper } = stores
     const now = () => new Date()
     const seal = sealer(keys)
+    await settle(stores, { error: (_, message) => info(message), info: (message) => info(message) })
     const names = namesOf(config.identifiers)
     const asked = newToken(names).read(request)
     inFuture(asked, now())

@@ -4,6 +4,7 @@ import { isFailure } from '../cli/failure.ts'
 import type { KeyFile } from '../adapters/embedded/key-file.ts'
 import type { Config } from '../config/load.ts'
 import { catalog } from '../events/catalog.ts'
+import type { Binding } from '../events/binding.ts'
 import type { Keys } from '../events/personal.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Fatal } from './fatal.ts'
@@ -22,6 +23,7 @@ export type Stores = {
   /** What each port lives in, by name. */
   readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
   readonly keys: Keys
+  readonly binding: Binding
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
   /** True when no other instance writes to these stores, so what this instance knows is all there is. */
   readonly alone: boolean
@@ -169,6 +171,7 @@ const openCluster: Open = async (
       queue,
       adapters: { log: 'eventstoredb', views: 'mongodb', queue: 'redis' },
       keys,
+      binding: mongo.binding,
       pepper,
       alone: false,
       writes: lease.held,

@@ -1,5 +1,6 @@
 import type { Shapes } from './define.ts'
 import { flagEvents } from './flag.ts'
+import { instanceEvents } from './instance.ts'
 import { keysEvents } from './keys.ts'
 import { loginEvents } from './login.ts'
 import { namespaceEvents } from './namespace.ts'
@@ -16,6 +17,7 @@ export const catalog = {
   flag: flagEvents,
   segment: segmentEvents,
   keys: keysEvents,
+  instance: instanceEvents,
 } as const satisfies Readonly<Record<string, Shapes>>
 
 /** What the streams of each category are called, and what they tell. */
@@ -38,4 +40,8 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   },
   segment: { name: 'segment-<namespace>+<key>', tells: 'The life of one segment with its constraints.' },
   keys: { name: 'keys-main', tells: "The service's own keys, where they were lost and it went on without." },
+  instance: {
+    name: 'instance-<instance>',
+    tells: 'What one run of the service did to what all of them share.',
+  },
 }

@@ -90,6 +90,8 @@ export type Views = {
   readonly mark: (view: View, from: bigint | undefined, to: Checkpoint) => Promise<boolean>
   /** How many rows the view has, tombstones too. */
   readonly count: (view: View) => Promise<number>
+  /** Position of the newest row of a view that has a checkpoint; any up to the checkpoint where no row is behind that. */
+  readonly newest: (view: View) => Promise<bigint>
   /** Goes on with the build that was left last, or begins one. */
   readonly build: (view: View) => Promise<Building>
   /** Reads a record; one past its `until` (epoch ms) is absent. */

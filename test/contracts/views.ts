@@ -221,6 +221,30 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
     await views.close()
   })
 
+  void t.test('a view knows how new its newest row is, also after a restart and after a build', async (t) => {
+    const store = await make(t)
+    let views = await store.open()
+    const pets = view()
+    await views.mark(pets, undefined, checkpointAt(0n))
+    t.equal(await views.newest(pets), 0n)
+    await views.put(pets, [row('a', 0, pet('a', 0), 7), row('b', 0, pet('b', 0), 12), row('c', 0, undefined, 9)])
+    t.equal(await views.newest(pets), 12n)
+    await views.put(pets, [row('d', 0, pet('d', 0), 3)])
+    await views.close()
+    views = await store.open()
+    t.equal(await views.newest(pets), 12n)
+    const building = await views.build(pets)
+    await building.put([row('a', 0, pet('a', 0), 2)])
+    await building.swap(checkpointAt(2n, 1))
+    t.ok((await views.newest(pets)) <= 2n, 'what the build left behind counts no more')
+    const next = await views.build(pets)
+    await next.put([row('a', 0, pet('a', 0), 2)])
+    await views.put(pets, [row('e', 0, pet('e', 0), 20)])
+    await next.swap(checkpointAt(2n, 1))
+    t.equal(await views.newest(pets), 20n, 'what was put meanwhile does')
+    await views.close()
+  })
+
   void t.test('a build replaces the view in one step, with its checkpoint', (t) =>
     withViews(t, async (views) => {
       const pets = view()

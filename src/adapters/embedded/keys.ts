@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { Binding } from '../../events/binding.ts'
 import type { Keys } from '../../events/personal.ts'
 import { opens, unwrap, wrap } from '../key-wrap.ts'
 import type { Channel } from './channel.ts'
@@ -47,3 +48,15 @@ export const embeddedKeys = async (channel: Channel, kek: Uint8Array, accepted =
     close: async () => cache.clear(),
   }
 }
+
+/** Which log the keys are for, in the file of the keys. */
+export const embeddedBinding = (channel: Pick<Channel, 'call'>): Binding => ({
+  read: async () => {
+    const found = await channel.call('readBinding')
+    return found && { event: found[0], position: BigInt(found[1]) }
+  },
+  write: async ({ event, position }) => {
+    const [stands, at] = await channel.call('writeBinding', event, Number(position))
+    return { event: stands, position: BigInt(at) }
+  },
+})

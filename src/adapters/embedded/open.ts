@@ -1,11 +1,12 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Binding } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Queue } from '../../jobs/queue.ts'
 import type { Views } from '../../projections/views.ts'
 import { type Channel, openChannel } from './channel.ts'
-import { embeddedKeys } from './keys.ts'
+import { embeddedBinding, embeddedKeys } from './keys.ts'
 import { lockDirectory } from './lock.ts'
 import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
@@ -19,6 +20,7 @@ export type Embedded = {
   readonly views: Views
   readonly queue: Queue
   readonly keys: Keys
+  readonly binding: Binding
   /** True while the disk has no room for what is to be written. */
   readonly full: () => boolean
   /** Ends the jobs, writes what waits, and gives the directory free. */
@@ -80,7 +82,8 @@ export const openEmbedded = async (directory: string, options: EmbeddedOptions):
       for (const port of [queue, log, readModels, keys]) await port.close()
       await release()
     }
-    return { log, views: readModels, queue, keys, full: room.full, close }
+    const binding = embeddedBinding(channel)
+    return { log, views: readModels, queue, keys, binding, full: room.full, close }
   } catch (error) {
     await release()
     throw error

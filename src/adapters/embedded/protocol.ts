@@ -8,6 +8,7 @@ export type AppendReply =
 /** Key, revision, position, changes, document, then one value for each index of the view. */
 export type FlatRows = readonly Value[]
 export type FlatCheckpoint = readonly [position: number, event: string, log: string, events: number, rows: number]
+export type FlatBinding = readonly [event: string, position: number]
 export type Shape = { readonly table: string; readonly indexes: readonly string[] }
 
 /** What the writer thread does on request. Numbers cross instead of bigints: a file never holds 2^53 events. */
@@ -37,6 +38,8 @@ export type Calls = {
   readonly destroyKey: (subject: string) => void
   readonly putKeysAside: () => void
   readonly scrubKeys: () => void
+  readonly readBinding: () => FlatBinding | undefined
+  readonly writeBinding: (event: string, position: number) => FlatBinding
   readonly close: () => void
 }
 export type Op = keyof Calls
@@ -61,6 +64,8 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   destroyKey: 'keys',
   putKeysAside: 'keys',
   scrubKeys: 'keys',
+  readBinding: 'keys',
+  writeBinding: 'keys',
 }
 
 /** `lost` = this side of the store is never written again by this process; `failed` = this group was not written, the next may be; `full` = for want of room. */

@@ -35,7 +35,7 @@ create table if not exists runs (
 `
 
 /**
- * views.sqlite, for analysts: one table a view and version, `tokens_1` for instance; `views` says up to which position each is complete, and what it knows of the log there.
+ * views.sqlite, for analysts: one table a view and version, `tokens_1` for instance; `views` says up to which position each is complete, what it knows of the log there, and the position of the newest row.
  * `_doc` is the document's JSON text, absent for a tombstone; the other columns without underscore are its searchable fields.
  * The file holds nothing that cannot be made again from events.sqlite: deleting it costs a rebuild at the next start.
  */
@@ -46,13 +46,15 @@ create table if not exists views (
   event    text    not null,
   log      text    not null,
   events   integer not null,
-  rows     integer not null
+  rows     integer not null,
+  newest   integer not null
 ) strict, without rowid;
 `
 
 /**
  * subjects.sqlite: the wrapped key of each subject; a subject whose key is null is erased for ever. `lost_subjects` are keys that an operator
- * gave up (`serve --accept-lost-keys`): they open only under the key file that was lost.
+ * gave up (`serve --accept-lost-keys`): they open only under the key file that was lost. `binding` is the
+ * first event of the log that all of these are for.
  */
 export const subjectsSchema = `
 create table if not exists subjects (
@@ -62,5 +64,10 @@ create table if not exists subjects (
 create table if not exists lost_subjects (
   subject text not null,
   key     blob not null
+) strict;
+create table if not exists binding (
+  only     integer not null primary key check (only = 1),
+  event    text    not null,
+  position integer not null
 ) strict;
 `

@@ -92,6 +92,7 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
 export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
   const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
   const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')
+  const newestOf = rowsOf(views, 'select newest from views where name = ?')
   const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
   const underWay = rowsUnderWay(channel)
   let open = true
@@ -157,6 +158,10 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       return reading(() =>
         hasTable.get(table) ? (rowsOf(views, `select count(*) from "${table}"`).get() as [number])[0] : 0,
       )
+    },
+    newest: async (view) => {
+      await underWay.flushed()
+      return reading(() => BigInt((newestOf.get(shapeOf(view).table) as [number] | undefined)?.[0] ?? 0))
     },
     build,
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature

@@ -13,6 +13,10 @@ export const keysWriter = (database: Database, journal: string) => {
   )
   const destroyAside = database.prepare('delete from lost_subjects where subject = ?')
 
+  const bound = rowsOf(database, 'select event, position from binding')
+  const bind = database.prepare('insert or ignore into binding (only, event, position) values (1, ?, ?)')
+
+  const readBinding: Calls['readBinding'] = () => bound.get() as ReturnType<Calls['readBinding']>
   const findKey: Calls['findKey'] = (subject) => (find.get(subject) as [Uint8Array | null] | undefined)?.[0]
   return {
     ops: {
@@ -20,6 +24,11 @@ export const keysWriter = (database: Database, journal: string) => {
       makeKey: (subject: string, wrapped: Uint8Array) => {
         make.run(subject, wrapped)
         return findKey(subject)!
+      },
+      readBinding,
+      writeBinding: (event: string, position: number) => {
+        bind.run(event, position)
+        return readBinding()!
       },
       destroyKey: (subject: string) => {
         destroy.run(subject)

@@ -7,7 +7,13 @@ const AT_ONCE = 10
 const OWN = ['_key', '_revision', '_position', '_changes', '_doc'] as const
 
 const quoted = (name: string) => `"${name}"`
-const columns = (view: Shape) => [...OWN, ...view.indexes]
+const columnsOf = (view: Shape) => [...OWN, ...view.indexes]
+/** The latest position of these rows. */
+const newestOf = (rows: FlatRows, width: number): number => {
+  let newest = 0
+  for (let n = OWN.indexOf('_position'); n < rows.length; n += width) newest = Math.max(newest, Number(rows[n]))
+  return newest
+}
 const list = (names: readonly string[], form: (name: string) => string) => names.map(form).join(', ')
 
 const createTable = (table: string, { indexes }: Shape) =>
@@ -21,12 +27,12 @@ const createIndex = (table: string, field: string) =>
   `create index if not exists ${quoted(`${table}_by_${field}`)} on ${quoted(table)} (${quoted(field)}) where ${quoted(field)} is not null`
 
 const insertInto = (table: string, view: Shape, rows: number) => {
-  const one = `(${list(columns(view), () => '?')})`
-  return `insert into ${quoted(table)} (${list(columns(view), quoted)}) values ${Array.from({ length: rows }, () => one).join(', ')}`
+  const one = `(${list(columnsOf(view), () => '?')})`
+  return `insert into ${quoted(table)} (${list(columnsOf(view), quoted)}) values ${Array.from({ length: rows }, () => one).join(', ')}`
 }
 
 const guarded = (view: Shape) =>
-  ` on conflict (_key) do update set ${list(columns(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
+  ` on conflict (_key) do update set ${list(columnsOf(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
    where excluded._revision > _revision`
 
 type Insert = { readonly one: Statement; readonly many: Statement; readonly width: number }
@@ -43,7 +49,7 @@ const rowInserts = (database: Database, isThere: (table: string) => boolean) => 
         database.exec(createKey(table))
         for (const index of view.indexes) database.exec(createIndex(table, index))
       }
-      const width = columns(view).length
+      const width = columnsOf(view).length
       const [one, many] = [1, AT_ONCE].map((rows) =>
         database.prepare(insertInto(table, view, rows) + guarded(view)),
       ) as [Statement, Statement]
@@ -70,21 +76,34 @@ const rowInserts = (database: Database, isThere: (table: string) => boolean) => 
 const checkpointMarks = (database: Database) => {
   // Checkpoints of an older form say less than they must: those views are built anew.
   const columns = rowsOf(database, "select name from pragma_table_info('views')").all() as [string][]
-  if (columns.length > 0 && !columns.some(([name]) => name === 'log')) database.exec('drop table views')
+  if (columns.length > 0 && !columns.some(([name]) => name === 'newest')) database.exec('drop table views')
   database.exec(viewsSchema)
   const find = rowsOf(database, 'select position, event, log, events, rows from views where name = ?')
   const first = database.prepare(
-    'insert or ignore into views (name, position, event, log, events, rows) values (?, ?, ?, ?, ?, ?)',
+    'insert or ignore into views (name, position, event, log, events, rows, newest) values (?, ?, ?, ?, ?, ?, 0)',
   )
   const move = database.prepare(
     'update views set position = ?, event = ?, log = ?, events = ?, rows = ? where name = ? and position = ?',
   )
   const set = database.prepare(
-    'insert or replace into views (name, position, event, log, events, rows) values (?, ?, ?, ?, ?, ?)',
+    'insert or replace into views (name, position, event, log, events, rows, newest) values (?, ?, ?, ?, ?, ?, ?)',
   )
+  const raise = database.prepare('update views set newest = ? where name = ? and newest < ?')
   const drop = database.prepare('delete from views where name = ?')
+  /** Of each view under construction, the newest row that was put live meanwhile. */
+  const meanwhile = new Map<string, number>()
   const of = (table: string) => find.get(table) as FlatCheckpoint | undefined
-  return { of, first, move, set, drop }
+  /** Notes rows put live, which those under construction get too. */
+  const rise = (table: string, stagings: readonly string[], newest: number) => {
+    raise.run(newest, table, newest)
+    for (const staging of stagings) meanwhile.set(staging, Math.max(newest, meanwhile.get(staging) ?? 0))
+  }
+  const swap = (table: string, staging: string, to: FlatCheckpoint) => {
+    drop.run(staging)
+    set.run(table, ...to, Math.max(to[0], meanwhile.get(staging) ?? 0))
+    meanwhile.delete(staging)
+  }
+  return { of, first, move, set, rise, swap, drop }
 }
 
 /**
@@ -133,6 +152,7 @@ export const viewsWriter = (database: Database) => {
   > = {
     put: (view, rows) => {
       for (const table of [view.table, ...stagingsOf(view)]) inserts.write(table, view, rows)
+      marks.rise(view.table, stagingsOf(view), newestOf(rows, columnsOf(view).length))
     },
     mark: ({ table }, from, to) => {
       settle(table)
@@ -151,7 +171,7 @@ export const viewsWriter = (database: Database) => {
       return { staging, ...(checkpoint && { checkpoint }) }
     },
     buildPut: (view, staging, rows) => inserts.write(staging, view, rows),
-    buildMark: (staging, to) => void marks.set.run(staging, ...to),
+    buildMark: (staging, to) => void marks.set.run(staging, ...to, to[0]),
     buildLeave: (staging) => {
       reset()
       tended.delete(staging)
@@ -166,9 +186,8 @@ export const viewsWriter = (database: Database) => {
       const isOld = (other: string) => other !== staging && /^\d+(~.*)?$/.test(other.slice(name.length))
       for (const old of named(`${name}[0-9]*`).filter((other) => isOld(other) && !tended.has(other))) drop(old)
       tended.delete(staging)
-      marks.drop.run(staging)
       database.exec(`alter table ${quoted(staging)} rename to ${quoted(table)}`)
-      marks.set.run(table, ...to)
+      marks.swap(table, staging, to)
     },
     buildDiscard: (staging) => {
       reset()

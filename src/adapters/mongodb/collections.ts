@@ -19,6 +19,8 @@ const indexMaker = (db: Db, calls: Calls) => {
     if (!making) {
       // One command each: some servers fail when several of one command are there already.
       making = calls.call('batch', async () => {
+        // The newest row is looked for at each start.
+        await db.collection<StoredRow>(name).createIndex({ position: 1 })
         for (const index of indexes) await db.collection<StoredRow>(name).createIndex({ [`doc.${index}`]: 1, _id: 1 })
       })
       indexed.set(name, making)

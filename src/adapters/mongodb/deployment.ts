@@ -1,6 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Binary, Db } from 'mongodb'
+import type { Binding } from '../../events/binding.ts'
 import type { KeyFile } from '../embedded/key-file.ts'
+import { refuse } from '../../errors.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
 /** The keys themselves stand here only when no instance has them in a file; `fingerprint` tells whether another has the same ones. */
@@ -86,4 +88,23 @@ export const deploymentKeys = async (
 
 const inFile = (): never => {
   throw new Error('this deployment has its keys in a key file: set keys.file to a copy of it')
+}
+
+type StoredBinding = { readonly _id: 'log'; readonly event: string; readonly position: bigint; readonly madeAt: Date }
+
+/** Which log the keys of the deployment are for. */
+export const deploymentBinding = (db: Db, calls: Calls): Binding => {
+  const collection = db.collection<StoredBinding>('deployment')
+  const read = async () => {
+    const found = await calls.call('read', (signal) => collection.findOne({ _id: 'log' }, { signal }))
+    return found ? { event: found.event, position: found.position } : undefined
+  }
+  return {
+    read,
+    write: async (identity) => {
+      const mine = { _id: 'log', ...identity, madeAt: new Date() } as const
+      await calls.call('write', () => unlessDuplicate(collection.insertOne(mine)))
+      return (await read()) ?? refuse('backend_unavailable')
+    },
+  }
 }

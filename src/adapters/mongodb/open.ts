@@ -1,11 +1,12 @@
 import { MongoClient } from 'mongodb'
 import { within } from '../../concurrency.ts'
+import type { Binding } from '../../events/binding.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
 import type { Views } from '../../projections/views.ts'
 import type { KeyFile } from '../embedded/key-file.ts'
 import { mongoCalls } from './calls.ts'
-import { deploymentKeys, type StandingKeys, standingKeys } from './deployment.ts'
+import { deploymentBinding, deploymentKeys, type StandingKeys, standingKeys } from './deployment.ts'
 import { mongoKeys, subjectKeys } from './keys.ts'
 import { mongoLease } from './lease.ts'
 import { mongoPlaces } from './collections.ts'
@@ -31,6 +32,7 @@ export type Mongo = {
   readonly keys: (kek: Uint8Array, accepted?: boolean) => Promise<Keys>
   /** The keys that all instances share: those of the key file if one is given, which must be the deployment's, or take their place where their loss was `accepted`; else those in the database, which `begin` as these where there are none. */
   readonly deploymentKeys: (given?: KeyFile, begin?: KeyFile, accepted?: boolean) => Promise<KeyFile>
+  readonly binding: Binding
   /** A lease of `ttl` milliseconds on a name. */
   readonly lease: (name: string, ttl: number) => Lease
   readonly close: () => Promise<void>
@@ -86,6 +88,7 @@ export const openMongo = async (
     standing: async () => ({ deployment: await standingKeys(db, calls), subjects: await subjectKeys(db, calls) }),
     keys: async (kek, accepted) => ({ ...(await mongoKeys(db, calls, kek, accepted)), close }),
     deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, given, begin, accepted),
+    binding: deploymentBinding(db, calls),
     lease: (name, ttl) => mongoLease(db, calls, name, ttl),
     close,
   }

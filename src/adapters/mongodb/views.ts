@@ -89,6 +89,13 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
   },
   checkpoint: async (view) => (await places.find(view)).checkpoint,
   count: (view) => places.reading(view, (rows) => calls.call('batch', (signal) => rows.countDocuments({}, { signal }))),
+  newest: async (view) => {
+    const last = { sort: { position: -1 }, limit: 1, projection: { position: 1 } } as const
+    const found = await places.reading(view, (rows) =>
+      calls.call('batch', (signal) => rows.find({}, { ...last, signal }).toArray()),
+    )
+    return found[0]?.position ?? 0n
+  },
   mark: places.mark,
   build: async (view) => {
     const { rows, ...building } = await places.build(view)

@@ -14,6 +14,13 @@ export const newDirectory = async (t: Test): Promise<string> => {
 
 type Port = 'log' | 'views' | 'queue' | 'keys'
 
+/** A store that opens as a whole. */
+export const storeOf = async (t: Test) => {
+  const directory = await newDirectory(t)
+  const kek = randomBytes(32)
+  return { open: () => openEmbedded(directory, { kek, onError: () => undefined }) }
+}
+
 /** A store that opens as one of its ports; closing the port closes all of it. */
 export const portOf = async <P extends Port>(t: Test, port: P) => {
   const directory = await newDirectory(t)

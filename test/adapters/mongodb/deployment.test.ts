@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { KeyFile } from '../../../src/adapters/embedded/key-file.ts'
+import { bindingContract } from '../../contracts/binding.ts'
 import { ownMongo } from '../servers.ts'
 import { database } from './store.ts'
 
@@ -17,6 +18,8 @@ const instances = async (url: string, count: number) => {
   const opened = await Promise.all(Array.from({ length: count }, () => open()))
   return { opened, name, close: () => Promise.all(opened.map(({ close }) => close())) }
 }
+
+await t.test('Binding', { skip }, async (t) => bindingContract(t, async () => database(server!.url)))
 
 await t.test('instances that start at once without a key file share one set of keys', { skip }, async (t) => {
   const { opened, close } = await instances(server!.url, 8)

@@ -1,0 +1,16 @@
+import { type DataOf, reader } from '../events/define.ts'
+import { type InstanceEvent, instanceEvents } from '../events/instance.ts'
+import type { Decider } from './decider.ts'
+
+export type InstanceCommands = { RecordRebuild: DataOf<InstanceEvent, 'ReadModelsRebuilt'> }
+
+/** What one run of the service tells of itself. */
+export const instance: Decider<{ readonly recorded: boolean }, InstanceCommands, InstanceEvent> = {
+  category: 'instance',
+  shapes: instanceEvents,
+  read: reader(instanceEvents),
+  initial: { recorded: false },
+  exists: ({ recorded }) => recorded,
+  decide: { RecordRebuild: (_, data) => [{ type: 'ReadModelsRebuilt', data }] },
+  evolve: { ReadModelsRebuilt: () => ({ recorded: true }) },
+}

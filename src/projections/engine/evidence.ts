@@ -1,0 +1,36 @@
+import type { Binding } from '../../events/binding.ts'
+import type { EventLog } from '../../events/log.ts'
+import type { View, Views } from '../views.ts'
+import type { Found, ViewFound } from './continuity.ts'
+
+type Log = Pick<EventLog, 'first' | 'at' | 'head'>
+
+/** Of a view: the checkpoint first, for rows only ever become more. */
+const viewFound = async (
+  log: Log,
+  views: Pick<Views, 'checkpoint' | 'count' | 'newest'>,
+  view: View,
+): Promise<ViewFound> => {
+  const checkpoint = await views.checkpoint(view)
+  const none = { name: view.name, checkpoint, event: undefined, rows: 0, newest: 0n, newestThere: false }
+  if (!checkpoint) return none
+  const { position } = checkpoint
+  const event = position > 0n ? (await log.at(position))?.id : undefined
+  const newest = await views.newest(view)
+  const newestThere = newest > position && (await log.at(newest)) !== undefined
+  return { ...none, event, rows: await views.count(view), newest, newestThere }
+}
+
+/** Looks at the log, at what it was known by, and at the views. Writes nothing. */
+export const lookAt = async (
+  log: Log,
+  views: Pick<Views, 'checkpoint' | 'count' | 'newest'>,
+  binding: Pick<Binding, 'read'>,
+  all: readonly View[],
+): Promise<Found> => {
+  const bound = await binding.read()
+  const found: ViewFound[] = []
+  for (const view of all) found.push(await viewFound(log, views, view))
+  const first = await log.first()
+  return { bound, views: found, first: first && { event: first.id, position: first.position }, head: await log.head() }
+}

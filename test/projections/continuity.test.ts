@@ -1,0 +1,96 @@
+import t from 'tap'
+import { continuityOf, type Found, goneOf, type ViewFound } from '../../src/projections/engine/continuity.ts'
+import type { Checkpoint } from '../../src/projections/views.ts'
+
+const first = { event: 'one', position: 1n }
+const at = (position: bigint, more: Partial<Checkpoint> = {}): Checkpoint => ({
+  position,
+  event: `event ${position}`,
+  log: position === 0n ? '' : 'one',
+  events: Number(position),
+  rows: 3,
+  ...more,
+})
+/** A view at 20 of a log that has 30 events. */
+const view = (more: Partial<ViewFound> = {}): ViewFound => ({
+  name: 'tokens',
+  checkpoint: at(20n),
+  event: 'event 20',
+  rows: 3,
+  newest: 20n,
+  newestThere: false,
+  ...more,
+})
+const found = (more: Partial<Found> = {}): Found => ({ first, head: 30n, bound: first, views: [view()], ...more })
+
+/** What a start finds, what it decides, and for views that are behind the cause of each. */
+const rows: readonly [string, Found, string, ...string[]][] = [
+  ['nothing was ever there', found({ first: undefined, head: 0n, bound: undefined, views: [] }), 'fresh'],
+  [
+    'views were made, and there was no event yet',
+    found({ first: undefined, head: 0n, bound: undefined, views: [view({ checkpoint: at(0n, { rows: 0 }) })] }),
+    'fresh',
+  ],
+  ['all is as it was', found(), 'same'],
+  ['no views: they are built as ever', found({ views: [view({ checkpoint: undefined })] }), 'same'],
+  ['a log that was begun before the binding was kept', found({ bound: undefined }), 'same'],
+  ['a log without views and binding', found({ bound: undefined, views: [] }), 'same'],
+  ['views older than the log', found({ views: [view({ checkpoint: at(2n), event: 'event 2', newest: 2n })] }), 'same'],
+  ['a row ahead of its checkpoint', found({ views: [view({ newest: 25n, newestThere: true })] }), 'same'],
+  ['the view holds more rows than were begun', found({ views: [view({ rows: 4 })] }), 'same'],
+  [
+    'first event at another position: positions decide for each view',
+    found({ bound: { event: 'one', position: 9n } }),
+    'same',
+  ],
+  [
+    'the log is shorter than a checkpoint',
+    found({ head: 10n, views: [view({ event: undefined })] }),
+    'behind',
+    'shorter',
+  ],
+  ['another event at the checkpoint', found({ views: [view({ event: 'another' })] }), 'behind', 'forked'],
+  ['no event at the checkpoint', found({ views: [view({ event: undefined })] }), 'behind', 'forked'],
+  ['a row behind the head', found({ views: [view({ newest: 33n })] }), 'behind', 'shorter'],
+  ['a row where the log has nothing', found({ views: [view({ newest: 25n })] }), 'behind', 'forked'],
+  ['fewer rows than were begun', found({ views: [view({ rows: 2 })] }), 'behind', 'rows_missing'],
+  ['a view of another log', found({ views: [view({ checkpoint: at(20n, { log: 'two' }) })] }), 'behind', 'another_log'],
+  [
+    'two of three views',
+    found({ views: [view({ rows: 2 }), view(), view({ event: undefined })] }),
+    'behind',
+    'rows_missing',
+    'forked',
+  ],
+  ['another log', found({ first: { event: 'two', position: 1n } }), 'another'],
+  [
+    'another log, known by its views alone',
+    found({ first: { event: 'two', position: 1n }, bound: undefined }),
+    'another',
+  ],
+  ['an emptied log', found({ first: undefined, head: 0n }), 'another'],
+  ['an emptied log without views', found({ first: undefined, head: 0n, views: [] }), 'another'],
+  ['an emptied log, known by its views alone', found({ first: undefined, head: 0n, bound: undefined }), 'another'],
+]
+
+for (const [name, given, is, ...causes] of rows)
+  await t.test(`${name}: ${is} ${causes.join()}`, async (t) => {
+    const continuity = continuityOf(given)
+    t.equal(continuity.is, is)
+    t.strictSame(continuity.is === 'behind' ? continuity.views.map(({ cause }) => cause) : [], causes)
+  })
+
+await t.test('another log is told with what was found and what was known', async (t) => {
+  t.strictSame(continuityOf(found({ first: undefined, head: 0n })), { is: 'another', found: undefined, known: 'one' })
+})
+
+await t.test('events that are gone', async (t) => {
+  const gone = (cause: Parameters<typeof goneOf>[0]['cause'], more: Partial<ViewFound>, events: number, head: bigint) =>
+    goneOf({ view: view(more), cause }, events, head)
+  t.equal(gone('shorter', {}, 12, 1000n), 8, 'what the checkpoint counts and the log has not')
+  t.equal(gone('shorter', { newest: 25n }, 18, 18n), 7, 'to the event where positions count them')
+  t.equal(gone('shorter', { newest: 5000n }, 18, 1800n), 2, 'and not where they do not')
+  t.equal(gone('forked', {}, 30, 30n), 1, 'one at least: that at the checkpoint')
+  t.equal(gone('rows_missing', {}, 12, 12n), 0)
+  t.equal(gone('another_log', {}, 12, 12n), 0)
+})

@@ -1,0 +1,211 @@
+import { spawnSync } from 'node:child_process'
+import { cp, mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import t, { type Test } from 'tap'
+import { type Started, startService } from '../start.ts'
+
+/** Files of a data directory are put back to older copies, exchanged and cut, and the service is started on what is there. */
+const embedded = { 'storage.type': 'embedded' }
+const F = '/api/v1/namespaces/default/flags'
+const flag = { key: 'f', name: 'one', type: 'BOOLEAN_FLAG_TYPE' }
+
+type Issued = { readonly clientToken: string; readonly authentication: { readonly id: string } }
+type Line = Readonly<Record<string, unknown>>
+
+const scratch = async (t: Test) => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+const dataOf = ({ directory }: Started) => join(directory, 'data')
+/** The same files as a process that is killed at this moment leaves behind: nothing is under way. */
+const copied = async (t: Test, service: Started) => {
+  const copy = join(await scratch(t), 'data')
+  await cp(dataOf(service), copy, { recursive: true })
+  return copy
+}
+/** Puts a database with the files beside it in place of another. */
+const putBack = async (name: string, from: string, to: string) => {
+  for (const file of await readdir(to)) if (file.startsWith(name)) await rm(join(to, file))
+  for (const file of await readdir(from)) if (file.startsWith(name)) await cp(join(from, file), join(to, file))
+}
+const issue = async (service: Started) => {
+  const { status, json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'n' })
+  if (status !== 200) throw new Error(`no token: ${status}`)
+  return { bearer: { authorization: `Bearer ${json.clientToken}` }, id: json.authentication.id }
+}
+const accepted = async (service: Started, bearer: { readonly authorization: string }) =>
+  (await service.request('GET', '/auth/v1/self', undefined, bearer)).status
+const lines = async (service: Started, level = 'ERROR') =>
+  (await service.logged())
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line)
+    .filter((line) => line['level'] === level)
+const evaluated = async (service: Started) =>
+  (await service.request<{ enabled: boolean }>('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })).json
+    .enabled
+const events = async (service: Started) => {
+  const { openEmbedded } = await import('../../src/adapters/embedded/open.ts')
+  const { openKeyFile } = await import('../../src/adapters/embedded/key-file.ts')
+  const { kek } = await openKeyFile(join(dataOf(service), 'keys'))
+  const { log, close } = await openEmbedded(dataOf(service), { kek, onError: () => undefined })
+  const all = []
+  for await (const page of log.readAll(0n)) all.push(...page)
+  await close()
+  return all
+}
+const names = async (service: Started) => {
+  const { json } = await service.request<{ flags: readonly { name: string }[] }>('GET', F)
+  return json.flags.map(({ name }) => name)
+}
+
+await t.test('an older history beside newer read models: they are built anew, and it is said', async (t) => {
+  const first = await startService(t, embedded)
+  t.equal((await first.request('POST', F, flag)).status, 200)
+  const live = await issue(first)
+  const copy = await copied(t, first)
+  for (const name of ['two', 'three'])
+    t.equal((await first.request('PUT', `${F}/f`, { ...flag, name, enabled: true })).status, 200)
+  t.equal((await first.request('POST', F, { ...flag, key: 'g' })).status, 200)
+  t.equal((await first.request('DELETE', `/auth/v1/tokens/${live.id}`)).status, 200)
+  const gone = await issue(first)
+  await first.close()
+  await putBack('events.sqlite', copy, dataOf(first))
+
+  const service = await startService(t, embedded, { directory: first.directory })
+  t.equal((await service.request('GET', '/readyz')).status, 200)
+  t.strictSame(await names(service), ['one'])
+  t.equal(await evaluated(service), false)
+  t.equal(await accepted(service, live.bearer), 200, 'the history does not know that it was revoked')
+  t.equal(await accepted(service, gone.bearer), 401)
+  t.match(await lines(service), [
+    {
+      msg: /^the read models do not fit the history, and are built anew: the history is shorter/,
+      cause: 'shorter',
+      events_gone: 6,
+    },
+  ])
+  t.equal((await service.request('PUT', `${F}/f`, { ...flag, name: 'new', enabled: true })).status, 200)
+  t.strictSame(await names(service), ['new'])
+  t.equal(await evaluated(service), true)
+  await service.reopen()
+  t.strictSame(await names(service), ['new'])
+  t.equal((await lines(service)).length, 1, 'it is told once')
+  await service.close()
+  t.match(
+    (await events(service))
+      .filter(({ type }) => type === 'ReadModelsRebuilt')
+      .map(({ data }) => JSON.parse(data) as Line),
+    [{ cause: 'shorter', eventsGone: 6 }],
+  )
+})
+
+await t.test('a write-ahead log that lost its tail after a kill: what is gone is told to the event', async (t) => {
+  const first = await startService(t, embedded)
+  const tokens = []
+  for (let n = 0; n < 12; n++) tokens.push(await issue(first))
+  for (const { id } of tokens.slice(0, 3)) await first.request('DELETE', `/auth/v1/tokens/${id}`)
+  const directory = await scratch(t)
+  await cp(await copied(t, first), join(directory, 'data'), { recursive: true })
+  const wal = join(directory, 'data', 'events.sqlite-wal')
+  await truncate(wal, Math.floor((await stat(wal)).size * 0.7))
+
+  const service = await startService(t, embedded, { directory })
+  const [line, ...more] = await lines(service)
+  t.match(line, { cause: 'shorter', read_models: ['tokens'] })
+  t.strictSame(more, [])
+  const { json } = await service.request<{ totalCount: number }>('GET', '/auth/v1/tokens?includeExpired=true')
+  await service.close()
+  const all = await events(service)
+  const rebuilt = all.findIndex(({ type }) => type === 'ReadModelsRebuilt')
+  t.equal(line!['events_gone'], 17 - rebuilt, 'namespace, bootstrap token, twelve tokens and three revocations')
+  t.equal(json.totalCount, all.filter(({ type }) => type === 'TokenIssued').length)
+})
+
+await t.test('read models of another directory are built anew', async (t) => {
+  const other = await startService(t, embedded)
+  const foreign = await issue(other)
+  await other.close()
+  const first = await startService(t, embedded)
+  const mine = await issue(first)
+  await first.close()
+  await putBack('views.sqlite', dataOf(other), dataOf(first))
+  const service = await startService(t, embedded, { directory: first.directory })
+  t.equal(await accepted(service, mine.bearer), 200)
+  t.equal(await accepted(service, foreign.bearer), 401)
+  t.match(await lines(service), [{ cause: 'another_log', events_gone: 0 }])
+})
+
+await t.test('rows that were deleted from the read models come back', async (t) => {
+  const first = await startService(t, embedded)
+  const mine = await issue(first)
+  await first.reopen()
+  await new Promise((wake) => setTimeout(wake, 500))
+  await first.close()
+  const { openDatabase } = await import('../../src/adapters/embedded/sqlite.ts')
+  const database = await openDatabase(join(dataOf(first), 'views.sqlite'), 'rebuildable')
+  database.exec('delete from tokens_2')
+  database.close()
+  const service = await startService(t, embedded, { directory: first.directory })
+  t.equal(await accepted(service, mine.bearer), 200)
+  t.match(await lines(service), [{ cause: 'rows_missing', events_gone: 0, read_models: ['tokens'] }])
+})
+
+const main = resolve(import.meta.dirname, '../../src/main.js')
+const served = (directory: string) =>
+  spawnSync(process.execPath, [main, 'serve', '--data', directory, '--host', '127.0.0.1', '--port', '0'], {
+    encoding: 'utf8',
+    timeout: 30_000,
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+const contents = async (directory: string, name: string) => {
+  const { openDatabase } = await import('../../src/adapters/embedded/sqlite.ts')
+  const database = await openDatabase(join(directory, name), 'read')
+  const found = JSON.stringify(database.prepare('select * from views').all())
+  database.close()
+  return found
+}
+
+await t.test(
+  'another history is refused, and an emptied one: nothing is changed, and what to do is said',
+  async (t) => {
+    const first = await startService(t, embedded)
+    const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
+    await issue(first)
+    const whole = await copied(t, first)
+    await first.close()
+    await other.close()
+    const data = dataOf(first)
+    const views = await contents(data, 'views.sqlite')
+
+    await putBack('events.sqlite', dataOf(other), data)
+    const exchanged = served(data)
+    t.equal(exchanged.status, 1, exchanged.stdout)
+    t.match(exchanged.stderr, /another history than the one that this deployment was begun on: it begins with event/)
+    t.match(exchanged.stderr, /Put the right history back.*delete from binding/)
+    t.match(exchanged.stdout, /"level":"ERROR".*This is another history/)
+    t.equal(await contents(data, 'views.sqlite'), views)
+
+    for (const file of await readdir(data)) if (file.startsWith('events.sqlite')) await rm(join(data, file))
+    for (const file of await readdir(data)) if (file.startsWith('views.sqlite')) await rm(join(data, file))
+    const emptied = served(data)
+    t.equal(emptied.status, 1, emptied.stdout)
+    t.match(emptied.stderr, /it is empty, and not with event/)
+
+    await putBack('events.sqlite', whole, data)
+    const again = await startService(t, embedded, { directory: first.directory })
+    t.equal((await again.request('GET', '/readyz')).status, 200, 'the right one put back is taken')
+    await again.close()
+
+    await putBack('events.sqlite', dataOf(other), data)
+    await putBack('views.sqlite', dataOf(other), data)
+    const { openDatabase } = await import('../../src/adapters/embedded/sqlite.ts')
+    const subjects = await openDatabase(join(data, 'subjects.sqlite'), 'erasing')
+    subjects.exec('delete from binding')
+    subjects.close()
+    const meant = await startService(t, embedded, { directory: first.directory })
+    t.equal((await meant.request('GET', '/readyz')).status, 200, 'as is another one that is meant')
+  },
+)
