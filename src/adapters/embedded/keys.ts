@@ -10,8 +10,9 @@ const CACHED = 10_000
 export const WITNESS = ''
 
 /**
- * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). When that is another than before it throws,
- * or puts aside what it does not open where an operator said so (`accepted`): those subjects have no key then, and who was erased stays erased.
+ * Keys of subjects in a file of their own, each wrapped by the key-encryption key (AES-256-GCM). A new key-encryption
+ * key throws, or, where an operator `accepted` the loss, puts aside what it does not open: those subjects have no key
+ * then. Who was erased stays erased.
  */
 export const embeddedKeys = async (channel: Channel, kek: Uint8Array, accepted = false): Promise<Keys> => {
   const cache = new LRUCache<string, Uint8Array | 'erased'>({ max: CACHED })

@@ -68,7 +68,10 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   writeBinding: 'keys',
 }
 
-/** `lost` = this side of the store is never written again by this process; `failed` = this group was not written, the next may be; `full` = for want of room. */
+/**
+ * `lost`: this process never writes this side of the store again. `failed`: this group was not written, the next may
+ * be. `full`: there was no room.
+ */
 export type Failure = { readonly kind: 'lost' | 'failed' | 'full'; readonly message: string }
 export type Reply = readonly [
   ids: readonly number[],

@@ -15,7 +15,10 @@ const runOf = ([name, startedAt, finished, error]: Raw, progress: Progress | und
   ...(progress && { progress }),
 })
 
-/** Jobs on timers of this process, which do not keep it alive; the last run of each is stored in the log's file, its progress in memory. `onError` gets every failed run. */
+/**
+ * Jobs on timers that do not keep the process alive. The last run of each is stored in the log's file, its progress in
+ * memory. `onError` gets every failed run.
+ */
 export const embeddedQueue = (
   channel: Channel,
   reader: Database,

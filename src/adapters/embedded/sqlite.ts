@@ -38,7 +38,10 @@ const settings: Readonly<Record<Mode, string>> = {
   lock: 'pragma journal_mode=memory',
 }
 
-/** Opens a database file; all but readers create it, for its owner only, and SQLite gives the files beside it the same mode. Waits up to 5 s for a foreign process that holds it. */
+/**
+ * Opens a database file. All but readers create it, for its owner only; SQLite gives the files beside it the same mode.
+ * Waits up to 5 s for another process that holds it.
+ */
 export const openDatabase = async (path: string, mode: Mode): Promise<Database> => {
   const { DatabaseSync } = await driver()
   if (mode !== 'read') {

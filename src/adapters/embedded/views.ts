@@ -88,7 +88,10 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
     })
 }
 
-/** Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and a crash loses at most what catching up from the checkpoint restores. */
+/**
+ * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and what a crash
+ * loses comes back from the log.
+ */
 export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
   const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
   const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')

@@ -107,9 +107,9 @@ const checkpointMarks = (database: Database) => {
 }
 
 /**
- * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table `tokens_1~…`, with
- * a mark of its own that says how far it is; rows put live while it is built go into it too, so the swap loses none of them. One that was
- * left is gone on with, and dropped once the live one goes on without it.
+ * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table
+ * `tokens_1~…` with a mark that says how far it is. Rows put live meanwhile go into it too, so the swap loses none. A
+ * table left half done is gone on with, and dropped once the live one goes on without it.
  */
 export const viewsWriter = (database: Database) => {
   const marks = checkpointMarks(database)

@@ -6,8 +6,8 @@ import { logWriter } from './write-log.ts'
 import { viewsWriter } from './write-views.ts'
 
 /**
- * The one writer, in a thread of its own. It takes everything that waits, commits what belongs to the log as one group with one sync,
- * answers, and then writes the views that wait: they are never ahead of the log.
+ * The one writer, in a thread of its own. It takes all that waits, commits events as one group with one sync, and
+ * answers. Then it writes the views that wait: they are never ahead of the log.
  */
 const RETRY_MS = 250
 const port = parentPort!
@@ -22,14 +22,20 @@ const views = viewsWriter(databases.views)
 const keys = keysWriter(databases.keys, `${paths.subjects}-journal`)
 const ops: Calls = { ...log.ops, ...views.ops, ...keys.ops, close: () => undefined }
 const lost = new Map<Side, string>()
-/** View rows that found no room on the disk: kept in order and retried. Other view writes are refused meanwhile, so that none of them waits and no checkpoint gets ahead of the rows. */
+/**
+ * View rows that found no room on the disk, kept in order and retried. Other view writes are refused meanwhile, so none
+ * waits and no checkpoint gets ahead of the rows.
+ */
 let stuck: readonly Request[] = []
 let retrying: NodeJS.Timeout | undefined
 
 const answer = (group: readonly Request[], outcome: Reply[1]) =>
   port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
 
-/** One transaction. After a disk error that database is never written again: what a failed sync left behind is unknown. View writes that find no room stay unanswered for now; the result says why. */
+/**
+ * One transaction. After a disk error the database is never written again: what a failed sync left behind is unknown.
+ * View writes without room stay unanswered for now; the result says why.
+ */
 const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
   const database = databases[side]
   let committing = false

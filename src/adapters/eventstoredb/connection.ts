@@ -9,7 +9,10 @@ const GRACE = 250
 /** Expired calls in a row after which the client is made anew: by itself it leaves a hung server only after 17 s. */
 const STRIKES = 2
 
-/** Connections made by this process. Clients with equal settings share one HTTP/2 connection, with its limit of 100 streams and its stalls; a keep-alive interval of its own keeps each apart. */
+/**
+ * Connections made by this process. Clients with equal settings would share one HTTP/2 connection, its 100 streams and
+ * its stalls. A keep-alive interval of its own keeps each apart.
+ */
 let made = 0
 
 type Failure = { readonly type?: unknown; readonly code?: unknown; readonly message?: string }
@@ -87,7 +90,10 @@ const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
 type Read = StreamingRead<ResolvedEvent>
 type Take = (item: ResolvedEvent) => boolean
 
-/** Takes of a read until its end or until `take` says that it is enough; rejects when nothing comes for `limit` milliseconds, or at an end that is not the whole. */
+/**
+ * Takes events of a read until it ends, or until `take` returns true. Rejects when nothing comes for `limit`
+ * milliseconds, or when it ends early.
+ */
 const readUntil = (read: Read, take: Take, isWhole: () => boolean, limit: number): Promise<void> =>
   new Promise<void>((resolve, reject) => {
     let done = false

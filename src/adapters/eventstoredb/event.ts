@@ -43,7 +43,10 @@ const envelope = ({ time, meta }: NewEvent): Envelope => {
   }
 }
 
-/** An event for the wire, and how many bytes of it the server counts. Data that JSON would not give back byte for byte, or that are larger than 64 KiB, travel as gzip of their text. */
+/**
+ * An event for the wire, and its size as the server counts it. Data larger than 64 KiB, or that JSON would not give
+ * back byte for byte, travel as gzip of their text.
+ */
 const encode = async (event: NewEvent): Promise<{ readonly wire: EventData; readonly bytes: number }> => {
   const { id, type, data } = event
   const metadata = envelope(event)

@@ -30,7 +30,10 @@ const orAborted = async <T>(signal: AbortSignal, next: Promise<T>): Promise<T | 
   }
 }
 
-/** Follows the log over a connection of its own. Subscriptions never resume by themselves, and the server drops slow ones: each is only a fast lane beside paged reads, which close every gap. */
+/**
+ * Follows the log over a connection of its own. Subscriptions never resume by themselves, and the server drops slow
+ * ones: they are a fast lane, and paged reads close every gap.
+ */
 export const follower = ({ driver, connection, reader, categories, isOwn, onError, onRestart }: Follow) => {
   const prefixes = [...categories].map((category) => `${category}-`)
 

@@ -18,7 +18,10 @@ export const pageLength = (events: readonly Stored[]): number => {
   return Math.min(PAGE, full === -1 ? events.length : full + 1)
 }
 
-/** A part of a stream or of the log. `last` is the position or revision of the last event looked at, also when it is not one of ours; `end`: there was nothing more. */
+/**
+ * A part of a stream or of the log. `last` is the position or revision of the last event looked at, ours or not. `end`:
+ * there was no more.
+ */
 type Part = { readonly events: readonly Stored[]; readonly last: bigint | undefined; readonly end: boolean }
 
 /** Collects a page: gives what to do with each item, and the page when the read is over. */

@@ -2,7 +2,10 @@ import { MongoInvalidArgumentError, MongoServerError } from 'mongodb'
 import { within } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
-/** Milliseconds that a request may wait for one read, all reads of one answer, a write, and a batch of a build. The driver's own time limits do not help: it retries. */
+/**
+ * Milliseconds that a request may wait for one read, all reads of one answer, a write, and a batch of a build. The
+ * driver's own limits do not help: it retries.
+ */
 export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000 } as const
 
 /** True for the error of an insert, or of a guarded upsert, that met a document with the same `_id`. */
@@ -21,7 +24,10 @@ export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
     throw error
   })
 
-/** Runs work against the server within its time. Failure of any kind: Refusal `backend_unavailable`, of a document beyond 16 MiB `body_too_large`; closed for good after `close`. */
+/**
+ * Runs work against the server within its time. Any failure is the refusal `backend_unavailable`; a document beyond 16
+ * MiB is `body_too_large`. Refuses all after `close`.
+ */
 export const mongoCalls = () => {
   let open = true
   return {

@@ -40,7 +40,10 @@ type Staging = {
   readonly onError: (error: unknown) => void
 }
 
-/** A collection under construction: the one that was left furthest, or a new one. Every write goes to it too from now on, until it is swapped in, given up, or not tended for a minute. */
+/**
+ * A collection under construction: the one that got furthest, or a new one. Every write goes to it too, until it is
+ * swapped in, given up, or not tended for a minute.
+ */
 const stagingOf = ({ states, find, make, makeIndexes, collection, dropOld, onError }: Staging) => {
   const tended = new Set<string>()
   const until = () => new Date(Date.now() + GIVEN_UP_MS)
@@ -105,9 +108,9 @@ const stagingOf = ({ states, find, make, makeIndexes, collection, dropOld, onErr
 }
 
 /**
- * Where the rows of each view are. Any instance may build a view anew at any time, so nothing is taken from memory unasked: a read goes
- * where the rows were last seen and is repeated when they have moved; a write first asks, and goes to collections under construction before
- * it goes to the one in use, so that a row which can be seen is never missing from the next one.
+ * Where the rows of each view are. Any instance may build a view anew at any time, so memory alone is never trusted. A
+ * read goes where the rows were last seen and is repeated when they have moved. A write asks first, and goes to
+ * collections under construction before the one in use: a visible row is never missing from the next one.
  */
 export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => void) => {
   const states = viewStates(db, calls)

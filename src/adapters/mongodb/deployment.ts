@@ -48,9 +48,9 @@ export const standingKeys = async (db: Db, calls: Calls): Promise<StandingKeys |
 }
 
 /**
- * The keys that all instances of a deployment share (api.md §12.3): those given from a key file, else those in the database, made once
- * whoever comes first, out of those to begin with where a deployment is moved here. Throws when this instance's keys are not the deployment's,
- * unless an operator said that those are lost (`accepted`): then the given ones take their place.
+ * The keys that all instances of a deployment share (api.md §12.3): those of a key file, else those in the database.
+ * Whoever comes first makes them, from `begin` where a deployment is moved here. Throws when this instance's keys are
+ * not the deployment's, unless an operator said that those are lost (`accepted`): then the given ones take their place.
  */
 export const deploymentKeys = async (
   db: Db,

@@ -1,7 +1,7 @@
 /**
- * Keys that clients choose (of metadata, attributes, attachments) may hold what a document database gives a meaning of its own: dots and
- * dollars are paths and operators, `_bsontype` and `toBSON` make the driver take an object for one of its types, and some servers refuse
- * the empty key. They are percent-encoded, so that nothing is lost and a path in any tool still leads there.
+ * Clients choose the keys of metadata, attributes and attachments, and some mean something to a document database. Dots
+ * and dollars are paths and operators; `_bsontype` and `toBSON` make the driver see one of its own types; some servers
+ * refuse the empty key. They are percent-encoded: nothing is lost, and a path in any tool still leads there.
  */
 const special = /[%.$\0]|^_(?=bsontype$)|^t(?=oBSON$)/g
 const EMPTY = '%'

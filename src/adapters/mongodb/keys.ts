@@ -27,7 +27,10 @@ export const subjectKeys = async (db: Db, calls: Calls) => {
   return (kek: Uint8Array) => (witness ? (opens(kek, WITNESS, witness) ? 'open' : 'closed') : 'missing')
 }
 
-/** Moves the keys that the key-encryption key does not open to a collection where nobody looks for them; who was erased stays erased. Begun again it goes on. */
+/**
+ * Moves the keys that the key-encryption key does not open to a collection that nobody reads. Who was erased stays
+ * erased. Can be begun again.
+ */
 const putAside = async (db: Db, calls: Calls, kek: Uint8Array): Promise<void> => {
   const [from, to] = [db.collection<StoredKey>('subjects'), db.collection<StoredKey>('lost_subjects')]
   for (let after = ''; ; ) {

@@ -30,7 +30,10 @@ export type Mongo = {
   }>
   /** The keys of subjects under the deployment's key-encryption key. Throws when that is another than before, unless their loss was `accepted`. */
   readonly keys: (kek: Uint8Array, accepted?: boolean) => Promise<Keys>
-  /** The keys that all instances share: those of the key file if one is given, which must be the deployment's, or take their place where their loss was `accepted`; else those in the database, which `begin` as these where there are none. */
+  /**
+   * The keys that all instances share: those of the key file, else those in the database, made from `begin` where there
+   * are none. Keys of a file must be the deployment's, unless the loss of those was `accepted`.
+   */
   readonly deploymentKeys: (given?: KeyFile, begin?: KeyFile, accepted?: boolean) => Promise<KeyFile>
   readonly binding: Binding
   /** A lease of `ttl` milliseconds on a name. */
@@ -41,8 +44,9 @@ export type Mongo = {
 const CLOSE_MS = 2000
 
 /**
- * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws when the server does not answer now; later it may
- * come and go: what needs it then is refused with `backend_unavailable` within two seconds, and works again when it is back.
+ * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws when the server does not
+ * answer now. Later it may come and go: meanwhile what needs it is refused with `backend_unavailable` within two
+ * seconds.
  */
 export const openMongo = async (
   url: string,

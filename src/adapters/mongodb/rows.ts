@@ -34,7 +34,10 @@ type Rows = Collection<StoredRow>
 const older = ({ _id, revision }: StoredRow) => ({ _id, revision: { $lt: revision } })
 const contentOf = ({ _id, ...content }: StoredRow): Omit<StoredRow, '_id'> => content
 
-/** What a bulk wrote besides its duplicates, and which operations those were; undefined when there were none. Some servers stop at the first and count nothing. */
+/**
+ * What a bulk wrote besides its duplicates, and which operations those were; undefined without any. Some servers stop
+ * at the first and count nothing.
+ */
 const duplicatesOf = (work: Promise<BulkWriteResult>) =>
   work.then(
     () => undefined,

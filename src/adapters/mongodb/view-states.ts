@@ -2,7 +2,10 @@ import type { Db } from 'mongodb'
 import type { Checkpoint, View } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
-/** Of a version of a view: which collection its rows are in, up to where they hold every event, and which collections are being built or may soon be dropped. */
+/**
+ * The state of one version of a view: the collection of its rows, up to where they hold every event, and the
+ * collections being built or soon to be dropped.
+ */
 export type ViewState = {
   readonly _id: string
   readonly rows: string
