@@ -92,9 +92,9 @@ export type AsOfOptions<C> = {
 }
 
 /**
- * Namespaces, flags, segments and tokens as they stood at a moment, in the forms of the present, by the same projections. Nothing is
- * kept for it: one resource costs a read of its stream and its namespace's, a list one read for every key there ever was, and the list
- * of tokens a scan of the view for the ids of all tokens there ever were and a read of each one's stream.
+ * Namespaces, flags, segments and tokens as they stood at a moment, by the projections of the present. Nothing is kept
+ * for it. One resource costs a read of its stream and its namespace's. A list costs one read for every key there ever
+ * was. The list of tokens costs a scan of the view for all ids, and a read of each stream.
  */
 export const asOf =
   <C>({ log, views, flagStore, compile, clock }: AsOfOptions<C>) =>
