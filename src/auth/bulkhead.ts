@@ -7,7 +7,10 @@ type Limits = {
   readonly waiting: number
 }
 
-/** Limits concurrent work. Waiting work is taken caller by caller, so a burst of one of them delays itself first. A full queue, or `signal`: `orchestrator_unavailable`. */
+/**
+ * Limits concurrent work. Callers take turns, so a burst of one delays only itself. A full queue, or `signal`:
+ * `orchestrator_unavailable`.
+ */
 export const bulkhead = ({ running, waiting }: Limits) => {
   /** Waiting work by caller; the caller whose turn is next comes first. */
   const lines = new Map<string, Set<() => void>>()

@@ -10,7 +10,10 @@ export type Cached<T> = {
   readonly again: () => Promise<T>
 }
 
-/** Reads a value when it is first needed and caches it for `life` ms. Concurrent callers share one read. A failed read rejects for all of them and is not cached. */
+/**
+ * Reads a value when it is first needed and caches it for `life` ms. Concurrent callers share one read. A failed read
+ * rejects for all of them and is not cached.
+ */
 export const cached = <T extends object>(read: () => Promise<T>, { life, pause = 0, now }: Limits): Cached<T> => {
   const cache = new LRUCache<'value', T>({
     max: 1,

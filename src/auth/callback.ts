@@ -31,13 +31,19 @@ export const givenOnce = (query: URLSearchParams): void => {
 export const given = (query: URLSearchParams, name: (typeof ONCE)[number]): string | undefined =>
   query.get(name) || undefined
 
-/** True unless the callback names another issuer than the configured one (RFC 9207). Needs no discovery, so a foreign answer is refused whether or not the provider is up. */
+/**
+ * True unless the callback names an issuer other than the configured one (RFC 9207). Works without discovery, so a
+ * foreign answer is refused even while the provider is down.
+ */
 const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
   const named = given(query, 'iss')
   return named === undefined || (URL.canParse(named) && new URL(named).href === new URL(issuerUrl).href)
 }
 
-/** The code of a callback; refuses a foreign issuer, then the provider's own error, then a missing code, in the order of api.md §5.5. A code host has no issuer. */
+/**
+ * The code of a callback. Refuses a foreign issuer, then the provider's own error, then a missing code (api.md §5.5). A
+ * code host has no issuer.
+ */
 export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: string): string => {
   givenOnce(query)
   if (issuerUrl !== undefined && !issuerFits(query, issuerUrl)) refuseCallback(callback, 'issuer_mismatch')

@@ -37,7 +37,10 @@ export type Answer = {
   readonly body: string
 }
 
-/** Calls to the cluster's API server: 2 s each, no redirect followed, at most 1 MiB of answer. The files are read anew for each call, so a rotated token or CA counts at once. Failure: `orchestrator_unavailable`. */
+/**
+ * Calls to the cluster's API server: 2 s each, no redirects, at most 1 MiB of answer. The files are read for each call,
+ * so a rotated token or CA counts at once. Failure: `orchestrator_unavailable`.
+ */
 export const cluster = ({ caPath, tokenPath }: ClusterSettings) => {
   const bearerOf = async (bearer: Call['bearer']): Promise<Record<string, string>> => {
     if (bearer === 'none') return {}

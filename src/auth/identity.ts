@@ -4,7 +4,10 @@ import { unavailable } from './provider-fetch.ts'
 /** The sealed form in an event of at most 64 KiB is a third longer. */
 const LIMIT = 40_960
 
-/** Who logged in. The subject is the identity, never the e-mail. Attributes have the keys of api.md §5.2 without the prefix; what the provider did not tell has no key. */
+/**
+ * Who logged in. The subject is the identity, never the e-mail. Attributes have the keys of api.md §5.2 without the
+ * prefix; those that the provider did not give are absent.
+ */
 export type Identity = {
   readonly subject: { readonly issuer: string; readonly sub: string }
   readonly attributes: Readonly<Record<string, string>>
@@ -21,7 +24,10 @@ export const freshSecrets = (): LoginSecrets => {
   return { state: secret(), nonce: secret(), codeVerifier: secret() }
 }
 
-/** True when `email` is a text that matches (as a whole: the matcher's promise) and `email_verified` is neither false nor "false". Takes claims of an ID token or the attributes kept of them. */
+/**
+ * True when the whole of `email` matches and `email_verified` is neither false nor "false". Takes the claims of an ID
+ * token, or the attributes kept of them.
+ */
 export const emailRule = (
   matches: (email: string) => boolean,
   claims: { readonly email?: unknown; readonly email_verified?: unknown },

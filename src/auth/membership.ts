@@ -10,7 +10,10 @@ export type Restrictions = {
   readonly allowedTeams: Readonly<Record<string, readonly string[]>>
 }
 
-/** Whether the memberships satisfy the restrictions, and what of them is kept: all when nothing is restricted, else only what is allowed (api.md §5.2, §5.6). */
+/**
+ * Whether the memberships satisfy the restrictions, and which of them are kept (api.md §5.2, §5.6): all where nothing
+ * is restricted, else the allowed ones.
+ */
 export const admit = (
   { organizations, teams }: Memberships,
   { allowedOrganizations, allowedTeams }: Restrictions,

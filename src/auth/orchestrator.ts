@@ -11,15 +11,19 @@ export type OrchestratorSettings = ClusterSettings & {
 }
 
 export type Orchestrator = {
-  /** Verifies a token and gives its service account; `address` is the caller's, so that callers take turns. Refuses as the table of api.md §5.7 says; of one not allowed, `metadata` names the account. */
+  /**
+   * Verifies a token and gives its service account. Callers take turns by `address`. Refuses as the table of api.md
+   * §5.7 says; where the account is not allowed, `metadata` names it.
+   */
   readonly verify: (token: string, address: string) => Promise<ServiceAccount>
 }
 
 type Confirm = (token: string, claims: Account, address: string) => Promise<Account>
 
 /**
- * Proof of identity by service-account tokens of a cluster (api.md §5.7). The cluster is not called before the first exchange, but its
- * library, half a second and a hundred megabytes, is loaded here, at the start, because loading it blocks the event loop.
+ * Proof of identity by service-account tokens of a cluster (api.md §5.7). The cluster is first called at the first
+ * exchange. Its library takes half a second and a hundred megabytes and blocks the event loop while it loads, so it is
+ * loaded here, at the start.
  */
 export const orchestrator = async (settings: OrchestratorSettings): Promise<Orchestrator> => {
   const { discoveryUrl, audiences, allowed, now = () => new Date() } = settings

@@ -6,7 +6,10 @@ import { safeCause } from './safe-cause.ts'
 const TIMEOUT_MS = 5000
 const LIMIT = 1_048_576
 
-/** Refuses because the provider is unavailable; the cause is for the operator and quotes nothing but the provider's error code. A refusal passes through unchanged. */
+/**
+ * Refuses because the provider is unavailable. The cause is for the operator and quotes only the provider's error code.
+ * A refusal passes through unchanged.
+ */
 export const unavailable = (cause: unknown, providerError?: unknown): never => {
   for (const step of [cause, (cause as { cause?: unknown }).cause]) if (step instanceof Refusal) throw step
   return refuse('provider_unavailable', undefined, {

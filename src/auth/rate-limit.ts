@@ -2,7 +2,10 @@ const MINUTE = 60_000
 /** Clients counted singly in one minute. */
 const CLIENTS = 100_000
 
-/** PORT. A limit on events a client and minute. Synchronous and without failures: no request waits for it, and out of room further clients share one count, for bounded memory never means unlimited tries. */
+/**
+ * PORT. A limit on events per client and minute. Synchronous and without failures, so no request waits for it. When
+ * memory is full, further clients share one count: they are still limited.
+ */
 export type Limiter = {
   /** True once the client has used up this minute's events. */
   readonly exhausted: (client: string) => boolean

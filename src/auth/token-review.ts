@@ -20,7 +20,10 @@ const POD = 'authentication.kubernetes.io/pod-'
 
 type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly now: () => Date }
 
-/** Confirms a token by asking the API server (TokenReview). A refusal is cached for 10 s, so that a repeated bad token costs the cluster nothing; an approval never is, so that revocation counts at once. */
+/**
+ * Confirms a token by asking the API server (TokenReview). A refusal is cached for 10 s, so a repeated bad token costs
+ * the cluster nothing. An approval is never cached, so a revocation counts at once.
+ */
 export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
   const pass = bulkhead({ running: 10, waiting: 1000 })
   /** Digests of tokens that were refused. */
