@@ -19,8 +19,8 @@ const fromFile = (path: string, from: string): string => {
 }
 
 /**
- * The client token: `--token-file PATH` (or `-`, standard input), ROLLCALL_TOKEN, the file of ROLLCALL_TOKEN_FILE, or
- * `~/.config/rollcall/token`; undefined when there is none. Never an argument: every user of the machine could read it.
+ * The client token: of `--token-file PATH` (or `-`, standard input), ROLLCALL_TOKEN, the file of ROLLCALL_TOKEN_FILE,
+ * or `~/.config/rollcall/token`. Undefined without any. Never an argument: every user of the machine could read it.
  */
 export const findToken = async (tokenFile: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> => {
   if (tokenFile === '-') return cleaned(await readStdin(), 'Standard input')

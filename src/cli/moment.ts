@@ -3,7 +3,10 @@ import { fail } from './failure.ts'
 
 const DAY_MS = 86_400_000
 
-/** What `--at` means, in the form that the API reads: an RFC 3339 instant, a day (midnight UTC), a span ago (`-1h`, `-2d`), or a position (`12`, `#12`). `now` is in milliseconds. */
+/**
+ * The `at` of a request, from `--at`: an RFC 3339 instant, a day (midnight UTC), a span ago (`-1h`, `-2d`) or a
+ * position (`12`, `#12`). `now` is in milliseconds.
+ */
 export const momentOf = (text: string, now: number): string => {
   if (/^\d{4}-\d\d-\d\dT/.test(text)) return text
   if (/^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`

@@ -30,7 +30,10 @@ export type Move = {
   readonly progress: (progress: RebuildProgress) => void
   readonly signal: AbortSignal
 }
-/** What was moved: all events, those copied by this run (or by a dry run: to be copied), and after a complete move the streams, the subjects with keys, and the SHA-256 of the history, equal on both sides. */
+/**
+ * What was moved: all events, and those copied by this run (a dry run: to be copied). A complete move adds streams,
+ * subjects with keys, and the SHA-256 of the history, equal on both sides.
+ */
 export type Moved = {
   readonly events: number
   readonly copied: number

@@ -20,8 +20,8 @@ export const isJson = (text: string): boolean => {
 const LINE = /^[ \t]*(?:- +)*"?attachment"?: +(?=[[{])/
 
 /**
- * Puts a word in place of each attachment that is JSON and alone on its line, as an export writes them: however large or deep it is,
- * the reader of YAML never sees it. A line that only looks so (in a block of text) reads as it did once it is restored.
+ * Puts a word in place of each attachment that is JSON on a line of its own, as an export writes them. The reader of
+ * YAML never sees it, however large or deep it is. A line in a block of text that only looks so is restored as it was.
  */
 export const extractAttachments = (source: string): Lightened => {
   const mark = `json${randomUUID().replaceAll('-', '')}n`

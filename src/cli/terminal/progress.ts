@@ -9,7 +9,10 @@ export type ProgressBar = { readonly update: (progress: RebuildProgress) => void
 const rest = (seconds: number): string =>
   Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'
 
-/** Shows how far work is on standard error: a bar on a terminal, else a line every 10 s, and none where that is enough. `now` is in milliseconds, `unit` what is counted. */
+/**
+ * Shows progress on standard error: a bar on a terminal, else a line every 10 s. Work that takes less shows none. `now`
+ * is in milliseconds, `unit` what is counted.
+ */
 export const progressBar = (
   terminal: boolean,
   now: () => number = () => performance.now(),
