@@ -2,7 +2,10 @@ import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
-/** What may be asked (C), what may have happened (E), and the least state (S) needed to say yes or no. No clock, no randomness, no I/O: ids and now come in with the command. */
+/**
+ * What may be asked (C), what may have happened (E), and the least state (S) that decides. No clock, no randomness, no
+ * I/O: ids and times come with the command.
+ */
 export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   readonly category: string
   readonly shapes: Shapes

@@ -85,10 +85,10 @@ const storedAs = (
   }))
 
 /**
- * The only way to write: read the stream, fold it, decide, append at the revision read. Commands of one stream wait for each other here;
- * a race lost to another process decides again, and after twelve it is refused with `write_conflict`. Whoever has read the stream for
- * this command hands on its fold as `known`, and nothing is read again unless somebody wrote to the stream since; a command with an id
- * of its own looks for its earlier effect all the same.
+ * The only way to write: read the stream, fold it, decide, append at the revision read. Commands of one stream take
+ * turns here. A race lost to another process decides again; after twelve it is refused with `write_conflict`. Who has
+ * read the stream already gives its fold as `known`. The stream is then read again only if others wrote since, or if
+ * the command has an id, and so may have had its effect before.
  */
 export const executor = (
   log: EventLog,

@@ -128,5 +128,8 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
   },
 }
 
-/** One segment with its constraints, and the reservations of those who use it (docs/decisions/0003). A segment of another life of its namespace is no segment. */
+/**
+ * One segment with its constraints, and the reservations of its users (docs/decisions/0003). A segment of another life
+ * of its namespace counts as none.
+ */
 export const segment = bounded(whole, ({ reservations: _reservations, ...parts }) => parts)

@@ -14,7 +14,10 @@ export const bytesOf = (parts: object): number => {
 
 type Named = { readonly namespace: string; readonly key: string }
 
-/** The decider, but what would grow beyond the bound is refused with 400 `invalid_argument`. What is beyond it may still shrink. `partsOf` gives what its document holds. */
+/**
+ * The decider, but growth beyond the bound is refused with 400 `invalid_argument`. What is beyond it may still shrink.
+ * `partsOf` gives what its document holds.
+ */
 export const bounded = <S, C extends Readonly<Record<string, Named>>, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   partsOf: (state: S) => object,
