@@ -9,7 +9,10 @@ import { type Config, settings } from './settings.ts'
 
 export type { Config, Provider } from './settings.ts'
 
-/** `meant` are the doors that stand open on purpose. `sources` tells of every key where its value came from: `default`, a line of the file, a variable or a flag. */
+/**
+ * `meant` lists the doors that are open on purpose. `sources` tells where the value of each key came from: `default`, a
+ * line of the file, a variable or a flag.
+ */
 export type Loaded = {
   readonly config: Config
   readonly warnings: readonly string[]
