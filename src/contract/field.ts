@@ -1,7 +1,10 @@
 import type { TObject, TSchema } from 'typebox'
 import type { Raw } from './value.ts'
 
-/** One member of a request: its JSON Schema for the documentation and its reader (api.md §1.1). An absent value is undefined or null; `query` reads the text of a query parameter where that differs from a body's. */
+/**
+ * One member of a request: its JSON Schema for the documentation, and its reader (api.md §1.1). Absent is undefined or
+ * null. `query` reads a query parameter, where that differs.
+ */
 export type Field<T> = {
   readonly schema: TSchema
   readonly optional?: boolean

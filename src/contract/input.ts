@@ -36,7 +36,10 @@ export const member = (raw: Raw, name: string, other: string = respelled(name)):
   return Object.hasOwn(raw, name) ? bothSpellings(name, other) : (raw[other] ?? undefined)
 }
 
-/** The members of a JSON object, by camelCase or snake_case name; messages name them as declared. Unknown members are ignored. The OpenAPI document describes it under `name`, if it has one. */
+/**
+ * The members of a JSON object, by camelCase or snake_case name; messages use the declared name. Unknown members are
+ * ignored. OpenAPI calls it `name`, if it has one.
+ */
 export const input = <F extends Fields>(fields: F, name?: string): Input<ReadOf<F>> => {
   const members = Object.entries(fields).map(([name, { read }]) => ({ name, read }))
   const declared = new Map(
@@ -87,7 +90,10 @@ const decoded = (text: string): string | undefined => {
 
 const nothing: ReadonlyMap<string, string> = new Map()
 
-/** The parameters of a raw query string (without `?`), by camelCase or snake_case name. Given twice: 400; empty: absent; a bare name: true where a boolean is due, else absent. */
+/**
+ * The parameters of a raw query string (without `?`), by camelCase or snake_case name. Twice: 400. Empty: absent. A
+ * bare name: true for a boolean, else absent.
+ */
 export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => {
   const parameters = Object.entries(fields)
   const declared = new Map(

@@ -11,7 +11,10 @@ export const positionOf = (text: string): bigint | undefined => {
   return position < UINT64 ? position : undefined
 }
 
-/** `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position; other text: 400 `invalid_at`. Whether it lies in the past is for the reader of the log to say. */
+/**
+ * `at=`: an instant (RFC 3339 UTC text with milliseconds) or a position; other text: 400 `invalid_at`. Whether it lies
+ * in the past is for the reader of the log to say.
+ */
 export const atOf = (
   text: string | undefined,
 ): { readonly instant: string } | { readonly position: bigint } | undefined => {

@@ -45,7 +45,10 @@ export const numberOf = (value: unknown, name: string, description: string): num
 const instant =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d{1,3})\d*)?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/
 
-/** An RFC 3339 timestamp as UTC text with milliseconds (further digits cut), or undefined for other text, days that no calendar has, and instants outside the years 0000 to 9999. */
+/**
+ * An RFC 3339 timestamp as UTC text with milliseconds; further digits are cut. Undefined for other text, impossible
+ * days, and years outside 0000 to 9999.
+ */
 export const instantOf = (text: string): string | undefined => {
   const parts = instant.exec(text)
   if (!parts) return undefined
@@ -58,7 +61,10 @@ export const instantOf = (text: string): string | undefined => {
   return utc.length === 24 ? utc : undefined
 }
 
-/** Keeps the first broken field rule while the other members are still looked at; a wrong JSON type anywhere comes first and is thrown at once (api.md §1.3). */
+/**
+ * Keeps the first broken field rule while the other members are read. A wrong JSON type in any of them comes first and
+ * is thrown at once (api.md §1.3).
+ */
 export const settle = (error: unknown, held: Error | undefined): Error => {
   if (error instanceof Refusal && error.reason !== 'malformed_body') return held ?? error
   throw error
