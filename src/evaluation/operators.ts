@@ -31,7 +31,10 @@ type Draft = {
   readonly value: string
 }
 
-/** Checks what api.md §7.3 asks of type, operator and value (and that property and operator are given), in that order, and brings operator and value into the stored form. */
+/**
+ * Checks type, property, operator and value by api.md §7.3, in that order. A valid operator and value come back in the
+ * form that is stored.
+ */
 export const checkConstraint = ({ type, property, operator: given, value }: Draft): Checked => {
   if (property === '') return field('property', 'must not be empty')
   if (given === '') return field('operator', 'must not be empty')
