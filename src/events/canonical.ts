@@ -1,4 +1,7 @@
-/** One JSON text for a value: members sorted by UTF-16 code units, no white space (RFC 8785). Members that are undefined are left out; throws on a number that JSON does not have. */
+/**
+ * The one JSON text of a value (RFC 8785): members sorted by UTF-16 code units, no white space. Undefined members are
+ * left out; throws on a number that JSON does not have.
+ */
 export const canonical = (value: unknown): string => {
   if (typeof value === 'number' && !Number.isFinite(value)) throw new Error(`${value} is not a JSON number`)
   if (value === null || typeof value !== 'object') return JSON.stringify(value)

@@ -33,7 +33,10 @@ export const wireName = (type: string, version: number): string => (version === 
 /** The event type that a wire name belongs to, in any version. */
 export const typeName = (wire: string): string => wire.replace(/\.v\d+$/, '')
 
-/** Read side of a category: any wire name ever written, with its JSON text → the newest shape. A name that this version does not know throws: skipping it would lose history. */
+/**
+ * Reads the events of a category: a wire name ever written and its JSON text give the newest shape. An unknown name
+ * throws, for to skip it would lose history.
+ */
 export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: string) => EventOf<S>) => {
   const lift = new Map<string, (data: object) => EventOf<S>>()
   for (const [type, newest] of Object.entries(shapes)) {
@@ -52,7 +55,10 @@ export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: strin
   }
 }
 
-/** The fields of a schema that are sealed before they are appended: field name → name of the field that holds their subject. They stand at the top, not inside of others. */
+/**
+ * The fields of a schema that are sealed before they are appended: field name → name of the field that holds their
+ * subject. Top-level fields only.
+ */
 export const sealedFields = (schema: TObject): ReadonlyMap<string, string> => {
   const fields = new Map<string, string>()
   for (const [name, field] of Object.entries<Partial<About>>(schema.properties)) {

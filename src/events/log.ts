@@ -1,4 +1,7 @@
-/** An event on its way into the log. `type` is the wire name, `data` and `meta` are canonical JSON texts, `time` is the writer's clock in RFC 3339 UTC with milliseconds. */
+/**
+ * An event on its way into the log. `type` is the wire name, `data` and `meta` are canonical JSON texts, `time` is the
+ * writer's clock (RFC 3339 UTC with milliseconds).
+ */
 export type NewEvent = {
   readonly id: string
   readonly type: string
@@ -11,7 +14,10 @@ export type NewEvent = {
 export type Stored = NewEvent & { readonly stream: string; readonly revision: bigint; readonly position: bigint }
 
 export type Expected = bigint | 'none'
-/** Revision of the last event appended, and the position of each. `times` are there when the log keeps other times than were given: never one before the event in front. */
+/**
+ * Revision of the last event appended, and the position of each. `times` are given where the log keeps other times:
+ * never earlier than the event before.
+ */
 export type Appended = {
   readonly revision: bigint
   readonly positions: readonly bigint[]
@@ -26,8 +32,8 @@ export type Appended = {
  */
 export type EventLog = {
   /**
-   * Appends to one stream, all or nothing. An append repeated with the same first event id, where those events already stand
-   * right behind `expected`, is the same append: it answers as the first time and writes nothing.
+   * Appends to one stream, all or nothing. An append with the same first event id, whose events already stand behind
+   * `expected`, is the same one again: it gives the first answer and writes nothing.
    */
   readonly append: (stream: string, events: readonly NewEvent[], expected: Expected) => Promise<Appended>
   /** The events of one stream in order, from a revision on; a stream never written is empty. */

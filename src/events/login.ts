@@ -17,7 +17,10 @@ const login = {
   login: word('The login: a digest of its `state`, as in the name of the stream.', 'SHA-256, 64 hexadecimal digits'),
 }
 
-/** One login from authorize to its outcome, told from its callback on: one that is only begun leaves no stream. Stream: login-{digest of state}; what would let somebody finish it (state, nonce, verifier) is never kept. */
+/**
+ * One login, written from its callback on: one that is only begun leaves no stream. Stream: login-{digest of state}.
+ * What would let somebody finish it (state, nonce, verifier) is never kept.
+ */
 export const loginEvents = {
   LoginStarted: v1(
     object('The browser was sent to the provider at `startedAt`; written when it comes back.', {
