@@ -3,7 +3,10 @@ import type { Stored } from '../events/log.ts'
 import type { Call } from './route.ts'
 import type { Service } from './service.ts'
 
-/** The envelope of the commands that a request sends. The caller's address and user agent are personal data of the caller, or, of an unknown one, of the day. */
+/**
+ * The context of the commands that a request sends. Address and user agent are sealed with the key of the caller, or of
+ * the day where the caller is unknown.
+ */
 export const contextOf = ({ request, caller, requestId, route }: Call<unknown, unknown>, service: Service): Context => {
   const userAgent = request.headers['user-agent']
   return {

@@ -73,7 +73,10 @@ const PAGE_MAX = 1000
 /** What a list shows: the names under which its items stand, each of them with all, and the form of an item. */
 export type Listing<T, N extends string, I> = { readonly names: readonly N[]; readonly show: (item: T) => I }
 
-/** Answers one page of a list held whole in memory: behind the items that the token speaks of, or from the offset, as long as there is room for the next (api.md §7.7). */
+/**
+ * One page of a list held whole in memory (api.md §7.7). Begins behind the items that the token names, or at the
+ * offset, and ends before it is too large.
+ */
 export const pageOf = async <T, N extends string, I>(
   { pageTokens, settings }: { readonly pageTokens: PageTokens; readonly settings: { readonly mostBytes: number } },
   scope: readonly unknown[],

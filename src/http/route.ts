@@ -77,7 +77,10 @@ export type AuthorizeBody = (
 
 const nothing: Raw = {}
 
-/** Told of every answer as it is sent, of a stream at its end, and of the refusal where it is one. A hook of the framework would cost each request two listeners. */
+/**
+ * Called with every answer as it is sent (a stream: at its end), and with the refusal if it is one. A hook of the
+ * framework would cost each request two listeners.
+ */
 export type Answered = (request: FastifyRequest, reply: FastifyReply, refusal?: Refusal) => void
 
 declare module 'fastify' {

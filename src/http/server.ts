@@ -41,7 +41,10 @@ export type ServerParts = {
 }
 
 const unreported: Answered = () => undefined
-/** Fields have readers of their own, and answers are written by theirs: the framework's compilers of schemas take as long to load as all routes, and are not. */
+/**
+ * Fields are read and answers written without the framework's schema compilers, which take as long to load as all
+ * routes: they are not loaded.
+ */
 const noCompiler = () => () => {
   throw new Error('a route states its fields by spec, not by a schema of the framework')
 }
@@ -141,7 +144,10 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   return app
 }
 
-/** Lets running requests finish for at most `patience` milliseconds, then closes the server and cuts what is left. Until then new requests are answered, so that probes see that this instance is leaving. */
+/**
+ * Gives running requests at most `patience` milliseconds to finish, then closes the server and cuts the rest. New
+ * requests are answered meanwhile, so probes see that this instance is leaving.
+ */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
   const cutQuiet = (): void => {
     for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()

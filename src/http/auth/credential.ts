@@ -42,7 +42,10 @@ const originOf = (url: string): string | undefined => {
   }
 }
 
-/** Whether a request proves that it comes from our own pages or a trusted origin (api.md §3.5). For unsafe methods with the credential in the cookie; without either header it does not. */
+/**
+ * Whether a request proves that it comes from our own pages or a trusted origin (api.md §3.5). Asked of unsafe methods
+ * with the credential in a cookie. A request without either header proves nothing.
+ */
 export const sameOrigin =
   ({ publicUrl, trustedOrigins }: OriginSettings) =>
   (request: FastifyRequest): boolean => {
@@ -52,7 +55,10 @@ export const sameOrigin =
     return origin === originOf(publicUrl ?? `${request.protocol}://${request.host}`) || trustedOrigins.includes(origin)
   }
 
-/** Whether the browser says that a page sent this which may not write without a credential (api.md §3.5): one that is neither ours nor of a trusted or an allowed origin. `*` allows what writes nothing. What no browser sent says neither. */
+/**
+ * Whether a browser says that a foreign page sent this: neither ours, nor of a trusted or an allowed origin (api.md
+ * §3.5). `*` allows what writes nothing. False for what no browser sent.
+ */
 export const foreignPage = (ours: (request: FastifyRequest) => boolean, allowedOrigins: readonly string[]) => {
   const everybody = allowedOrigins.includes('*')
   return (request: FastifyRequest): boolean => {

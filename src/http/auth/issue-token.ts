@@ -52,7 +52,10 @@ export type Issuer = {
   readonly now: () => Date
 }
 
-/** Issues a client token, minted unless it is given, and makes it known here. The same command again gives the outcome of the first time (`repeated`), whose secret nobody knows any more. */
+/**
+ * Issues a client token and makes it known here; the secret is minted unless it is given. The same command again gives
+ * the first outcome (`repeated`); its secret is known to nobody any more.
+ */
 export const issueToken = async ({ execute, applied, digest, now }: Issuer, grant: TokenGrant, context: Context) => {
   const { commandId, actor } = context
   const {

@@ -28,7 +28,10 @@ const authorizeUrlOf = async (service: Service, { request }: Request, way: Login
   }
 }
 
-/** Begins a login: the address to send the browser to, and the state cookie that binds the login to it and is all that there is of it until the browser comes back. */
+/**
+ * Begins a login. Gives the address to send the browser to, and the state cookie that ties the login to this browser.
+ * Nothing else is kept until the browser comes back.
+ */
 export const beginLogin = async (
   service: Service,
   call: Request,

@@ -20,7 +20,10 @@ export type TokenFilter = {
   readonly issuedBy: readonly string[]
 }
 
-/** The forms under which the tokens of one holder are kept: the text itself (a static token's name, `<namespace>/<name>` of a service account), and the pseudonyms of a provider's subject. */
+/**
+ * The forms in which a holder's identity is kept: the text itself (a token's name, `<namespace>/<name>` of a service
+ * account), or the pseudonym of a provider's subject.
+ */
 export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Method | undefined): readonly string[] => {
   if (text === '') return []
   const forms = (method === undefined ? METHODS : [method]).map((way) => (isLogin(way) ? identity(way, text) : text))
@@ -51,7 +54,10 @@ export const placeOf = ({ createdAt, id }: TokenDoc): NonNullable<Query['after']
 const isBehind = ({ createdAt, id }: TokenDoc, after: Query['after']): boolean =>
   after === undefined || createdAt > after.value || (createdAt === after.value && id > after.key)
 
-/** The first records behind a place, at most `limit`, and how many meet the conditions wherever they stand, of records that come in any order. No more of them are held than twice the limit. */
+/**
+ * The first `limit` records behind a place, and how many meet the conditions anywhere. Records may come in any order;
+ * at most twice the limit are held.
+ */
 export const firstOf = async (docs: AsyncIterable<TokenDoc>, where: Where, after: Query['after'], limit: number) => {
   let [first, total]: [TokenDoc[], number] = [[], 0]
   const cut = () => first.sort((one, other) => (isBehind(one, placeOf(other)) ? 1 : -1)).slice(0, limit)

@@ -43,7 +43,10 @@ export const failureOf = (refusal: Refusal, key: string | undefined): OfrepFailu
 export const ofrepError = (refusal: Refusal, { params }: FastifyRequest) =>
   failureOf(refusal, (params as Readonly<Record<string, string>>)['key'])
 
-/** One flag as OpenFeature sees it (api.md §10). The entity is the targeting key; without one, only a boolean flag that never came to a threshold has an answer. */
+/**
+ * One flag as OpenFeature sees it (api.md §10). The entity is the targeting key. Without a key, only a boolean flag
+ * that reaches no threshold rollout has an answer.
+ */
 export const resolve = (evaluator: Evaluator, namespace: string, flag: Compiled, context: Context): OfrepEvaluation => {
   const { key } = flag
   const entityId = Object.hasOwn(context, 'targetingKey') ? context['targetingKey']! : ''

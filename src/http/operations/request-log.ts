@@ -6,7 +6,10 @@ import type { Answered, Spec } from '../route.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 
-/** Counts every answer, and logs writes and failures: refusals with their reason, failures with their cause. Evaluations and other reads leave no line. `also` hears of every answer too. */
+/**
+ * Counts every answer. Logs writes and failures: refusals with their reason, failures with their cause. Evaluations and
+ * other reads leave no line. `also` is called with every answer.
+ */
 export const observer = (
   { metrics }: Pick<Service, 'metrics'>,
   log: Log,

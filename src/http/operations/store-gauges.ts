@@ -19,7 +19,10 @@ export type StoreGauged = {
 const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
   finishedAt === undefined ? 'running' : error === undefined ? 'ok' : 'failed'
 
-/** Gauges of an instance beside others: its lease, its freshness, the log's client, and the last run of each job over all instances. While the queue is out of reach only the runs are missing. */
+/**
+ * Gauges of lease, freshness, the log's client, and the last run of each job over all instances. While the queue is out
+ * of reach, only the runs are missing.
+ */
 export const addStoreGauges = (
   { gauge, count }: Metrics,
   { queue, intervals, restarts, writesViews, refusedRows, provenFor }: StoreGauged,

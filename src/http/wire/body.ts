@@ -22,7 +22,10 @@ export const takeBodies = (app: FastifyInstance): void => {
     app.addHttpMethod(method, { hasBody: false, overrideExisting: true })
 }
 
-/** Calls back with the body once it is there, or with 413 as soon as it is larger than `limit`; the rest is read and discarded. A body that never ends is left to the server's time limit. */
+/**
+ * Calls back with the body, or with 413 as soon as it is larger than `limit`; the rest is read and discarded. A body
+ * that never ends is left to the server's time limit.
+ */
 export const takeBody = (
   { raw }: FastifyRequest,
   limit: number,
@@ -51,7 +54,10 @@ export const takeBody = (
   raw.on('data', onData).on('end', onEnd)
 }
 
-/** The JSON object in the body, `{}` when it is empty. Refuses with 415 (charset, encoding) and 400: what cannot be read, is nested too deep or has too many members. */
+/**
+ * The JSON object in the body, `{}` when it is empty. Refuses with 415 (charset, encoding), and with 400 what cannot be
+ * read, is nested too deep or has too many members.
+ */
 export const jsonBody = (request: FastifyRequest): Raw => {
   const { headers, bytes } = request
   const { 'content-type': type, 'content-encoding': encoding } = headers
@@ -90,7 +96,10 @@ const openersOf = (text: string, most: number): number => {
   return openers
 }
 
-/** What is too much of a JSON text, in one walk that skips strings: its nesting, or its members and items together. Small texts with few openers are decided without the walk. */
+/**
+ * What a JSON text has too much of, found in one walk that skips strings: depth, or members and items together. Small
+ * texts with few openers need no walk.
+ */
 export const excessOf = (text: string, deepest = DEEPEST, most = MOST_MEMBERS): 'depth' | 'members' | undefined => {
   if (text.length <= most * 2 && (text.length <= deepest * 2 || openersOf(text, deepest) <= deepest)) return undefined
   let [depth, members, empty] = [0, 0, false]

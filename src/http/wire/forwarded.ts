@@ -2,7 +2,10 @@ import type { FastifyRequest } from 'fastify'
 import type { Socket } from 'node:net'
 import { type CookieSettings, truster } from './cookies.ts'
 
-/** Warns once in the life of the process that an untrusted peer sends forwarded headers: they have no effect, and all clients behind it count as one. Each connection is looked at once. */
+/**
+ * Warns once per process that an untrusted peer sends forwarded headers. They are ignored, and all clients behind that
+ * peer count as one. Each connection is looked at once.
+ */
 export const forwardedUntrusted = (
   trustProxy: CookieSettings['trustProxy'],
   tell: () => void,

@@ -65,7 +65,10 @@ export const beyondHead = (): never => wrong('After-Position', 'must not be late
 
 const REASON_MAX = 500
 
-/** `Event-Reason`: why the caller does this, kept with the events; longer than 500 characters, or with control characters: 400 `invalid_header`. Sent as UTF-8. */
+/**
+ * `Event-Reason`: why the caller does this, kept with the events, in UTF-8. More than 500 characters, or control
+ * characters: 400 `invalid_header`.
+ */
 export const eventReason = (headers: IncomingHttpHeaders): string | undefined => {
   const latin1 = one(headers, 'event-reason')?.trim()
   if (latin1 === undefined || latin1 === '') return undefined

@@ -17,7 +17,10 @@ export type Answer<T = unknown> = {
   readonly body: T | undefined
   /** The JSON text of the answer, in place of `body`, where the route has it already. */
   readonly json?: Json<T>
-  /** The bytes of the answer, in place of `body`, made as the client takes them; `length` is their number where it is known. The request is over when they are. */
+  /**
+   * The bytes of the answer, in place of `body`, made as the client takes them. `length` is their number, where known.
+   * The request ends with them.
+   */
   readonly chunks?: Chunks
   readonly length?: number
   /** Milliseconds within which the client must have taken the chunks; then the answer is cut. */
@@ -125,7 +128,10 @@ const sendChunks = (
   return true
 }
 
-/** Sends an answer: ETag and 304 for one that the client has, JSON text, gzip for what is not small where the client takes it. True: it is a stream, whose end is reported later. */
+/**
+ * Sends an answer: 304 for what the client has, else JSON text, with gzip where it is large and the client takes it.
+ * True for a stream, whose end is reported later.
+ */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: StreamTold): boolean => {
   const { status = 200, body: shown, json, chunks, kept, secret, etag } = answer
   const { spec } = request
