@@ -23,7 +23,10 @@ export type CleanupOptions = {
   readonly onDeleted: (method: string) => void
 }
 
-/** Ends the records of one method whose expiry lies further back than the grace period, by appending TokenExpired to each (api.md §6.2). What is ended stays so: a run after the clock jumped ends nothing. */
+/**
+ * Appends TokenExpired to the records of one method whose expiry lies further back than the grace period (api.md §6.2).
+ * What is ended stays ended. The run after the clock jumped ends nothing.
+ */
 export const cleanup = ({
   method,
   interval,

@@ -42,7 +42,10 @@ export const tally = (bound: number) => {
 /** Whose key the addresses of a day are sealed with. */
 export const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
 
-/** The refusals that are told singly: those of a known identity one a minute, failed logins and exchanges five a minute and network. The next one told says how many were not. */
+/**
+ * The refusals told one by one: a known identity once a minute, failed logins and exchanges five times a minute per
+ * network. The next one told says how many were left out.
+ */
 export const toldSingly = () => {
   let told: Told[] = []
   let minute = 0
