@@ -11,8 +11,8 @@ const hashOf = (words: Uint32Array): number => {
 }
 
 /**
- * Finds the slot of a key of so many 32-bit words. The keys stand in one typed array by slot, and a hash table of slot numbers beside it:
- * nothing for the collector to walk, and five to eleven bytes a key beside the key itself.
+ * Finds the slot of a key of so many 32-bit words. Keys stand in one typed array by slot, with a hash table of slot
+ * numbers beside it: five to eleven bytes a key more, and nothing for the collector to walk.
  */
 export const slotTable = (width: number) => {
   let keys = new Uint32Array(1024 * width)

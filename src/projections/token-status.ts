@@ -32,7 +32,10 @@ export const statusOf = (doc: Ends, now: Date): TokenStatus => {
 /** Usable before any expiry: what time alone cannot have ended. */
 const usableAtFirst = ofStatus.ACTIVE(new Date(0).toISOString())
 
-/** Epoch milliseconds up to which a token may be used, that instant not included: `Infinity` for one that never ends, `-Infinity` for one that has ended whatever its expiry says. */
+/**
+ * The instant, in epoch milliseconds, from which a token is refused: `Infinity` for never, `-Infinity` for a token that
+ * was revoked or ended.
+ */
 export const usableUntil = (doc: Ends): number => {
   if (!meets(doc, usableAtFirst)) return Number.NEGATIVE_INFINITY
   return doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt)

@@ -2,7 +2,11 @@ import { type DataOf, reader } from '../events/define.ts'
 import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Projection } from './projection.ts'
 
-/** One authentication record, deleted ones too. `profile` is in sealed form. `name` is the static token's name in lower case, to search by; `identity` is what tokens of one holder have in common: that name as it is, a service account, or a pseudonym of a person; `issuedBy` is the token whose bearer asked for this one. Times are RFC 3339 UTC with milliseconds. */
+/**
+ * One authentication record, deleted ones too. Times are RFC 3339 UTC with milliseconds. `profile` is sealed. `name` is
+ * a static token's name in lower case, for searches. `identity` is the same for all tokens of one holder: the name as
+ * given, a service account, or a person's pseudonym. `issuedBy` is the token that asked for this one.
+ */
 export type TokenDoc = {
   readonly id: string
   readonly digest: string

@@ -1,7 +1,14 @@
-/** A kind of document: its name, the version of its shape (another version is built anew), and the top-level fields that can be asked for (text, number or absent). */
+/**
+ * A kind of document: its name, the version of its shape (a new version is built anew), and the top-level fields that
+ * can be searched (text, number or absent).
+ */
 export type View = { readonly name: string; readonly version: number; readonly indexes: readonly string[] }
 
-/** One document. `revision` and `position` are those of the last event applied; events that leave the document unchanged need not be; `changes` is the resource's revision as clients see it. A row without a document is a tombstone: it keeps its place so that no older event brings it back. */
+/**
+ * One document. `revision` and `position` are those of the last event applied; events that change nothing may be
+ * skipped. `changes` is the revision that clients see. A row without a document is a tombstone: it keeps older events
+ * from bringing the document back.
+ */
 export type Row<D extends object = object> = {
   readonly key: string
   readonly revision: bigint
@@ -11,13 +18,19 @@ export type Row<D extends object = object> = {
 }
 
 export type Scalar = string | number
-/** `equals` one of the values (undefined = the field is absent), or text that begins with `prefix`, or a value in [from, below); an absent field is in no range unless `orAbsent`. */
+/**
+ * The field equals one of the values (undefined = absent), begins with `prefix`, or lies in [from, below). An absent
+ * field is in no range unless `orAbsent`.
+ */
 export type Match =
   | { readonly equals: readonly (Scalar | undefined)[] }
   | { readonly prefix: string }
   | { readonly from?: Scalar; readonly below?: Scalar; readonly orAbsent?: boolean }
 
-/** All conditions must hold. Rows come ordered by `order`, then key, ascending, from just behind `after`. Tombstones and documents without the `order` field never come. */
+/**
+ * All conditions must hold. Rows come by `order`, then key, ascending, from just behind `after`. Tombstones and
+ * documents without the `order` field never come.
+ */
 export type Query = {
   readonly where: Readonly<Record<string, Match | readonly Match[]>>
   readonly order: string

@@ -1,7 +1,10 @@
 import type { AnyProjection } from '../projection.ts'
 import type { Part, Row, Views } from '../views.ts'
 
-/** What memory needs of a read model of which it does not hold whole rows: of the documents that have the field that others lack it is told how many there are, by another field. */
+/**
+ * What memory needs of a read model that it does not hold whole: the rows that lack a field. Of the others it is given
+ * only their number, by another field.
+ */
 export type Needs = Part & { readonly by: string; readonly others: (counts: ReadonlyMap<string, number>) => void }
 
 /** Memory, as it is filled from the views. */

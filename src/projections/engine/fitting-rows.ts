@@ -5,7 +5,10 @@ import type { Checkpoints } from './checkpoints.ts'
 
 const nameOf = ({ name }: AnyProjection, key: string) => `${name} ${key}`
 
-/** Puts rows of which the views may refuse one as too large: what fits is put, the others are remembered with the checkpoints up to which the views hold them all the same. */
+/**
+ * Puts rows, some of which the views may refuse as too large. Those are remembered, with the checkpoints that the views
+ * had reached by then.
+ */
 export const fittingRows = (
   views: Pick<Views, 'put'>,
   reached: () => Checkpoints,

@@ -24,9 +24,9 @@ const READS = 10
 const PAUSE_MS = 1
 
 /**
- * The row of a stream's document after these events of it, in order: from the row at hand where there is one, and from the log where
- * events before them are missing. A read may show less than a follower delivered: it is asked again until what is missing is there, and
- * refused with `backend_unavailable` where it does not come, never answered with a row that lacks these events.
+ * The row of a stream's document after these events, in order. Begins with the row at hand; events missing before them
+ * are read from the log. A read may show less than a follower delivered. It is then repeated, and refused with
+ * `backend_unavailable` if the events do not come: a row without them is never given.
  */
 export const foldRow = async <D extends object, E extends AnyEvent>(
   log: Pick<EventLog, 'read'>,

@@ -32,9 +32,9 @@ const together = <T>(call: () => Promise<T>): (() => Promise<T>) => {
 }
 
 /**
- * The freshness lease (design: reading and freshness): an instance is fresh while it has proven, within the lease, that it has seen the
- * head of the log as it was when it asked. So a revocation acknowledged anywhere is in force here within the lease, whatever breaks,
- * as far as the log tells its head truly: a leader that does not know that it was deposed does not, for a moment (guides/operations.md).
+ * The freshness lease (guides/operations.md): an instance is fresh while it has proven, within the lease, that it saw
+ * the head of the log. So a revocation acknowledged anywhere is in force here within the lease, as long as the log
+ * tells its head truly. A leader that does not know that it was deposed may not, for a moment.
  */
 export const freshness = ({
   head: ask,
@@ -66,7 +66,10 @@ export const freshness = ({
   return {
     /** Seeks a proof now, for no longer than one takes at most. */
     prove,
-    /** True once memory here holds all that was in the log at the time of the call; false if that takes longer than the milliseconds given, or cannot be known. */
+    /**
+     * True once memory here holds all that was in the log at the time of the call. False if that takes longer than the
+     * given milliseconds, or cannot be known.
+     */
     caughtUp: async (withinMs: number): Promise<boolean> => {
       const known = head().then(
         (position) => seen(position, withinMs),

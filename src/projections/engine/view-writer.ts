@@ -80,7 +80,10 @@ const missingWriter = (
   }
 }
 
-/** The safety net of the views: follows the log from the views' own checkpoint and writes the rows that no instance wrote. Views out of reach stop nothing but this. */
+/**
+ * The safety net of the views: follows the log from their own checkpoint and writes the rows that no instance wrote.
+ * Views out of reach stop nothing but this.
+ */
 export const viewWriter = (options: ViewWriterOptions) => {
   const { log, views, projections, recent, writes, onError, retryMs, laterMs } = options
   const stop = new AbortController()
