@@ -82,21 +82,72 @@ export const keyedQueue = () => {
   }
 }
 
+/**
+ * Runs one call a key at a time: callers that come meanwhile share the next one, so that each gets a result that was begun after it asked.
+ */
+export const sharedCalls = <T>() => {
+  type Calls = { readonly current: Promise<T>; next: Promise<T> | undefined }
+  const calls = new Map<string, Calls>()
+  const begin = (key: string, call: () => Promise<T>): Promise<T> => {
+    const mine: Calls = {
+      current: call().finally(() => {
+        if (!mine.next) calls.delete(key)
+      }),
+      next: undefined,
+    }
+    calls.set(key, mine)
+    return mine.current
+  }
+  return (key: string, call: () => Promise<T>): Promise<T> => {
+    const before = calls.get(key)
+    if (!before) return begin(key, call)
+    const next = () => begin(key, call)
+    return (before.next ??= before.current.then(next, next))
+  }
+}
+
 /** Lets a number of holders in at once. Who comes then waits in line; a place that is left goes to the first of the line. */
 export const semaphore = (places: number) => {
-  const line: (() => void)[] = []
+  const line = new Set<() => void>()
   let free = places
 
   /** Nothing to wait for when there is a place. */
   const enter = (): Promise<void> | undefined => {
-    if (free === 0) return new Promise((resolve) => line.push(resolve))
+    if (free === 0) return new Promise((resolve) => line.add(resolve))
     free--
     return undefined
   }
   const leave = (): void => {
-    const next = line.shift()
-    if (next) next()
-    else free++
+    const [next] = line
+    if (next) {
+      line.delete(next)
+      next()
+    } else free++
+  }
+  /** As `enter`, for no longer than so many milliseconds: false for who has left the line by then. */
+  const enterWithin = (ms: number): Promise<boolean> | undefined => {
+    if (free > 0) {
+      free--
+      return undefined
+    }
+    return new Promise((resolve) => {
+      const go = () => {
+        clearTimeout(timer)
+        resolve(true)
+      }
+      const timer = setTimeout(() => {
+        line.delete(go)
+        resolve(false)
+      }, ms)
+      line.add(go)
+    })
+  }
+  const released = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
   }
 
   return {
@@ -105,11 +156,10 @@ export const semaphore = (places: number) => {
     /** Does the work while it holds a place. */
     hold: async <T>(work: () => Promise<T>): Promise<T> => {
       await enter()
-      try {
-        return await work()
-      } finally {
-        leave()
-      }
+      return released(work)
     },
+    /** Does the work while it holds a place, or answers as `late` does when there is none within so many milliseconds. */
+    holdWithin: async <T>(ms: number, work: () => Promise<T>, late: () => never): Promise<T> =>
+      (await enterWithin(ms)) === false ? late() : released(work),
   }
 }

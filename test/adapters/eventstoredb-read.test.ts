@@ -21,7 +21,7 @@ const at = (position: bigint): ResolvedEvent => ({
 
 /** A reader whose every read of the log is answered here. */
 const answeredBy = (answer: (options: ReadAllOptions) => readonly ResolvedEvent[], patience: number) => {
-  const gather: Connection['gather'] = async (start, take) => {
+  const gather: Connection['gather'] = async (_, start, take) => {
     let asked: ReadAllOptions = {}
     const client = { readAll: (options: ReadAllOptions) => void (asked = options) }
     start(client as unknown as EventStoreDBClient) satisfies StreamingRead<ResolvedEvent>

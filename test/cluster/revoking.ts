@@ -26,9 +26,11 @@ export const issue = async (service: Started) => {
   if (status !== 200) throw new Error(`no token: ${status}`)
   return { bearer: { authorization: `Bearer ${json.clientToken}` }, id: json.authentication.id }
 }
-export const revoke = async (service: Started, id: string) => {
-  const { status, text } = await known(() => service.request('DELETE', `/auth/v1/tokens/${id}`))
+/** Gives the position of the revocation. */
+export const revoke = async (service: Started, id: string): Promise<bigint> => {
+  const { status, text, headers } = await known(() => service.request('DELETE', `/auth/v1/tokens/${id}`))
   if (status !== 200) throw new Error(`not revoked: ${status} ${text}`)
+  return BigInt(String(headers['event-position']))
 }
 /** The status of an evaluation with the token: it is answered from memory, so nothing but the token is asked about. */
 export const use = async (service: Started, bearer: Bearer) =>

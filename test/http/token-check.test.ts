@@ -51,6 +51,7 @@ const setup = async (expiresAt?: string) => {
     index,
     row,
     hide: leader.hide,
+    reads: leader.reads,
     execute,
     id: issue.id,
     searches: () => searches,
@@ -67,6 +68,17 @@ await t.test('a token is found, and known from then on', async (t) => {
   t.match(await verify('s'), { namespace: 'a', method: 'token' })
   t.match(cached('s'), { namespace: 'a' })
   t.equal(await verify('other'), undefined)
+})
+
+await t.test('a token that is known to have ended is refused without a read', async (t) => {
+  const { check, index, row, reads } = await setup()
+  index.remember(row)
+  const { verify } = check()
+  t.match(await verify('s'), { method: 'token' })
+  t.equal(reads(), 1)
+  index.remember({ ...row, revision: 1n, doc: { ...row.doc!, deletedAt: '2026-01-01T00:00:00.000Z' } })
+  t.equal(await verify('s'), undefined)
+  t.equal(reads(), 1)
 })
 
 await t.test('text that no token can be is looked up nowhere', async (t) => {

@@ -7,7 +7,7 @@ import { encodeAll, tooLarge } from './event.ts'
 import type { Reader } from './read.ts'
 
 /** Appends on the wire at once: a connection carries 100 calls, and reads need some of them. */
-const ON_WIRE = 80
+const ON_WIRE = 64
 
 const isTooLarge = (error: unknown) =>
   isFailure(error, 'maximum-append-size-exceeded') ||

@@ -1,11 +1,16 @@
 import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
-import { pause as rest, within } from '../../concurrency.ts'
+import { pause as rest, semaphore, within } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
-
-export type Driver = typeof import('@eventstore/db-client')
+import { type Driver, insideOf, patchClient } from './client.ts'
 
 /** Own timer over the driver's deadline, for what the driver does before a call has one (discovery, connecting). */
 const GRACE = 250
+/**
+ * Reads on the wire at once, by what for: a connection carries 100 calls, and what must be answered soon waits for nothing that is many.
+ * Appends have the rest.
+ */
+const READS = { head: 4, log: 6, stream: 20 } as const
+export type Lane = keyof typeof READS
 /** Expired calls in a row after which the client is made anew: by itself it leaves a hung server only after 17 s. */
 const STRIKES = 2
 
@@ -61,32 +66,6 @@ export const patiently = async <T>(ms: number, attempt: () => Promise<T>): Promi
 
 export type Connection = ReturnType<typeof connection>
 
-/** What of the driver's client has to be taken in hand. */
-type Stub = { readonly getChannel: () => { readonly getConnectivityState: (connect: boolean) => number } }
-type Inside = {
-  execute: <T>(service: unknown, name: string, action: (stub: Stub) => Promise<T>) => Promise<T>
-  handleError: (stub: Stub, error: unknown) => Promise<void>
-  resolveUri: () => Promise<string>
-  readonly getChannel: () => Promise<{ readonly close: () => void }>
-}
-const insideOf = (client: EventStoreDBClient) => client as unknown as Inside
-const SHUT_DOWN = 4
-
-/** The driver leaves two rejections to nobody, and either would end the process when a server goes while calls are under way. */
-const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
-  const inside = insideOf(client)
-  const { execute, handleError } = inside
-  // It fails when the search for another node fails.
-  inside.handleError = (stub, error) => handleError(stub, error).catch(() => undefined)
-  // An append on a channel that another call has just closed throws where nobody catches.
-  inside.execute = (service, name, action) =>
-    execute(service, name, (stub) => {
-      const gone = stub.getChannel().getConnectivityState(false) === SHUT_DOWN
-      return gone ? Promise.reject(new Error('the connection was left before the call')) : action(stub)
-    })
-  return client
-}
-
 type Read = StreamingRead<ResolvedEvent>
 type Take = (item: ResolvedEvent) => boolean
 
@@ -106,9 +85,16 @@ const readUntil = (read: Read, take: Take, isWhole: () => boolean, limit: number
       read.cancel().catch(() => undefined)
     }
     const late = () => finish(() => reject(expired(limit)))
-    const timer = setTimeout(late, limit)
+    let heard = 0
+    /** What came while this process was busy is read first. */
+    const unheard = () => {
+      const before = heard
+      setImmediate(() => heard === before && late())
+    }
+    const timer = setTimeout(unheard, limit)
     read.on('data', (item: ResolvedEvent) => {
       if (done) return
+      heard++
       timer.refresh()
       try {
         if (take(item)) finish(resolve)
@@ -120,11 +106,25 @@ const readUntil = (read: Read, take: Take, isWhole: () => boolean, limit: number
     read.on('end', () => (isWhole() ? finish(resolve) : late()))
   })
 
-/** One connection to the store, with a timer around every call, made anew when it goes silent. */
-export const connection = (driver: Driver, url: string, deadline: number, onRenewed: () => void) => {
+type Connecting = {
+  readonly driver: Driver
+  readonly url: string
+  /** Milliseconds that one call may take, and that it may wait for its turn before. */
+  readonly deadline: number
+  readonly patience: number
+  readonly onRenewed: () => void
+}
+
+const noTurn = (): never => {
+  throw new Error('too many reads at once')
+}
+
+/** One connection to the store, with a timer around every call from when it has its turn, made anew when it goes silent. */
+export const connection = ({ driver, url, deadline, patience, onRenewed }: Connecting) => {
   const make = () =>
     patchClient(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
   let client: EventStoreDBClient = make()
+  const lanes = { head: semaphore(READS.head), log: semaphore(READS.log), stream: semaphore(READS.stream) }
   let strikes = 0
   let open = true
 
@@ -175,13 +175,18 @@ export const connection = (driver: Driver, url: string, deadline: number, onRene
       return countTimeouts(used, within(limit, Promise.resolve(used).then(action), late))
     },
 
-    /** Reads until the end or until `take` says that it is enough; fails when nothing comes within the deadline. */
-    gather: async (start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> => {
-      const used = open ? client : refuse('backend_unavailable')
-      // Cancelled with its client, a read ends like one that has everything.
-      const isWhole = () => open && used === client
-      return countTimeouts(used, readUntil(start(used), take, isWhole, deadline + GRACE))
-    },
+    /** Reads until the end or until `take` says that it is enough; fails when it has no turn in time, or then nothing comes within the deadline. */
+    gather: (lane: Lane, start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> =>
+      lanes[lane].holdWithin(
+        lane === 'head' ? deadline : patience,
+        async () => {
+          const used = open ? client : refuse('backend_unavailable')
+          // Cancelled with its client, a read ends like one that has everything.
+          const isWhole = () => open && used === client
+          return countTimeouts(used, readUntil(start(used), take, isWhole, deadline + GRACE))
+        },
+        noTurn,
+      ),
 
     close: async (): Promise<void> => {
       if (!open) return

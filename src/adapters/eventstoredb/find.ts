@@ -1,6 +1,6 @@
 import type { Position } from '@eventstore/db-client'
 import type { Stored } from '../../events/log.ts'
-import { type Connection, isFailure } from './connection.ts'
+import { type Connection, isFailure, type Lane } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
 
 const PAGE = 1000
@@ -17,11 +17,13 @@ export const isBetween = (error: unknown): boolean =>
 /** Reads $all backwards from a position, as far as `take` wants it. */
 const readBackwards = (
   connection: Connection,
+  lane: Lane,
   from: Position | 'end',
   most: number,
   take: (event: Recorded) => boolean,
 ): Promise<void> =>
   connection.gather(
+    lane,
     (client) => client.readAll({ direction: 'backwards', fromPosition: from, maxCount: most, requiresLeader: true }),
     ({ event }) => take(event!),
   )
@@ -31,7 +33,7 @@ export const carriedPosition = async (connection: Connection, given: bigint): Pr
   for (let from: Position | 'end' = 'end'; ; ) {
     let found: bigint | undefined
     let last: bigint | undefined
-    await readBackwards(connection, from, PAGE, (event) => {
+    await readBackwards(connection, 'log', from, PAGE, (event) => {
       last = position(event)
       if (last <= given) found = last
       return found !== undefined
@@ -51,7 +53,7 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
     let found: bigint | undefined
     for (let [from, most]: [Position | 'end', number] = ['end', 16]; found === undefined; most = PAGE) {
       let last: bigint | undefined
-      await readBackwards(connection, from, most, (event) => {
+      await readBackwards(connection, 'head', from, most, (event) => {
         last = position(event)
         first ??= last
         if (last <= known.newest) found = known.head
@@ -74,6 +76,7 @@ const readForwards = (
   take: (event: Recorded) => boolean,
 ): Promise<void> =>
   connection.gather(
+    'log',
     (client) =>
       client.readAll({ fromPosition: from === undefined ? 'start' : at(from), maxCount: most, requiresLeader: true }),
     ({ event }) => take(event!),

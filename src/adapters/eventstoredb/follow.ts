@@ -1,5 +1,6 @@
 import type { Stored } from '../../events/log.ts'
-import { type Connection, type Driver, isFailure, pause } from './connection.ts'
+import type { Driver } from './client.ts'
+import { type Connection, isFailure, pause } from './connection.ts'
 import type { Recorded } from './event.ts'
 import type { Reader } from './read.ts'
 import { type Live, liveFrom } from './subscription.ts'

@@ -2,7 +2,8 @@ import { refuse } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
 import { addressOf } from './address.ts'
 import { appender } from './append.ts'
-import { connection, type Driver } from './connection.ts'
+import type { Driver } from './client.ts'
+import { connection } from './connection.ts'
 import { ownOf } from './event.ts'
 import { follower } from './follow.ts'
 import { reader } from './read.ts'
@@ -35,9 +36,10 @@ export const openEventStore = async (
   const isOwn = ownOf(own)
   const closing = new AbortController()
   const address = addressOf(url)
-  const main = connection(driver, address.leader, deadline, () => onRestart('connection'))
+  const connecting = { driver, deadline, patience, onRenewed: () => onRestart('connection') }
+  const main = connection({ ...connecting, url: address.leader })
   // Followers of a cluster notice nothing when its leader dies, so what is only followed is followed there.
-  const following = connection(driver, address.follower, deadline, () => onRestart('connection'))
+  const following = connection({ ...connecting, url: address.follower })
   const read = reader(main, isOwn, patience, deadline)
   const append = appender({
     connection: main,

@@ -1,4 +1,5 @@
 import type { ResolvedEvent } from '@eventstore/db-client'
+import { sharedCalls } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { type Connection, damaged, isFailure, patiently, pause } from './connection.ts'
@@ -50,6 +51,7 @@ const streamPart = async (connection: Connection, stream: string, from: bigint, 
   let next = from
   try {
     await connection.gather(
+      'stream',
       (client) => client.readStream(stream, { fromRevision: from, maxCount: most, requiresLeader: true }),
       (item) => {
         // Only a deleted or truncated stream has holes; to go on would be to forget in silence.
@@ -73,6 +75,7 @@ const logPart = async (
   const part = page(PAGE, (event) => position(event) > from && position(event) <= to && isOwn(event), position)
   const read = (begin: bigint | undefined) =>
     connection.gather(
+      'log',
       (client) =>
         client.readAll({
           fromPosition: begin === undefined ? 'start' : at(begin),
@@ -96,6 +99,7 @@ export type Reader = ReturnType<typeof reader>
 /** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
 export const reader = (connection: Connection, isOwn: IsOwn, patience: number, quick: number) => {
   const findHead = headFinder(connection, isOwn)
+  const shared = sharedCalls<Part>()
 
   return {
     /** The position of the last event, asked of the leader within one deadline: readiness and freshness are told by it. */
@@ -117,7 +121,9 @@ export const reader = (connection: Connection, isOwn: IsOwn, patience: number, q
     },
     read: async function* (stream: string, from = 0n): AsyncGenerator<readonly Stored[]> {
       for (let next = from; ; ) {
-        const part = await patiently(patience, () => streamPart(connection, stream, next, PAGE))
+        const part = await patiently(patience, () =>
+          shared(`${next} ${stream}`, () => streamPart(connection, stream, next, PAGE)),
+        )
         if (part.events.length > 0) yield part.events
         if (part.end) return
         next = part.last! + 1n

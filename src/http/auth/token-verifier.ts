@@ -76,6 +76,8 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
       if (!plausible(secret)) return undefined
       const digested = digest(secret)
       const key = index.keyOf(digested)
+      // The end of a token is the end of it: its stream has nothing to say that would change this.
+      if (index.ended(key)) return undefined
       const id = await idOf(secret, key, digested)
       const found = id === undefined ? undefined : await fromLog(id, key, digested)
       return found && keep(secret, { key, ...found })

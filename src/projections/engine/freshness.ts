@@ -1,4 +1,4 @@
-import { pause, within } from '../../concurrency.ts'
+import { pause, sharedCalls, within } from '../../concurrency.ts'
 import type { EventLog } from '../../events/log.ts'
 
 export type FreshnessOptions = {
@@ -10,25 +10,6 @@ export type FreshnessOptions = {
   readonly everyMs?: number
   /** A monotonic clock. */
   readonly clock?: () => number
-}
-
-/** Runs one call at a time: callers that come meanwhile share the next one, so that each gets a result that was read after it asked. */
-const together = <T>(call: () => Promise<T>): (() => Promise<T>) => {
-  let current: Promise<T> | undefined
-  let next: Promise<T> | undefined
-  const begin = () => {
-    const mine = call().finally(() => {
-      if (current === mine) current = undefined
-    })
-    current = mine
-    return mine
-  }
-  const after = async (before: Promise<T>) => {
-    await before.catch(() => undefined)
-    next = undefined
-    return begin()
-  }
-  return () => (current ? (next ??= after(current)) : begin())
 }
 
 /**
@@ -43,7 +24,8 @@ export const freshness = ({
   everyMs = 500,
   clock = () => performance.now(),
 }: FreshnessOptions) => {
-  const head = together(ask)
+  const shared = sharedCalls<bigint>()
+  const head = () => shared('head', ask)
   let proven = Number.NEGATIVE_INFINITY
   const stop = new AbortController()
 

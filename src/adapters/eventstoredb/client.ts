@@ -1,0 +1,29 @@
+import type { EventStoreDBClient } from '@eventstore/db-client'
+
+export type Driver = typeof import('@eventstore/db-client')
+
+/** What of the driver's client has to be taken in hand. */
+type Stub = { readonly getChannel: () => { readonly getConnectivityState: (connect: boolean) => number } }
+type Inside = {
+  execute: <T>(service: unknown, name: string, action: (stub: Stub) => Promise<T>) => Promise<T>
+  handleError: (stub: Stub, error: unknown) => Promise<void>
+  resolveUri: () => Promise<string>
+  readonly getChannel: () => Promise<{ readonly close: () => void }>
+}
+export const insideOf = (client: EventStoreDBClient) => client as unknown as Inside
+const SHUT_DOWN = 4
+
+/** The driver leaves two rejections to nobody, and either would end the process when a server goes while calls are under way. */
+export const patchClient = (client: EventStoreDBClient): EventStoreDBClient => {
+  const inside = insideOf(client)
+  const { execute, handleError } = inside
+  // It fails when the search for another node fails.
+  inside.handleError = (stub, error) => handleError(stub, error).catch(() => undefined)
+  // An append on a channel that another call has just closed throws where nobody catches.
+  inside.execute = (service, name, action) =>
+    execute(service, name, (stub) => {
+      const gone = stub.getChannel().getConnectivityState(false) === SHUT_DOWN
+      return gone ? Promise.reject(new Error('the connection was left before the call')) : action(stub)
+    })
+  return client
+}

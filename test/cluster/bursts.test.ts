@@ -1,0 +1,59 @@
+import t from 'tap'
+import { startService, type Started } from '../start.ts'
+import { type Bearer, issue, revoke, use } from './revoking.ts'
+import { startStack } from './stack.ts'
+
+const { stack, skip } = await startStack(t)
+
+const TOKENS = 1_500
+const AT_ONCE = 16
+
+/** Does the work for each, so many at a time. */
+const each = async <T>(all: readonly T[], most: number, work: (one: T) => Promise<void>) => {
+  const left = [...all]
+  const worker = async () => {
+    for (let one = left.pop(); one !== undefined; one = left.pop()) await work(one)
+  }
+  await Promise.all(Array.from({ length: most }, worker))
+}
+const reads = async (service: Started) => {
+  const name = 'rollcall_store_calls_total{port="log",adapter="eventstoredb",operation="read",outcome="ok"} '
+  const line = (await service.metrics()).split('\n').find((one) => one.startsWith(name))
+  return Number(line!.slice(name.length))
+}
+
+await t.test('bursts on one instance, seen from another', { skip }, async (t) => {
+  const settings = { ...stack!.settings, 'rate_limit.enabled': 'false' }
+  const a = await startService(t, settings)
+  const flag = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' }
+  t.equal((await a.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200)
+  const issued: { readonly bearer: Bearer; readonly id: string }[] = []
+  await each(
+    Array.from({ length: TOKENS }, (_, n) => n),
+    AT_ONCE,
+    async () => void issued.push(await issue(a)),
+  )
+  const b = await startService(t, settings)
+
+  await t.test('as many first uses at once, on an instance that has just started, are all answered', async (t) => {
+    const statuses = await Promise.all(issued.map(({ bearer }) => use(b, bearer)))
+    t.strictSame([...new Set(statuses)], [200])
+  })
+
+  await t.test('revocations are in force elsewhere without a read of any stream', async (t) => {
+    const [ended, kept] = [issued.slice(0, 100), issued[100]!]
+    // The credential of the test is used there for the first time.
+    t.equal((await b.request('GET', '/auth/v1/self')).status, 200)
+    const before = await reads(b)
+    let newest = 0n
+    await each(ended, AT_ONCE, async ({ id }) => {
+      const position = await revoke(a, id)
+      if (position > newest) newest = position
+    })
+    const after = { 'after-position': String(newest) }
+    t.equal((await b.request('GET', '/api/v1/namespaces/default/flags/f', undefined, after)).status, 200)
+    for (const { bearer } of ended) t.equal(await use(b, bearer), 401)
+    t.equal(await use(b, kept.bearer), 200)
+    t.equal((await reads(b)) - before, 0)
+  })
+})
