@@ -104,6 +104,17 @@ await t.test(
   },
 )
 
+await t.test('whose key the source has lost has none at the target, and no erasure', async (t) => {
+  const [from, to] = [memoryKeys(), memoryKeys()]
+  const [source, target] = [memoryLog(), memoryLog()]
+  const profile = await sealer(from).seal('person-ann', 'ann@example.com')
+  await source.append('token-p', [{ ...happened(1), data: JSON.stringify({ profile, subject: 'person-ann' }) }], 'none')
+  from.all.delete('person-ann')
+  t.match(await migrate(place(source, from), place(target, to), options), { subjects: 0, lost: 1 })
+  t.notOk(to.all.has('person-ann'))
+  t.same(await sealer(to).open(profile), { lost: true })
+})
+
 await t.test(
   'wherever a move breaks off, the next goes on there and ends with the same history in the same order',
   async (t) => {

@@ -125,9 +125,10 @@ export const startService = async (
     /** What the service has logged so far. */
     logged: () => readFile(log, 'utf8'),
     close,
-    /** Stops the service and starts it anew on the same store. */
-    reopen: async () => {
+    /** Stops the service and starts it anew on the same store, with which something may be done between. */
+    reopen: async (between?: () => Promise<void>) => {
       await running.close()
+      await between?.()
       running = await open()
     },
   }

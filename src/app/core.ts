@@ -17,6 +17,7 @@ import { neededOfTokens, tokenIndex } from '../projections/token-index.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
 import type { Logger } from './logger.ts'
+import { lostSubjects } from './lost-subjects.ts'
 import { orderedTime } from './ordered-time.ts'
 import { portFaults } from './port-faults.ts'
 import { quotas } from './quotas.ts'
@@ -39,7 +40,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const time = orderedTime(now, logger)
   const log = time.through(stores.log)
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
-  const seal = sealer(keys)
+  const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const index = tokenIndex(config.tokens.index_size)
   const held = flagStore(compileFlag)
   const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {

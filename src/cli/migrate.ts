@@ -34,10 +34,11 @@ const targetOf = (options: MigrateOptions): Config => {
   return loadConfig({ env: {}, flags: directory(to) }).config
 }
 
-const summary = ({ events, copied, streams, subjects, digest }: Moved): string =>
+const summary = ({ events, copied, streams, subjects, lost = 0, digest }: Moved): string =>
   [
     `Done: ${copied} events copied, ${events} there in all.`,
     `Compared: every event in order and each of ${streams} streams; ${subjects} subjects have the same keys.`,
+    ...(lost > 0 ? [`The source has lost the keys of ${lost} more: what was sealed for them is lost there too.`] : []),
     `SHA-256 of the history, the same on both sides: ${digest}`,
   ].join('\n')
 

@@ -39,6 +39,8 @@ export type Moved = {
   readonly copied: number
   readonly streams?: number
   readonly subjects?: number
+  /** Subjects with sealed data whose key the source has lost. */
+  readonly lost?: number
   readonly digest?: string
 }
 

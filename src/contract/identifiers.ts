@@ -31,7 +31,7 @@ const numbers: Readonly<Record<Method, number>> = { token: 1, oidc: 2, orchestra
 const methods = Object.keys(numbers) as readonly Method[]
 
 /** Attributes that stand outside the groups of the methods. */
-const COMMON = ['claims', 'email', 'name', 'picture']
+const COMMON = ['claims', 'email', 'name', 'picture', 'erased', 'lost']
 
 /** Whether only the service sets a metadata key (api.md §5.4 A7), under the words configured and under the default ones. */
 const reserved = (identifiers: Identifiers): ((key: string) => boolean) => {

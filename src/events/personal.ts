@@ -10,19 +10,23 @@ export type Keys = {
   readonly close: () => Promise<void>
 }
 
-export type Opened = { readonly text: string } | { readonly erased: true }
+/** What a sealed text comes to: `erased` where its subject's key was destroyed, `lost` where the key is missing though nobody destroyed it. */
+export type Opened = { readonly text: string } | { readonly erased: true } | { readonly lost: true }
 export type Sealer = {
   /** The sealed form of a text under its subject's key; text sealed for an erased subject can never be opened. */
   readonly seal: (subject: string, text: string) => Promise<string>
-  /** The text of a sealed form, or that it is erased. A text that is not sealed is itself. */
+  /** The text of a sealed form, or that it is erased or lost. A text that is not sealed is itself. */
   readonly open: (sealed: string) => Promise<Opened>
 }
 
 const PREFIX = 'sealed.1'
 const b64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64url')
 
-/** AES-256-GCM under a key of the subject (design.md §5). Form: `sealed.1.<subject>.<nonce+text+tag>`, the latter two in base64url. */
-export const sealer = (keys: Keys): Sealer => ({
+/**
+ * AES-256-GCM under a key of the subject (design.md §5). Form: `sealed.1.<subject>.<nonce+text+tag>`, the latter two in base64url.
+ * `onLost` is told of each subject whose key is not there, or is another than the text was sealed with: made anew since the first was lost.
+ */
+export const sealer = (keys: Keys, onLost: (subject: string) => void = () => {}): Sealer => ({
   seal: async (subject, text) => {
     const made = await keys.make(subject)
     const key = made === 'erased' ? randomBytes(32) : made
@@ -36,17 +40,25 @@ export const sealer = (keys: Keys): Sealer => ({
     const [, , encoded = '', payload = ''] = sealed.split('.')
     const subject = Buffer.from(encoded, 'base64url').toString()
     const key = await keys.find(subject)
-    if (key === undefined || key === 'erased') return { erased: true }
-    const body = Buffer.from(payload, 'base64url')
-    const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, 12)).setAAD(Buffer.from(subject))
-    decipher.setAuthTag(body.subarray(-16))
-    try {
-      return { text: Buffer.concat([decipher.update(body.subarray(12, -16)), decipher.final()]).toString() }
-    } catch (cause) {
-      throw new Error(`sealed data of subject ${subject} does not open under its key`, { cause })
-    }
+    if (key === 'erased') return { erased: true }
+    const text = key && openedWith(key, subject, payload)
+    if (text !== undefined) return { text }
+    onLost(subject)
+    return { lost: true }
   },
 })
+
+/** The text, or undefined when it was sealed under another key. */
+const openedWith = (key: Uint8Array, subject: string, payload: string): string | undefined => {
+  const body = Buffer.from(payload, 'base64url')
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', key, body.subarray(0, 12)).setAAD(Buffer.from(subject))
+    decipher.setAuthTag(body.subarray(-16))
+    return Buffer.concat([decipher.update(body.subarray(12, -16)), decipher.final()]).toString()
+  } catch {
+    return undefined
+  }
+}
 
 /** True for the sealed form of a personal text. */
 const isSealed = (text: string): boolean => text.startsWith(`${PREFIX}.`)

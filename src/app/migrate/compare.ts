@@ -25,12 +25,13 @@ const alike = (ours: readonly Stored[], theirs: readonly Stored[]): void => {
   }
 }
 
-/** Every subject that an event names or holds sealed data of. */
-const subjectsIn = function* ({ data, meta }: Stored): Generator<string> {
+/** Every subject that an event names or holds sealed data of, and whether it is the latter. */
+const subjectsIn = function* ({ data, meta }: Stored): Generator<readonly [subject: string, sealed: boolean]> {
   for (const text of [data, meta]) {
     for (const [, encoded] of text.matchAll(/sealed\.1\.([\w-]+)\./g))
-      yield Buffer.from(encoded!, 'base64url').toString()
-    for (const [, quoted] of text.matchAll(/"subject":("(?:[^"\\]|\\.)*")/g)) yield JSON.parse(quoted!) as string
+      yield [Buffer.from(encoded!, 'base64url').toString(), true]
+    for (const [, quoted] of text.matchAll(/"subject":("(?:[^"\\]|\\.)*")/g))
+      yield [JSON.parse(quoted!) as string, false]
   }
 }
 
@@ -43,7 +44,7 @@ export const verified = async (
   signal: AbortSignal,
 ) => {
   const [source, target] = [createHash('sha256'), createHash('sha256')]
-  const [streams, subjects] = [new Set<string>(), new Set<string>()]
+  const [streams, subjects] = [new Set<string>(), new Map<string, boolean>()]
   let events = 0
   for await (const [ours, theirs] of zipPages(from.readAll(0n), to.readAll(0n))) {
     signal.throwIfAborted()
@@ -51,7 +52,7 @@ export const verified = async (
     for (const event of ours) {
       source.update(line(event))
       streams.add(event.stream)
-      for (const subject of subjectsIn(event)) subjects.add(subject)
+      for (const [subject, sealed] of subjectsIn(event)) subjects.set(subject, sealed || subjects.get(subject) === true)
     }
     for (const event of theirs) target.update(line(event))
     progress('comparing', (events += ours.length), total)

@@ -76,13 +76,19 @@ const append = async (to: EventLog, run: readonly Stored[]): Promise<void> => {
   }
 }
 
-/** Copies the key of each subject; one that was erased stays erased. Gives how many subjects had a key or had lost it. */
-const copyKeys = async (from: Keys, to: Keys, subjects: Iterable<string>, signal: AbortSignal): Promise<number> => {
-  let moved = 0
-  for (const subject of subjects) {
+/**
+ * Copies the key of each subject; one that was erased stays erased, and one whose key is lost gets neither a key nor an erasure. Gives how many
+ * subjects had a key or were erased, and of how many there is sealed data that nothing opens.
+ */
+const copyKeys = async (from: Keys, to: Keys, subjects: ReadonlyMap<string, boolean>, signal: AbortSignal) => {
+  let [moved, lost] = [0, 0]
+  for (const [subject, sealed] of subjects) {
     signal.throwIfAborted()
     const key = await from.find(subject)
-    if (key === undefined) continue
+    if (key === undefined) {
+      if (sealed) lost++
+      continue
+    }
     if (key === 'erased') await to.destroy(subject)
     const there = key === 'erased' ? await to.find(subject) : await to.make(subject, key)
     const same = typeof there === 'object' && typeof key === 'object' ? Buffer.compare(there, key) === 0 : there === key
@@ -94,7 +100,7 @@ const copyKeys = async (from: Keys, to: Keys, subjects: Iterable<string>, signal
       )
     moved++
   }
-  return moved
+  return { subjects: moved, ...(lost > 0 && { lost }) }
 }
 
 /**
@@ -132,5 +138,5 @@ export const migrate = async (
     }
   }
   const { subjects, ...proof } = await verified(from.log, to.log, tell, total, signal)
-  return { ...proof, copied: there - done, subjects: await copyKeys(from.keys, to.keys, subjects, signal) }
+  return { ...proof, copied: there - done, ...(await copyKeys(from.keys, to.keys, subjects, signal)) }
 }

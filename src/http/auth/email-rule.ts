@@ -3,7 +3,7 @@ import { tokens } from '../../projections/tokens.ts'
 import type { TokenEntry } from '../../projections/token-index.ts'
 import type { Service } from '../service.ts'
 
-/** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased personal data admits nobody. */
+/** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased or lost personal data admits nobody. */
 export const emailRule = ({ log, sealer, logins }: Service) => {
   const verdicts = new WeakMap<TokenEntry, boolean>()
   return {

@@ -167,6 +167,7 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
     exchanges: page.counter('exchanges_total', 'Service-account exchanges, by result.', ['result']),
     cleaned: page.counter('cleanup_deleted_total', 'Expired records ended by cleanup.', ['method']),
     replays: page.counter('idempotent_replays_total', 'Answers given again for an idempotency key.'),
+    subjectsLost: page.counter('subjects_lost_total', 'Subjects met whose key is missing though nobody erased them.'),
     storeCalls: page.counter('store_calls_total', 'Calls of a store, by how they ended.', [
       'port',
       'adapter',

@@ -7,7 +7,7 @@ import type { Authentication } from '../../contract/token.ts'
 /** `expiresAt` and `deletedAt` carry a fraction only when it is not zero. */
 const short = (time: string): string => time.replace('.000Z', 'Z')
 
-/** The record as clients see it: personal attributes opened, or marked erased. */
+/** The record as clients see it: personal attributes opened, or marked erased or lost. */
 export const presentAuthentication = async (
   doc: TokenDoc,
   names: Names,
@@ -21,7 +21,8 @@ export const presentAuthentication = async (
   put(doc.attributes)
   if (doc.profile !== undefined) {
     const opened = await sealer.open(doc.profile)
-    put('text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : { erased: 'true' })
+    if ('text' in opened) put(JSON.parse(opened.text) as Record<string, string>)
+    else put('erased' in opened ? { erased: 'true' } : { lost: 'true' })
   }
   return {
     id: doc.id,

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { type Keys, sealer } from '../../src/events/personal.ts'
+
+/** Keys in memory, which may be lost. */
+const memoryKeys = () => {
+  const all = new Map<string, Uint8Array | 'erased'>()
+  const keys: Keys = {
+    make: async (subject) => {
+      const key = all.get(subject) ?? randomBytes(32)
+      all.set(subject, key)
+      return key
+    },
+    find: async (subject) => all.get(subject),
+    destroy: async (subject) => void all.set(subject, 'erased'),
+    close: async () => {},
+  }
+  return { all, keys }
+}
+
+await t.test('a text whose key was destroyed is erased, one whose key is missing is lost', async (t) => {
+  const { all, keys } = memoryKeys()
+  const lost: string[] = []
+  const { seal, open } = sealer(keys, (subject) => lost.push(subject))
+  const [ann, bob, eve] = [await seal('ann', 'a@x'), await seal('bob', 'b@x'), await seal('eve', 'e@x')]
+  await keys.destroy('bob')
+  all.delete('eve')
+  t.same([await open(ann), await open(bob), await open(eve)], [{ text: 'a@x' }, { erased: true }, { lost: true }])
+  t.same(lost, ['eve'])
+  t.same(await open('plain'), { text: 'plain' })
+})
+
+await t.test('a text sealed before its key was lost stays lost when the subject has a new one', async (t) => {
+  const { all, keys } = memoryKeys()
+  const lost: string[] = []
+  const { seal, open } = sealer(keys, (subject) => lost.push(subject))
+  const before = await seal('ann', 'a@x')
+  all.delete('ann')
+  const after = await seal('ann', 'a@y')
+  t.same([await open(before), await open(after)], [{ lost: true }, { text: 'a@y' }])
+  t.same(lost, ['ann'])
+  await keys.destroy('ann')
+  t.same([await open(before), await open(after)], [{ erased: true }, { erased: true }])
+})
+
+await t.test('a sealed text that was changed does not open', async (t) => {
+  const { keys } = memoryKeys()
+  const { seal, open } = sealer(keys)
+  const sealed = await seal('ann', 'a@x')
+  t.same(await open(`${sealed.slice(0, -2)}xx`), { lost: true })
+  t.same(await open(sealed.slice(0, -8)), { lost: true })
+  t.same(await open(sealed.split('.').slice(0, 3).join('.')), { lost: true })
+})

@@ -1,0 +1,57 @@
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import t from 'tap'
+import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { clusterOf, onCluster } from '../cluster/own.ts'
+import type { Started } from '../start.ts'
+import { type Authentication, everyWay, logIn, OIDC } from './people.ts'
+
+/** Takes the keys of all people away from the store of a service that is down, as an older backup of them does. */
+const loseKeys = async ({ directory }: Started): Promise<void> => {
+  if (onCluster) {
+    const settings = await clusterOf(directory)
+    const client = await new MongoClient(settings['mongodb.url']!).connect()
+    const subjects = client.db(settings['mongodb.database']).collection<{ _id: string }>('subjects')
+    await subjects.deleteMany({ _id: /^person-/ })
+    await client.close()
+    return
+  }
+  const subjects = await openDatabase(join(directory, 'data', 'subjects.sqlite'), 'erasing')
+  subjects.exec("delete from subjects where subject like 'person-%'")
+  subjects.close()
+}
+
+await t.test('people whose key is missing are shown as lost and never as erased, counted and told once', async (t) => {
+  const { service } = await everyWay(t)
+  const { authentication } = await logIn(service, OIDC)
+  t.match(authentication.metadata, { 'io.service.auth.oidc.sub': /./ })
+  await service.reopen(() => loseKeys(service))
+  const lost = { 'io.service.auth.lost': 'true' }
+  for (let n = 0; n < 2; n++) {
+    const one = await service.request<Authentication>('GET', `/auth/v1/tokens/${authentication.id}`)
+    t.equal(one.status, 200)
+    t.match(one.json.metadata, { 'io.service.auth.oidc.provider': 'main', ...lost })
+    t.notMatch(one.text, /erased|oidc\.sub/)
+  }
+  const list = await service.request<{ authentications: readonly Authentication[] }>(
+    'GET',
+    '/auth/v1/tokens?method=METHOD_OIDC',
+  )
+  t.match(list.json.authentications, [{ metadata: lost }])
+  const again = await logIn(service, OIDC)
+  t.match(again.authentication.metadata, { 'io.service.auth.oidc.sub': /./ }, 'who comes back has a key again')
+  const both = await service.request<{ authentications: readonly Authentication[] }>(
+    'GET',
+    '/auth/v1/tokens?method=METHOD_OIDC',
+  )
+  t.same(
+    both.json.authentications.map(({ metadata }) => 'io.service.auth.lost' in metadata).filter((lost) => lost).length,
+    1,
+  )
+  t.equal(both.json.authentications.length, 2)
+  t.match(await service.metrics(), /^rollcall_subjects_lost_total 1$/m)
+  const lines = (await service.logged()).split('\n').filter((line) => line.includes('"level":"ERROR"'))
+  t.equal(lines.length, 1)
+  t.match(lines[0], /backup of (subjects\.sqlite|the collection)/)
+  t.notMatch(lines[0], /person-|@/)
+})
