@@ -88,6 +88,28 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
     })
 }
 
+/** How many rows a view has in its file, and how new they are. */
+const extents = (
+  views: Database,
+  hasTable: Statement,
+  flushed: () => Promise<void>,
+  reading: ReturnType<typeof whileOpen>,
+): Pick<Views, 'count' | 'newest'> => {
+  const newest = rowsOf(views, 'select newest from views where name = ?')
+  return {
+    count: async (view) => {
+      await flushed()
+      const { table } = shapeOf(view)
+      const count = () => (rowsOf(views, `select count(*) from "${table}"`).get() as [number])[0]
+      return reading(() => (hasTable.get(table) ? count() : 0))
+    },
+    newest: async (view) => {
+      await flushed()
+      return reading(() => BigInt((newest.get(shapeOf(view).table) as [number] | undefined)?.[0] ?? 0))
+    },
+  }
+}
+
 /**
  * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and what a crash
  * loses comes back from the log.
@@ -95,7 +117,6 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
 export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
   const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
   const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')
-  const newestOf = rowsOf(views, 'select newest from views where name = ?')
   const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
   const underWay = rowsUnderWay(channel)
   let open = true
@@ -155,17 +176,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       }),
     mark: async (view, from, to) =>
       channel.call('mark', shapeOf(view), from === undefined ? null : Number(from), flatCheckpoint(to)),
-    count: async (view) => {
-      await underWay.flushed()
-      const { table } = shapeOf(view)
-      return reading(() =>
-        hasTable.get(table) ? (rowsOf(views, `select count(*) from "${table}"`).get() as [number])[0] : 0,
-      )
-    },
-    newest: async (view) => {
-      await underWay.flushed()
-      return reading(() => BigInt((newestOf.get(shapeOf(view).table) as [number] | undefined)?.[0] ?? 0))
-    },
+    ...extents(views, hasTable, underWay.flushed, reading),
     build,
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
     record: async <V>(kind: string, key: string) =>
