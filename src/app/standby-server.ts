@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { isFailure } from '../cli/failure.ts'
+import { isConfigError } from '../config/problem.ts'
 import { pause } from '../concurrency.ts'
 import { Refusal, refuse } from '../errors.ts'
 import { requestId } from '../http/wire/framing.ts'
@@ -97,7 +98,7 @@ export const sooner = async <T>(
       try {
         return await begin()
       } catch (error) {
-        if (isFailure(error)) throw error
+        if (isFailure(error) || isConfigError(error)) throw error
         logger.warn({ err: error }, 'not ready to start; trying again')
         room.missing(error)
         ending ??= endHeard()

@@ -20,6 +20,7 @@ import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
 import { sooner, standbyServer } from './standby-server.ts'
 
+export { wrongAddresses } from './store-addresses.ts'
 export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline.ts'
 

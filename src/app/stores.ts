@@ -3,6 +3,7 @@ import type { Standing } from '../adapters/embedded/standing.ts'
 import { isFailure } from '../cli/failure.ts'
 import type { KeyFile } from '../adapters/embedded/key-file.ts'
 import type { Config } from '../config/load.ts'
+import { insistOnAddresses } from './store-addresses.ts'
 import { catalog } from '../events/catalog.ts'
 import type { Binding } from '../events/binding.ts'
 import type { Keys } from '../events/personal.ts'
@@ -129,6 +130,7 @@ const openCluster: Open = async (
   { onError = () => undefined, logger = silent },
   { secrets, acceptLostKeys } = {},
 ) => {
+  await insistOnAddresses(config)
   const { mongodb, eventstore, redis } = config
   const { file } = config.keys
   const { openEventStore } = await import('../adapters/eventstoredb/open.ts')

@@ -1,24 +1,38 @@
 import type { Command } from 'commander'
 import { loadConfig } from '../config/load.ts'
 import { configSchema, publicSettings } from '../config/describe.ts'
-import { isConfigError, printProblem } from '../config/problem.ts'
+import { isConfigError, printProblem, type Problem } from '../config/problem.ts'
 import { EXIT } from './failure.ts'
 import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
+import type { LoadServices } from './services.ts'
 import { type OutputOptions, printMany } from './terminal/output.ts'
 import { print, info } from './terminal/terminal.ts'
 
 const read = (options: FileOptions) => loadConfig({ ...fileOf(options), env: process.env })
 
-const check = (options: FileOptions): void => {
+/** What is wrong with one setting or several: as told of every faulty configuration. */
+const problemsOf = async (options: FileOptions, load: LoadServices): Promise<readonly Problem[]> => {
   try {
-    for (const warning of read(options).warnings) info(`warning: ${warning}`)
-    info(`${options.config || 'The environment'} is a valid configuration.`)
+    const { config, warnings, sources } = read(options)
+    for (const warning of warnings) info(`warning: ${warning}`)
+    if (config.storage.type !== 'cluster') return []
+    const wrong = await (await load()).wrongAddresses(config)
+    return wrong.map((problem) => ({ ...problem, place: sources.get(problem.key) ?? '' }))
   } catch (error) {
     if (!isConfigError(error)) throw error
-    print(error.problems.map((problem) => `${printProblem(problem)}\n`).join(''))
-    info(error.problems.length === 1 ? '1 problem.' : `${error.problems.length} problems.`)
-    process.exitCode = EXIT.check
+    return error.problems
   }
+}
+
+const check = async (options: FileOptions, load: LoadServices): Promise<void> => {
+  const problems = await problemsOf(options, load)
+  if (problems.length === 0) {
+    info(`${options.config || 'The environment'} is a valid configuration.`)
+    return
+  }
+  print(problems.map((problem) => `${printProblem(problem)}\n`).join(''))
+  info(problems.length === 1 ? '1 problem.' : `${problems.length} problems.`)
+  process.exitCode = EXIT.check
 }
 
 type Shown = { readonly key: string; readonly value: unknown; readonly source: string }
@@ -43,15 +57,17 @@ const show = (options: FileOptions & OutputOptions): void => {
   )
 }
 
-/** `rollcall config check|show|schema`: nothing is started and no service is called. */
-export const addConfig = (program: Command): void => {
+/** `rollcall config check|show|schema`: nothing is started and no server is asked. */
+export const addConfig = (program: Command, load: LoadServices): void => {
   const config = program
     .command('config')
     .summary('check and show the configuration')
     .description('Checks and shows the configuration.')
   withConfig(config.command('check [file]'))
     .summary('tell every problem at once; exit 3 when there is one')
-    .action((file: string | undefined, options: FileOptions) => check(file === undefined ? options : { config: file }))
+    .action((file: string | undefined, options: FileOptions) =>
+      check(file === undefined ? options : { config: file }, load),
+    )
   withOutput(withConfig(config.command('show')), ['table', 'json', 'ndjson', 'name'])
     .summary('print what is in effect and where it came from, without secrets')
     .action(show)

@@ -56,6 +56,10 @@ export type Services = {
       readonly acceptLostKeys?: string | undefined
     },
   ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
+  /** What is wrong with the addresses of servers; asks none of them. */
+  readonly wrongAddresses: (
+    config: Config,
+  ) => Promise<readonly { readonly key: string; readonly description: string }[]>
   readonly createTokenOffline: (config: Config, request: TokenRequest) => Promise<NewlyIssued>
   /** Deletes a flag; refuses with 404 what is not there. */
   readonly deleteFlagOffline: (

@@ -137,7 +137,11 @@ export const settings = {
     ),
   },
   eventstore: {
-    url: setting(connection('esdb', 'esdb+discover'), none, 'Connection URL of EventStoreDB, needed for cluster.'),
+    url: setting(
+      connection('esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'),
+      none,
+      'Connection URL of EventStoreDB, needed for cluster; kurrentdb is another spelling of esdb.',
+    ),
   },
   mongodb: {
     url: setting(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),

@@ -15,14 +15,17 @@ const last = (url: string, key: string) => query(url).getAll(key).at(-1)
 void t.test(
   'an address is taken as it is meant: several hosts by name, credentials whole, the leader for what needs it',
   async (t) => {
-    for (const scheme of ['esdb', 'esdb+discover']) {
+    for (const scheme of ['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover']) {
       const { leader, follower } = addressOf(`${scheme}://a:2113,b,c:2115?tls=false&nodePreference=readOnlyReplica`)
       for (const url of [leader, follower])
         t.match(url, /^esdb:\/\/a:2113,b,c:2115\?/, 'discovery would know the first host only')
       t.equal(last(leader, 'nodePreference'), 'leader')
       t.equal(last(follower, 'nodePreference'), 'readOnlyReplica')
     }
-    t.match(addressOf('esdb+discover://cluster.example/?tls=false').leader, /^esdb\+discover:\/\/cluster\.example\?/)
+    for (const word of ['esdb', 'kurrentdb']) {
+      const { leader } = addressOf(`${word}+discover://cluster.example/?tls=false`)
+      t.match(leader, /^esdb\+discover:\/\/cluster\.example\?/)
+    }
     t.equal(last(addressOf('esdb://a?tls=false').follower, 'nodePreference'), 'follower')
     t.equal(last(addressOf('esdb://a?tls=false&throwOnAppendFailure=false').leader, 'throwOnAppendFailure'), 'true')
     t.equal(last(addressOf('esdb://a?tls=false&gossipTimeout=3').leader, 'gossipTimeout'), '3')
@@ -40,6 +43,9 @@ void t.test('an address that is wrong is refused, and never repeated', async (t)
     'esdb://[::1]:2113?tls=false': /is none/,
     'esdb://a,,b?tls=false': /is none/,
     'esdb://host:2113': /names no user/,
+    'esdb://:hunter2@host': /a password and names no user/,
+    'esdb://admin@host': /a user and has no password/,
+    'kurrent://admin:hunter2@host': /is none/,
     'esdb://host?tls=False': /names no user/,
     'esdb://admin:hunter2%@host': /must be written %25/,
     'esdb://admin:hunter2@host?tlsCaPath=/x': /an option that there is not: tlscapath/,

@@ -158,6 +158,7 @@ const house = () => {
   const asked: string[] = []
   const services: Services = {
     start: async () => ({ url: '', close: async () => {} }),
+    wrongAddresses: async () => [],
     createTokenOffline: async ({ storage }, { name }) => {
       asked.push(`create ${name} in ${storage.data_dir}`)
       return { clientToken: 'offline-token', authentication: record('id-9', name) }

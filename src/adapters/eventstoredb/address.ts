@@ -1,9 +1,16 @@
+import { accessSync, constants } from 'node:fs'
 import type { Credentials } from '@eventstore/db-client'
 
 /** What the driver is told: once to go to the leader, once to follow, and who calls. */
-export type Address = { readonly leader: string; readonly follower: string; readonly credentials: Credentials }
+export type Address = {
+  readonly leader: string
+  readonly follower: string
+  readonly credentials: Credentials
+  /** Certificates and keys that it names. */
+  readonly files: readonly string[]
+}
 
-const SHAPE = /^(esdb(?:\+discover)?):\/\/(?:([^:@/?]+):([^?]+)@)?([^@/?]+)\/*(?:\?(.+))?$/
+const SHAPE = /^(?:esdb|kurrentdb)(\+discover)?:\/\/(?:([^:@/?]*)(?::([^?]*))?@)?([^@/?]+)\/*(?:\?(.+))?$/
 const HOST = /^[^:\s]+(?::\d+)?$/
 /** What the driver knows, as it compares the names. Of any other it would warn by printing the address, and with it the password. */
 const OPTIONS = new Set(
@@ -11,10 +18,12 @@ const OPTIONS = new Set(
     .toLowerCase()
     .split(' '),
 )
+const FILES = ['tlscafile', 'usercertfile', 'userkeyfile']
 const flat = (key: string) => key.trim().toLowerCase().replace(/[_-]/g, '')
 
+const SUBJECT = 'the address of EventStoreDB '
 const wrong = (what: string): never => {
-  throw new Error(`the address of EventStoreDB ${what}`)
+  throw new Error(SUBJECT + what)
 }
 const decoded = (text: string): string => {
   try {
@@ -25,14 +34,16 @@ const decoded = (text: string): string => {
 }
 
 /**
- * Reads `esdb://[name:password@]host[:port][,host…][?option=value&…]`; an error never repeats it, for it may hold a password.
+ * Reads `esdb://[name:password@]host[:port][,host…][?option=value&…]`, or the same with `kurrentdb`; an error never repeats it, for it may hold a password.
  * `esdb+discover://` would use only the first of several hosts, so those are named as they are. Whatever node the operator
  * prefers is preferred for following: what needs the leader goes to the leader.
  */
 export const addressOf = (url: string): Address => {
-  const [, scheme, name, password, hosts, query = ''] = SHAPE.exec(url.trim()) ?? []
+  const [, discover = '', name, password, hosts, query = ''] = SHAPE.exec(url.trim()) ?? []
   if (hosts === undefined || !hosts.split(',').every((host) => HOST.test(host)))
     return wrong('is none: it reads esdb://name:password@host:2113,host:2113?option=value')
+  if (name === '') wrong('has a password and names no user')
+  if (name !== undefined && !password) wrong('names a user and has no password')
   const given = query.split('&').filter((option) => option !== '')
   const options = new Map(
     given.map((option) => [flat(option.split('=', 1)[0]!), option.slice(option.indexOf('=') + 1)]),
@@ -49,7 +60,7 @@ export const addressOf = (url: string): Address => {
   const credentials = { username: decoded(name ?? 'none'), password: decoded(password ?? 'none') }
   const user =
     name === undefined ? '' : `${encodeURIComponent(credentials.username)}:${encodeURIComponent(credentials.password)}@`
-  const base = `${hosts.includes(',') ? 'esdb' : scheme}://${user}${hosts}`
+  const base = `esdb${hosts.includes(',') ? '' : discover}://${user}${hosts}`
   // Of an option that is given twice the driver takes the last. It looks for the cluster once a call: who calls tries again.
   const all = [
     'gossipTimeout=1',
@@ -58,5 +69,25 @@ export const addressOf = (url: string): Address => {
     ...given,
     'throwOnAppendFailure=true',
   ].join('&')
-  return { leader: `${base}?${all}&nodePreference=leader`, follower: `${base}?${all}`, credentials }
+  const files = FILES.flatMap((key) => options.get(key) ?? []).map(decoded)
+  return { leader: `${base}?${all}&nodePreference=leader`, follower: `${base}?${all}`, credentials, files }
+}
+
+const unreadable = (path: string): string | undefined => {
+  try {
+    accessSync(path, constants.R_OK)
+    return undefined
+  } catch (error) {
+    return `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${path}`
+  }
+}
+
+/** What keeps an address from ever being right, the files that it names among it; undefined where only the server can tell. No server is asked. */
+export const wrongWith = (url: string): string | undefined => {
+  try {
+    const [unread] = addressOf(url).files.flatMap((path) => unreadable(path) ?? [])
+    return unread
+  } catch (error) {
+    return (error as Error).message.replace(SUBJECT, '')
+  }
 }

@@ -1,0 +1,38 @@
+import { accessSync, constants } from 'node:fs'
+import { MongoClient } from 'mongodb'
+
+/** What the driver says of an address without repeating any of it: a user, a password or a session token may stand anywhere in one. */
+const HARMLESS = [
+  /^options? [\w, ]+ (?:is|are) not supported/,
+  /^URI contained empty userinfo section/,
+  /^(?:Username|Password) contains unescaped characters/,
+  /^URI malformed/,
+  /^Protocol and host list are required in the uri/,
+  /^tls\/ssl must be either "true" or "false"/,
+  /^Expected \w+ to be [\w ]+/,
+  /^URI option "\w+" cannot be specified with no value/,
+  /^Invalid read preference mode/,
+  /^\w+ option requires [\w ]+/,
+  /^authMechanism one of [\w,-]+/,
+]
+
+const unreadable = (path: string): string | undefined => {
+  try {
+    accessSync(path, constants.R_OK)
+    return undefined
+  } catch (error) {
+    return `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${path}`
+  }
+}
+
+/** What keeps an address from ever being right, as the driver reads it, the files that it names among it; undefined where only the server can tell. No server is asked. */
+export const wrongWith = (url: string): string | undefined => {
+  try {
+    const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = new MongoClient(url).options
+    return [tlsCAFile, tlsCertificateKeyFile, tlsCRLFile].flatMap((path) => (path && unreadable(path)) ?? [])[0]
+  } catch (error) {
+    const message = (error as Error).message
+    const said = HARMLESS.flatMap((form) => form.exec(message)?.[0] ?? [])[0]
+    return said === undefined ? 'cannot be read' : `cannot be read: ${said}`
+  }
+}
