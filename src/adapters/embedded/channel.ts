@@ -90,7 +90,8 @@ export const openChannel = async (paths: Paths, { onLost, noRoom }: ChannelOptio
       const fail = (cause: Error) => reject(new Refusal('backend_unavailable', undefined, { cause }))
       const id = ++serial
       pending.set(id, { side, done: resolve, fail })
-      if (requests.push([id, op, args]) === 1) process.nextTick(send)
+      // Not by the next tick: that comes after each request read, and what was read together would go over one by one.
+      if (requests.push([id, op, args]) === 1) setImmediate(send)
     })
 
   const call = async (op: Op, ...args: readonly unknown[]) => {
