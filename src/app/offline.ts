@@ -3,68 +3,84 @@ import { existsSync } from 'node:fs'
 import { digester } from '../auth/client-token.ts'
 import { fail } from '../cli/failure.ts'
 import type { Services } from '../cli/services.ts'
-import { info } from '../cli/terminal/terminal.ts'
 import { reservations } from '../commands/reservations.ts'
-import { enveloper } from '../commands/envelope.ts'
+import { type Context, enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
 import { noFlag } from '../commands/flag/state.ts'
 import { namespace as namespaceDecider } from '../commands/namespace.ts'
 import type { Config } from '../config/load.ts'
 import { refuse } from '../errors.ts'
+import type { Stored } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
 import { presentAuthentication } from '../http/present/authentication.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import { newToken } from '../contract/token.ts'
 import { inFuture, issueToken, staticToken } from '../http/auth/issue-token.ts'
 import { projections } from '../projections/all.ts'
-import { namespaces } from '../projections/namespaces.ts'
 import { byStream, keyOf, foldRow } from '../projections/engine/fold-rows.ts'
 import { rebuild } from '../projections/engine/rebuild.ts'
-import { runner } from '../projections/engine/runner.ts'
-import { settle } from './settle.ts'
-import { eventsOf, openStores, type Stores } from './stores.ts'
+import { type AnyProjection, rowOf } from '../projections/projection.ts'
+import { tokens } from '../projections/tokens.ts'
+import { operator } from './operator.ts'
+import { insistOnSameLog } from './settle.ts'
+import { eventsOf, openHistory, openStores, type Stores } from './stores.ts'
 
-/** Works on stores that are there: a directory without a history is not made into one. */
-const withStores = async <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> => {
+/** Works on what is there and closes it: a directory without a history is not made into one. */
+const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
+  config: Config,
+  open: () => Promise<O>,
+  work: (opened: O) => Promise<T>,
+): Promise<T> => {
   if (config.storage.type === 'embedded' && !existsSync(eventsOf(config)))
     fail(
       'notFound',
       `There is no ${eventsOf(config)}.`,
       'Name the data directory of a service that has run, with --data.',
     )
-  const stores = await openStores(config, {})
+  const opened = await open()
   try {
-    return await work(stores)
+    return await work(opened)
   } finally {
-    await stores.close()
+    await opened.close()
   }
 }
 
-/** Makes a static token on the data directory, for who has lost every other: the service must be down. */
+const withStores = <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> =>
+  withOpened(config, () => openStores(config, {}), work)
+
+/** Who asks at the command line, and why. */
+const asOperator = (reason: string | undefined): Context => ({
+  actor: operator(),
+  ...(reason === undefined ? {} : { reason }),
+})
+
+/**
+ * Makes a static token on the data itself, for who has lost every other: on a data directory while the service is down, on servers whether it
+ * runs or not. Reads and writes the history alone; read models follow.
+ */
 export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }) =>
-  withStores(config, async (stores) => {
-    const { log, views, keys, pepper } = stores
-    const now = () => new Date()
-    const seal = sealer(keys)
-    await settle(stores, { error: (_, message) => info(message), info: (message) => info(message) })
-    const names = namesOf(config.identifiers)
-    const asked = newToken(names).read(request)
-    inFuture(asked, now())
-    const follower = runner({ log, views, projections, remember: () => {}, onError: () => {} })
-    await follower.start()
-    try {
-      if (asked.namespaceKey !== '' && !(await views.get(namespaces, asked.namespaceKey))?.doc) {
-        refuse('not_found', `namespace "${asked.namespaceKey}" not found`)
-      }
-      const { execute } = executor(log, enveloper(seal, 'command-line', now))
-      const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
-      const issuer = { execute, applied: follower.applied, digest: digester(pepper), now }
-      const { clientToken, doc } = await issueToken(issuer, staticToken(asked), context)
+  withOpened(
+    config,
+    () => openHistory(config),
+    async (history) => {
+      const { log, keys, pepper } = history
+      const now = () => new Date()
+      const seal = sealer(keys)
+      await insistOnSameLog(history)
+      const names = namesOf(config.identifiers)
+      const asked = newToken(names).read(request)
+      inFuture(asked, now())
+      const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now))
+      const { namespaceKey } = asked
+      if (namespaceKey !== '' && (await foldOf(namespaceDecider, namespaceKey)).state.incarnation === undefined)
+        refuse('not_found', `namespace "${namespaceKey}" not found`)
+      const applied = async (stored: readonly Stored[]) =>
+        rowOf([[tokens as unknown as AnyProjection, await foldRow(log, tokens, stored, undefined)]])
+      const issuer = { execute, applied, digest: digester(pepper), now }
+      const { clientToken, doc } = await issueToken(issuer, staticToken(asked), asOperator(reason))
       return { clientToken, authentication: await presentAuthentication(doc, names, seal, now()) }
-    } finally {
-      await follower.close()
-    }
-  })
+    },
+  )
 
 /**
  * Deletes a flag on the data directory. Reads what concerns the flag and no more, for what all of them hold may be more than memory; its
@@ -77,8 +93,7 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
     const { state } = await foldOf(namespaceDecider, namespace)
     const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = state
     const of = { namespace, key, incarnation }
-    const context = { actor: { kind: 'operator' }, ...(reason === undefined ? {} : { reason }) } as const
-    const { stored } = await reservations(execute, foldOf, randomUUID, now).deleteFlag(of, context)
+    const { stored } = await reservations(execute, foldOf, randomUUID, now).deleteFlag(of, asOperator(reason))
     if (stored.length === 0) noFlag(of)
     for (const [stream, events] of byStream(stored)) {
       for (const projection of projections.filter(({ category }) => stream.startsWith(`${category}-`))) {

@@ -105,6 +105,18 @@ export const settle = async (
   }
 }
 
+/** Refuses another log than the one that the deployment was begun on. */
+export const insistOnSameLog = async ({
+  log,
+  binding,
+  alone,
+}: Pick<Stores, 'log' | 'binding' | 'alone'>): Promise<void> => {
+  const known = await binding.read()
+  if (!known) return
+  const first = await log.first()
+  if (first?.id !== known.event) another(alone, first?.id, known.event)
+}
+
 /** Keeps beside the keys which log this is, once it has an event. Refuses where another log stands there meanwhile. */
 export const bind = async ({ log, binding, alone }: Pick<Stores, 'log' | 'binding' | 'alone'>): Promise<void> => {
   if (await binding.read()) return

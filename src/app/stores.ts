@@ -1,17 +1,13 @@
 import { join } from 'node:path'
 import type { Standing } from '../adapters/embedded/standing.ts'
 import { isFailure } from '../cli/failure.ts'
-import type { KeyFile } from '../adapters/embedded/key-file.ts'
 import type { Config } from '../config/load.ts'
-import { insistOnAddresses } from './store-addresses.ts'
-import { catalog } from '../events/catalog.ts'
 import type { Binding } from '../events/binding.ts'
 import type { Keys } from '../events/personal.ts'
 import type { EventLog } from '../events/log.ts'
-import type { Fatal } from './fatal.ts'
 import { keysFit } from './keys-fit.ts'
-import { foundInDirectory, foundOnServers } from './keys-found.ts'
-import type { Logger } from './logger.ts'
+import { foundInDirectory } from './keys-found.ts'
+import { type Beginning, type Secrets, silent, type Told } from './opening.ts'
 import { type Limiter, limiter } from '../auth/rate-limit.ts'
 import type { Queue } from '../jobs/queue.ts'
 import type { Views } from '../projections/views.ts'
@@ -41,33 +37,11 @@ export type Stores = {
   readonly close: () => Promise<void>
 }
 
-/** The service's own secrets, which tokens and personal data are sealed with. */
-export type Secrets = KeyFile
+/** What an event is written with. */
+export type History = Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'>
 
 /** How long the instance that writes the views may be silent before another takes over; milliseconds. */
 const LEASE_MS = 5_000
-
-/** Listeners for what happens to the stores. */
-export type Told = {
-  /** A job or a server failed. */
-  readonly onError?: (job: string, error: unknown) => void
-  /** The disk is full, or has room again. */
-  readonly onFull?: (full: boolean) => void
-  /** A fault that the stores do not recover from. */
-  readonly fatal?: Fatal
-  /** Where what concerns the operator is told. */
-  readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>
-}
-
-/** What a place may begin with. */
-export type Beginning = {
-  /** The secrets of a place that has none yet. */
-  readonly secrets?: Secrets
-  /** Why the service goes on though keys that its history was written with are lost. */
-  readonly acceptLostKeys?: string | undefined
-}
-
-const silent: Pick<Logger, 'info' | 'warn' | 'error'> = { info: () => {}, warn: () => {}, error: () => {} }
 
 /** The history of an embedded store. */
 export const eventsOf = ({ storage }: Config): string => join(storage.data_dir, 'events.sqlite')
@@ -115,76 +89,32 @@ const openDirectory: Open = async (config, told, { secrets, acceptLostKeys } = {
   }
 }
 
-/** Names the server that is out of reach or refuses, and nothing of where it is. */
-const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-  try {
-    return await work()
-  } catch (cause) {
-    throw new Error(`${name} is out of reach or refuses`, { cause })
-  }
-}
-
 /** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
-const openCluster: Open = async (
-  config,
-  { onError = () => undefined, logger = silent },
-  { secrets, acceptLostKeys } = {},
-) => {
-  await insistOnAddresses(config)
-  const { mongodb, eventstore, redis } = config
-  const { file } = config.keys
-  const { openEventStore } = await import('../adapters/eventstoredb/open.ts')
-  const { openMongo } = await import('../adapters/mongodb/open.ts')
+const openCluster: Open = async (config, told, beginning) => {
+  const { openServers } = await import('./open-servers.ts')
   const { openBullmq } = await import('../adapters/redis/queue.ts')
   const { openRedisLimits } = await import('../adapters/redis/rate-limit.ts')
-  const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
-  const opened: { readonly close: () => Promise<void> }[] = []
-  const closing = <T extends { readonly close: () => Promise<void> }>(one: T): T => {
-    opened.push(one)
-    return one
-  }
-  const close = async () => {
-    for (const one of opened.toReversed()) await one.close()
-  }
-  const telling = (what: string) => (error: unknown) => onError(what, error)
+  const { onError = () => undefined } = told
+  const { mongo, closing, ...servers } = await openServers(config, told, beginning)
   try {
-    const { url, database } = mongodb
-    const mongo = closing(
-      await reaching('mongodb', () =>
-        openMongo(url!, database, { bulk: mongodb.bulk_size, onError: telling('mongodb') }),
-      ),
-    )
-    const restarts = { connection: 0, subscription: 0 }
-    const onRestart = (what: keyof typeof restarts) => void restarts[what]++
-    const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError, onRestart }))
-    await reaching('eventstore', () => log.head())
-    const found = await foundOnServers(config, mongo, log)
-    const { accepted } = await keysFit(found, acceptLostKeys, logger)
-    const inFile = file === undefined ? undefined : await openKeyFile(file, secrets)
-    const { pepper, kek } = await mongo.deploymentKeys(inFile, secrets, accepted !== undefined)
-    await accepted?.(log, pepper.kid)
-    const keys = await mongo.keys(kek, accepted !== undefined)
-    const queue = closing(await openBullmq(redis.url!, { onError }))
-    const limits = closing(openRedisLimits(redis.url!, { key: pepper.key, onError: telling('limits') }))
+    const url = config.redis.url!
+    const queue = closing(await openBullmq(url, { onError }))
+    const key = servers.pepper.key
+    const limits = closing(openRedisLimits(url, { key, onError: (error) => onError('limits', error) }))
     const lease = closing(mongo.lease('views', LEASE_MS))
     return {
-      log,
+      ...servers,
       views: mongo.views,
       queue,
       adapters: { log: 'eventstoredb', views: 'mongodb', queue: 'redis' },
-      keys,
-      binding: mongo.binding,
-      pepper,
       alone: false,
       writes: lease.held,
       limiter: limits.limiter,
       sharing: limits.ready,
       full: () => false,
-      restarts,
-      close,
     }
   } catch (error) {
-    await close()
+    await servers.close()
     throw error
   }
 }
@@ -193,3 +123,10 @@ const openers: Readonly<Record<Config['storage']['type'], Open>> = { embedded: o
 
 /** Opens the stores that the configuration names; drivers are loaded only for those. Fails before anything is made where the keys are not those that the history was written with. */
 export const openStores: Open = (config, told, beginning) => openers[config.storage.type](config, told, beginning)
+
+/** The history and the keys alone, for who writes an event beside the service. On servers that may be while it runs: several write there. */
+export const openHistory = async (config: Config): Promise<History> => {
+  if (config.storage.type === 'embedded') return openDirectory(config, {})
+  const { openServers } = await import('./open-servers.ts')
+  return { ...(await openServers(config, {})), alone: false }
+}

@@ -3,9 +3,13 @@ import { fail } from './failure.ts'
 import { type FileOptions, fileOf } from './options.ts'
 import { flagsOf } from './serve.ts'
 
+/** The configuration of a verb that works on the data itself. */
+export const dataConfig = (options: FileOptions): Config =>
+  loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) }).config
+
 /** The configuration of a verb that works on the data of a service that is down. */
 export const embeddedConfig = (options: FileOptions): Config => {
-  const { config } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
+  const config = dataConfig(options)
   return config.storage.type === 'embedded'
     ? config
     : fail('usage', '--data is for embedded storage, and storage.type is cluster.')

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
-import { isUnreachable } from './client.ts'
+import type { Config } from '../config/load.ts'
+import { client, isUnreachable } from './client.ts'
+import { findToken } from './credential.ts'
 import { expiryOf } from './expiry.ts'
 import {
-  clientOf,
   type FileOptions,
   pair,
   reasonHeaders,
@@ -14,7 +15,8 @@ import {
   withTarget,
 } from './options.ts'
 import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
-import { embeddedConfig } from './embedded.ts'
+import { dataConfig, embeddedConfig } from './embedded.ts'
+import { fail } from './failure.ts'
 import type { Authentication } from '../contract/token.ts'
 import type { LoadServices, NewlyIssued, TokenRequest } from './services.ts'
 import { print, info } from './terminal/terminal.ts'
@@ -30,7 +32,17 @@ type CreateOptions = TargetOptions &
     readonly dryRun?: boolean
   }
 
-/** Asks the service; on the data itself with --data, or where the configuration names the data and no service answers. */
+/** On the data itself: on a directory while the service is down, on servers at any time. Who did it and why is kept. */
+const makeOnData = async (config: Config, request: TokenRequest, load: LoadServices): Promise<NewlyIssued> => {
+  if (request.reason === undefined)
+    fail('usage', 'Say why with --reason TEXT: a token that is made on the data itself is kept with your name and why.')
+  return (await load()).createTokenOffline(config, request)
+}
+
+/**
+ * Asks the service. On the data itself with --data; where the configuration names the data and no service answers; and where it names servers
+ * and there is no token to ask with.
+ */
 const make = async (
   request: TokenRequest,
   options: CreateOptions,
@@ -38,17 +50,24 @@ const make = async (
   addressed: boolean,
 ): Promise<NewlyIssued> => {
   const { reason, ...body } = request
-  if (options.data === undefined) {
-    const { ask } = await clientOf(options)
-    try {
-      return await ask<NewlyIssued>('POST', '/auth/v1/method/token', { body, headers: reasonHeaders(reason) })
-    } catch (error) {
-      if (!isUnreachable(error) || addressed || !options.config) throw error
-      if (!options.quiet) info('No service answers: working on its data.')
+  if (options.data !== undefined) return makeOnData(embeddedConfig(options), request, load)
+  const token = await findToken(options.tokenFile, process.env)
+  const configured = options.config && !addressed
+  if (configured && token === undefined) {
+    const config = dataConfig(options)
+    if (config.storage.type === 'cluster') {
+      if (!options.quiet) info('No token to ask the service with: working on the servers of the configuration.')
+      return makeOnData(config, request, load)
     }
   }
-  const config = embeddedConfig(options)
-  return (await load()).createTokenOffline(config, request)
+  try {
+    const { ask } = client(options.address, token, options.timeout)
+    return await ask<NewlyIssued>('POST', '/auth/v1/method/token', { body, headers: reasonHeaders(reason) })
+  } catch (error) {
+    if (!isUnreachable(error) || !configured) throw error
+    if (!options.quiet) info('No service answers: working on its data.')
+    return makeOnData(dataConfig(options), request, load)
+  }
 }
 
 const create = async (
@@ -102,7 +121,9 @@ export const addTokenCreate = (
 ): void => {
   withReason(withField(withOutput(withConfig(withTarget(token.command('create <name>'))), ['table', 'json'])))
     .summary('create a static token')
-    .description('Creates a static token: through the running service, or with --data on the data of one that is down.')
+    .description(
+      'Creates a static token: through the running service; or, with --reason, on the data itself: with --data on that of a service that is down, with a configuration of servers and no token on these.',
+    )
     .option('--description <text>', 'what it is for')
     .option('--expires <when>', 'a duration such as 30d, an RFC 3339 instant, or never', '30d')
     .option('--namespace <key>', 'bind it to this namespace')

@@ -8,7 +8,7 @@ export const metaSchema = object('Who wrote the event, how and why.', {
   command: word('The command that decided the event.', 'name of a command, such as `IssueToken`'),
   actor: object('Who sent the command.', {
     kind: oneOf(
-      'Who it is: a client token; somebody without a credential (a login, an exchange, a service without authentication); the service itself (first start, cleanup, history of refusals); an operator at the command line on the data of a service that is down.',
+      'Who it is: a client token; somebody without a credential (a login, an exchange, a service without authentication); the service itself (first start, cleanup, history of refusals); an operator at the command line, on the data itself.',
       ['token', 'anonymous', 'system', 'operator'],
     ),
     id: Type.Optional(uuid("The token's id, for kind `token`.")),

@@ -160,7 +160,7 @@ const house = () => {
     start: async () => ({ url: '', close: async () => {} }),
     wrongAddresses: async () => [],
     createTokenOffline: async ({ storage }, { name }) => {
-      asked.push(`create ${name} in ${storage.data_dir}`)
+      asked.push(`create ${name} ${storage.type === 'cluster' ? 'on cluster' : `in ${storage.data_dir}`}`)
       return { clientToken: 'offline-token', authentication: record('id-9', name) }
     },
     deleteFlagOffline: async () => {},
@@ -224,7 +224,8 @@ await t.test('a token is made on the data where the service is down and only the
   const { asked, load } = house()
   const gone = await standIn(() => ({}))
   gone.close()
-  t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '-q'], load), 0)
+  t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '-q'], load), 2, 'it says why')
+  t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '-q', '--reason', 'lost'], load), 0)
   t.equal(
     await inside(['token', 'create', 'rescue', '--address', gone.address, '--config', write('c.yml', '')], load),
     7,
@@ -237,12 +238,17 @@ await t.test('a token is made on the data where the service is down and only the
     await inside(['token', 'create', 'rescue', '--data', folder, '--config', write('cluster.yml', cluster)], load),
     2,
   )
+  const servers = ['token', 'create', 'more', '--config', write('cluster.yml', cluster)]
+  t.equal(await inside(servers, load), 2, 'it says why on servers too')
+  t.equal(await inside([...servers, '--address', gone.address, '--reason', 'lost'], load), 7, 'an address was named')
+  t.equal(await inside([...servers, '--reason', 'lost'], load), 0)
+  t.strictSame(asked.slice(1), ['create more on cluster'])
 })
 
 await t.test('a command that works on data names a store that is there, and makes none', async (t) => {
   const there = join(folder, 'nowhere')
   for (const args of [
-    ['token', 'create', 'rescue'],
+    ['token', 'create', 'rescue', '--reason', 'lost'],
     ['projections', 'status'],
     ['projections', 'rebuild', '--all', '--yes'],
   ]) {

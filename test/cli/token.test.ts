@@ -1,7 +1,10 @@
 import { mkdtempSync, mkdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { openKeyFile } from '../../src/adapters/embedded/key-file.ts'
+import { openEmbedded } from '../../src/adapters/embedded/open.ts'
+import { collect } from '../contracts/log.ts'
 import { startService } from '../start.ts'
 import { record, refusal, rollcall, standIn } from './service.ts'
 
@@ -249,18 +252,28 @@ await t.test('whoever has lost every token makes one on the data, while the serv
   const service = await startService(t, embedded)
   const data = join(service.directory, 'data')
   const create = (name: string, ...more: readonly string[]) =>
-    rollcall(['token', 'create', name, '--data', data, '--expires', '1h', ...more])
+    rollcall(['token', 'create', name, '--data', data, '--expires', '1h', '--reason', 'locked out', ...more])
   t.match(await create('early'), { exit: 1, out: '', err: /is in use by process/ })
   await service.close()
   t.match(await create('bound', '--namespace', 'none'), { exit: 4, out: '', err: /namespace "none" not found/ })
   const bound = await create('bound', '--namespace', 'default', '--metadata', 'team=blue')
   t.match(bound, { exit: 0, out: /^rct_\w+\n$/, err: /^ID +\S+.*The token, shown only now:\n$/s })
-  const all = await create('all', '--reason', 'locked out', '-o', 'json')
+  const all = await create('all', '-o', 'json')
   t.equal(all.exit, 0, all.err)
   const issued = JSON.parse(all.out) as { clientToken: string; authentication: { id: string } }
-  t.match(await rollcall(['token', 'create', 'x', '--data', join(data, 'none')]), {
+  t.match(await rollcall(['token', 'create', 'x', '--data', join(data, 'none'), '--reason', 'x']), {
     exit: 4,
     err: /There is no .*none/,
+  })
+
+  const { kek } = await openKeyFile(join(data, 'keys'))
+  const store = await openEmbedded(data, { kek, onError: () => {} })
+  const [event] = await collect(store.log.read(`token-${issued.authentication.id}`))
+  await store.close()
+  t.match(JSON.parse(event!.meta), {
+    actor: { kind: 'operator', user: userInfo().username, host: hostname() },
+    instance: 'command-line',
+    reason: 'locked out',
   })
 
   const again = await startService(t, embedded, { directory: service.directory })

@@ -1,0 +1,29 @@
+import type { KeyFile } from '../adapters/embedded/key-file.ts'
+import type { Fatal } from './fatal.ts'
+import type { Logger } from './logger.ts'
+
+/** The service's own secrets, which tokens and personal data are sealed with. */
+export type Secrets = KeyFile
+
+/** Listeners for what happens to the stores. */
+export type Told = {
+  /** A job or a server failed. */
+  readonly onError?: (job: string, error: unknown) => void
+  /** The disk is full, or has room again. */
+  readonly onFull?: (full: boolean) => void
+  /** A fault that the stores do not recover from. */
+  readonly fatal?: Fatal
+  /** Where what concerns the operator is told. */
+  readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>
+}
+
+/** What a place may begin with. */
+export type Beginning = {
+  /** The secrets of a place that has none yet. */
+  readonly secrets?: Secrets
+  /** Why the service goes on though keys that its history was written with are lost. */
+  readonly acceptLostKeys?: string | undefined
+}
+
+/** Tells nobody. */
+export const silent: Pick<Logger, 'info' | 'warn' | 'error'> = { info: () => {}, warn: () => {}, error: () => {} }
