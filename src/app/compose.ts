@@ -119,6 +119,7 @@ export const compose = async (config: Config, opened: Stores, logger: Logger, no
       if (rebuilt) await tellRebuilt(core, rebuilt)
       await scheduleCleanups(config, core, logger)
       await lease?.prove()
+      if (lease) stores.writesWhile(() => lease.fresh() && follower.viewsAdvance())
     },
     drain: () => {
       draining = true

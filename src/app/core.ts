@@ -66,6 +66,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     intervals,
     restarts,
     writesViews: writes,
+    viewLag: follower.viewLag,
     refusedRows: follower.refusedRows,
     provenFor: () => lease?.age() ?? 0,
   })

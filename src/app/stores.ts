@@ -26,6 +26,8 @@ export type Stores = {
   readonly alone: boolean
   /** True while this instance is the one that follows the log for the views. */
   readonly writes: () => boolean
+  /** From here on it is that one only while this is so. */
+  readonly writesWhile: (able: () => boolean) => void
   /** A limit on events a client and minute, counted over all instances that share these stores. */
   readonly limiter: (name: string, limit: number) => Limiter
   /** False while limits and jobs go on without the server they share. */
@@ -83,6 +85,7 @@ const openDirectory: Open = async (config, told, { secrets, acceptLostKeys } = {
     pepper: own!.pepper,
     alone: true,
     writes: () => true,
+    writesWhile: () => undefined,
     limiter: (_, limit) => limiter(limit),
     sharing: () => true,
     restarts: {},
@@ -109,6 +112,7 @@ const openCluster: Open = async (config, told, beginning) => {
       adapters: { log: 'eventstoredb', views: 'mongodb', queue: 'redis' },
       alone: false,
       writes: lease.held,
+      writesWhile: lease.onlyWhile,
       limiter: limits.limiter,
       sharing: limits.ready,
       full: () => false,

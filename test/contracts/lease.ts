@@ -47,6 +47,38 @@ export const leaseContract = (t: Test, make: () => { readonly open: () => Promis
     await Promise.all([one.close(), two.close()])
   })
 
+  void t.test(
+    'a holder that is not able any more gives it up to another at once, and is not the next one',
+    async (t) => {
+      const { open } = make()
+      const [one, two] = await Promise.all([open(), open()])
+      const ttl = 3_000
+      const first = one.lease('follower', ttl)
+      let able = true
+      first.onlyWhile(() => able)
+      t.ok(await until(() => first.held()))
+      const second = two.lease('follower', ttl)
+      let may = false
+      second.onlyWhile(() => may)
+      able = false
+      t.notOk(first.held(), 'from the moment that it is not able')
+      // The other may take it only where it was given up: seen from there it is renewed until then.
+      may = true
+      able = true
+      t.ok(first.held(), 'until it is given up')
+      able = false
+      t.ok(await until(() => second.held()))
+      able = true
+      let again = false
+      for (const end = Date.now() + ttl; Date.now() < end; await sleep(20)) again ||= first.held()
+      t.notOk(again)
+      await second.close()
+      t.ok(await until(() => first.held()), 'later it may')
+      await first.close()
+      await Promise.all([one.close(), two.close()])
+    },
+  )
+
   void t.test('leases of other names are apart', async (t) => {
     const { open } = make()
     const [one, two] = await Promise.all([open(), open()])

@@ -132,6 +132,7 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
     intervals: new Map([['good', 60_000]]),
     restarts: { connection: 2 },
     writesViews: () => false,
+    viewLag: async () => 7,
     refusedRows: () => 1,
     provenFor: () => 500,
   })
@@ -153,4 +154,5 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
   )
   t.match(page, /^m_log_restarts_total\{what="connection"\} 2$/m)
   t.match(page, /^m_view_lease_held 0$/m)
+  t.match(page, /^m_view_lag_events 7$/m)
 })

@@ -29,6 +29,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   store_call_duration_seconds: ['port', 'adapter', 'operation'],
   log_restarts_total: ['what'],
   view_lease_held: [],
+  view_lag_events: [],
   view_documents_refused: [],
   freshness_age_seconds: [],
   job_interval_seconds: ['job'],
@@ -154,6 +155,7 @@ await t.test(
     t.ok(Math.abs(value('job_last_start_timestamp_seconds') - Date.now() / 1000) < 60)
     t.ok(value('job_last_duration_seconds') < 60)
     t.equal(value('view_lease_held'), 1)
+    t.ok(value('view_lag_events') >= 0)
     t.ok(value('freshness_age_seconds') < 2)
     t.match(page, /^rollcall_store_calls_total\{port="queue",adapter="\w+",operation="run",outcome="ok"\} [1-9]/m)
   },

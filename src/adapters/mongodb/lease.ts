@@ -7,6 +7,8 @@ import { type Calls, unlessDuplicate } from './calls.ts'
 type StoredLease = { readonly _id: string; readonly holder: string; readonly term: number; readonly beat: number }
 
 const NOBODY = ''
+/** Who gave it up leaves it to others for so many times its length. */
+const REST = 2
 
 /**
  * One holder at a time over all instances, for `ttl` milliseconds after each renewal was sent. Who waits takes it once it has seen no
@@ -19,6 +21,16 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
   let until = Number.NEGATIVE_INFINITY
   let seen = { term: -1, beat: -1, since: 0 }
   let closed = false
+  let able = () => true
+  let restsUntil = Number.NEGATIVE_INFINITY
+
+  const giveUp = async () => {
+    const mine = { _id: name, holder: me, term: term! }
+    term = undefined
+    until = Number.NEGATIVE_INFINITY
+    restsUntil = performance.now() + REST * ttl
+    await calls.call('write', () => leases.updateOne(mine, { $set: { holder: NOBODY } }))
+  }
 
   const renew = async (mine: number) => {
     const sent = performance.now()
@@ -50,7 +62,11 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
   }
 
   // Out of reach it is simply not renewed; whoever works for its holder has errors of its own to tell.
-  const step = () => (term === undefined ? take() : renew(term)).catch(() => undefined)
+  const next = async () => {
+    if (term !== undefined) await (able() ? renew(term) : giveUp())
+    else if (able() && performance.now() >= restsUntil) await take()
+  }
+  const step = () => next().catch(() => undefined)
   let turn: Promise<void> | undefined
   const tick = () => {
     if (!closed) turn ??= step().finally(() => (turn = undefined))
@@ -59,14 +75,15 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
   const timer = setInterval(tick, ttl / 3).unref()
 
   return {
-    held: () => !closed && performance.now() < until,
+    held: () => !closed && performance.now() < until && able(),
+    onlyWhile: (given) => {
+      able = given
+    },
     close: async () => {
       closed = true
       clearInterval(timer)
       await turn
-      if (term === undefined) return
-      const mine = { _id: name, holder: me, term }
-      await calls.call('write', () => leases.updateOne(mine, { $set: { holder: NOBODY } })).catch(() => undefined)
+      if (term !== undefined) await giveUp().catch(() => undefined)
     },
   }
 }

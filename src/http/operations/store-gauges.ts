@@ -10,6 +10,8 @@ export type StoreGauged = {
   /** How often the log's client has made a connection or a subscription anew. */
   readonly restarts: Readonly<Record<string, number>>
   readonly writesViews: () => boolean
+  /** Events that the views are behind. */
+  readonly viewLag: () => Promise<number>
   /** Documents that the views do not take; they stay behind. */
   readonly refusedRows: () => number
   /** Milliseconds since this instance proved last that it has seen the head of the log. */
@@ -25,7 +27,7 @@ const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
  */
 export const addStoreGauges = (
   { gauge, count }: Metrics,
-  { queue, intervals, restarts, writesViews, refusedRows, provenFor }: StoreGauged,
+  { queue, intervals, restarts, writesViews, viewLag, refusedRows, provenFor }: StoreGauged,
 ): void => {
   let asking: Promise<readonly Run[]> | undefined
   /** Read once for all gauges of a page. */
@@ -52,6 +54,16 @@ export const addStoreGauges = (
   gauge('view_lease_held', 'Whether this instance is the one that follows the log for the read models.', [], () => [
     { labels: [], value: writesViews() ? 1 : 0 },
   ])
+  gauge(
+    'view_lag_events',
+    'Events that the read models are behind what this instance has followed of the log.',
+    [],
+    () =>
+      viewLag().then(
+        (value) => [{ labels: [], value }],
+        () => [],
+      ),
+  )
   gauge('view_documents_refused', 'Documents too large for the read models, which stay behind there.', [], () => [
     { labels: [], value: refusedRows() },
   ])

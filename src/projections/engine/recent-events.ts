@@ -36,6 +36,8 @@ export const recentEvents = (wanted: () => boolean) => {
       if (!wanted() || kept.length > EVENTS || characters > CHARACTERS) forget(end)
       for (const wake of sleepers) wake()
     },
+    /** Position of the newest event. */
+    end: (): bigint => end,
     /** Position behind which every event so far is kept. */
     start: (): bigint => start,
     /** The next events behind a position that is not before the start, up to another. */
@@ -44,15 +46,19 @@ export const recentEvents = (wanted: () => boolean) => {
       const page = kept.slice(0, PAGE)
       return page.slice(0, page.findLastIndex((event) => event.position <= to) + 1)
     },
-    /** Resolves once there is an event behind the position, with the newest one's position, or the signal aborts. */
-    beyond: (position: bigint, signal: AbortSignal): Promise<bigint> =>
+    /** Resolves with the newest event's position once that lies behind this one, so many milliseconds have passed, or the signal aborts. */
+    beyond: (position: bigint, signal: AbortSignal, withinMs?: number): Promise<bigint> =>
       new Promise((resolve) => {
-        const look = () => {
-          if (end <= position && !signal.aborted) return
+        const wake = () => {
+          clearTimeout(timer)
           sleepers.delete(look)
           signal.removeEventListener('abort', look)
           resolve(end)
         }
+        const look = () => {
+          if (end > position || signal.aborted) wake()
+        }
+        const timer = withinMs === undefined ? undefined : setTimeout(wake, withinMs)
         sleepers.add(look)
         signal.addEventListener('abort', look)
         look()

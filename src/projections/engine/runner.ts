@@ -1,7 +1,7 @@
 import { pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
-import type { Row, Views } from '../views.ts'
+import type { Checkpoint, Row, Views } from '../views.ts'
 import { arrivals } from './arrivals.ts'
 import { START } from './checkpoints.ts'
 import { type Filled, fill } from './fill.ts'
@@ -20,20 +20,20 @@ export type RunnerOptions = MemoryOptions &
     readonly laterMs?: number
   }
 
-/** Sees to it that the views are built, by this instance or by the one that writes; gives the position up to which they all hold every event. */
+/** Sees to it that the views are built, by this instance or by the one that writes; gives the checkpoint of the one that is furthest behind. */
 const built = async (
   { log, views, projections, writes, retryMs }: RunnerOptions & Required<Pick<RunnerOptions, 'writes' | 'retryMs'>>,
   onProgress?: (progress: Progress) => void,
-): Promise<bigint> => {
+): Promise<Checkpoint> => {
   for (;;) {
     const missing: AnyProjection[] = []
-    const positions: bigint[] = []
+    const found: Checkpoint[] = []
     for (const projection of projections) {
       const checkpoint = await views.checkpoint(projection)
-      if (checkpoint) positions.push(checkpoint.position)
+      if (checkpoint) found.push(checkpoint)
       else missing.push(projection)
     }
-    if (missing.length === 0) return positions.reduce((least, each) => (each < least ? each : least))
+    if (missing.length === 0) return found.reduce((least, each) => (each.position < least.position ? each : least))
     if (!writes()) await pause(retryMs)
     else if ((await log.head()) > 0n) await rebuild(log, views, missing, onProgress)
     else for (const projection of missing) await views.mark(projection, undefined, START)
@@ -68,6 +68,8 @@ export const runner = (given: RunnerOptions) => {
   const known = arrivals()
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
+  /** Events of the log up to the position that memory has reached. */
+  let followed = 0
 
   const reached = (position: bigint) => {
     reach(position)
@@ -77,6 +79,7 @@ export const runner = (given: RunnerOptions) => {
   const take = async (page: readonly Stored[]) => {
     for (const [stream, events] of byStream(page)) await applyFollowed(stream, events)
     recent.add(page)
+    followed += page.length
     reached(page.at(-1)!.position)
   }
 
@@ -86,7 +89,8 @@ export const runner = (given: RunnerOptions) => {
       const checkpoint = await built(options, onProgress)
       await fill(views, projections, options)
       const head = await log.head()
-      const from = checkpoint < head ? checkpoint : head
+      const from = checkpoint.position < head ? checkpoint.position : head
+      followed = checkpoint.events
       recent.begin(from)
       reached(from)
       running = follow(log, known.reached, take, options, stop.signal)
@@ -112,7 +116,18 @@ export const runner = (given: RunnerOptions) => {
     /** Position up to which memory here holds every event, and up to which this instance has seen to the views. */
     position: known.reached,
     viewPosition: writer.position,
+    viewsAdvance: writer.advancing,
+    viewsReached: writer.reached,
     refusedRows: writer.refused,
+    /** How many events the views are behind what memory here has followed. */
+    viewLag: async (): Promise<number> => {
+      let lag = 0
+      for (const projection of projections) {
+        const checkpoint = await views.checkpoint(projection)
+        lag = Math.max(lag, followed - (checkpoint?.events ?? 0))
+      }
+      return lag
+    },
     close: async (): Promise<void> => {
       stop.abort()
       await running

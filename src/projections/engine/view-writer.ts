@@ -6,9 +6,12 @@ import { checkpointsOf, leastPosition } from './checkpoints.ts'
 import { fittingRows } from './fitting-rows.ts'
 import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
+import { tended } from './tended.ts'
+import { turn } from './turn.ts'
 
+/** The checkpoint follows after so many events, or so many milliseconds: what waits for it, such as a list, waits as long. */
 const MARK_EVENTS = 1000
-const MARK_MS = 1000
+const MARK_MS = 250
 
 export type ViewWriterOptions = {
   readonly log: EventLog
@@ -53,6 +56,7 @@ const missingWriter = (
   { log, views, projections }: ViewWriterOptions,
   fitting: ReturnType<typeof fittingRows>,
   isOwn: (events: readonly Stored[]) => boolean,
+  onStep: () => void,
 ) => {
   const missing = async (projection: AnyProjection, mine: ReadonlyMap<string, readonly Stored[]>) => {
     const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
@@ -61,6 +65,7 @@ const missingWriter = (
       const there = present.get(key)
       if (there && there.revision >= events.at(-1)!.revision) fitting.holds(projection, key)
       else rows.push(await foldRow(log, projection, events, there))
+      onStep()
     }
     return rows
   }
@@ -76,6 +81,7 @@ const missingWriter = (
       if (mine.size === 0) continue
       const rows = await missing(projection, mine)
       if (rows.length > 0) await fitting.put(projection, rows)
+      onStep()
     }
   }
 }
@@ -92,7 +98,9 @@ export const viewWriter = (options: ViewWriterOptions) => {
   const checkpoints = checkpointsOf(views, projections)
   const fitting = fittingRows(views, checkpoints.reached, onError)
   const own = ownRows(fitting, projections, onError)
-  const writeMissing = missingWriter(options, fitting, own.has)
+  const progress = tended(views, writes)
+  const { begin, step, done, advancing } = turn()
+  const writeMissing = missingWriter(options, fitting, own.has, step)
 
   const mark = () => checkpoints.mark(fitting.behind(checkpoints.reached()))
 
@@ -106,26 +114,41 @@ export const viewWriter = (options: ViewWriterOptions) => {
     }
   }
 
+  const stand = (at: bigint) => {
+    position = at
+    progress.stand(at)
+  }
+
   const followOnce = async () => {
+    begin()
     await checkpoints.load()
-    position = leastPosition(checkpoints.reached())
+    stand(leastPosition(checkpoints.reached()))
     fitting.forget()
     let [since, at] = [0, performance.now()]
+    const markSoon = async () => {
+      if (since === 0 || (since < MARK_EVENTS && performance.now() - at < MARK_MS)) return
+      await mark()
+      ;[since, at] = [0, performance.now()]
+    }
     while (writes()) {
-      const to = await recent.beyond(position, stop.signal)
-      await pause(laterMs, stop.signal)
+      if (position >= recent.end()) done(false)
+      const to = await recent.beyond(position, stop.signal, since > 0 ? MARK_MS : undefined)
+      if (to > position) {
+        begin()
+        await progress.rest(laterMs, stop.signal)
+      }
       for await (const page of pages(to)) {
         if (stop.signal.aborted) return
         await writeMissing(page)
         checkpoints.advance(page)
-        position = page.at(-1)!.position
+        stand(page.at(-1)!.position)
+        done(true)
         own.forget(position)
         since += page.length
-        if (since < MARK_EVENTS && performance.now() - at < MARK_MS) continue
-        await mark()
-        ;[since, at] = [0, performance.now()]
+        await markSoon()
       }
       if (stop.signal.aborted) return
+      await markSoon()
     }
   }
 
@@ -136,6 +159,7 @@ export const viewWriter = (options: ViewWriterOptions) => {
       } catch (error) {
         onError(error)
       }
+      if (!writes()) done(false)
       if (!stop.signal.aborted) await pause(retryMs, stop.signal)
     }
   }
@@ -152,6 +176,10 @@ export const viewWriter = (options: ViewWriterOptions) => {
     followed: (upTo: bigint): void => {
       if (!writes()) own.forget(upTo)
     },
+    /** Resolves to true once the view holds every event up to the position, to false when that takes longer than the milliseconds given. */
+    reached: progress.reached,
+    /** False while this instance sees to the views and does not get on with it. */
+    advancing,
     /** Position up to which this instance has seen to the views. */
     position: (): bigint => position,
     /** How many documents stay behind, by the instance that follows the log for the views. */
