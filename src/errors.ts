@@ -51,6 +51,7 @@ export const refusals = {
   headers_too_large: { status: 431, code: 3, sentence: 'request headers are too large' },
   internal: { status: 500, code: 13, sentence: 'internal error' },
   view_behind: { status: 503, code: 14, sentence: 'view is behind' },
+  event_unreadable: { status: 503, code: 14, sentence: 'resource cannot be read by this version of the service' },
   auth_stale: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   backend_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   provider_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },

@@ -51,6 +51,7 @@ const ports = [
   'events/log.ts',
   'events/binding.ts',
   'events/personal.ts',
+  'events/unreadable.ts',
   'projections/views.ts',
   'projections/engine/lease.ts',
   'jobs/queue.ts',

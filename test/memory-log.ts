@@ -133,7 +133,7 @@ export const memoryLog = (options?: Options): EventLog & { readonly all: readonl
   return { ...open(), all }
 }
 
-/** The log over a leader whose stream reads do not show yet what followers deliver already: events that are hidden. */
+/** The log over a leader that does not show yet what followers deliver already: events that are hidden. Its head is no further than it shows. */
 export const lagging = (log: EventLog) => {
   let hidden: (event: Stored) => boolean = () => false
   let reads = 0
@@ -145,8 +145,13 @@ export const lagging = (log: EventLog) => {
       if (shown.length < page.length) return
     }
   }
+  const head: EventLog['head'] = async () => {
+    let shown = 0n
+    for await (const page of log.readAll(0n)) for (const event of page) if (!hidden(event)) shown = event.position
+    return shown
+  }
   return {
-    log: { ...log, read },
+    log: { ...log, read, head },
     hide: (which: (event: Stored) => boolean): void => void (hidden = which),
     reads: (): number => reads,
   }

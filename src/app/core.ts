@@ -12,6 +12,7 @@ import { addStoreGauges } from '../http/operations/store-gauges.ts'
 import { projections } from '../projections/all.ts'
 import { freshness } from '../projections/engine/freshness.ts'
 import { runner } from '../projections/engine/runner.ts'
+import { closedDocuments } from '../projections/closed-documents.ts'
 import { flagStore } from '../projections/flag-store.ts'
 import { neededOfTokens, tokenIndex } from '../projections/token-index.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
@@ -23,6 +24,9 @@ import { portFaults } from './port-faults.ts'
 import { quotas } from './quotas.ts'
 import { instrumented } from './store-metrics.ts'
 import type { Stores } from './stores.ts'
+
+const UNREADABLE =
+  'an event cannot be read: its document is closed and answers 503 event_unreadable, all else goes on; start the version of rollcall that wrote it, or a later one; a token can be revoked as it is'
 
 /** What appends events and what follows them, over the stores. */
 export type Core = ReturnType<typeof coreOf>
@@ -43,6 +47,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const index = tokenIndex(config.tokens.index_size)
   const held = flagStore(compileFlag)
+  const closed = closedDocuments(projections, (event) => logger.error(event, UNREADABLE))
   const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
     admit: quotas(config.quotas, held, index),
   })
@@ -50,7 +55,11 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     log,
     views,
     projections,
-    remember: ({ name }, row) => (name === tokens.name ? index.remember(row as Row<TokenDoc>) : held.set(name, row)),
+    remember: (projection, row) => {
+      closed.take(projection, row)
+      if (projection.name === tokens.name) index.remember(row as Row<TokenDoc>)
+      else held.set(projection.name, row)
+    },
     needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
     recall: ({ name }, key) => held.row(name, key),
     take: ({ name }, event) => name === tokens.name && index.take(event),
@@ -58,7 +67,14 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     onError: onError('the read models fell behind'),
   })
   const census = () => index.census(time.present().getTime())
-  addGauges(metrics, { log, projections, position: follower.position, census, aheadMs: time.aheadMs })
+  addGauges(metrics, {
+    log,
+    projections,
+    position: follower.position,
+    census,
+    aheadMs: time.aheadMs,
+    closed: closed.counts,
+  })
   const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, {
@@ -71,5 +87,5 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     provenFor: () => lease?.age() ?? 0,
   })
   const made = { faults, onError, names, metrics, stores, time, log, instance, seal }
-  return { ...made, index, flagStore: held, execute, foldOf, follower, lease, intervals }
+  return { ...made, closed, index, flagStore: held, execute, foldOf, follower, lease, intervals }
 }

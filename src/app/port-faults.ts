@@ -23,8 +23,9 @@ type Fault = {
 }
 type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 
-/** True when it is the store that fails: one that refuses (a lost race, an event too large) works. */
-export const fails = (error: unknown): boolean => !(error instanceof Refusal) || error.status === 503
+/** True when it is the store that fails: one that refuses (a lost race, an event too large, a stream that was deleted) works. */
+export const fails = (error: unknown): boolean =>
+  !(error instanceof Refusal) || (error.status === 503 && error.reason !== 'event_unreadable')
 
 const isFull = ({ cause }: { readonly cause?: unknown }) =>
   cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC'

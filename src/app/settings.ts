@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Config } from '../config/load.ts'
+import { namesOf } from '../contract/identifiers.ts'
 import type { HttpSettings } from '../http/server.ts'
 import type { Settings } from '../http/service.ts'
 
 /** What the HTTP server must know of the configuration; reads the certificate. */
-export const serverSettings = ({ server, cors }: Config): HttpSettings => ({
+export const serverSettings = ({ server, cors, identifiers }: Config): HttpSettings => ({
   bodyLimit: server.body_limit,
   headersTimeout: server.headers_timeout,
   requestTimeout: server.request_timeout,
@@ -12,7 +13,15 @@ export const serverSettings = ({ server, cors }: Config): HttpSettings => ({
   ...(server.protocol === 'https'
     ? { tls: { cert: readFileSync(server.cert_file!), key: readFileSync(server.cert_key!) } }
     : {}),
-  ...(cors.enabled ? { cors: { origins: cors.allowed_origins, headers: cors.allowed_headers } } : {}),
+  ...(cors.enabled
+    ? {
+        cors: {
+          origins: cors.allowed_origins,
+          headers: cors.allowed_headers,
+          exposed: [namesOf(identifiers).unreadableHeader],
+        },
+      }
+    : {}),
 })
 
 /** What the routes must know of the configuration. */

@@ -1,10 +1,10 @@
-import { invalid } from '../errors.ts'
+import { invalid, isRefusal } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { FlagStore, Compile, Live } from '../projections/flag-store.ts'
-import { type FlagDoc, flags } from '../projections/flags.ts'
+import { type FlagDoc, flags, segmentsAsked } from '../projections/flags.ts'
 import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
-import { compareOrder, type Projection, project } from '../projections/projection.ts'
+import { compareOrder, lastKnown, type Projection, project, readable } from '../projections/projection.ts'
 import { type SegmentDoc, segments } from '../projections/segments.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, Views } from '../projections/views.ts'
@@ -69,10 +69,7 @@ const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
 
 type InNamespace = { readonly incarnation: string }
 const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
-  row?.doc === undefined ? undefined : (row as Live<D>)
-
-const segmentsOf = ({ rules, rollouts }: FlagDoc): ReadonlySet<string> =>
-  new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
+  readable(row)?.doc === undefined ? undefined : (row as Live<D>)
 
 /** When the last event of a moment happened, so what the clock showed then; undefined for a position at which no event stands. */
 const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> => {
@@ -118,8 +115,10 @@ export const asOf =
       key: string,
       row: Row<D> | undefined,
     ): Promise<Live<D> | undefined> => {
-      const life = row?.doc && (await namespaceRow(key))?.doc?.incarnation
-      return row?.doc?.incarnation === life ? living(row) : undefined
+      const namespace = row && (await namespaceRow(key))
+      const life = lastKnown(namespace)?.incarnation
+      if (life === undefined) readable(namespace)
+      return life !== undefined && readable(row)?.doc?.incarnation === life ? living(row) : undefined
     }
     const namespace = async (key: string): Promise<Live<NamespaceDoc> | undefined> => living(await namespaceRow(key))
     const flag = async (namespace: string, key: string): Promise<Live<FlagDoc> | undefined> =>
@@ -127,13 +126,19 @@ export const asOf =
     const segment = async (namespace: string, key: string): Promise<Live<SegmentDoc> | undefined> =>
       ofLife(namespace, await segmentRow(namespace, key))
 
+    let left = 0
+    /** Leaves a document out of a list that cannot be read. */
+    const leave = (error: unknown): undefined => {
+      if (!isRefusal(error, 'event_unreadable')) throw error
+      left++
+    }
     const list = async <D extends { readonly order: string }>(
       keys: readonly string[],
       read: (key: string) => Promise<Live<D> | undefined>,
     ): Promise<readonly Live<D>[]> => {
       const rows: Live<D>[] = []
       for (const key of keys) {
-        const row = await read(key)
+        const row = await read(key).catch(leave)
         if (row) rows.push(row)
       }
       return rows.sort(compareOrder)
@@ -143,7 +148,7 @@ export const asOf =
       const row = await flag(namespace, key)
       if (!row) return undefined
       const used = new Map<string, SegmentDoc | undefined>()
-      for (const asked of segmentsOf(row.doc)) used.set(asked, (await segment(namespace, asked))?.doc)
+      for (const asked of segmentsAsked(row.doc)) used.set(asked, (await segment(namespace, asked))?.doc)
       return compile(row.doc, (asked) => used.get(asked))
     })
 
@@ -154,6 +159,8 @@ export const asOf =
       namespaces: () => list(flagStore.known.namespaces(), namespace),
       flags: (namespace: string) => list(flagStore.known.flags(namespace), (key) => flag(namespace, key)),
       segments: (namespace: string) => list(flagStore.known.segments(namespace), (key) => segment(namespace, key)),
+      /** How many documents the lists asked for here have left out, because they cannot be read. */
+      closed: { namespaces: () => left, flags: () => left, segments: () => left, tokens: () => left },
       /** The flag in the form it is evaluated in. */
       compiled: (namespace: string, key: string) => compiled(namespace, key),
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living(await read(tokens, id)),
@@ -161,8 +168,9 @@ export const asOf =
       tokens: async function* (): AsyncGenerator<TokenDoc> {
         for await (const rows of views.scan(tokens)) {
           for (const { key } of rows) {
-            const doc = (await read(tokens, key))?.doc
-            if (doc) yield doc
+            const row = await read(tokens, key)
+            if (row?.unreadable) left++
+            else if (row?.doc) yield row.doc
           }
         }
       },

@@ -17,6 +17,8 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   readonly quiet?: ReadonlySet<E['type']>
   /** Bytes of what a command can add to, as a quota counts them; changes to the rest are never too large. */
   readonly weight?: (state: S) => number
+  /** The commands that may be decided although an event of the stream cannot be read, and the state that such an event leaves. Without it there are none. */
+  readonly unread?: { readonly commands: ReadonlySet<keyof C>; readonly state: (state: S) => S }
   /** "Already so" gives no event; "may not" refuses. Total over the commands. */
   readonly decide: { readonly [K in keyof C]: (state: S, command: C[K]) => readonly E[] }
   /** Total over the events. */

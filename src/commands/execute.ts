@@ -5,7 +5,7 @@ import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
 import type { Actor } from '../events/meta.ts'
 import { type Decider, evolve } from './decider.ts'
 import { type Context, type enveloper, eventId } from './envelope.ts'
-import { type Fold, step, streamFolds, unwritten } from './stream-folds.ts'
+import { type Fold, step, stepStored, streamFolds, unwritten, whole } from './stream-folds.ts'
 import { turns } from './turns.ts'
 
 /** Tries of a command against the other processes on its stream, and how many commands of one stream wait in this one. */
@@ -47,13 +47,13 @@ const earlier = async <S, C extends Payloads, E extends AnyEvent>(
     for (const one of page) {
       const own = one.id === eventId(commandId, stream, stored.length)
       if (!own && stored.length > 0) break read
-      const event = decider.read(one.type, one.data)
-      if (own) {
+      const next = stepStored(decider, fold, one)
+      if (own && next.event) {
         if (stored.length === 0) before = fold.state
-        events.push(event)
+        events.push(next.event)
         stored.push(one)
       }
-      fold = step(decider, fold, event, one.revision)
+      fold = next.fold
     }
   }
   return stored.length > 0
@@ -116,6 +116,7 @@ export const executor = (
           ? (handed ?? (await folds.newest(decider, stream)))
           : await earlier(log, decider, stream, commandId)
       if ('repeated' in fold) return fold
+      if (!decider.unread?.commands.has(name)) whole(fold)
       const decided = decide(decider, fold, name, command, context)
       const outcome = { before: fold.state, events: decided, repeated: false }
       if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
@@ -150,9 +151,11 @@ export const executor = (
 
   return {
     execute,
-    /** The fold of one stream as the log has it now, without reading again what is known of it. */
-    foldOf: <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, id: string): Promise<Fold<S>> =>
-      folds.newest(decider, streamOf(decider, id)),
+    /** The whole fold of one stream as the log has it now, without reading again what is known of it. */
+    foldOf: async <S, C extends Payloads, E extends AnyEvent>(
+      decider: Decider<S, C, E>,
+      id: string,
+    ): Promise<Fold<S>> => whole(await folds.newest(decider, streamOf(decider, id))),
   }
 }
 

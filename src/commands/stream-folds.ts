@@ -1,14 +1,27 @@
 import { LRUCache } from 'lru-cache'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
+import {
+  missingBefore,
+  readEvent,
+  type Unreadable,
+  unreadable,
+  unreadableEvent,
+  unreadableOf,
+} from '../events/unreadable.ts'
 import { type Decider, evolve } from './decider.ts'
 
 /** Streams whose state is kept, and how long a stream must be to be worth it. */
 const KEPT = 1_000
 const LONG = 16n
 
-/** A stream's state up to the revision `at`. `changes` is the resource's revision as clients see it. */
-export type Fold<S> = { readonly state: S; readonly changes: bigint; readonly at: bigint | 'none' }
+/** A stream's state up to the revision `at`. `changes` is the resource's revision as clients see it. `unreadable`: the first event that cannot be read, which the state lacks. */
+export type Fold<S> = {
+  readonly state: S
+  readonly changes: bigint
+  readonly at: bigint | 'none'
+  readonly unreadable?: Unreadable
+}
 
 type Payloads = Readonly<Record<string, object>>
 
@@ -19,17 +32,46 @@ export const unwritten = <S>({ initial }: { readonly initial: S }): Fold<S> => (
   at: 'none',
 })
 
-/** The fold after one more event of its stream. */
+/** The fold after one more event of its stream, which was read. */
 export const step = <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   fold: Fold<S>,
   event: E,
   at: bigint,
 ): Fold<S> => ({
+  ...fold,
   state: evolve(decider, fold.state, event),
   changes: decider.quiet?.has(event.type) ? fold.changes : fold.changes + 1n,
   at,
 })
+
+/** The fold after one more stored event of its stream, and the event; without it where it cannot be read, or where others are missing in front of it. */
+export const stepStored = <S, C extends Payloads, E extends AnyEvent>(
+  decider: Decider<S, C, E>,
+  fold: Fold<S>,
+  stored: Stored,
+): { readonly fold: Fold<S>; readonly event?: E } => {
+  const without = (unreadable: Unreadable): Fold<S> => ({
+    ...fold,
+    state: decider.unread ? decider.unread.state(fold.state) : fold.state,
+    unreadable: fold.unreadable ?? unreadable,
+  })
+  const due = fold.at === 'none' ? 0n : fold.at + 1n
+  const before = stored.revision > due ? without(missingBefore(stored, due)) : fold
+  try {
+    const event = readEvent(decider.read, stored)
+    return { event, fold: step(decider, before, event, stored.revision) }
+  } catch (error) {
+    const why = unreadableOf(error) ?? unreadableEvent(stored, `${stored.type} does not fit what came before it`)
+    return { fold: { ...without(before.unreadable ?? why), at: stored.revision } }
+  }
+}
+
+/** The fold, unless it lacks an event which cannot be read: then it refuses with `event_unreadable`. */
+export const whole = <S>(fold: Fold<S>): Fold<S> => {
+  if (fold.unreadable) throw unreadable(fold.unreadable)
+  return fold
+}
 
 /** The fold that a command left, for the next command of its stream; undefined where it wrote nothing. */
 export const foldAfter = <S>({
@@ -62,7 +104,7 @@ export const streamFolds = (log: Pick<EventLog, 'read'>) => {
     ): Promise<Fold<S>> => {
       let fold = (kept.get(stream) as Fold<S> | undefined) ?? unwritten(decider)
       for await (const page of log.read(stream, fold.at === 'none' ? 0n : fold.at + 1n))
-        for (const { type, data, revision } of page) fold = step(decider, fold, decider.read(type, data), revision)
+        for (const stored of page) fold = stepStored(decider, fold, stored).fold
       keep(stream, fold)
       return fold
     },

@@ -13,8 +13,9 @@ export type TokenCommands = {
   CleanUpToken: { readonly id: string; readonly before: string }
 }
 
+/** `unreadable`: an event of the stream cannot be read, so that nobody knows whether the token is live. It may be revoked all the same. */
 export type Token = {
-  readonly status: 'absent' | 'live' | 'deleted'
+  readonly status: 'absent' | 'live' | 'unreadable' | 'deleted'
   readonly expiresAt?: string | undefined
 }
 
@@ -23,7 +24,11 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
   shapes: tokenEvents,
   read: reader(tokenEvents),
   initial: { status: 'absent' },
-  exists: ({ status }) => status === 'live',
+  exists: ({ status }) => status === 'live' || status === 'unreadable',
+  unread: {
+    commands: new Set(['RevokeToken', 'CleanUpToken']),
+    state: (state) => (state.status === 'deleted' ? state : { status: 'unreadable' }),
+  },
 
   decide: {
     IssueToken: ({ status }, data) =>
@@ -39,7 +44,8 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
       return [{ type: 'TokenExpiryChanged', data: present === undefined ? { id, to } : { id, from: present, to } }]
     },
 
-    RevokeToken: ({ status }, { id }) => (status === 'live' ? [{ type: 'TokenRevoked', data: { id } }] : []),
+    RevokeToken: ({ status }, { id }) =>
+      status === 'live' || status === 'unreadable' ? [{ type: 'TokenRevoked', data: { id } }] : [],
 
     CleanUpToken: ({ status, expiresAt }, { id, before }) =>
       status === 'live' && expiresAt !== undefined && expiresAt < before
@@ -48,8 +54,8 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
   },
 
   evolve: {
-    TokenIssued: (_, { expiresAt }) => ({ status: 'live', expiresAt }),
-    TokenExpiryChanged: (state, { to }) => ({ ...state, expiresAt: to }),
+    TokenIssued: ({ status }, { expiresAt }) => (status === 'unreadable' ? { status } : { status: 'live', expiresAt }),
+    TokenExpiryChanged: (state, { to }) => (state.status === 'unreadable' ? state : { ...state, expiresAt: to }),
     TokenRevoked: (state) => ({ ...state, status: 'deleted' }),
     TokenExpired: (state) => ({ ...state, status: 'deleted' }),
   },

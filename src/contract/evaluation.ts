@@ -72,7 +72,7 @@ const BatchResponse = named('BatchResponse', {
     named('EvaluationError', {
       flagKey: Text,
       namespaceKey: Text,
-      reason: Type.Literal('NOT_FOUND_ERROR_EVALUATION_REASON'),
+      reason: Type.Enum(['NOT_FOUND_ERROR_EVALUATION_REASON', 'UNKNOWN_ERROR_EVALUATION_REASON']),
     }),
   ),
 })

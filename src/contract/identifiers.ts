@@ -54,6 +54,8 @@ export const namesOf = (identifiers: Identifiers) => {
     stateCookie: `${service}_client_state`,
     namespaceHeader: `x-${service}-namespace`,
     acceptVersionHeader: `x-${service}-accept-server-version`,
+    /** Of a list, how many documents it left out because they cannot be read. */
+    unreadableHeader: service === 'service' ? 'rollcall-unreadable' : `${service}-unreadable`,
     metricPrefix: service === 'service' ? 'rollcall_' : `${service}_`,
     codehostPath: codehost,
     orchestratorPath: orchestrator,

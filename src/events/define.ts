@@ -1,5 +1,6 @@
 import type { Static, TObject } from 'typebox'
 import type { About } from './fields.ts'
+import { fitting } from './fits.ts'
 
 /** One shape an event has had. The newest shape of a type is the one the code speaks. */
 export type Shape = {
@@ -33,17 +34,29 @@ export const wireName = (type: string, version: number): string => (version === 
 /** The event type that a wire name belongs to, in any version. */
 export const typeName = (wire: string): string => wire.replace(/\.v\d+$/, '')
 
+const jsonOf = (wire: string, json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch {
+    // What the parser says quotes the data.
+    throw new Error(`the data of ${wire} are not JSON`)
+  }
+}
+
 /**
  * Reads the events of a category: a wire name ever written and its JSON text give the newest shape. An unknown name
- * throws, for to skip it would lose history.
+ * throws, and so do data of another shape, for to skip them would lose history. What is thrown never quotes the data.
  */
 export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: string) => EventOf<S>) => {
-  const lift = new Map<string, (data: object) => EventOf<S>>()
+  const lift = new Map<string, (data: unknown) => EventOf<S>>()
   for (const [type, newest] of Object.entries(shapes)) {
     let toNewest: (data: object) => object = (data) => data
     for (let shape: Shape | undefined = newest; shape; shape = shape.from) {
-      const raise = toNewest
-      lift.set(wireName(type, shape.version), (data) => ({ type, data: raise(data) }) as EventOf<S>)
+      const [raise, fits, wire] = [toNewest, fitting(shape.schema), wireName(type, shape.version)]
+      lift.set(wire, (data) => {
+        if (!fits(data)) throw new Error(`the data of ${wire} are not of its shape`)
+        return { type, data: raise(data as object) } as EventOf<S>
+      })
       const { upcast } = shape
       if (upcast) toNewest = (data) => raise(upcast(data as never))
     }
@@ -51,7 +64,7 @@ export const reader = <S extends Shapes>(shapes: S): ((wire: string, json: strin
   return (wire, json) => {
     const raise = lift.get(wire)
     if (!raise) throw new Error(`event ${wire} was written by a newer version of rollcall`)
-    return raise(JSON.parse(json) as object)
+    return raise(jsonOf(wire, json))
   }
 }
 

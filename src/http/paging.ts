@@ -1,6 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { Refusal } from '../errors.ts'
-import { jsonOf } from './wire/reply.ts'
+import type { Names } from '../contract/identifiers.ts'
+import { type Answer, jsonOf } from './wire/reply.ts'
 import { gather, listed } from './wire/pieces.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
@@ -69,6 +70,10 @@ export const byRank: Order<{ readonly id: string; readonly rank: number }> = {
 }
 
 const PAGE_MAX = 1000
+
+/** The answer, with the number of documents that it leaves out because they cannot be read, where there are any (api.md §4). */
+export const leavingOut = <T>({ names }: { readonly names: Names }, count: number, answer: Answer<T>): Answer<T> =>
+  count === 0 ? answer : { ...answer, headers: { ...answer.headers, [names.unreadableHeader]: String(count) } }
 
 /** What a list shows: the names under which its items stand, each of them with all, and the form of an item. */
 export type Listing<T, N extends string, I> = { readonly names: readonly N[]; readonly show: (item: T) => I }

@@ -10,7 +10,7 @@ import type { Live } from '../projections/flag-store.ts'
 import { flags } from '../projections/flags.ts'
 import { namespaces } from '../projections/namespaces.ts'
 import { foldRow } from '../projections/engine/fold-rows.ts'
-import type { Projection } from '../projections/projection.ts'
+import { lastKnown, type Projection, readable } from '../projections/projection.ts'
 import { segments } from '../projections/segments.ts'
 import { type Answer, ok } from './wire/reply.ts'
 import type { TSchema } from 'typebox'
@@ -66,10 +66,8 @@ export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
 }
 
 /** The present life of a namespace, `''` where there is none. Memory may be behind another instance, so a miss asks the log. */
-const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Promise<string> => {
-  const { doc } = flagStore.namespace(namespace) ?? (await rowAt(log, namespaces, namespace)) ?? {}
-  return doc?.incarnation ?? ''
-}
+const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Promise<string> =>
+  flagStore.life(namespace) ?? lastKnown(await rowAt(log, namespaces, namespace))?.incarnation ?? ''
 
 type Written = { readonly stored: readonly Stored[] }
 
@@ -84,7 +82,7 @@ const rowAfter = async <D extends object, E extends AnyEvent>(
   const own = stored.findLast(({ stream }) => stream === `${projection.category}-${id}`)
   if (held && (own === undefined || own.revision === held.revision)) return held
   const row = own ? await foldRow(log, projection, [own], undefined) : await rowAt(log, projection, id)
-  return row?.doc === undefined ? refuse('write_conflict') : { ...row, doc: row.doc }
+  return readable(row)?.doc === undefined ? refuse('write_conflict') : (row as Live<D>)
 }
 
 /** Commands on one kind of aggregate, and what is answered to them. */

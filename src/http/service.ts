@@ -8,6 +8,7 @@ import type { Moment, AsOf } from '../audit/as-of.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import type { Reservations } from '../commands/reservations.ts'
 import type { Compiled } from '../evaluation/compile.ts'
+import type { ClosedDocuments } from '../projections/closed-documents.ts'
 import type { FlagStore } from '../projections/flag-store.ts'
 import type { RowOf } from '../projections/projection.ts'
 import type { Views } from '../projections/views.ts'
@@ -73,6 +74,8 @@ export type Service = {
   readonly failures: Limiter
   readonly metrics: Metrics
   readonly flagStore: FlagStore<Compiled>
+  /** The documents that cannot be read here. */
+  readonly closed: ClosedDocuments
   /** What flags, segments and tokens were at a moment; 400 `invalid_at` for one that has not come. */
   readonly asOf: (moment: Moment) => Promise<AsOf<Compiled>>
   readonly reservations: Reservations

@@ -1,18 +1,21 @@
 import { flags, type FlagDoc } from './flags.ts'
 import { type NamespaceDoc, namespaces } from './namespaces.ts'
 import {
+  alike,
   type Compile,
   compiledIn,
   emptyNamespace,
+  evaluableIn,
+  foundIn,
   type InNamespace,
+  lifeOf,
   listOf,
   type Live,
-  liveIn,
   type NamespaceState,
   versionOf,
   weightOf,
 } from './namespace-state.ts'
-import { compareOrder } from './projection.ts'
+import { compareOrder, lastKnown, readable } from './projection.ts'
 import { type SegmentDoc, segments } from './segments.ts'
 import { tallies, type Tally } from './namespace-tally.ts'
 import type { Row } from './views.ts'
@@ -49,8 +52,10 @@ const namespaceStates = <C>() => {
     const present = rows.get(key)
     if (present && present.revision >= row.revision) return false
     rows.set(key, row as Row<D>)
-    if (present?.changes === row.changes) return false
-    tally.step(view, row.key, present?.doc, (row as Row<D>).doc)
+    if (row.unreadable) state.closed[view].add(key)
+    else state.closed[view].delete(key)
+    if (alike(present, row)) return false
+    tally.step(view, row.key, lastKnown(present), lastKnown(row as Row<D>))
     state.sum = BigInt.asUintN(64, state.sum - weightOf(view, present) + weightOf(view, row))
     return true
   }
@@ -59,9 +64,10 @@ const namespaceStates = <C>() => {
     const state = stateOf(row.key)
     const present = state.namespace
     if (present && present.revision >= row.revision) return
+    const before = lifeOf(state)
     state.namespace = row as Row<NamespaceDoc>
-    if (present?.changes === row.changes) return
-    const [before, now] = [present?.doc?.incarnation, state.namespace.doc?.incarnation]
+    if (alike(present, row)) return
+    const now = lifeOf(state)
     count += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1)
     names = undefined
     if (now === before) return
@@ -93,8 +99,9 @@ const namespaceStates = <C>() => {
     >,
     namespace: (key: string): Live<NamespaceDoc> | undefined => {
       const row = states.get(key)?.namespace
-      return row?.doc === undefined ? undefined : (row as Live<NamespaceDoc>)
+      return readable(row)?.doc === undefined ? undefined : (row as Live<NamespaceDoc>)
     },
+    closed: (): number => [...states.values()].filter((state) => state.namespace?.unreadable).length,
     names: (): readonly Live<NamespaceDoc>[] =>
       (names ??= [...states.values()]
         .flatMap(({ namespace }) => (namespace?.doc === undefined ? [] : [namespace as Live<NamespaceDoc>]))
@@ -105,10 +112,11 @@ const namespaceStates = <C>() => {
 
 /**
  * The namespaces, flags and segments that an instance holds whole, fed with rows in any order and any number of times. Documents of
- * another life of their namespace are absent. Lists are in order of creation.
+ * another life of their namespace are absent. Lists are in order of creation. A closed document is in no list, and refused with
+ * `event_unreadable` where it is asked for; what is in a closed namespace goes on in the last life that is known.
  */
 export const flagStore = <C>(compile: Compile<C>) => {
-  const { states, tally, take, namespace, names, count } = namespaceStates<C>()
+  const { states, tally, take, namespace, names, count, closed } = namespaceStates<C>()
   const rowsOf: Readonly<Record<string, (state: NamespaceState<C> | undefined, key: string) => Row | undefined>> = {
     [namespaces.name]: (state) => state?.namespace,
     [flags.name]: (state, key) => state?.flags.get(key),
@@ -127,11 +135,11 @@ export const flagStore = <C>(compile: Compile<C>) => {
     namespace,
     flag: (namespace: string, key: string): Live<FlagDoc> | undefined => {
       const state = states.get(namespace)
-      return liveIn(state, state?.flags.get(key))
+      return foundIn(state, state?.flags.get(key))
     },
     segment: (namespace: string, key: string): Live<SegmentDoc> | undefined => {
       const state = states.get(namespace)
-      return liveIn(state, state?.segments.get(key))
+      return foundIn(state, state?.segments.get(key))
     },
     namespaces: names,
     flags: (namespace: string): readonly Live<FlagDoc>[] => {
@@ -143,8 +151,22 @@ export const flagStore = <C>(compile: Compile<C>) => {
       return state ? (state.listed.segments ??= listOf(state, state.segments)) : []
     },
 
+    /** The flags of a namespace that can be evaluated. */
+    evaluable: (namespace: string): readonly Live<FlagDoc>[] => {
+      const state = states.get(namespace)
+      return state ? evaluableIn(state, (state.listed.flags ??= listOf(state, state.flags))) : []
+    },
+    /** How many documents of a kind are closed, and so left out of its list. */
+    closed: {
+      namespaces: closed,
+      flags: (namespace: string): number => states.get(namespace)?.closed.flags.size ?? 0,
+      segments: (namespace: string): number => states.get(namespace)?.closed.segments.size ?? 0,
+    },
+    /** The present life of a namespace; of a closed one the last that is known. */
+    life: (namespace: string): string | undefined => lifeOf(states.get(namespace)),
+
     /** What there is of flags and segments in a namespace, counted beforehand. */
-    tally: (namespace: string): Tally => tally.of(states.get(namespace)?.namespace?.doc?.incarnation),
+    tally: (namespace: string): Tally => tally.of(lifeOf(states.get(namespace))),
     namespaceCount: count,
 
     /** Every key there ever was, living or not. */

@@ -54,10 +54,14 @@ const inRule = (
   rules: replaced(doc.rules, id, (rule) => ({ ...rule, distributions: by(rule.distributions) })),
 })
 
+/** Keys of the segments that a flag asks. */
+export const segmentsAsked = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>): ReadonlySet<string> =>
+  new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
+
 /** The flags there are. */
 export const flags: Projection<FlagDoc, FlagEvent> = {
   name: 'flags',
-  version: 2,
+  version: 3,
   indexes: [],
   category: 'flag',
   read: reader(flagEvents),

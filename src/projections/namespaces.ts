@@ -18,7 +18,7 @@ export type NamespaceDoc = {
 /** The namespaces there are. */
 export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
   name: 'namespaces',
-  version: 2,
+  version: 3,
   indexes: [],
   category: 'namespace',
   read: reader(namespaceEvents),

@@ -1,6 +1,14 @@
 import { type AnyEvent, type DataOf, typeName } from '../events/define.ts'
 import type { Stored } from '../events/log.ts'
-import type { Row, View } from './views.ts'
+import {
+  missingBefore,
+  readEvent,
+  type Unreadable,
+  unreadable,
+  unreadableEvent,
+  unreadableOf,
+} from '../events/unreadable.ts'
+import type { Closed, Row, View } from './views.ts'
 
 /** Where an event stands, for a projection. */
 export type At = Pick<Stored, 'time' | 'position'>
@@ -21,6 +29,10 @@ export type Projection<D extends object, E extends AnyEvent> = View & {
   readonly read: (wire: string, json: string) => E
   /** Events that leave the document unchanged, and the resource as a client sees it (the decider's own set). */
   readonly quiet?: ReadonlySet<E['type']>
+  /** Events after which the document is over, so that nothing which cannot be read before them matters any more. */
+  readonly ends?: ReadonlySet<E['type']>
+  /** What a document is looked up by, found in the data of an event that cannot be read. */
+  readonly clue?: (json: string) => string | undefined
   readonly on: { readonly [K in E['type']]: (doc: D | undefined, data: DataOf<E, K>, at: At) => D | undefined }
 }
 
@@ -28,18 +40,55 @@ export type Projection<D extends object, E extends AnyEvent> = View & {
 export const areQuiet = ({ quiet }: { readonly quiet?: ReadonlySet<string> }, events: readonly Stored[]): boolean =>
   quiet !== undefined && events.every(({ type }) => quiet.has(typeName(type)))
 
-/** The row after one more event of its stream. The event must be the one right behind the row. */
+/** The row of a stream's document closed by an event. */
+const closed = <D extends object, E extends AnyEvent>(
+  { clue }: Projection<D, E>,
+  row: Row<D> | undefined,
+  { data }: Stored,
+  by: Unreadable,
+): Closed<D> => {
+  const found = row?.doc === undefined ? clue?.(data) : undefined
+  return { ...by, ...(row?.doc && { before: row.doc }), ...(found !== undefined && { clue: found }) }
+}
+
+/**
+ * The row after one more event of its stream. One that cannot be read, or in front of which others are missing, closes the document and
+ * whatever comes behind it leaves it closed, but for an event that ends it. This is the one place that every read model is closed in.
+ * `lost`: what is known to be missing in front of the event.
+ */
 export const project = <D extends object, E extends AnyEvent>(
   projection: Projection<D, E>,
   row: Row<D> | undefined,
   stored: Stored,
+  lost?: Unreadable,
 ): Row<D> => {
-  const event = projection.read(stored.type, stored.data)
-  const changes = (row?.changes ?? 0n) + (projection.quiet?.has(event.type) ? 0n : 1n)
-  const doc = projection.on[event.type as E['type']](row?.doc, event.data, stored)
+  const { revision, position, type } = stored
   const key = stored.stream.slice(projection.category.length + 1)
-  return { key, revision: stored.revision, position: stored.position, changes, doc }
+  const [due, changes] = [(row?.revision ?? -1n) + 1n, row?.changes ?? 0n]
+  const gap = lost ?? (revision > due ? missingBefore(stored, due) : undefined)
+  const before = row?.unreadable ?? (gap && closed(projection, row, stored, gap))
+  const place = { key, revision, position }
+  if (before ? !projection.ends?.has(typeName(type)) : areQuiet(projection, [stored]))
+    return { ...place, changes, doc: row?.doc, ...(before && { doc: undefined, unreadable: before }) }
+  try {
+    const event = readEvent(projection.read, stored)
+    const doc = projection.on[event.type as E['type']](before ? before.before : row?.doc, event.data, stored)
+    return { ...place, changes: changes + 1n, doc }
+  } catch (error) {
+    const by = unreadableOf(error) ?? unreadableEvent(stored, `${type} does not fit what came before it`)
+    return { ...place, changes, doc: undefined, unreadable: before ?? closed(projection, row, stored, by) }
+  }
 }
+
+/** The row, unless it is closed: then it refuses with `event_unreadable`. */
+export const readable = <R extends Row>(row: R | undefined): R | undefined => {
+  if (row?.unreadable) throw unreadable(row.unreadable)
+  return row
+}
+
+/** The document of a row, or, where that is closed, what it was before, as far as it is known. */
+export const lastKnown = <D extends object>(row: Row<D> | undefined): D | undefined =>
+  row?.doc ?? row?.unreadable?.before
 
 /** A projection of any kind, as the runner sees it. */
 export type AnyProjection = Projection<object, AnyEvent>

@@ -21,7 +21,7 @@ export type SegmentDoc = Times & {
 /** The segments there are. */
 export const segments: Projection<SegmentDoc, SegmentEvent> = {
   name: 'segments',
-  version: 2,
+  version: 3,
   indexes: [],
   category: 'segment',
   read: reader(segmentEvents),

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Stored } from '../events/log.ts'
 import { type Method, METHODS } from '../events/token.ts'
 import { forgottenDigests } from './forgotten-digests.ts'
+import { closedTokens } from './closed-tokens.ts'
 import { tokenMakers } from './issuer-tally.ts'
 import { numberedTexts, tokenColumns } from './token-columns.ts'
 import { hasKey, keyOf, tokenKeys } from './token-keys.ts'
@@ -24,6 +25,17 @@ export const neededOfTokens = { lacking: 'deletedAt', fields: HELD, by: 'method'
 
 /** Tokens that ended last, of which a read may not show it yet. */
 const ENDED = 10_000
+
+/** The new end of a token in epoch milliseconds; undefined where the event cannot be read, which is for its row to say. */
+const endOf = (type: string, data: string): number | undefined => {
+  try {
+    const event = tokens.read(type, data)
+    const to = event.type === 'TokenExpiryChanged' ? Date.parse(event.data.to) : Number.NaN
+    return Number.isNaN(to) ? undefined : to
+  } catch {
+    return undefined
+  }
+}
 
 /** Revisions are known below this one. */
 const MOST_REVISION = 65_535n
@@ -97,6 +109,7 @@ export const tokenIndex = (capacity: number) => {
   const slots = tokenSlots(capacity)
   const { columns, keys } = slots
   const ended = new LRUCache<string, true>({ max: ENDED })
+  const closed = closedTokens()
   const deleted = METHODS.map(() => 0)
 
   const end = (slot: number): void => {
@@ -105,9 +118,20 @@ export const tokenIndex = (capacity: number) => {
     slots.remove(slot)
   }
 
+  /** Takes a token out whose stream cannot be read, and remembers by its key which it is, so that its holder is told so. */
+  const close = (id: string, digest: string | undefined): void => {
+    const slot = keys.byId(id)
+    const key = slot === undefined ? digest && keyOf(digest) : keys.key(slot)
+    if (slot !== undefined) slots.remove(slot)
+    if (key) closed.close(key, id)
+  }
   return {
     /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. */
-    remember: ({ key: id, doc, revision }: Row<HeldOfToken>): void => {
+    remember: ({ key: id, doc, revision, unreadable }: Row<HeldOfToken>): void => {
+      if (unreadable) return close(id, unreadable.before?.digest ?? unreadable.clue)
+      const known = closed.open(id)
+      // Nothing but its end leaves a token without a record.
+      if (known && !doc) ended.set(known, true)
       if (!doc) return
       const key = keyOf(doc.digest)
       const until = usableUntil(doc)
@@ -135,9 +159,9 @@ export const tokenIndex = (capacity: number) => {
       if (revision > known + 1n || known === MOST_REVISION) return false
       if (type === 'TokenRevoked' || type === 'TokenExpired') end(slot)
       else if (type === 'TokenExpiryChanged') {
-        const event = tokens.read(type, data)
-        if (event.type !== 'TokenExpiryChanged') return false
-        columns.expires[slot] = Date.parse(event.data.to)
+        const to = endOf(type, data)
+        if (to === undefined) return false
+        columns.expires[slot] = to
         slots.setRevision(slot, revision)
       } else return false
       return true
@@ -153,6 +177,8 @@ export const tokenIndex = (capacity: number) => {
     },
     /** True for a token that was revoked or cleaned up lately, as far as this instance knows. */
     ended: (key: string): boolean => ended.has(key),
+    /** The id of a token whose stream cannot be read. */
+    closed: closed.id,
     entry: (key: string): TokenEntry | undefined => {
       const slot = keys.byKey(key)
       return slot === undefined ? undefined : slots.entry(slot)

@@ -67,7 +67,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, time: string): TokenDo
 /** Who may call, and who ever might. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 2,
+  version: 3,
   indexes: [
     'digest',
     'method',
@@ -83,6 +83,8 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
   ],
   category: 'token',
   read: reader(tokenEvents),
+  ends: new Set(['TokenRevoked', 'TokenExpired']),
+  clue: (json) => /"digest":"([^"\\]+)"/.exec(json)?.[1],
   on: {
     TokenIssued: (_, token, { time }) => issued(token, time),
     TokenExpiryChanged: (doc, { to }, { time }) => doc && { ...doc, expiresAt: to, updatedAt: time },

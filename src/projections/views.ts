@@ -1,3 +1,5 @@
+import type { Unreadable } from '../events/unreadable.ts'
+
 /**
  * A kind of document: its name, the version of its shape (a new version is built anew), and the top-level fields that
  * can be searched (text, number or absent).
@@ -5,9 +7,17 @@
 export type View = { readonly name: string; readonly version: number; readonly indexes: readonly string[] }
 
 /**
+ * What closed a document: the event, and the document as it was before, as far as it is known. `clue`: what the
+ * document is looked up by, where no more than that is known.
+ */
+export type Closed<D extends object = object> = Unreadable & { readonly before?: D; readonly clue?: string }
+
+/**
  * One document. `revision` and `position` are those of the last event applied; events that change nothing may be
  * skipped. `changes` is the revision that clients see. A row without a document is a tombstone: it keeps older events
- * from bringing the document back.
+ * from bringing the document back. `unreadable`: an event of the stream cannot be read here, and closes the document
+ * from that event on: nobody knows what it is now. The row keeps its place as a tombstone does, and no list gives it. A
+ * version that can read the event opens it again.
  */
 export type Row<D extends object = object> = {
   readonly key: string
@@ -15,6 +25,7 @@ export type Row<D extends object = object> = {
   readonly position: bigint
   readonly changes: bigint
   readonly doc: D | undefined
+  readonly unreadable?: Closed<D>
 }
 
 export type Scalar = string | number
@@ -28,8 +39,8 @@ export type Match =
   | { readonly from?: Scalar; readonly below?: Scalar; readonly orAbsent?: boolean }
 
 /**
- * All conditions must hold. Rows come by `order`, then key, ascending, from just behind `after`. Tombstones and
- * documents without the `order` field never come.
+ * All conditions must hold. Rows come by `order`, then key, ascending, from just behind `after`. Tombstones, closed
+ * rows and documents without the `order` field never come.
  */
 export type Query = {
   readonly where: Readonly<Record<string, Match | readonly Match[]>>
@@ -55,6 +66,11 @@ export type Checkpoint = {
   readonly rows: number
 }
 
+/** Whether a row is to be written over one that is there. */
+export const supersedes = (row: Row, there: Row): boolean =>
+  row.revision > there.revision ||
+  (row.revision === there.revision && row.unreadable === undefined && there.unreadable !== undefined)
+
 /** A read model under construction beside the live one. What is left before it is swapped in, by a crash too, the next build of the view goes on with. */
 export type Building = {
   /** How far the build that was left had come; undefined for one that begins. Rows of later events may be there too. */
@@ -76,7 +92,7 @@ export type Building = {
 export type RecordOf<V> = { readonly revision: number; readonly value: V }
 
 /**
- * PORT. Where read models live. A row is written only over an older revision of itself, so any number of writers may apply the same
+ * PORT. Where read models live. A row is written only over an older revision of itself, or open over closed, so any number of writers may apply the same
  * events, in any order of retries, and the result is the same. Failure: Refusal `backend_unavailable`; `body_too_large` for rows of which
  * the store does not take one, ever.
  */
@@ -84,13 +100,13 @@ export type Views = {
   readonly get: <D extends object>(view: View, key: string) => Promise<Row<D> | undefined>
   /** The rows that there are of these keys, in no promised order. */
   readonly getMany: <D extends object>(view: View, keys: readonly string[]) => Promise<readonly Row<D>[]>
-  /** Writes each row unless the stored one has the same or a later revision. Rows put are seen by every later get and list of this process. */
+  /** Writes each row unless the stored one has a later revision, or the same and is not closed where the new one is open. Rows put are seen by every later get and list of this process. */
   readonly put: (view: View, rows: readonly Row[]) => Promise<void>
   readonly list: <D extends object>(
     view: View,
     query: Query,
   ) => Promise<{ readonly rows: readonly Row<D>[]; readonly total: number }>
-  /** Every row, tombstones too, or a part of what there is, in pages, in no promised order. */
+  /** Every row, tombstones and closed ones too, or a part of what there is, in pages, in no promised order. */
   readonly scan: <D extends object>(view: View, part?: Part) => AsyncIterable<readonly Row<D>[]>
   /** How many documents that have a field there are with each value of another, by that value as text; both are fields that can be asked for. */
   readonly tally: (view: View, having: string, by: string) => Promise<ReadonlyMap<string, number>>

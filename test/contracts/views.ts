@@ -60,6 +60,61 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
     }),
   )
 
+  void t.test('a closed row keeps its place and is in no list, and an open one of the same revision opens it', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const closed = (revision: number, before?: Doc): Row<Doc> => ({
+        ...row('a', revision, undefined),
+        unreadable: {
+          stream: 'pet-a',
+          revision: String(revision),
+          type: 'PetSold.v2',
+          position: String(revision + 1),
+          why: 'it is new',
+          ...(before && { before }),
+        },
+      })
+      const shown = () => views.list(pets, { where: {}, order: 'createdAt', limit: 10 })
+      for (const revision of [0, 1]) {
+        const there = closed(revision, pet('ann', 1))
+        const open = row('a', revision, pet('ann', 2))
+        await views.put(pets, [there])
+        t.same(await views.get(pets, 'a'), there)
+        t.same(await views.getMany(pets, ['a']), [there])
+        t.same(await scanned(views, pets), [there])
+        t.same(await shown(), { rows: [], total: 0 })
+        t.equal(await views.count(pets), 1)
+        await views.put(pets, [open])
+        t.same(await views.get(pets, 'a'), open)
+        await views.put(pets, [there])
+        t.same(await views.get(pets, 'a'), open, 'and is not closed again by it')
+        t.same((await shown()).rows, [open])
+        t.same(await scanned(views, pets), [open])
+      }
+      const many = [closed(2), row('b', 3, pet('bob', 3))]
+      await views.put(pets, many)
+      await views.put(pets, [row('a', 2, pet('ann', 4)), row('b', 2, pet('old', 4))])
+      t.same(
+        (await scanned(views, pets)).map(({ doc }) => doc?.name),
+        ['ann', 'bob'],
+      )
+    }),
+  )
+
+  void t.test('a view built anew holds closed rows too', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const building = await views.build(pets)
+      const why = { stream: 'pet-a', revision: '0', type: 'Odd', position: '1', why: 'it is new' }
+      const rows = [{ ...row('a', 0, undefined), unreadable: why }, row('b', 0, pet('bob', 1))]
+      await building.put(rows)
+      await building.put([row('a', 0, pet('ann', 2))])
+      await building.swap(checkpointAt(2n))
+      t.same((await views.get(pets, 'a'))?.doc, pet('ann', 2))
+      t.equal(await views.count(pets), 2)
+    }),
+  )
+
   void t.test('rows put are seen by every later get, list and scan', (t) =>
     withViews(t, async (views) => {
       const pets = view()

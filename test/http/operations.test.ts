@@ -22,6 +22,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   tokens: ['method', 'status'],
   cleanup_deleted_total: ['method'],
   clock_ahead_seconds: [],
+  events_unreadable: ['category'],
   projection_position: ['name'],
   projection_lag_events: ['name'],
   idempotent_replays_total: [],

@@ -1,4 +1,4 @@
-import type { Row } from '../../projections/views.ts'
+import { type Row, supersedes } from '../../projections/views.ts'
 
 /** Rows on their way to the file, seen by their writer already: by table and key, the latest revision of each. */
 export const pendingRows = () => {
@@ -10,7 +10,7 @@ export const pendingRows = () => {
       if (!waiting) tables.set(table, (waiting = new Map()))
       for (const row of rows) {
         const there = waiting.get(row.key)
-        if (!there || row.revision > there.revision) waiting.set(row.key, row)
+        if (!there || supersedes(row, there)) waiting.set(row.key, row)
       }
     },
     /** These rows have reached the file; a later one of the same key stays. */

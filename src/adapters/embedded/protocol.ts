@@ -5,7 +5,7 @@ export type FlatEvents = readonly string[]
 export type AppendReply =
   | 'conflict'
   | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
-/** Key, revision, position, changes, document, then one value for each index of the view. */
+/** Key, revision, position, changes, document, what closed it, then one value for each index of the view. */
 export type FlatRows = readonly Value[]
 export type FlatCheckpoint = readonly [position: number, event: string, log: string, events: number, rows: number]
 export type FlatBinding = readonly [event: string, position: number]

@@ -36,7 +36,7 @@ create table if not exists runs (
 
 /**
  * views.sqlite, for analysts: one table a view and version, `tokens_1` for instance; `views` says up to which position each is complete, what it knows of the log there, and the position of the newest row.
- * `_doc` is the document's JSON text, absent for a tombstone; the other columns without underscore are its searchable fields.
+ * `_doc` is the document's JSON text, absent for a tombstone and for a document that `_unreadable` closed; the other columns without underscore are its searchable fields.
  * The file holds nothing that cannot be made again from events.sqlite: deleting it costs a rebuild at the next start.
  */
 export const viewsSchema = `

@@ -23,12 +23,17 @@ export const checkpointOf = ([position, event, log, events, rows]: FlatCheckpoin
 })
 
 /** Adds a row's values to a list; gives the characters of its document. */
-const add = (values: Value[], { indexes }: Shape, { key, revision, position, changes, doc }: Row): number => {
+const add = (
+  values: Value[],
+  { indexes }: Shape,
+  { key, revision, position, changes, doc, unreadable }: Row,
+): number => {
   const text = doc === undefined ? null : JSON.stringify(doc)
-  values.push(key, Number(revision), Number(position), Number(changes), text)
+  const closed = unreadable === undefined ? null : JSON.stringify(unreadable)
+  values.push(key, Number(revision), Number(position), Number(changes), text, closed)
   const fields = doc as Readonly<Record<string, Scalar | undefined>> | undefined
   for (const index of indexes) values.push(fields?.[index] ?? null)
-  return text?.length ?? 0
+  return (text ?? closed ?? '').length
 }
 
 /** Rows as the writer takes them: one list of values. */

@@ -4,7 +4,7 @@ import type { Value } from './sqlite.ts'
 type Condition = { readonly sql: string; readonly values: readonly Value[] }
 
 /** The columns of a row. */
-export const ROW = '_key, _revision, _position, _changes, _doc'
+export const ROW = '_key, _revision, _position, _changes, _doc, _unreadable'
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
 

@@ -1,18 +1,20 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Part, Row } from '../../projections/views.ts'
+import type { Closed, Part, Row } from '../../projections/views.ts'
 import { type Database, pageOf, rowsOf, type Value } from './sqlite.ts'
 import { ROW } from './view-query.ts'
 
 /** A row as a table gives it. */
-export type Raw = [key: string, revision: number, position: number, changes: number, doc: string | null]
+export type Raw = [key: string, revision: number, position: number, changes: number, doc: Text, unreadable: Text]
+type Text = string | null
 
 /** The row of what a table gives. */
-export const rowOf = <D extends object>([key, revision, position, changes, doc]: Raw): Row<D> => ({
+export const rowOf = <D extends object>([key, revision, position, changes, doc, unreadable]: Raw): Row<D> => ({
   key,
   revision: BigInt(revision),
   position: BigInt(position),
   changes: BigInt(changes),
   doc: doc === null ? undefined : (JSON.parse(doc) as D),
+  ...(unreadable !== null && { unreadable: JSON.parse(unreadable) as Closed<D> }),
 })
 
 /** What a scan asks for, and how a row is made of the answer. */
@@ -20,10 +22,16 @@ const partOf = <D extends object>(part: Part | undefined) => {
   if (!part) return { columns: ROW, where: 'true', row: rowOf<D> }
   const { lacking, fields } = part
   const columns = [ROW.replace('_doc', 'iif(_doc is null, null, 0)'), ...fields.map((name) => `"${name}"`)].join(', ')
-  const row = ([key, revision, position, changes, isThere, ...values]: readonly [...Raw, ...Value[]]): Row<D> => {
+  const row = ([key, revision, position, changes, isThere, closed, ...values]: readonly [
+    ...Raw,
+    ...Value[],
+  ]): Row<D> => {
     const doc: Record<string, Value> = {}
     for (const [n, name] of fields.entries()) if (values[n] !== null) doc[name] = values[n]!
-    return { ...rowOf<D>([key, revision, position, changes, null]), doc: isThere === null ? undefined : (doc as D) }
+    return {
+      ...rowOf<D>([key, revision, position, changes, null, closed]),
+      doc: isThere === null ? undefined : (doc as D),
+    }
   }
   return { columns, where: `"${lacking}" is null`, row }
 }

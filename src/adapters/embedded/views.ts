@@ -1,6 +1,6 @@
 import { semaphore, within } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
-import type { Part, Row, View, Views } from '../../projections/views.ts'
+import { type Part, type Row, supersedes, type View, type Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import type { FlatCheckpoint } from './protocol.ts'
 import { pendingRows } from './pending-rows.ts'
@@ -129,7 +129,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
     const there = kept<D>(table, key)
     const coming = underWay.get(table, key) as Row<D> | undefined
-    return coming && (!there || coming.revision > there.revision) ? coming : there
+    return coming && (!there || supersedes(coming, there)) ? coming : there
   }
 
   return {

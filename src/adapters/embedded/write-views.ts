@@ -4,7 +4,7 @@ import { type Database, rowsOf, type Statement } from './sqlite.ts'
 
 /** Rows that one statement writes where there are as many. */
 const AT_ONCE = 10
-const OWN = ['_key', '_revision', '_position', '_changes', '_doc'] as const
+const OWN = ['_key', '_revision', '_position', '_changes', '_doc', '_unreadable'] as const
 
 const quoted = (name: string) => `"${name}"`
 const columnsOf = (view: Shape) => [...OWN, ...view.indexes]
@@ -18,7 +18,7 @@ const list = (names: readonly string[], form: (name: string) => string) => names
 
 const createTable = (table: string, { indexes }: Shape) =>
   `create table ${quoted(table)} (_key text not null, _revision integer not null, _position integer not null, _changes integer not null,
-   _doc text${indexes.map((index) => `, ${quoted(index)} any`).join('')}) strict`
+   _doc text, _unreadable text${indexes.map((index) => `, ${quoted(index)} any`).join('')}) strict`
 
 const createKey = (table: string) => `create unique index ${quoted(`${table}_key`)} on ${quoted(table)} (_key)`
 
@@ -33,7 +33,8 @@ const insertInto = (table: string, view: Shape, rows: number) => {
 
 const guarded = (view: Shape) =>
   ` on conflict (_key) do update set ${list(columnsOf(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
-   where excluded._revision > _revision`
+   where excluded._revision > _revision
+   or (excluded._revision = _revision and excluded._unreadable is null and _unreadable is not null)`
 
 type Insert = { readonly one: Statement; readonly many: Statement; readonly width: number }
 

@@ -2,7 +2,8 @@ import type { ResolvedEvent } from '@eventstore/db-client'
 import { sharedCalls } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
-import { type Connection, damaged, isFailure, patiently, pause } from './connection.ts'
+import { unreadable } from '../../events/unreadable.ts'
+import { type Connection, isFailure, patiently, pause } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
 import { at, carriedPosition, eventAt, firstEvent, headFinder, isBetween, type IsOwn, position } from './find.ts'
 
@@ -48,19 +49,21 @@ const streamPart = async (connection: Connection, stream: string, from: bigint, 
     ({ type }) => !type.startsWith('$'),
     ({ revision }) => revision,
   )
-  let next = from
   try {
     await connection.gather(
       'stream',
       (client) => client.readStream(stream, { fromRevision: from, maxCount: most, requiresLeader: true }),
-      (item) => {
-        // Only a deleted or truncated stream has holes; to go on would be to forget in silence.
-        if (item.event!.revision !== next++)
-          throw damaged(`events of ${stream} are missing from revision ${next - 1n} on`)
-        return part.take(item)
-      },
+      part.take,
     )
   } catch (error) {
+    if (isFailure(error, 'stream-deleted'))
+      throw unreadable({
+        stream,
+        revision: String(from),
+        type: '',
+        position: '',
+        why: 'the stream was deleted in EventStoreDB',
+      })
     if (!isFailure(error, 'stream-not-found')) throw error
   }
   return part.done()

@@ -157,6 +157,7 @@ export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => v
           revision: 1,
           position: 1,
           changes: 1,
+          unreadable: 1,
           ...Object.fromEntries(part.fields.map((field) => [`doc.${field}`, 1])),
         }
         return collection(rows)

@@ -1,5 +1,5 @@
 import { type BulkWriteResult, type Collection, MongoBulkWriteError } from 'mongodb'
-import type { Row } from '../../projections/views.ts'
+import { type Closed, type Row, supersedes } from '../../projections/views.ts'
 import { type Calls, isDuplicate, unlessDuplicate } from './calls.ts'
 import { fromDocument, toDocument } from './document.ts'
 
@@ -10,28 +10,35 @@ export type StoredRow = {
   readonly position: bigint
   readonly changes: bigint
   readonly doc?: object
+  /** What closed the document; then there is no `doc`. */
+  readonly unreadable?: object
 }
 
-export const rowOf = <D extends object>({ _id, revision, position, changes, doc }: StoredRow): Row<D> => ({
+export const rowOf = <D extends object>({ _id, revision, position, changes, doc, unreadable }: StoredRow): Row<D> => ({
   key: _id,
   revision,
   position,
   changes,
   doc: doc && (fromDocument(doc) as D),
+  ...(unreadable && { unreadable: fromDocument(unreadable) as Closed<D> }),
 })
 
-const storedOf = ({ key, revision, position, changes, doc }: Row): StoredRow => ({
+const storedOf = ({ key, revision, position, changes, doc, unreadable }: Row): StoredRow => ({
   _id: key,
   revision,
   position,
   changes,
   ...(doc && { doc: toDocument(doc) }),
+  ...(unreadable && { unreadable: toDocument(unreadable) }),
 })
 
 type Rows = Collection<StoredRow>
 
-/** Matches the row only where it stands at an older revision. */
-const older = ({ _id, revision }: StoredRow) => ({ _id, revision: { $lt: revision } })
+/** Matches the row only where it stands at an older revision, or closed at the same where the new one is open. */
+const older = ({ _id, revision, unreadable }: StoredRow) =>
+  unreadable
+    ? { _id, revision: { $lt: revision } }
+    : { _id, $or: [{ revision: { $lt: revision } }, { revision, unreadable: { $exists: true } }] }
 const contentOf = ({ _id, ...content }: StoredRow): Omit<StoredRow, '_id'> => content
 
 /**
@@ -53,7 +60,7 @@ const latest = (rows: readonly Row[]): StoredRow[] => {
   const byKey = new Map<string, Row>()
   for (const row of rows) {
     const there = byKey.get(row.key)
-    if (!there || row.revision > there.revision) byKey.set(row.key, row)
+    if (!there || supersedes(row, there)) byKey.set(row.key, row)
   }
   return Array.from(byKey.values(), storedOf)
 }
@@ -67,9 +74,11 @@ export const rowWriter = (calls: Calls, bulk: number) => {
     calls.call('write', () => unlessDuplicate(to.replaceOne(older(row), contentOf(row), { upsert })))
 
   const putOne = async (to: Rows, row: StoredRow) => {
-    // No row is older than one of the first event: whatever is there already is no reason to write.
-    if (row.revision === 0n) await calls.call('write', () => unlessDuplicate(to.insertOne(row)))
-    else if ((await replace(to, row, true)) === undefined) await replace(to, row, false)
+    // No row is older than one of the first event: only a closed one is a reason to write over it.
+    if (row.revision === 0n) {
+      const made = await calls.call('write', () => unlessDuplicate(to.insertOne(row)))
+      if (made === undefined && !row.unreadable) await replace(to, row, false)
+    } else if ((await replace(to, row, true)) === undefined) await replace(to, row, false)
   }
 
   const replaceMany = (to: Rows, rows: readonly StoredRow[], upsert: boolean) => {

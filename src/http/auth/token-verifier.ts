@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { rowAt } from '../../audit/as-of.ts'
 import type { EventLog } from '../../events/log.ts'
+import { readable } from '../../projections/projection.ts'
 import type { TokenEntry, TokenIndex } from '../../projections/token-index.ts'
 import { usableUntil } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
@@ -39,8 +40,9 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
   const idOf = async (secret: string, key: string, digested: string): Promise<string | undefined> => {
     // A token that was valid here and is no more: its stream says so, and nothing need be searched each time it comes again.
     const held = index.entry(key) ?? hot.get(hash('sha256', secret, 'binary'))?.entry
-    if (held) return held.id
-    if (!index.forgot(key) && (await caughtUp()) && !index.forgot(key)) return index.entry(key)?.id
+    const known = held?.id ?? index.closed(key)
+    if (known !== undefined) return known
+    if (!index.forgot(key) && (await caughtUp()) && !index.forgot(key)) return index.entry(key)?.id ?? index.closed(key)
     // With room for another the total need not be counted.
     const { rows } = await views.list<TokenDoc>(tokens, {
       where: { digest: { equals: [digested] } },
@@ -50,11 +52,12 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     return rows[0]?.doc?.id
   }
 
-  /** The token as the log has it, if it is valid now. The index may know of its end before the stream shows it. */
+  /** The token as the log has it, if it is valid now. The index may know of its end before the stream shows it. Where its stream cannot be read nobody knows: 503 `event_unreadable`. */
   const fromLog = async (id: string, key: string, digested: string) => {
     const row = await rowAt(log, tokens, id)
-    const doc = row?.doc
-    if (doc?.digest !== digested || index.ended(key)) return undefined
+    if (index.ended(key)) return undefined
+    const doc = readable(row)?.doc
+    if (doc?.digest !== digested) return undefined
     const expiresAt = Math.min(usableUntil(doc), index.expiry(key) ?? Number.POSITIVE_INFINITY)
     if (now().getTime() >= expiresAt) return undefined
     // One that was forgotten for want of room comes back: it is in use.

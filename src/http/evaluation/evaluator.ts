@@ -1,4 +1,4 @@
-import { refuse } from '../../errors.ts'
+import { isRefusal, refuse } from '../../errors.ts'
 import type { BooleanFlag, Compiled, VariantFlag } from '../../evaluation/compile.ts'
 import type { Context } from '../../evaluation/context.ts'
 import {
@@ -79,6 +79,15 @@ export const evaluator = (metrics: Metrics) => {
 
   return {
     look,
+    /** The same where one flag that cannot be read must not fail the others. */
+    lookOrClosed: (flags: Flags, namespace: string, key: string): Compiled | 'closed' | undefined => {
+      try {
+        return look(flags, namespace, key)
+      } catch (error) {
+        if (!isRefusal(error, 'event_unreadable')) throw error
+        return 'closed'
+      }
+    },
     /** The flag, or 404. */
     find: (flags: Flags, namespace: string, key: string): Compiled =>
       look(flags, namespace, key) ?? noFlag(namespace, key),

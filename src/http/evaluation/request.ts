@@ -37,6 +37,15 @@ export const requestIdOf = (given: string, request: FastifyRequest): string => g
 export const requestIdJson = (given: string, request: FastifyRequest): string =>
   given ? JSON.stringify(given) : `"${newId(request)}"`
 
+/** What a promise came to, to be taken later: one flag that cannot be read fails no other. */
+const settled = <T>(work: Promise<T>): Promise<() => T> =>
+  work.then(
+    (value) => () => value,
+    (error: unknown) => () => {
+      throw error
+    },
+  )
+
 /** Answers from the flags of the present, or from those of the moment that `at` names: of these, only the ones asked for are made. */
 export const withFlags = <T>(
   { flagStore, asOf }: Service,
@@ -46,8 +55,11 @@ export const withFlags = <T>(
 ): T | Promise<T> => {
   if (!moment) return answer(flagStore)
   return asOf(moment).then(async ({ compiled }) => {
-    const known = new Map<string, Compiled | undefined>()
-    for (const [namespace, key] of wanted()) known.set(`${namespace}/${key}`, await compiled(namespace, key))
-    return answer({ compiled: (namespace, key) => known.get(`${namespace}/${key}`) })
+    const known = new Map<string, () => Compiled | undefined>()
+    for (const [namespace, key] of wanted()) {
+      const flag = await settled(compiled(namespace, key))
+      known.set(`${namespace}/${key}`, flag)
+    }
+    return answer({ compiled: (namespace, key) => known.get(`${namespace}/${key}`)?.() })
   })
 }

@@ -15,10 +15,12 @@ export type Gauged = {
   readonly census: () => ReturnType<TokenIndex['census']>
   /** Milliseconds by which the newest event is ahead of the clock. */
   readonly aheadMs: () => number
+  /** How many documents of each category are closed by an event that cannot be read. */
+  readonly closed: () => readonly (readonly [category: string, count: number])[]
 }
 
 /** The gauges of api.md §11.1, read when the page is made. While the log is out of reach only the lag is missing. */
-export const addGauges = (metrics: Metrics, { log, projections, position, census, aheadMs }: Gauged): void => {
+export const addGauges = (metrics: Metrics, { log, projections, position, census, aheadMs, closed }: Gauged): void => {
   const ofEach = (value: number) => projections.map(({ name }) => ({ labels: [name], value }))
 
   const lag = async (): Promise<number> => {
@@ -43,6 +45,12 @@ export const addGauges = (metrics: Metrics, { log, projections, position, census
     'By how much the newest event is ahead of the clock here; 0 when it is not.',
     [],
     () => [{ labels: [], value: aheadMs() / 1000 }],
+  )
+  metrics.gauge(
+    'events_unreadable',
+    'Documents that are closed here, because an event of theirs cannot be read by this version.',
+    ['category'],
+    () => closed().map(([category, value]) => ({ labels: [category], value })),
   )
   metrics.gauge('projection_position', 'Position in the log up to which a read model is known here.', ['name'], () =>
     ofEach(Number(position())),

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { whyOf } from '../../errors.ts'
+import { unreadableOf } from '../../events/unreadable.ts'
 import type { Service } from '../service.ts'
 import type { HistogramCell } from './metrics.ts'
 import type { Answered, Spec } from '../route.ts'
@@ -11,7 +12,7 @@ type Log = { readonly info: (record: object, message: string) => void }
  * other reads leave no line. `also` is called with every answer.
  */
 export const observer = (
-  { metrics }: Pick<Service, 'metrics'>,
+  { metrics, closed }: Pick<Service, 'metrics' | 'closed'>,
   log: Log,
   also: (request: FastifyRequest) => void,
 ): Answered => {
@@ -30,6 +31,8 @@ export const observer = (
     cellOf(spec, method, statusCode).observe(ms / 1000)
     also(request)
     if (statusCode >= 500) errors.value++
+    const event = unreadableOf(refusal)
+    if (event) closed.note(event)
     if (statusCode < 500 && !spec?.writes) return
     const actor = request.caller?.actor
     const record = {

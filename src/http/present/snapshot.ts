@@ -18,7 +18,13 @@ import { joined } from '../wire/pieces.ts'
 /** What the evaluating client can read (api.md §9): older ones know no constraints on the entity's id, or no default variant. */
 export type Form = { readonly tag: string; readonly entityId: boolean; readonly defaultVariant: boolean }
 
-type Held = Pick<FlagStore<unknown>, 'flags' | 'segments'>
+type Held = Pick<FlagStore<unknown>, 'evaluable' | 'segments'>
+/** How many flags of a namespace cannot be evaluated: they are closed, or ask a segment that is. */
+export const unevaluable = (
+  { flags, evaluable, closed }: Pick<FlagStore<unknown>, 'flags' | 'evaluable' | 'closed'>,
+  namespace: string,
+): number => closed.flags(namespace) + flags(namespace).length - evaluable(namespace).length
+
 /** The JSON texts of the segments of these keys that are there. */
 type SegmentTexts = (keys: readonly string[]) => Generator<string>
 type Variants = ReadonlyMap<string, VariantDoc>
@@ -139,7 +145,7 @@ function* flagOf(segmentsOf: SegmentTexts, form: Form, flag: FlagDoc): Generator
  * in pieces that are small however large a flag is, and shows the state of the moment at which the first one is asked for.
  */
 export function* snapshotText(held: Held, namespace: string, form: Form): Generator<string> {
-  const flags = held.flags(namespace)
+  const flags = held.evaluable(namespace)
   const segmentsOf = segmentTexts(held.segments(namespace), form)
   const shown: Omit<Snapshot, 'flags'> = { namespace: { key: namespace } }
   yield `${opened(shown)},"flags":[`

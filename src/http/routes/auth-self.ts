@@ -3,6 +3,7 @@ import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../c
 import { rowAt } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
+import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import { credential, sameOrigin } from '../auth/credential.ts'
@@ -13,7 +14,7 @@ import { contextOf, applyEvents } from '../command-context.ts'
 
 /** The record of the token that a request came with, and its revision. */
 const own = async ({ log }: Service, { actor }: Caller) => {
-  const row = await rowAt(log, tokens, actor.id!)
+  const row = readable(await rowAt(log, tokens, actor.id!))
   return row?.doc
     ? { doc: row.doc, revision: row.changes }
     : refuse('not_found', `authentication "${actor.id}": resource not found`)

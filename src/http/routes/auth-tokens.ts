@@ -5,8 +5,10 @@ import { jsonOf } from '../wire/reply.ts'
 import { type Moment, rowAt } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
+import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
+import { leavingOut } from '../paging.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
@@ -19,12 +21,17 @@ const PAGE = 25
 const PAGE_MAX = 100
 
 /** `docs` reach one beyond the page, which tells whether there is another. */
-type Listing = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly time: Date }
+type Listing = {
+  readonly docs: readonly TokenDoc[]
+  readonly total: number
+  readonly time: Date
+  readonly left: number
+}
 
 const shown = ({ names, sealer }: Service, doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
 
 const listNow = async (
-  { now, views }: Service,
+  { now, views, closed }: Service,
   filter: TokenFilter,
   after: Query['after'],
   limit: number,
@@ -32,7 +39,7 @@ const listNow = async (
   const time = now()
   const page = { where: whereOf(filter, time), order: 'createdAt', limit, ...(after && { after }) }
   const { rows, total } = await views.list<TokenDoc>(tokens, page)
-  return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time }
+  return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time, left: closed.count(tokens.category) }
 }
 
 const listThen = async (
@@ -45,7 +52,8 @@ const listThen = async (
   const then = await asOf(moment)
   const time = new Date(await then.clock())
   const where = whereOf(filter, time)
-  return { ...(await firstOf(then.tokens(), where, after, limit)), time }
+  const found = await firstOf(then.tokens(), where, after, limit)
+  return { ...found, time, left: then.closed.tokens() }
 }
 
 const listTokens: Mount = (app, service) => {
@@ -78,14 +86,14 @@ const listTokens: Mount = (app, service) => {
       // The reserved method has no records.
       const none = method === undefined && wire !== 'METHOD_NONE'
       const ask = none ? { ...filter, identities: [''] } : filter
-      const { docs, total, time } = moment
+      const { docs, total, time, left } = moment
         ? await listThen(service, moment, ask, after, limit + 1)
         : await listNow(service, ask, after, limit + 1)
       const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(service, doc, time)))
       const gathered = await gather(records, settings.mostBytes, jsonOf)
       const count = gathered.pieces.length
       const nextPageToken = docs.length > count ? pageTokens.write(scope, placeOf(docs[count - 1]!)) : ''
-      return listed(['authentications'], gathered, { nextPageToken, totalCount: total })
+      return leavingOut(service, left, listed(['authentications'], gathered, { nextPageToken, totalCount: total }))
     },
   })
 }
@@ -105,7 +113,7 @@ const getToken: Mount = (app, service) => {
       const id = params['id']!
       const moment = atOf(query.at)
       const then = moment && (await asOf(moment))
-      const row = await (then ? then.token(id) : rowAt(log, tokens, id))
+      const row = readable(await (then ? then.token(id) : rowAt(log, tokens, id)))
       const time = then ? new Date(await then.clock()) : now()
       const missing = `authentication "${id}": resource not found`
       if (!row?.doc) return refuse('not_found', missing)

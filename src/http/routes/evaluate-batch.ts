@@ -30,12 +30,14 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
 
   const entry = (flags: Flags, { requestId, namespaceKey, flagKey, entityId, context }: One): Json<BatchResponse> => {
     const namespace = namespaceOrDefault(namespaceKey)
-    const flag = evaluator.look(flags, namespace, flagKey)
-    if (!flag) {
-      const reason = 'NOT_FOUND_ERROR_EVALUATION_REASON'
-      const errorResponse = { flagKey, namespaceKey: namespace, reason } as const
-      return jsonOf<BatchResponse>({ type: responseTypes.error, errorResponse })
-    }
+    const failed = (reason: 'NOT_FOUND_ERROR_EVALUATION_REASON' | 'UNKNOWN_ERROR_EVALUATION_REASON') =>
+      jsonOf<BatchResponse>({
+        type: responseTypes.error,
+        errorResponse: { flagKey, namespaceKey: namespace, reason },
+      })
+    const flag = evaluator.lookOrClosed(flags, namespace, flagKey)
+    if (flag === 'closed') return failed('UNKNOWN_ERROR_EVALUATION_REASON')
+    if (!flag) return failed('NOT_FOUND_ERROR_EVALUATION_REASON')
     const { json, millis } = evaluator[flag.type](flag, namespace, { entityId, context })
     const id = JSON.stringify(requestId)
     const said = `{${json},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"}`

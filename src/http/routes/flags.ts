@@ -7,7 +7,7 @@ import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
 import { flagJson } from '../present/flag.ts'
 import { createsOnly, flagWriter, namespacedRoute, namespaceOf, viewOf } from '../resource-routes.ts'
-import { byOrder, pageOf } from '../paging.ts'
+import { byOrder, leavingOut, pageOf } from '../paging.ts'
 import type { Mount } from '../service.ts'
 
 const tag = 'Flags'
@@ -24,11 +24,13 @@ const listFlags: Mount = (app, service) =>
     run: async (call) => {
       const { query } = call
       const namespace = namespaceOf(call)
-      const all = await (await viewOf(service, query.at)).flags(namespace)
-      return pageOf(service, ['flags', namespace, query.at], all, query, byOrder, {
+      const view = await viewOf(service, query.at)
+      const all = await view.flags(namespace)
+      const page = await pageOf(service, ['flags', namespace, query.at], all, query, byOrder, {
         names: ['flags'],
         show: ({ doc }) => flagJson(doc),
       })
+      return leavingOut(service, view.closed.flags(namespace), page)
     },
   })
 

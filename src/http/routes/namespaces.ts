@@ -6,7 +6,7 @@ import { namespace } from '../../commands/namespace.ts'
 import { refuse } from '../../errors.ts'
 import { createsOnly, inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
 import { ok } from '../wire/reply.ts'
-import { byOrder, pageOf } from '../paging.ts'
+import { byOrder, leavingOut, pageOf } from '../paging.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Mount } from '../service.ts'
@@ -25,11 +25,13 @@ const listNamespaces: Mount = (app, service) =>
     errors: ['invalid_page_token', 'invalid_at'],
     answer: NamespaceList,
     run: async ({ query }) => {
-      const all = await (await viewOf(service, query.at)).namespaces()
-      return pageOf(service, ['namespaces', query.at], all, query, byOrder, {
+      const view = await viewOf(service, query.at)
+      const all = await view.namespaces()
+      const page = await pageOf(service, ['namespaces', query.at], all, query, byOrder, {
         names: ['namespaces'],
         show: ({ doc }) => namespaceJson(doc),
       })
+      return leavingOut(service, view.closed.namespaces(), page)
     },
   })
 

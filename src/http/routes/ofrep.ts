@@ -7,7 +7,9 @@ import { type Answer, held, jsonOf, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
 import { allOf } from '../wire/pieces.ts'
+import { leavingOut } from '../paging.ts'
 import { route } from '../route.ts'
+import { unevaluable } from '../present/snapshot.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { aside } from '../../concurrency.ts'
@@ -38,7 +40,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
   /** Keys of the flags wanted: those named, or every one that can say something. */
   const wanted = (namespace: string, named: string): readonly string[] => {
     if (named !== '') return named.split(',').flatMap((key) => key.trim() || [])
-    const all = flagStore.flags(namespace)
+    const all = flagStore.evaluable(namespace)
     return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
   }
 
@@ -87,16 +89,15 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
       const answer = (): Answer<OfrepBulk> | Promise<Answer<OfrepBulk>> => {
         const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
         const etag = tagOf(namespace, context)
-        if (etag !== undefined && held(request, etag)) return { body: undefined, etag }
+        const left = named === '' ? unevaluable(flagStore, namespace) : 0
+        if (etag !== undefined && held(request, etag))
+          return leavingOut<OfrepBulk>(service, left, { body: undefined, etag })
         const text = (key: string) => jsonOf(entryOf(key, () => one(namespace, key, context)))
-        return allOf(
-          wanted(namespace, named),
-          service.settings.mostBytes,
-          text,
-          'flags',
-          () => ({ before: {}, after: {} }),
-          etag,
-        )
+        const around = () => ({ before: {}, after: {} })
+        const all = allOf(wanted(namespace, named), service.settings.mostBytes, text, 'flags', around, etag)
+        return all instanceof Promise
+          ? all.then((answer) => leavingOut(service, left, answer))
+          : leavingOut(service, left, all)
       }
       // What took long to read takes as long to name.
       return (request.bytes?.length ?? 0) > LARGE ? aside().then(answer) : answer()

@@ -5,7 +5,7 @@ import { segment } from '../../commands/segment.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
 import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, viewOf } from '../resource-routes.ts'
-import { byOrder, pageOf } from '../paging.ts'
+import { byOrder, leavingOut, pageOf } from '../paging.ts'
 import { segmentJson } from '../present/segment.ts'
 import type { Mount } from '../service.ts'
 
@@ -23,11 +23,13 @@ const listSegments: Mount = (app, service) =>
     run: async (call) => {
       const { query } = call
       const namespace = namespaceOf(call)
-      const all = await (await viewOf(service, query.at)).segments(namespace)
-      return pageOf(service, ['segments', namespace, query.at], all, query, byOrder, {
+      const view = await viewOf(service, query.at)
+      const all = await view.segments(namespace)
+      const page = await pageOf(service, ['segments', namespace, query.at], all, query, byOrder, {
         names: ['segments'],
         show: ({ doc }) => segmentJson(doc),
       })
+      return leavingOut(service, view.closed.segments(namespace), page)
     },
   })
 

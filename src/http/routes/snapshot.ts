@@ -3,13 +3,14 @@ import { Snapshot } from '../../contract/snapshot.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import lt from 'semver/functions/lt.js'
 import valid from 'semver/functions/valid.js'
-import { held, type Json, jsonOf, written } from '../wire/reply.ts'
+import { type Answer, held, type Json, jsonOf, written } from '../wire/reply.ts'
 import { keptChunks } from '../wire/kept-chunks.ts'
 import { chunksOf } from '../wire/pieces.ts'
+import { leavingOut } from '../paging.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { type Form, snapshotText } from '../present/snapshot.ts'
+import { type Form, snapshotText, unevaluable } from '../present/snapshot.ts'
 
 const UNSTATED = '1.37.1'
 const forms = [
@@ -49,16 +50,17 @@ export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Servi
       if (version === undefined) return written(jsonOf({ namespace: { key }, flags: [] }))
       const form = formFor(request.headers, names.acceptVersionHeader)
       const etag = `${version.toString(36)}${form.tag}`
-      if (held(request, etag)) return { body: undefined, etag }
+      const answer = (given: Answer<Snapshot>) => leavingOut({ names }, unevaluable(flagStore, key), given)
+      if (held(request, etag)) return answer({ body: undefined, etag })
       const make = () => chunksOf(snapshotText(flagStore, key, form))
       const chunks = await kept(`${form.tag}${key}`, etag, make)
-      if (chunks?.length === 1) return written(chunks[0]!.toString() as Json<Snapshot>, etag)
-      return {
+      if (chunks?.length === 1) return answer(written(chunks[0]!.toString() as Json<Snapshot>, etag))
+      return answer({
         body: undefined,
         etag,
         chunks: chunks ?? make(),
         ...(chunks && { length: chunks.reduce((sum, { length }) => sum + length, 0) }),
-      }
+      })
     },
   })
 }

@@ -2,15 +2,23 @@ import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** Origins that may call from a browser: exact ones, or `*` for all. */
-export type CorsSettings = { readonly origins: readonly string[]; readonly headers: readonly string[] }
+export type CorsSettings = {
+  readonly origins: readonly string[]
+  readonly headers: readonly string[]
+  /** Headers of answers that scripts may read, beside those of every deployment. */
+  readonly exposed?: readonly string[]
+}
 
 /** Cross-origin access (api.md §11): credentials for exact origins only, never with `*`. */
-export const allowOrigins = async (app: FastifyInstance, { origins, headers }: CorsSettings): Promise<void> => {
+export const allowOrigins = async (
+  app: FastifyInstance,
+  { origins, headers, exposed = [] }: CorsSettings,
+): Promise<void> => {
   const exact = new Set(origins)
   const fixed = {
     methods: ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'],
     allowedHeaders: [...headers],
-    exposedHeaders: ['ETag', 'Event-Position', 'Idempotency-Replayed', 'x-request-id', 'Retry-After'],
+    exposedHeaders: ['ETag', 'Event-Position', 'Idempotency-Replayed', 'x-request-id', 'Retry-After', ...exposed],
     maxAge: 300,
     strictPreflight: false,
   }

@@ -14,15 +14,17 @@ export type Filled = {
   readonly needs?: (projection: AnyProjection) => Needs | undefined
 }
 
-/** Fills memory with what it needs of the views. */
+/** Fills memory with what it needs of the views; `healed` gives a closed row as this version reads it. */
 export const fill = async (
   views: Views,
   projections: readonly AnyProjection[],
   { remember, needs = () => undefined }: Filled,
+  healed: (projection: AnyProjection, row: Row) => Promise<Row> = async (_, row) => row,
 ): Promise<void> => {
   for (const projection of projections) {
     const part = needs(projection)
     if (part) part.others(await views.tally(projection, part.lacking, part.by))
-    for await (const rows of views.scan(projection, part)) for (const row of rows) remember(projection, row)
+    for await (const rows of views.scan(projection, part))
+      for (const row of rows) remember(projection, row.unreadable ? await healed(projection, row) : row)
   }
 }

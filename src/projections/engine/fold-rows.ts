@@ -2,6 +2,7 @@ import { pause } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
+import { unreadableOf } from '../../events/unreadable.ts'
 import { type AnyProjection, project, type Projection } from '../projection.ts'
 import type { Row } from '../views.ts'
 
@@ -26,10 +27,11 @@ const PAUSE_MS = 1
 /**
  * The row of a stream's document after these events, in order. Begins with the row at hand; events missing before them
  * are read from the log. A read may show less than a follower delivered. It is then repeated, and refused with
- * `backend_unavailable` if the events do not come: a row without them is never given.
+ * `backend_unavailable` if the events do not come: a row without them is never given. What the log has lost for good
+ * closes the row.
  */
 export const foldRow = async <D extends object, E extends AnyEvent>(
-  log: Pick<EventLog, 'read'>,
+  log: Pick<EventLog, 'read' | 'head'>,
   projection: Projection<D, E>,
   events: readonly Stored[],
   present: Row<D> | undefined,
@@ -39,20 +41,32 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
   const readUpTo = async ({ stream, revision }: Stored) => {
     for await (const page of log.read(stream, next())) {
       for (const event of page) {
-        if (event.revision === revision) return
-        row = project(projection, row, event)
+        // A read that shows this event and not those before it will never show them.
+        if (event.revision < revision || next() < revision) row = project(projection, row, event)
+        if (event.revision >= revision) return
       }
     }
   }
-  for (const event of events) {
+  const missing = async (event: Stored) => {
     for (let reads = 0; next() < event.revision; reads++) {
-      if (reads === READS)
+      if (reads > 0) await pause(PAUSE_MS * 2 ** (reads - 1))
+      try {
+        await readUpTo(event)
+      } catch (error) {
+        const lost = unreadableOf(error)
+        if (!lost) throw error
+        row = project(projection, row, event, lost)
+      }
+      if (reads + 1 < READS || next() >= event.revision) continue
+      if ((await log.head()) < event.position)
         refuse('backend_unavailable', undefined, {
           cause: new Error(`${event.stream} does not show revision ${next()}`),
         })
-      if (reads > 0) await pause(PAUSE_MS * 2 ** (reads - 1))
-      await readUpTo(event)
+      row = project(projection, row, event)
     }
+  }
+  for (const event of events) {
+    await missing(event)
     if (event.revision === next()) row = project(projection, row, event)
   }
   return row!

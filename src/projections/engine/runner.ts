@@ -6,6 +6,7 @@ import { arrivals } from './arrivals.ts'
 import { START } from './checkpoints.ts'
 import { type Filled, fill } from './fill.ts'
 import { byStream } from './fold-rows.ts'
+import { healer } from './heal.ts'
 import { memory, type MemoryOptions } from './memory.ts'
 import { type Progress, rebuild } from './rebuild.ts'
 import { recentEvents } from './recent-events.ts'
@@ -66,6 +67,7 @@ export const runner = (given: RunnerOptions) => {
   const recent = recentEvents(writes)
   const writer = viewWriter({ ...options, recent })
   const known = arrivals()
+  const healed = healer(log, views, options.onError)
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
   /** Events of the log up to the position that memory has reached. */
@@ -87,7 +89,7 @@ export const runner = (given: RunnerOptions) => {
     /** Builds what was never built, fills memory, and starts to follow. Resolves when this instance knows all that was in the log. */
     start: async (onProgress?: (progress: Progress) => void): Promise<void> => {
       const checkpoint = await built(options, onProgress)
-      await fill(views, projections, options)
+      await fill(views, projections, options, healed)
       const head = await log.head()
       const from = checkpoint.position < head ? checkpoint.position : head
       followed = checkpoint.events

@@ -62,7 +62,9 @@ const missingWriter = (
     const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
     const rows: Row[] = []
     for (const [key, events] of mine) {
-      const there = present.get(key)
+      const row = present.get(key)
+      // What another version closed is folded anew: it may be readable here.
+      const there = row?.unreadable ? undefined : row
       if (there && there.revision >= events.at(-1)!.revision) fitting.holds(projection, key)
       else rows.push(await foldRow(log, projection, events, there))
       onStep()

@@ -1,0 +1,33 @@
+import type { Unreadable } from '../events/unreadable.ts'
+import type { AnyProjection } from './projection.ts'
+import type { Row } from './views.ts'
+
+/** The documents that are closed here by an event that cannot be read. `tell` hears of each stream once. */
+export const closedDocuments = (projections: readonly AnyProjection[], tell: (event: Unreadable) => void) => {
+  const closed = new Map(projections.map(({ category }) => [category, new Set<string>()]))
+  const told = new Set<string>()
+
+  const note = (event: Unreadable): void => {
+    if (told.has(event.stream)) return
+    told.add(event.stream)
+    tell(event)
+  }
+
+  return {
+    note,
+    /** Takes the newest row of a document. */
+    take: ({ category }: AnyProjection, { key, unreadable }: Row): void => {
+      if (unreadable) {
+        closed.get(category)!.add(key)
+        note(unreadable)
+      } else closed.get(category)!.delete(key)
+    },
+    /** How many of a category there are now. */
+    count: (category: string): number => closed.get(category)?.size ?? 0,
+    /** The same of every category. */
+    counts: (): readonly (readonly [category: string, count: number])[] =>
+      Array.from(closed, ([category, keys]) => [category, keys.size] as const),
+  }
+}
+
+export type ClosedDocuments = ReturnType<typeof closedDocuments>

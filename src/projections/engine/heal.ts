@@ -1,0 +1,26 @@
+import type { EventLog } from '../../events/log.ts'
+import { unreadableOf } from '../../events/unreadable.ts'
+import { type AnyProjection, project } from '../projection.ts'
+import { type Row, supersedes, type Views } from '../views.ts'
+
+/** The row of a closed document folded anew from its stream: this version may read what the one that closed it could not. The row itself where nothing is won. */
+const refolded = async (log: Pick<EventLog, 'read'>, projection: AnyProjection, closed: Row): Promise<Row> => {
+  let row: Row | undefined
+  try {
+    for await (const page of log.read(`${projection.category}-${closed.key}`))
+      for (const event of page) row = project(projection, row, event)
+  } catch (error) {
+    if (!unreadableOf(error)) throw error
+  }
+  return row && (row.revision > closed.revision || !row.unreadable) ? row : closed
+}
+
+/** Gives rows as they are, closed ones folded anew; what can be read again is open again in the views too. */
+export const healer =
+  (log: Pick<EventLog, 'read'>, views: Pick<Views, 'put'>, onError: (error: unknown) => void) =>
+  async (projection: AnyProjection, row: Row): Promise<Row> => {
+    if (!row.unreadable) return row
+    const now = await refolded(log, projection, row)
+    if (supersedes(now, row)) await views.put(projection, [now]).catch(onError)
+    return now
+  }

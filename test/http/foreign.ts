@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { EventStoreDBClient } from '@eventstore/db-client'
+import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { clusterOf, onCluster } from '../cluster/own.ts'
+
+/** An event of somebody else, by its stream: of a newer version, of another program, or damaged. `data` is a text, JSON or not. */
+export type Foreign = { readonly stream: string; readonly type: string; readonly data: string }
+
+const inFile = async (directory: string, events: readonly Foreign[]): Promise<void> => {
+  const database = await openDatabase(join(directory, 'data', 'events.sqlite'), 'durable')
+  try {
+    const insert = database.prepare(
+      `insert into events (stream, revision, id, type, time, data, meta) values
+       (?, (select coalesce(max(revision), -1) + 1 from events where stream = ?), ?, ?, (select max(time) from events), ?, '{}')`,
+    )
+    for (const { stream, type, data } of events) insert.run(stream, stream, randomUUID(), type, data)
+  } finally {
+    database.close()
+  }
+}
+
+const credentials = { username: 'admin', password: 'changeit' }
+const withClient = async (directory: string, work: (client: EventStoreDBClient) => Promise<unknown>): Promise<void> => {
+  const client = EventStoreDBClient.connectionString((await clusterOf(directory))['eventstore.url']!)
+  try {
+    await work(client)
+  } finally {
+    await client.dispose()
+  }
+}
+
+const onServer = (directory: string, events: readonly Foreign[]): Promise<void> =>
+  withClient(directory, async (client) => {
+    for (const { stream, type, data } of events) {
+      const event = { contentType: 'application/octet-stream', data: Buffer.from(data), metadata: {}, id: randomUUID() }
+      await client.appendToStream(stream, [{ ...event, type } as never], { credentials })
+    }
+  })
+
+/** Writes events past the service into the log that a directory stands for; where that is a file, nobody else may have it open. */
+export const writeForeign = (directory: string, ...events: readonly Foreign[]): Promise<void> =>
+  (onCluster ? onServer : inFile)(directory, events)
+
+/** Has the server forget all of a stream but its last event. */
+export const forgetAllButLast = (directory: string, stream: string): Promise<void> =>
+  withClient(directory, (client) => client.setStreamMetadata(stream, { maxCount: 1 }, { credentials }))
