@@ -321,7 +321,7 @@ await t.test('the configuration of the pod is valid, and each of its variables i
   t.same(warnings, [])
   t.match(config, {
     storage: { type: 'cluster' },
-    keys: { file: undefined },
+    keys: { file: '/etc/rollcall-secrets/keys' },
     authentication: { open_on_purpose: [], methods: { orchestrator: { enabled: true } } },
     server: { trust_proxy: false },
   })

@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { MongoClient } from 'mongodb'
+import { type Binary, MongoClient } from 'mongodb'
 import t, { type Test } from 'tap'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { start } from '../src/app/start.ts'
@@ -43,8 +43,8 @@ const ran = async (t: Test, file = false) => {
     'authentication.methods.token.bootstrap.token': TOKEN,
     ...(file && { 'keys.file': keyFile }),
   }
-  const { config } = loadConfig({ env: {}, flags })
-  const open = (options: Options = {}) => start(config, options)
+  const open = (options: Options = {}, more: Readonly<Record<string, string>> = {}) =>
+    start(loadConfig({ env: {}, flags: { ...flags, ...more } }).config, options)
   const asks = async (url: string) =>
     (await fetch(`${url}/auth/v1/tokens`, { headers: { authorization: `Bearer ${TOKEN}` } })).status
   const first = await open()
@@ -155,5 +155,30 @@ void t.test(
     await refused(t, service, new RegExp(`has the id cafe0001, and the tokens of this log were made with ${kid}`))
     await writeFile(service.keyFile, right)
     await (await service.open()).close()
+  },
+)
+
+void t.test(
+  'keys that a deployment has in MongoDB move into a key file, and a key file that is not there yet changes nothing',
+  { skip },
+  async (t) => {
+    const service = await ran(t)
+    const more = { 'keys.file': service.keyFile }
+    const before = await service.made()
+    await t.rejects(service.open({}, more), { exit: 3, message: /has its keys in MongoDB.\nTake keys\.file out/ })
+    t.same(await service.made(), before)
+    const [stored] = await service.all('deployment').then((all) => all.filter(({ _id }) => _id === 'keys'))
+    const { kid, pepper, kek } = stored as unknown as { kid: string; pepper: Binary; kek: Binary }
+    const text = ({ buffer }: Binary) => Buffer.from(buffer).toString('base64url')
+    const file = JSON.stringify({ pepper: { [kid]: text(pepper) }, kek: text(kek) })
+    await writeFile(service.keyFile, file, { mode: 0o600 })
+    const running = await service.open({}, more)
+    t.equal(await service.asks(running.url), 200)
+    await running.close()
+    const unset = { kid: '', pepper: '', kek: '' } as const
+    await service.database.collection<Document>('deployment').updateOne({ _id: 'keys' }, { $unset: unset })
+    const again = await service.open({}, more)
+    t.equal(await service.asks(again.url), 200)
+    await again.close()
   },
 )

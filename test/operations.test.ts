@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
-import { openKeyFile } from '../src/adapters/embedded/key-file.ts'
+import { openKeyFile, readKeyFile } from '../src/adapters/embedded/key-file.ts'
 import { refusals } from '../src/errors.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { CHILD, has, inspect, leaveOut, startChild } from './crash/rig.ts'
@@ -110,6 +110,14 @@ await t.test('DuckDB reads the export of the guide', async (t) => {
   const service = await startService(t)
   await follow('export-json', service.directory)
   t.match(await follow('read-duckdb', service.directory), /TokenIssued +│ +1/)
+})
+
+await t.test('the guide makes a key file for a Secret that the service takes', async (t) => {
+  const directory = await newDirectory(t)
+  await follow('make-keys', directory)
+  const { pepper, kek } = (await readKeyFile(join(directory, 'keys')))!
+  t.match(pepper.kid, /^[0-9a-f]{8}$/)
+  t.same([pepper.key.length, kek.length], [32, 32])
 })
 
 await t.test('Node.js makes the backup where there is no sqlite3', async (t) => {

@@ -50,6 +50,12 @@ export const foundOnServers = async (
   if (file === undefined && deployment && !deployment.keys)
     fail('check', 'This deployment has its keys in a key file.', 'Set keys.file to a copy of it.')
   const given = file === undefined ? undefined : await readKeyFile(file)
+  if (file !== undefined && !given && deployment?.keys)
+    fail(
+      'check',
+      `The key file ${file} is not there, and this deployment has its keys in MongoDB.`,
+      'Take keys.file out of the configuration, or write those keys into the file: docs/guides/operations.md, Kubernetes.',
+    )
   const { database } = config.mongodb
   return {
     log,

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
@@ -63,24 +64,38 @@ const parse = (text: string, path: string): KeyFile => {
   return { pepper: { kid, key: secret(key, 'pepper') }, kek: secret(kek, 'kek') }
 }
 
-/** Reads the key file of api.md §12.3; undefined when there is none. Throws when others than the owner may read it, or when it is not whole. */
+/** True when nobody but this process's own user can read it, or, of a file that nobody may write (a mounted Secret), its own group. */
+const isPrivate = ({ mode, gid }: Stats): boolean =>
+  (mode & 0o077) === 0 ||
+  ((mode & 0o337) === 0 && [process.getegid?.(), ...(process.getgroups?.() ?? [])].includes(gid))
+
+/** Does what concerns the key file, and says which one it is when that fails. */
+const aboutFile = async <T>(path: string, what: string, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new Error(`key file ${path} ${what}: ${why}`, { cause })
+  }
+}
+
+/** Reads the key file of api.md §12.3; undefined when there is none. Throws when others may read it, or when it is not whole. */
 export const readKeyFile = async (path: string): Promise<KeyFile | undefined> => {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) =>
-    error.code === 'ENOENT' ? undefined : Promise.reject(error),
+  const found = await aboutFile(path, 'cannot be read', () =>
+    stat(path).catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? undefined : Promise.reject(error))),
   )
   if (!found) return undefined
-  const { mode } = found
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+  if (process.platform !== 'win32' && !isPrivate(found))
     throw new Error(
-      `key file ${path} may be read by others than its owner (mode ${(mode & 0o777).toString(8)}): chmod 600 it`,
+      `key file ${path} may be read by others than its owner (mode ${(found.mode & 0o777).toString(8)}): chmod 600 it; in a mounted Secret, 440 and of this process's group`,
     )
-  return parse(await readFile(path, 'utf8'), path)
+  return parse(await aboutFile(path, 'cannot be read', () => readFile(path, 'utf8')), path)
 }
 
 /** Reads the key file, and makes it durably when there is none: of fresh keys, or of those given. */
 export const openKeyFile = async (path: string, given?: KeyFile): Promise<KeyFile> => {
   const found = await readKeyFile(path)
   if (found) return found
-  await create(path, given ?? freshKeys())
+  await aboutFile(path, 'is not there, and none can be made', () => create(path, given ?? freshKeys()))
   return (await readKeyFile(path))!
 }

@@ -1,4 +1,4 @@
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openKeyFile } from '../../../src/adapters/embedded/key-file.ts'
@@ -35,12 +35,43 @@ void t.test('many that make it at once read the same one', async (t) => {
 void t.test('a key file that others may read is refused', async (t) => {
   const path = await newPath(t)
   await openKeyFile(path)
-  for (const mode of [0o640, 0o604, 0o620]) {
+  for (const mode of [0o640, 0o604, 0o620, 0o444, 0o460, 0o441]) {
     await chmod(path, mode)
     await t.rejects(openKeyFile(path), {
       message: `key file ${path} may be read by others than its owner (mode ${mode.toString(8)})`,
     })
   }
+})
+
+/** A Secret as Kubernetes mounts it for a pod with an `fsGroup`: through two links, for this group to read and nobody to write. */
+const mounted = async (t: Test, mode = 0o440) => {
+  const directory = await newDirectory(t)
+  const made = await openKeyFile(join(directory, '..2026_01_01_00_00_00.1', 'keys'))
+  await chmod(join(directory, '..2026_01_01_00_00_00.1', 'keys'), mode)
+  await symlink('..2026_01_01_00_00_00.1', join(directory, '..data'))
+  await symlink(join('..data', 'keys'), join(directory, 'keys'))
+  return { path: join(directory, 'keys'), made }
+}
+
+void t.test('a key file in a mounted Secret is read, which the own group may read and nobody may write', async (t) => {
+  const { path, made } = await mounted(t)
+  t.same(await openKeyFile(path), made)
+})
+
+void t.test('a mounted key file that any other user, or another group, may read is refused', async (t) => {
+  const open = await mounted(t, 0o444)
+  await t.rejects(openKeyFile(open.path), { message: /may be read by others than its owner \(mode 444\)/ })
+  if (process.getuid?.() !== 0) return
+  const { path } = await mounted(t)
+  const strangers = 54_321
+  await chown(path, 0, strangers)
+  await t.rejects(openKeyFile(path), { message: /may be read by others than its owner \(mode 440\)/ })
+})
+
+void t.test('a key file that is not there and cannot be made is told with its cause', async (t) => {
+  const path = join(await newDirectory(t), 'file', 'keys')
+  await writeFile(dirname(path), '')
+  await t.rejects(openKeyFile(path), { message: new RegExp(`^key file ${path} `) })
 })
 
 void t.test('a key file that is not whole is refused with what is missing, and left as it is', async (t) => {
