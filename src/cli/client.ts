@@ -7,6 +7,8 @@ export type Asked = {
   readonly query?: Query
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
+  /** Fails where the answer leaves something out that the service cannot read (api.md §4, Rollcall-Unreadable). */
+  readonly whole?: boolean
 }
 export type Client = {
   /** Asks a running service and gives the JSON of its 200. Any other outcome is a Failure with the exit code that belongs to it. */
@@ -70,6 +72,17 @@ export const segment = (name: string): string =>
     ? fail('usage', `"${name}" is not a name that the service could know.`)
     : encodeURIComponent(name)
 
+/** Fails on an answer that leaves documents out. The header is named as the deployment is. */
+const insistOnWhole = (headers: Headers): void => {
+  const found = [...headers].find(([name]) => name.endsWith('-unreadable'))
+  if (found)
+    fail(
+      'unavailable',
+      `The service cannot read ${found[1]} of what there is, and leaves it out.`,
+      'Its log names the events; with --at the state before them is there.',
+    )
+}
+
 /** True for the failure of a service that is not there at all. */
 export const isUnreachable = (error: unknown): boolean => isFailure(error) && error.cause === 'unreachable'
 
@@ -95,7 +108,7 @@ const unanswered = (error: unknown, address: string, timeout: number): never => 
 export const client = (address: string, token: string | undefined, timeout: number): Client => {
   const root = base(address)
   return {
-    ask: async <T>(method: string, path: string, { query = {}, body, headers = {} }: Asked = {}) => {
+    ask: async <T>(method: string, path: string, { query = {}, body, headers = {}, whole = false }: Asked = {}) => {
       const url = new URL(root + path)
       for (const [name, value] of Object.entries(query))
         if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
@@ -123,7 +136,9 @@ export const client = (address: string, token: string | undefined, timeout: numb
             'Check --address and ROLLCALL_ADDRESS.',
           )
       }
-      return answer.status === 200 ? (parsed as T) : refused(answer.status, parsed)
+      if (answer.status !== 200) return refused(answer.status, parsed)
+      if (whole) insistOnWhole(answer.headers)
+      return parsed as T
     },
   }
 }

@@ -50,13 +50,13 @@ type Read = {
 
 const contents = async (client: Client, namespace: Namespace, { sort, at, progress }: Read): Promise<Contents> => {
   const root = `/api/v1/namespaces/${segment(namespace.key)}`
-  const segments = await all<Segment>(client, `${root}/segments`, 'segments', at)
-  const found = inOrder(await all<Flag>(client, `${root}/flags`, 'flags', at), sort)
+  const segments = await all<Segment>(client, `${root}/segments`, 'segments', { at, whole: true })
+  const found = inOrder(await all<Flag>(client, `${root}/flags`, 'flags', { at, whole: true }), sort)
   let done = 0
   const flags = await each(found, async (flag) => {
     const url = `${root}/flags/${segment(flag.key)}`
-    const rules = await all<Rule>(client, `${url}/rules`, 'rules', at)
-    const rollouts = await all<Rollout>(client, `${url}/rollouts`, 'rollouts', at)
+    const rules = await all<Rule>(client, `${url}/rules`, 'rules', { at, whole: true })
+    const rollouts = await all<Rollout>(client, `${url}/rollouts`, 'rollouts', { at, whole: true })
     progress(namespace.key, ++done, found.length)
     return { flag: { ...flag, variants: inOrder(flag.variants, sort) }, rules, rollouts }
   })
@@ -64,7 +64,7 @@ const contents = async (client: Client, namespace: Namespace, { sort, at, progre
 }
 
 const namespacesOf = async (client: Client, { namespaces = ['default'], allNamespaces = false, at }: ExportOptions) => {
-  if (allNamespaces) return all<Namespace>(client, '/api/v1/namespaces', 'namespaces', at)
+  if (allNamespaces) return all<Namespace>(client, '/api/v1/namespaces', 'namespaces', { at, whole: true })
   return each([...new Set(namespaces)], (key) =>
     client.ask<Namespace>('GET', `/api/v1/namespaces/${segment(key)}`, { query: { at } }),
   )

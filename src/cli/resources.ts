@@ -4,12 +4,20 @@ type Page<T> = Readonly<Record<string, readonly T[]>> & { readonly nextPageToken
 
 const PAGE = 1000
 
-/** Every item of a list, page after page; `at` looks at a moment (api.md §4). */
-export const all = async <T>({ ask }: Client, path: string, name: string, at?: string): Promise<readonly T[]> => {
+/** Which list: `at` looks at a moment (api.md §4), `whole` fails where something is left out of it. */
+export type Which = { readonly at?: string | undefined; readonly whole?: boolean }
+
+/** Every item of a list, page after page. */
+export const all = async <T>(
+  { ask }: Client,
+  path: string,
+  name: string,
+  { at, whole = false }: Which = {},
+): Promise<readonly T[]> => {
   const found: T[] = []
   let pageToken = ''
   do {
-    const page = await ask<Page<T>>('GET', path, { query: { limit: PAGE, pageToken, at } })
+    const page = await ask<Page<T>>('GET', path, { query: { limit: PAGE, pageToken, at }, whole })
     found.push(...(page[name] ?? []))
     pageToken = page.nextPageToken
   } while (pageToken !== '')

@@ -1,10 +1,10 @@
 import type { Unreadable } from '../events/unreadable.ts'
 import type { AnyProjection } from './projection.ts'
-import type { Row } from './views.ts'
+import type { Closed, Row } from './views.ts'
 
 /** The documents that are closed here by an event that cannot be read. `tell` hears of each stream once. */
 export const closedDocuments = (projections: readonly AnyProjection[], tell: (event: Unreadable) => void) => {
-  const closed = new Map(projections.map(({ category }) => [category, new Set<string>()]))
+  const closed = new Map(projections.map(({ category }) => [category, new Map<string, Closed>()]))
   const told = new Set<string>()
 
   const note = (event: Unreadable): void => {
@@ -18,10 +18,12 @@ export const closedDocuments = (projections: readonly AnyProjection[], tell: (ev
     /** Takes the newest row of a document. */
     take: ({ category }: AnyProjection, { key, unreadable }: Row): void => {
       if (unreadable) {
-        closed.get(category)!.add(key)
+        closed.get(category)!.set(key, unreadable)
         note(unreadable)
       } else closed.get(category)!.delete(key)
     },
+    /** Those of a category, by their keys. */
+    all: (category: string): readonly (readonly [key: string, closed: Closed])[] => [...(closed.get(category) ?? [])],
     /** How many of a category there are now. */
     count: (category: string): number => closed.get(category)?.size ?? 0,
     /** The same of every category. */

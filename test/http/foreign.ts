@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { EventStoreDBClient } from '@eventstore/db-client'
+import { type EventData, EventStoreDBClient } from '@eventstore/db-client'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 
@@ -30,11 +30,22 @@ const withClient = async (directory: string, work: (client: EventStoreDBClient) 
   }
 }
 
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
 const onServer = (directory: string, events: readonly Foreign[]): Promise<void> =>
   withClient(directory, async (client) => {
     for (const { stream, type, data } of events) {
-      const event = { contentType: 'application/octet-stream', data: Buffer.from(data), metadata: {}, id: randomUUID() }
-      await client.appendToStream(stream, [{ ...event, type } as never], { credentials })
+      const event = isJson(data)
+        ? { contentType: 'application/json', data: JSON.parse(data) as object }
+        : { contentType: 'application/octet-stream', data: Buffer.from(data) }
+      const written = { ...event, id: randomUUID(), type, metadata: {} } as unknown as EventData
+      await client.appendToStream(stream, [written], { credentials })
     }
   })
 

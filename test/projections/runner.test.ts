@@ -9,7 +9,7 @@ import { anyProjection } from '../../src/projections/projection.ts'
 import { fittingRows } from '../../src/projections/engine/fitting-rows.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
-import type { Checkpoint, Row, Views } from '../../src/projections/views.ts'
+import { type Checkpoint, type Row, supersedes, type Views } from '../../src/projections/views.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
 
 const projection = anyProjection(tokens)
@@ -32,7 +32,10 @@ const memoryViews = () => {
     if (down) throw new Error('views are out of reach')
   }
   const put = (given: readonly Row[]) => {
-    for (const row of given) if ((rows.get(row.key)?.revision ?? -1n) < row.revision) rows.set(row.key, row)
+    for (const row of given) {
+      const there = rows.get(row.key)
+      if (!there || supersedes(row, there)) rows.set(row.key, row)
+    }
   }
   const views = {
     getMany: async (_: unknown, keys: readonly string[]) => (up(), keys.flatMap((key) => rows.get(key) ?? [])),

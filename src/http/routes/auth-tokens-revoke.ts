@@ -4,6 +4,7 @@ import type { Context } from '../../commands/envelope.ts'
 import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
+import { meets } from '../../projections/match.ts'
 import type { TokenStatus } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
@@ -11,6 +12,7 @@ import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { identitiesOf, placeOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
+import { leavingOut } from '../paging.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
 const BATCH = 100
@@ -19,7 +21,7 @@ type Which = Omit<TokenFilter, 'status'>
 const everybody: Which = { method: undefined, identities: [], provider: '', namespaceKey: '', q: '', issuedBy: [] }
 
 /** Ends records by filter, each once. `events` are those that ended them, by id. */
-const ending = ({ execute, views, now, applied }: Service, context: Context, alsoMakers: boolean) => {
+const ending = ({ execute, views, now, applied, closed }: Service, context: Context, alsoMakers: boolean) => {
   // A request taken up again counts what it did before: those records are no longer live.
   const ended = new Set<TokenStatus>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
   // Who made a token may have ended long before. A record's status only ever moves on in this order, so none is missed.
@@ -31,6 +33,17 @@ const ending = ({ execute, views, now, applied }: Service, context: Context, als
     const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
     await applied(stored)
     for (const event of stored) events.set(event.id, event)
+  }
+  /** Ends those whose streams cannot be read, where what they were before says that they are meant. */
+  const endClosed = async (which: Which): Promise<readonly string[]> => {
+    const where = whereOf({ ...which, status: undefined }, now())
+    const meant = closed
+      .all(tokens.category)
+      .flatMap(([id, { before }]) => (before && meets(before, where) ? [id] : []))
+    const fresh = meant.filter((id) => !met.has(id))
+    for (const id of fresh) met.add(id)
+    await Promise.all(fresh.map(end))
+    return fresh
   }
   /** Ends the live ones of these records; gives the ids of all that were not met before. */
   const endAll = async (which: Which): Promise<readonly string[]> => {
@@ -54,7 +67,7 @@ const ending = ({ execute, views, now, applied }: Service, context: Context, als
         if (last) after = placeOf(last)
       }
     }
-    return all
+    return [...all, ...(await endClosed(which))]
   }
   return { endAll, events }
 }
@@ -90,7 +103,8 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       }
       const inOrder = [...events.values()].sort((a, b) => Number(a.position - b.position))
       const { headers } = await applyEvents(service, inOrder.slice(-1))
-      return { body: { revoked: events.size }, headers }
+      const unknown = service.closed.all(tokens.category).filter(([, { before }]) => !before).length
+      return leavingOut(service, unknown, { body: { revoked: events.size }, headers })
     },
   })
 }
