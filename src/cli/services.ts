@@ -44,7 +44,7 @@ export type Moved = {
   readonly digest?: string
 }
 
-/** What the command line needs of the whole house; app.ts gives it. All but `start` work on the data while the service is down. */
+/** What the command line needs of the whole house; app.ts gives it. All but `start` work on the data itself: while the service is down, or, a token made on servers, at any time. */
 export type Services = {
   readonly start: (
     config: Config,

@@ -1,3 +1,4 @@
+import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadConfig } from '../../src/config/load.ts'
@@ -63,7 +64,7 @@ await t.test('a flag is deleted through the service, and on its data while it is
   const [deleted] = (await collect(store.log.readAll(0n))).slice(-3)
   t.match(deleted, { stream: 'flag-default+g', type: 'FlagDeleted' })
   t.match(JSON.parse(deleted!.meta), {
-    actor: { kind: 'operator' },
+    actor: { kind: 'operator', user: userInfo().username, host: hostname() },
     reason: 'it filled memory',
     instance: 'command-line',
   })

@@ -148,6 +148,14 @@ await t.test('config show says what is in effect and where it came from', async 
   })
 })
 
+await t.test('who accepts that keys are lost says why', async (t) => {
+  for (const reason of [' ', 'x'.repeat(501), 'two\nlines'])
+    t.match(await rollcall(['serve', '--accept-lost-keys', reason]), {
+      exit: 2,
+      err: /--accept-lost-keys must be 1 to 500 characters/,
+    })
+})
+
 await t.test('serve tells all problems of the configuration before it listens', async (t) => {
   const ran = await rollcall(['serve', '--port', 'many'], { ROLLCALL_LOG_LEVEL: 'LOUD' })
   t.match([ran.exit, ran.out, ran.err], [2, '', /log\.level: [^]*server\.http_port: [^]*\(command line\)/])
