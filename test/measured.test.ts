@@ -61,7 +61,7 @@ await t.test(
       },
     })
     t.same(await calls('checkpoint'), [0, 0, 0], 'there from the start')
-    const view = { name: 'x', version: 1, indexes: [] }
+    const view = { name: 'x', version: 1, fields: [], indexes: [] }
     t.same(await views.checkpoint(view), checkpointAt(7n))
     await t.rejects(views.checkpoint(view), new Refusal('backend_unavailable'))
     await t.rejects(views.checkpoint(view), new Refusal('body_too_large'))

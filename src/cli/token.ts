@@ -54,8 +54,8 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions): Prom
     found.push(...page.authentications)
   } while (page.nextPageToken !== '' && found.length < limit)
   printMany(found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
-  if (page.nextPageToken !== '' && !options.quiet)
-    info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+  const total = page.totalCountExact === false ? `more than ${page.totalCount}` : String(page.totalCount)
+  if (page.nextPageToken !== '' && !options.quiet) info(`${found.length} of ${total} shown; --all shows the rest.`)
 }
 
 type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?: boolean; readonly reason?: string }

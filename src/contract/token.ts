@@ -22,6 +22,8 @@ export type Authentication = Shown<typeof Authentication>
 export const AuthenticationList = named('AuthenticationList', {
   authentications: Type.Array(Authentication),
   ...pageFields,
+  /** False where there are more than `totalCount`. */
+  totalCountExact: Type.Optional(Type.Boolean()),
 })
 export type AuthenticationList = Shown<typeof AuthenticationList>
 

@@ -45,9 +45,9 @@ export const cleanup = ({
     if (!steady()) return onJump()
     const before = new Date(now().getTime() - gracePeriod).toISOString()
     let after: { value: string; key: string } | undefined
-    let [done, all] = [0, 0]
+    let done = 0
     while (!signal.aborted) {
-      const { rows, total } = await views.list<TokenDoc>(tokens, {
+      const { rows } = await views.list<TokenDoc>(tokens, {
         where: { method: { equals: [method] }, deletedAt: { equals: [undefined] }, expiresAt: { below: before } },
         order: 'expiresAt',
         limit: BATCH,
@@ -67,8 +67,7 @@ export const cleanup = ({
         await applied(stored)
         onDeleted(method)
       }
-      all ||= total
-      tell({ done, total: all })
+      tell({ done })
       const last = rows.at(-1)
       if (rows.length < BATCH || !last?.doc?.expiresAt) return
       after = { value: last.doc.expiresAt, key: last.key }

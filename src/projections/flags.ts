@@ -62,6 +62,7 @@ export const segmentsAsked = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'roll
 export const flags: Projection<FlagDoc, FlagEvent> = {
   name: 'flags',
   version: 3,
+  fields: [],
   indexes: [],
   category: 'flag',
   read: reader(flagEvents),

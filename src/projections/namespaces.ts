@@ -19,6 +19,7 @@ export type NamespaceDoc = {
 export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
   name: 'namespaces',
   version: 3,
+  fields: [],
   indexes: [],
   category: 'namespace',
   read: reader(namespaceEvents),

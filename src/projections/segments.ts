@@ -22,6 +22,7 @@ export type SegmentDoc = Times & {
 export const segments: Projection<SegmentDoc, SegmentEvent> = {
   name: 'segments',
   version: 3,
+  fields: [],
   indexes: [],
   category: 'segment',
   read: reader(segmentEvents),

@@ -68,7 +68,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, time: string): TokenDo
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
   version: 3,
-  indexes: [
+  fields: [
     'digest',
     'method',
     'namespace',
@@ -76,10 +76,22 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
     'createdAt',
     'expiresAt',
     'deletedAt',
-    'subject',
     'identity',
     'provider',
     'issuedBy',
+  ],
+  // Most searches are for records that are not deleted, which soon are the fewest.
+  indexes: [
+    { by: ['digest'] },
+    { by: ['identity', 'deletedAt', 'createdAt'] },
+    { by: ['issuedBy', 'deletedAt', 'createdAt'] },
+    { by: ['name'], lacking: 'deletedAt' },
+    { by: ['namespace', 'createdAt'], lacking: 'deletedAt' },
+    { by: ['method', 'expiresAt'], lacking: 'deletedAt' },
+    { by: ['method', 'createdAt'], lacking: 'deletedAt' },
+    { by: ['createdAt'], lacking: 'deletedAt', also: 'expiresAt' },
+    { by: ['createdAt'], having: 'deletedAt' },
+    { by: ['deletedAt', 'method'] },
   ],
   category: 'token',
   read: reader(tokenEvents),

@@ -1,10 +1,27 @@
 import type { Unreadable } from '../events/unreadable.ts'
 
 /**
- * A kind of document: its name, the version of its shape (a new version is built anew), and the top-level fields that
- * can be searched (text, number or absent).
+ * Documents that have the first of these fields, and lack `lacking` or have `having` where that is given, by all the
+ * fields in turn and then by key. What `also` names can be looked at without reading the document.
  */
-export type View = { readonly name: string; readonly version: number; readonly indexes: readonly string[] }
+export type Index = {
+  readonly by: readonly string[]
+  readonly lacking?: string
+  readonly having?: string
+  readonly also?: string
+}
+
+/**
+ * A kind of document: its name, the version of its shape (a new version is built anew), the top-level fields that can
+ * be searched (text, number or absent), and the indexes by which searches are fast. Where several would do, the first
+ * does: those that find the fewest come first.
+ */
+export type View = {
+  readonly name: string
+  readonly version: number
+  readonly fields: readonly string[]
+  readonly indexes: readonly Index[]
+}
 
 /**
  * What closed a document: the event, and the document as it was before, as far as it is known. `clue`: what the
@@ -40,13 +57,15 @@ export type Match =
 
 /**
  * All conditions must hold. Rows come by `order`, then key, ascending, from just behind `after`. Tombstones, closed
- * rows and documents without the `order` field never come.
+ * rows and documents without the `order` field never come. All pages together are counted up to `count`, and not at all
+ * without.
  */
 export type Query = {
   readonly where: Readonly<Record<string, Match | readonly Match[]>>
   readonly order: string
   readonly after?: { readonly value: Scalar; readonly key: string }
   readonly limit: number
+  readonly count?: number
 }
 
 /** Of the documents that lack a field, these other fields; all are fields that can be asked for. Rows without a document come as they are. */
@@ -102,6 +121,7 @@ export type Views = {
   readonly getMany: <D extends object>(view: View, keys: readonly string[]) => Promise<readonly Row<D>[]>
   /** Writes each row unless the stored one has a later revision, or the same and is not closed where the new one is open. Rows put are seen by every later get and list of this process. */
   readonly put: (view: View, rows: readonly Row[]) => Promise<void>
+  /** One page, and how many rows all pages have: exactly below the query's `count`, which is the most it ever says. */
   readonly list: <D extends object>(
     view: View,
     query: Query,

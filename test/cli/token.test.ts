@@ -116,6 +116,16 @@ const pages = (limit: number, token: string | null) => {
   }
 }
 
+await t.test('list says when there are more tokens than were counted', async (t) => {
+  const [authentications, nextPageToken] = [shop.slice(0, 2), 'more']
+  const service = await standIn(() => ({
+    body: { authentications, nextPageToken, totalCount: 10_000, totalCountExact: false },
+  }))
+  t.teardown(service.close)
+  const { err } = await rollcall(['token', 'list', '--address', service.address, '--limit', '2'])
+  t.match(err, /2 of more than 10000 shown; --all/)
+})
+
 await t.test('list shows a page, or with --all everything', async (t) => {
   const service = await standIn(({ query }) => ({ body: pages(Number(query.get('limit')), query.get('pageToken')) }))
   t.teardown(service.close)

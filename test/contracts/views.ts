@@ -12,7 +12,13 @@ const day = (n: number) => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString
 const view = (version = 1, name = `pets${randomUUID().replaceAll('-', '')}`): View => ({
   name,
   version,
-  indexes: ['name', 'size', 'color', 'createdAt'],
+  fields: ['name', 'size', 'color', 'createdAt'],
+  indexes: [
+    { by: ['name', 'createdAt'] },
+    { by: ['color', 'createdAt'], lacking: 'size' },
+    { by: ['createdAt'], also: 'color' },
+    { by: ['size'] },
+  ],
 })
 const row = (key: string, revision: number, doc: Doc | undefined, position = revision + 1): Row<Doc> => ({
   key,
@@ -122,7 +128,8 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         const given = row(`k${n}`, 0, pet('ünï ☃ "q"', n, { size: n, color: 'red' }), n + 1)
         await views.put(pets, [given])
         t.same(await views.get(pets, given.key), given)
-        if (n % 10 === 0) t.equal((await views.list(pets, { where: {}, order: 'createdAt', limit: 100 })).total, n + 1)
+        if (n % 10 === 0)
+          t.equal((await views.list(pets, { where: {}, order: 'createdAt', limit: 100, count: 100 })).total, n + 1)
       }
       t.equal((await scanned(views, pets)).length, 50)
       const some = await views.getMany(pets, ['k7', 'nobody', 'k31'])
@@ -169,11 +176,11 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
       await views.put(pets, [row('a', 2, undefined)])
       await views.put(pets, [row('a', 1, pet('older event', 0))])
       t.same(await views.get(pets, 'a'), row('a', 2, undefined))
-      const { rows, total } = await views.list(pets, { where: {}, order: 'createdAt', limit: 10 })
+      const { rows, total } = await views.list(pets, { where: {}, order: 'createdAt', limit: 10, count: 10 })
       t.same([keys(rows), total], [['b'], 1])
       t.same(await scanned(views, pets), [row('a', 2, undefined), row('b', 0, pet('b', 1))])
       await views.put(pets, [row('a', 3, pet('again', 0))])
-      t.equal((await views.list(pets, { where: {}, order: 'createdAt', limit: 10 })).total, 2)
+      t.equal((await views.list(pets, { where: {}, order: 'createdAt', limit: 10, count: 10 })).total, 2)
     }),
   )
 
@@ -214,12 +221,12 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         ['also two on one field', { name: [{ prefix: 'a' }, { from: 'anna' }] }, ['2', '6']],
       ]
       for (const [name, where, expected] of cases) {
-        const found = await views.list(pets, { where, order: 'createdAt', limit: 100 })
+        const found = await views.list(pets, { where, order: 'createdAt', limit: 100, count: 100 })
         t.same([keys(found.rows), found.total], [expected, expected.length], name)
-        const few = await views.list(pets, { where, order: 'createdAt', limit: 1 })
+        const few = await views.list(pets, { where, order: 'createdAt', limit: 1, count: 100 })
         t.same([keys(few.rows), few.total], [expected.slice(0, 1), expected.length], `${name}, first page`)
       }
-      const sized = await views.list(pets, { where: {}, order: 'size', limit: 100 })
+      const sized = await views.list(pets, { where: {}, order: 'size', limit: 100, count: 100 })
       t.same(
         [keys(sized.rows), sized.total],
         [['1', '2', '3', '5', '6'], 5],
@@ -242,6 +249,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
           where: { name: { equals: ['x'] } },
           order: 'createdAt',
           limit: 8,
+          count: 100,
           ...(after && { after }),
         })
         t.equal(page.total, 60)
@@ -251,6 +259,24 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         after = { value: last.doc.createdAt, key: last.key }
       }
       t.same(seen, keys(rows))
+    }),
+  )
+
+  void t.test('what all pages have is counted up to what was asked, and not at all unasked', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      await views.put(
+        pets,
+        Array.from({ length: 30 }, (_, n) => row(`k${n}`, 0, pet('x', n, n % 3 ? {} : { color: 'red' }), n + 1)),
+      )
+      const total = async (more: object, where = {}) =>
+        (await views.list(pets, { where, order: 'createdAt', limit: 4, ...more })).total
+      t.same(await Promise.all([0, 1, 4, 29, 30, 31].map((count) => total({ count }))), [0, 1, 4, 29, 30, 30])
+      t.equal(await total({}), 0, 'not asked for')
+      t.equal(await total({ count: 3, limit: 100 }), 3, 'also of a list that fits on one page')
+      const after = { value: day(25), key: 'k25' }
+      t.equal(await total({ count: 20, after }), 20, 'all pages, not what follows')
+      t.equal(await total({ count: 20 }, { color: { equals: ['red'] }, size: { equals: [undefined] } }), 10)
     }),
   )
 
@@ -324,7 +350,8 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
       t.equal(await views.get(pets, 'stale'), undefined)
       t.same(await views.get(pets, 'k0'), row('k0', 2, pet('later', 0)))
       t.equal(
-        (await views.list(pets, { where: { name: { equals: ['new'] } }, order: 'createdAt', limit: 1 })).total,
+        (await views.list(pets, { where: { name: { equals: ['new'] } }, order: 'createdAt', limit: 1, count: 5000 }))
+          .total,
         2498,
       )
       t.equal((await scanned(views, pets)).length, 2500)

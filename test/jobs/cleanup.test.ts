@@ -14,9 +14,10 @@ const expired = (count: number): readonly Row[] =>
 const run = async (count: number, until = Number.POSITIVE_INFINITY, steady = true) => {
   const [told, ended, stop]: [Progress[], string[], AbortController] = [[], [], new AbortController()]
   const rows = expired(count)
-  const list = async (_: unknown, { after, limit }: Query) => {
+  const list = async (_: unknown, { after, limit, count }: Query) => {
+    if (count !== undefined) throw new Error('asked to count')
     const left = rows.filter(({ key }) => !ended.includes(key))
-    return { rows: left.filter(({ key }) => key > (after?.key ?? '')).slice(0, limit), total: left.length }
+    return { rows: left.filter(({ key }) => key > (after?.key ?? '')).slice(0, limit), total: 0 }
   }
   const execute = async (_: unknown, id: string) => {
     ended.push(id)
@@ -39,26 +40,16 @@ const run = async (count: number, until = Number.POSITIVE_INFINITY, steady = tru
   return { told, ended: ended.length }
 }
 
-await t.test('cleanup tells after every batch how many records of all it has been through', async (t) => {
-  t.same(await run(1200), {
-    told: [
-      { done: 500, total: 1200 },
-      { done: 1000, total: 1200 },
-      { done: 1200, total: 1200 },
-    ],
-    ended: 1200,
-  })
-  t.same(await run(0), { told: [{ done: 0, total: 0 }], ended: 0 })
-})
+await t.test(
+  'cleanup tells after every batch how many records it has been through, and has none counted',
+  async (t) => {
+    t.same(await run(1200), { told: [{ done: 500 }, { done: 1000 }, { done: 1200 }], ended: 1200 })
+    t.same(await run(0), { told: [{ done: 0 }], ended: 0 })
+  },
+)
 
 await t.test('cut short, it tells no more than it did', async (t) => {
-  t.same(await run(1200, 510), {
-    told: [
-      { done: 500, total: 1200 },
-      { done: 510, total: 1200 },
-    ],
-    ended: 510,
-  })
+  t.same(await run(1200, 510), { told: [{ done: 500 }, { done: 510 }], ended: 510 })
 })
 
 await t.test('a run after the clock jumped ends nothing, and says so', async (t) => {

@@ -1,3 +1,4 @@
+import type { Index } from '../../projections/views.ts'
 import type { Value } from './sqlite.ts'
 
 /** Five texts an event: id, type, time, data, meta. Flat, because that is what crosses threads fastest. */
@@ -5,11 +6,11 @@ export type FlatEvents = readonly string[]
 export type AppendReply =
   | 'conflict'
   | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
-/** Key, revision, position, changes, document, what closed it, then one value for each index of the view. */
+/** Key, revision, position, changes, document, what closed it, then one value for each field of the view that can be searched. */
 export type FlatRows = readonly Value[]
 export type FlatCheckpoint = readonly [position: number, event: string, log: string, events: number, rows: number]
 export type FlatBinding = readonly [event: string, position: number]
-export type Shape = { readonly table: string; readonly indexes: readonly string[] }
+export type Shape = { readonly table: string; readonly fields: readonly string[]; readonly indexes: readonly Index[] }
 
 /** What the writer thread does on request. Numbers cross instead of bigints: a file never holds 2^53 events. */
 export type Calls = {
@@ -30,7 +31,7 @@ export type Calls = {
   readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
   readonly buildMark: (staging: string, to: FlatCheckpoint) => void
   readonly buildLeave: (staging: string) => void
-  readonly buildIndex: (table: string, index: string) => void
+  readonly buildIndex: (table: string, index: Index) => void
   readonly buildSwap: (view: Shape, staging: string, to: FlatCheckpoint) => void
   readonly buildDiscard: (staging: string) => void
   readonly makeKey: (subject: string, wrapped: Uint8Array) => Uint8Array | null

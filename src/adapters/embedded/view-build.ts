@@ -1,10 +1,15 @@
-import type { Checkpoint, Row, Scalar, View, Views } from '../../projections/views.ts'
+import type { Checkpoint, Index, Row, Scalar, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import type { FlatCheckpoint, FlatRows, Shape } from './protocol.ts'
+import { indexName } from './view-schema.ts'
 import { type Database, isPage, rowsOf, type Value } from './sqlite.ts'
 
 /** The table of a view. */
-export const shapeOf = ({ name, version, indexes }: View): Shape => ({ table: `${name}_${version}`, indexes })
+export const shapeOf = ({ name, version, fields, indexes }: View): Shape => ({
+  table: `${name}_${version}`,
+  fields,
+  indexes,
+})
 
 /** A checkpoint as the writer takes it. */
 export const flatCheckpoint = ({ position, event, log, events, rows }: Checkpoint): FlatCheckpoint => [
@@ -25,14 +30,14 @@ export const checkpointOf = ([position, event, log, events, rows]: FlatCheckpoin
 /** Adds a row's values to a list; gives the characters of its document. */
 const add = (
   values: Value[],
-  { indexes }: Shape,
+  { fields: searched }: Shape,
   { key, revision, position, changes, doc, unreadable }: Row,
 ): number => {
   const text = doc === undefined ? null : JSON.stringify(doc)
   const closed = unreadable === undefined ? null : JSON.stringify(unreadable)
   values.push(key, Number(revision), Number(position), Number(changes), text, closed)
   const fields = doc as Readonly<Record<string, Scalar | undefined>> | undefined
-  for (const index of indexes) values.push(fields?.[index] ?? null)
+  for (const field of searched) values.push(fields?.[field] ?? null)
   return (text ?? closed ?? '').length
 }
 
@@ -68,8 +73,8 @@ export const viewBuilder = (
 
   /** What a query is fast by follows in the background, one index at a time, so that no append waits for all of them. */
   const indexSoon = ({ table, indexes }: Shape) => {
-    const make = async (index: string) => {
-      if (isOpen() && !indexed.get(`${table}_by_${index}`)) await channel.call('buildIndex', table, index)
+    const make = async (index: Index) => {
+      if (isOpen() && !indexed.get(indexName(table, index))) await channel.call('buildIndex', table, index)
     }
     indexing = indexing.then(async () => {
       for (const index of indexes) await make(index).catch(() => undefined)

@@ -1,4 +1,5 @@
 import type { Match, Query, Scalar } from '../../projections/views.ts'
+import type { Shape } from './protocol.ts'
 import type { Value } from './sqlite.ts'
 
 type Condition = { readonly sql: string; readonly values: readonly Value[] }
@@ -32,26 +33,53 @@ const condition = (column: string, match: Match): Condition => {
     return { sql: match.orAbsent ? `((${sql}) or ${column} is null)` : sql, values }
   }
   const values = match.equals.filter((value) => value !== undefined)
-  const among = `${column} in (${values.map(() => '?').join(', ')})`
-  return { sql: values.length < match.equals.length ? `(${among} or ${column} is null)` : among, values }
+  const among = values.length === 1 ? `${column} = ?` : `${column} in (${values.map(() => '?').join(', ')})`
+  if (values.length === match.equals.length) return { sql: among, values }
+  return { sql: values.length === 0 ? `${column} is null` : `(${among} or ${column} is null)`, values }
 }
 
-/** The statements of a query on a table: one page of documents, and how many there are over all pages. */
-export const queryOf = (table: string, { where, order, after, limit }: Query) => {
-  const by = quoted(order)
-  const conditions = Object.entries(where).flatMap(([field, matches]) =>
-    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map((match) =>
-      condition(quoted(field), match),
+type Conditions = readonly (readonly [field: string, match: Match])[]
+
+const isAbsent = (match: Match) => 'equals' in match && match.equals.every((value) => value === undefined)
+const isFew = (match: Match) => 'prefix' in match || ('equals' in match && !isAbsent(match))
+
+/**
+ * SQLite cannot know which index finds the fewest. The view says it: what its first index that fits does not hold only
+ * filters (`+`), and where none fits, all but the order and what is absent does.
+ */
+const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string): ((field: string) => boolean) => {
+  const some = (field: string, holds: (match: Match) => boolean) =>
+    conditions.some(([name, match]) => name === field && holds(match))
+  const fit = indexes.filter(({ by, lacking }) => some(by[0]!, isFew) && (!lacking || some(lacking, isAbsent)))
+  const chosen = fit.find(({ by }) => by[0] === fit[0]!.by[0] && by.includes(order)) ?? fit[0]
+  if (!chosen) return (field) => field === order || some(field, isAbsent)
+  const inOrder = chosen.by.includes(order)
+  return (field) =>
+    (field === order && inOrder) ||
+    field === chosen.lacking ||
+    some(field, (match) => chosen.by.includes(field) && (isFew(match) || isAbsent(match)))
+}
+
+/** The statements of a query on a table: one page of documents, and how many there are over all pages, up to its `count`. */
+export const queryOf = (shape: Shape, { where, order, after, limit, count = 0 }: Query) => {
+  const conditions: Conditions = Object.entries(where).flatMap(([field, matches]) =>
+    (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map(
+      (match) => [field, match] as const,
     ),
   )
-  const all = ['_doc is not null', `${by} is not null`, ...conditions.map(({ sql }) => sql)]
-  const values = conditions.flatMap((one) => one.values)
+  const finds = mayFind(shape, conditions, order)
+  const column = (field: string) => `${finds(field) ? '' : '+'}${quoted(field)}`
+  const by = column(order)
+  const parts = conditions.map(([field, match]) => condition(column(field), match))
+  const from = `from ${quoted(shape.table)}
+    where ${['_doc is not null', `${by} is not null`, ...parts.map(({ sql }) => sql)].join(' and ')}`
+  const values = parts.flatMap((one) => one.values)
   const behind = after ? ` and (${by}, _key) > (?, ?)` : ''
   return {
     page: {
-      sql: `select ${ROW} from ${quoted(table)} where ${all.join(' and ')}${behind} order by ${by}, _key limit ?`,
+      sql: `select ${ROW} ${from}${behind} order by ${by}, _key limit ?`,
       values: [...values, ...(after ? [after.value, after.key] : []), limit],
     },
-    total: { sql: `select count(*) from ${quoted(table)} where ${all.join(' and ')}`, values },
+    total: { sql: `select count(*) from (select 1 ${from} limit ?)`, values: [...values, count] },
   }
 }

@@ -142,13 +142,14 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
     },
     list: async <D extends object>(view: View, query: Parameters<Views['list']>[1]) => {
       await underWay.flushed()
-      const { table } = shapeOf(view)
+      const shape = shapeOf(view)
       return reading(() => {
-        if (!hasTable.get(table)) return { rows: [], total: 0 }
-        const { page, total } = queryOf(table, query)
+        if (!hasTable.get(shape.table)) return { rows: [], total: 0 }
+        const { page, total } = queryOf(shape, query)
         const rows = (rowsOf(views, page.sql).all(...page.values) as Raw[]).map(rowOf<D>)
-        const complete = !query.after && rows.length < query.limit
-        return { rows, total: complete ? rows.length : (rowsOf(views, total.sql).get(...total.values) as [number])[0] }
+        const { after, limit, count = 0 } = query
+        if (count === 0 || (!after && rows.length < limit)) return { rows, total: Math.min(rows.length, count) }
+        return { rows, total: (rowsOf(views, total.sql).get(...total.values) as [number])[0] }
       })
     },
     scan: async function* <D extends object>(view: View, part?: Part) {

@@ -1,40 +1,16 @@
 import type { Calls, FlatCheckpoint, FlatRows, Shape } from './protocol.ts'
 import { viewsSchema } from './schema.ts'
 import { type Database, rowsOf, type Statement } from './sqlite.ts'
+import { columnsOf, createIndex, createKey, createTable, insertInto, POSITION, quoted } from './view-schema.ts'
 
 /** Rows that one statement writes where there are as many. */
 const AT_ONCE = 10
-const OWN = ['_key', '_revision', '_position', '_changes', '_doc', '_unreadable'] as const
-
-const quoted = (name: string) => `"${name}"`
-const columnsOf = (view: Shape) => [...OWN, ...view.indexes]
 /** The latest position of these rows. */
 const newestOf = (rows: FlatRows, width: number): number => {
   let newest = 0
-  for (let n = OWN.indexOf('_position'); n < rows.length; n += width) newest = Math.max(newest, Number(rows[n]))
+  for (let n = POSITION; n < rows.length; n += width) newest = Math.max(newest, Number(rows[n]))
   return newest
 }
-const list = (names: readonly string[], form: (name: string) => string) => names.map(form).join(', ')
-
-const createTable = (table: string, { indexes }: Shape) =>
-  `create table ${quoted(table)} (_key text not null, _revision integer not null, _position integer not null, _changes integer not null,
-   _doc text, _unreadable text${indexes.map((index) => `, ${quoted(index)} any`).join('')}) strict`
-
-const createKey = (table: string) => `create unique index ${quoted(`${table}_key`)} on ${quoted(table)} (_key)`
-
-/** Partial, because most fields are absent in most documents. */
-const createIndex = (table: string, field: string) =>
-  `create index if not exists ${quoted(`${table}_by_${field}`)} on ${quoted(table)} (${quoted(field)}) where ${quoted(field)} is not null`
-
-const insertInto = (table: string, view: Shape, rows: number) => {
-  const one = `(${list(columnsOf(view), () => '?')})`
-  return `insert into ${quoted(table)} (${list(columnsOf(view), quoted)}) values ${Array.from({ length: rows }, () => one).join(', ')}`
-}
-
-const guarded = (view: Shape) =>
-  ` on conflict (_key) do update set ${list(columnsOf(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
-   where excluded._revision > _revision
-   or (excluded._revision = _revision and excluded._unreadable is null and _unreadable is not null)`
 
 type Insert = { readonly one: Statement; readonly many: Statement; readonly width: number }
 
@@ -51,9 +27,10 @@ const rowInserts = (database: Database, isThere: (table: string) => boolean) => 
         for (const index of view.indexes) database.exec(createIndex(table, index))
       }
       const width = columnsOf(view).length
-      const [one, many] = [1, AT_ONCE].map((rows) =>
-        database.prepare(insertInto(table, view, rows) + guarded(view)),
-      ) as [Statement, Statement]
+      const [one, many] = [1, AT_ONCE].map((rows) => database.prepare(insertInto(table, view, rows))) as [
+        Statement,
+        Statement,
+      ]
       insert = { one, many, width }
       inserts.set(table, insert)
     }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
 import { refuse } from '../../errors.ts'
-import type { Checkpoint, Part, View } from '../../projections/views.ts'
+import type { Checkpoint, Index, Part, View } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { StoredRow } from './rows.ts'
 import { cleaner, type ViewState, viewStates } from './view-states.ts'
@@ -10,6 +10,12 @@ const GIVEN_UP_MS = 60_000
 const HEARTBEAT_MS = 15_000
 
 const nameOf = ({ name, version }: View) => `${name}_${version}`
+
+/** A field that is absent has its place in an index, as null. */
+const keysOf = ({ lacking, by, having, also }: Index): Record<string, 1> => {
+  const fields = (names: readonly (string | undefined)[]) => names.flatMap((name) => (name ? [[`doc.${name}`, 1]] : []))
+  return Object.fromEntries([...fields([lacking, ...by]), ['_id', 1], ...fields([also, having])]) as Record<string, 1>
+}
 
 /** Sees to the indexes of a collection once a process; on an empty one it costs nothing. */
 const indexMaker = (db: Db, calls: Calls) => {
@@ -21,7 +27,7 @@ const indexMaker = (db: Db, calls: Calls) => {
       making = calls.call('batch', async () => {
         // The newest row is looked for at each start.
         await db.collection<StoredRow>(name).createIndex({ position: 1 })
-        for (const index of indexes) await db.collection<StoredRow>(name).createIndex({ [`doc.${index}`]: 1, _id: 1 })
+        for (const index of indexes) await db.collection<StoredRow>(name).createIndex(keysOf(index))
       })
       indexed.set(name, making)
       making.catch(() => indexed.delete(name))

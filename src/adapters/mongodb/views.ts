@@ -66,11 +66,10 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
           from.find(page, { sort, limit: query.limit, signal }).toArray(),
         )
         const rows: readonly Row<D>[] = found.map(rowOf<D>)
-        const complete = !query.after && rows.length < query.limit
-        return {
-          rows,
-          total: complete ? rows.length : await calls.call('read', (signal) => from.countDocuments(total, { signal })),
-        }
+        const { after, limit, count = 0 } = query
+        if (count === 0 || (!after && rows.length < limit)) return { rows, total: Math.min(rows.length, count) }
+        const counted = await calls.call('read', (signal) => from.countDocuments(total, { limit: count, signal }))
+        return { rows, total: counted }
       })
     return calls.call('whole', read)
   },

@@ -80,16 +80,16 @@ void t.test('many more appends and rows at once than may wait all get through', 
   const count = 10_000
   await Promise.all(Array.from({ length: count }, (_, n) => store.log.append(`test-${n}`, [happened(n)], 'none')))
   t.equal(await store.log.head(), BigInt(count))
-  const view = { name: 'many', version: 1, indexes: ['n'] }
+  const view = { name: 'many', version: 1, fields: ['n'], indexes: [{ by: ['n'] }] }
   const row = (n: number): Row => ({ key: `k${n}`, revision: 0n, position: 1n, changes: 1n, doc: { n } })
   await Promise.all(Array.from({ length: count }, (_, n) => store.views.put(view, [row(n)])))
-  t.equal((await store.views.list(view, { where: {}, order: 'n', limit: 1 })).total, count)
+  t.equal((await store.views.list(view, { where: {}, order: 'n', limit: 1, count: count + 1 })).total, count)
   await store.close()
 })
 
 void t.test('the views file can be deleted: the log is whole without it', async (t) => {
   const directory = await newDirectory(t)
-  const view = { name: 'gone', version: 1, indexes: [] }
+  const view = { name: 'gone', version: 1, fields: [], indexes: [] }
   let store = await open(directory)
   await store.log.append('test-1', [happened(1)], 'none')
   await store.views.mark(view, undefined, checkpointAt(1n))
@@ -104,8 +104,8 @@ void t.test('the views file can be deleted: the log is whole without it', async 
 
 void t.test('a build that another version replaces takes the old version away', async (t) => {
   const store = await open(await newDirectory(t))
-  const [first, second] = [1, 2].map((version) => ({ name: 'pets', version, indexes: [] }))
-  const near = { name: 'pets_old', version: 1, indexes: [] }
+  const [first, second] = [1, 2].map((version) => ({ name: 'pets', version, fields: [], indexes: [] }))
+  const near = { name: 'pets_old', version: 1, fields: [], indexes: [] }
   for (const view of [first!, near, second!]) await (await store.views.build(view)).swap(checkpointAt(5n))
   t.same(
     [await store.views.checkpoint(first!), await store.views.checkpoint(second!), await store.views.checkpoint(near)],

@@ -8,7 +8,7 @@ void t.test('a scan of large rows comes in pages that hold four mebibytes and on
   const { open } = await portOf(t, 'views')
   const views = await open()
   t.teardown(views.close)
-  const view = { name: 'large', version: 1, indexes: [] }
+  const view = { name: 'large', version: 1, fields: [], indexes: [] }
   const doc = { text: 'x'.repeat(1_000_000) }
   const rows = Array.from({ length: 12 }, (_, n) => ({
     key: `k${n}`,

@@ -6,7 +6,7 @@ import { checkpointAt } from '../../contracts/views.ts'
 import { database } from './store.ts'
 
 const { server, skip } = await ownMongo(t)
-const pets: View = { name: 'pets', version: 1, indexes: ['name', 'createdAt'] }
+const pets: View = { name: 'pets', version: 1, fields: ['name', 'createdAt'], indexes: [{ by: ['createdAt'] }] }
 const row = (key: string, revision: number, name = `v${revision}`): Row => ({
   key,
   revision: BigInt(revision),

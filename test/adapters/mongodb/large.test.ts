@@ -4,7 +4,7 @@ import { mongoAddresses } from '../servers.ts'
 import { database } from './store.ts'
 
 const MIB = 1_048_576
-const view = { name: 'large', version: 1, indexes: [] }
+const view = { name: 'large', version: 1, fields: [], indexes: [] }
 const row = (key: string, mib: number) => ({
   key,
   revision: 0n,

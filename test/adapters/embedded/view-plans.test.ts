@@ -1,0 +1,114 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { shapeOf } from '../../../src/adapters/embedded/view-build.ts'
+import { type Database, openDatabase, rowsOf } from '../../../src/adapters/embedded/sqlite.ts'
+import { queryOf } from '../../../src/adapters/embedded/view-query.ts'
+import { createIndex, createKey, createTable } from '../../../src/adapters/embedded/view-schema.ts'
+import { type TokenFilter, whereOf } from '../../../src/http/auth/token-filter.ts'
+import { STATUSES } from '../../../src/projections/token-status.ts'
+import { tokens } from '../../../src/projections/tokens.ts'
+import type { Query } from '../../../src/projections/views.ts'
+
+const now = new Date('2026-01-02T03:04:05.678Z')
+const all: TokenFilter = {
+  method: undefined,
+  identities: [],
+  provider: '',
+  namespaceKey: '',
+  status: undefined,
+  q: '',
+  issuedBy: [],
+}
+const shape = { ...shapeOf(tokens), table: 'tokens' }
+const [digest, list, names] = ['tokens_by_digest', 'tokens_by_createdAt_no_deletedAt', 'tokens_by_name_no_deletedAt']
+
+/** How SQLite finds the rows of a query, step by step. */
+const plans = (database: Database, query: Query) => {
+  const { page, total } = queryOf(shape, query)
+  const steps = ({ sql, values }: typeof page) => {
+    const rows = rowsOf(database, `explain query plan ${sql}`).all(...values) as (readonly [
+      number,
+      number,
+      number,
+      string,
+    ])[]
+    return rows.map(([, , , step]) => step).filter((step) => !/^(CO-ROUTINE|SCAN \(subquery)/.test(step))
+  }
+  return { page: steps(page), total: steps(total) }
+}
+
+void t.test('what is asked of tokens is found by an index, in its order', async (t) => {
+  const database = await openDatabase(join(t.testdir(), 'views.sqlite'), 'rebuildable')
+  t.teardown(() => database.close())
+  database.exec(createTable('tokens', shape))
+  database.exec(createKey('tokens'))
+  for (const index of shape.indexes) database.exec(createIndex('tokens', index))
+
+  const behind = { after: { value: '2026-01-01T00:00:00.000Z', key: 'k' } }
+  const listed = (filter: Partial<TokenFilter>, more: Partial<Query> = {}): Query => ({
+    where: whereOf({ ...all, ...filter }, now),
+    order: 'createdAt',
+    limit: 26,
+    count: 10_001,
+    ...more,
+  })
+  const cleanUp = {
+    where: {
+      method: { equals: ['oidc'] },
+      deletedAt: { equals: [undefined] },
+      expiresAt: { below: now.toISOString() },
+    },
+    order: 'expiresAt',
+    limit: 500,
+  }
+  const cases: readonly (readonly [name: string, query: Query, index: string])[] = [
+    ['the default list', listed({}), list],
+    ['its next page', listed({}, behind), list],
+    ['of a namespace', listed({ namespaceKey: 'n' }), 'tokens_by_namespace_createdAt_no_deletedAt'],
+    ['its next page', listed({ namespaceKey: 'n' }, behind), 'tokens_by_namespace_createdAt_no_deletedAt'],
+    ['of a method', listed({ method: 'oidc' }), 'tokens_by_method_createdAt_no_deletedAt'],
+    ['of a holder', listed({ identities: ['me'] }), 'tokens_by_identity_deletedAt_createdAt'],
+    [
+      'of a holder and provider',
+      listed({ identities: ['me'], provider: 'p', method: 'oidc', status: 'ACTIVE' }),
+      'tokens_by_identity_deletedAt_createdAt',
+    ],
+    ['of a maker', listed({ issuedBy: ['it'] }), 'tokens_by_issuedBy_deletedAt_createdAt'],
+    ...STATUSES.map(
+      (status) =>
+        [
+          `of status ${status}`,
+          listed({ status }),
+          status === 'DELETED' ? 'tokens_by_createdAt_with_deletedAt' : list,
+        ] as const,
+    ),
+    ['what the clean-up asks', cleanUp, 'tokens_by_method_expiresAt_no_deletedAt'],
+    [
+      'its next page',
+      { ...cleanUp, after: { value: '2026-01-01T00:00:00.000Z', key: 'k' } },
+      'tokens_by_method_expiresAt_no_deletedAt',
+    ],
+  ]
+  for (const [name, query, index] of cases) {
+    const { page, total } = plans(database, query)
+    t.same(
+      page.map((step) => step.replace(/^(SEARCH|SCAN) tokens USING (COVERING )?INDEX (\w+).*$/, '$3')),
+      [index],
+      `${name}: ${page.join('; ')}`,
+    )
+    t.ok(
+      total.every((step) => step.includes(`INDEX tokens_by`)),
+      `${name}, counted: ${total.join('; ')}`,
+    )
+  }
+  const sorted: readonly (readonly [name: string, query: Query, index: string])[] = [
+    ['by the beginning of the name', listed({ q: 'ci-' }), names],
+    ['of some holders', listed({ identities: ['me', 'and me'] }), 'tokens_by_identity_deletedAt_createdAt'],
+    ['what a holder had', listed({ identities: ['me'], status: 'DELETED' }), 'tokens_by_identity_deletedAt_createdAt'],
+    ['a token', { where: { digest: { equals: ['d'] } }, order: 'createdAt', limit: 1 }, digest],
+  ]
+  for (const [name, query, index] of sorted) {
+    const { page } = plans(database, query)
+    t.match(page[0], ` INDEX ${index} `, `${name}: ${page.join('; ')}`)
+  }
+})
