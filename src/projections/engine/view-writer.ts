@@ -1,3 +1,4 @@
+import { markedSoon, MARK_MS } from './marks.ts'
 import { gathered, pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
@@ -8,10 +9,6 @@ import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
 import { tended } from './tended.ts'
 import { turn } from './turn.ts'
-
-/** The checkpoint follows after so many events, or so many milliseconds: what waits for it, such as a list, waits as long. */
-const MARK_EVENTS = 1000
-const MARK_MS = 250
 
 export type ViewWriterOptions = {
   readonly log: EventLog
@@ -88,12 +85,23 @@ const missingWriter = (
   }
 }
 
+/** What lies behind the position, up to another: from memory where it is kept there, else from the log. */
+const pagesBehind = ({ log, recent }: ViewWriterOptions, position: () => bigint) =>
+  async function* (to: bigint) {
+    for (;;) {
+      const before = position()
+      if (before < recent.start()) yield* log.readAll(before, recent.start())
+      else yield* [recent.after(before, to)].filter(({ length }) => length > 0)
+      if (position() === before) return
+    }
+  }
+
 /**
  * The safety net of the views: follows the log from their own checkpoint and writes the rows that no instance wrote.
  * Views out of reach stop nothing but this.
  */
 export const viewWriter = (options: ViewWriterOptions) => {
-  const { log, views, projections, recent, writes, onError, retryMs, laterMs } = options
+  const { views, projections, recent, writes, onError, retryMs, laterMs } = options
   const stop = new AbortController()
   let position = 0n
   let running: Promise<void> = Promise.resolve()
@@ -106,15 +114,7 @@ export const viewWriter = (options: ViewWriterOptions) => {
 
   const mark = () => checkpoints.mark(fitting.behind(checkpoints.reached()))
 
-  /** What lies behind the position, up to another: from memory where it is kept there, else from the log. */
-  const pages = async function* (to: bigint) {
-    for (;;) {
-      const before = position
-      if (position < recent.start()) yield* log.readAll(position, recent.start())
-      else yield* [recent.after(position, to)].filter(({ length }) => length > 0)
-      if (position === before) return
-    }
-  }
+  const pages = pagesBehind(options, () => position)
 
   const stand = (at: bigint) => {
     position = at
@@ -126,15 +126,10 @@ export const viewWriter = (options: ViewWriterOptions) => {
     await checkpoints.load()
     stand(leastPosition(checkpoints.reached()))
     fitting.forget()
-    let [since, at] = [0, performance.now()]
-    const markSoon = async () => {
-      if (since === 0 || (since < MARK_EVENTS && performance.now() - at < MARK_MS)) return
-      await mark()
-      ;[since, at] = [0, performance.now()]
-    }
+    const marks = markedSoon(mark)
     while (writes()) {
       if (position >= recent.end()) done(false)
-      const to = await recent.beyond(position, stop.signal, since > 0 ? MARK_MS : undefined)
+      const to = await recent.beyond(position, stop.signal, marks.since() > 0 ? MARK_MS : undefined)
       if (to > position) {
         begin()
         await progress.rest(laterMs, stop.signal)
@@ -146,11 +141,11 @@ export const viewWriter = (options: ViewWriterOptions) => {
         stand(page.at(-1)!.position)
         done(true)
         own.forget(position)
-        since += page.length
-        await markSoon()
+        marks.written(page.length)
+        await marks.mark()
       }
       if (stop.signal.aborted) return
-      await markSoon()
+      await marks.mark()
     }
   }
 
