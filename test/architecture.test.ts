@@ -53,6 +53,7 @@ const ports = [
   'events/personal.ts',
   'events/unreadable.ts',
   'projections/views.ts',
+  'projections/snapshots.ts',
   'projections/engine/lease.ts',
   'jobs/queue.ts',
   'auth/rate-limit.ts',

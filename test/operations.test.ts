@@ -182,7 +182,9 @@ await t.test('every reason and every file that the guide names is there', async 
   const files = [...section('The files of a data directory').matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell]) =>
     cell!.split(', '),
   )
-  t.same(files, ['`events.sqlite`', '`views.sqlite`', '`subjects.sqlite`', '`keys`', '`lock`', '`lock.pid`'])
+  const databases = ['`events.sqlite`', '`views.sqlite`', '`memory.snapshot`', '`subjects.sqlite`']
+  t.same(files, [...databases, '`keys`', '`lock`', '`lock.pid`'])
+  await service.reopen()
   for (const file of files) t.ok(await readFile(join(service.directory, 'data', file.replaceAll('`', ''))), file)
 })
 

@@ -101,7 +101,7 @@ const tellRebuilt = async ({ execute, instance }: Core, rebuilt: Rebuilt): Promi
 /** Puts the service together over its stores. */
 export const compose = async (config: Config, opened: Stores, logger: Logger, now: () => Date): Promise<Composed> => {
   const core = coreOf(config, opened, logger, now)
-  const { follower, lease, log, stores, time } = core
+  const { follower, lease, snapshots, log, stores, time } = core
   let draining = false
   const service = await serviceOf(config, core, { logger, now, draining: () => draining })
   return {
@@ -110,7 +110,8 @@ export const compose = async (config: Config, opened: Stores, logger: Logger, no
       await time.begin(log)
       const onProgress = progressLines(logger)
       const rebuilt = await settle(stores, logger, onProgress)
-      await follower.start(onProgress)
+      if (rebuilt) await stores.snapshots.remove()
+      snapshots.begin(await follower.start(onProgress))
       const token = await bootstrap({ ...service, config })
       if (token !== undefined)
         logger
@@ -127,8 +128,9 @@ export const compose = async (config: Config, opened: Stores, logger: Logger, no
     },
     close: async () => {
       await service.refusals.close()
-      await lease?.close()
       await follower.close()
+      await snapshots.end()
+      await lease?.close()
       await stores.close()
     },
   }

@@ -14,11 +14,13 @@ import { freshness } from '../projections/engine/freshness.ts'
 import { runner } from '../projections/engine/runner.ts'
 import { closedDocuments } from '../projections/closed-documents.ts'
 import { flagStore } from '../projections/flag-store.ts'
-import { neededOfTokens, tokenIndex } from '../projections/token-index.ts'
+import { tokenIndex } from '../projections/token-index.ts'
+import { neededOfTokens } from '../projections/token-slots.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
 import type { Logger } from './logger.ts'
 import { lostSubjects } from './lost-subjects.ts'
+import { memorySnapshot, snapshotKeeper } from './memory-snapshot.ts'
 import { orderedTime } from './ordered-time.ts'
 import { portFaults } from './port-faults.ts'
 import { quotas } from './quotas.ts'
@@ -51,6 +53,15 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
     admit: quotas(config.quotas, held, index),
   })
+  const kept = memorySnapshot({
+    snapshots: stores.snapshots,
+    secret: stores.pepper.key,
+    log,
+    index,
+    flagStore: held,
+    capacity: config.tokens.index_size,
+    logger,
+  })
   const follower = runner({
     log,
     views,
@@ -61,6 +72,9 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
       else held.set(projection.name, row)
     },
     needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
+    // Who may write to the servers of the views must not decide what a flag answers.
+    fromLog: ({ name }) => !alone && name !== tokens.name,
+    restore: kept.restore,
     recall: ({ name }, key) => held.row(name, key),
     take: ({ name }, event) => name === tokens.name && index.take(event),
     writes,
@@ -76,6 +90,13 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     closed: closed.counts,
   })
   const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
+  const snapshots = snapshotKeeper({
+    write: kept.write,
+    remembered: follower.remembered,
+    // Where a document is closed, the next start reads it again: a later version may be able to.
+    mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.counts().every(([, count]) => count === 0),
+    onError: (err) => logger.warn({ err }, 'the snapshot of memory was not written'),
+  })
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, {
     queue,
@@ -87,5 +108,5 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     provenFor: () => lease?.age() ?? 0,
   })
   const made = { faults, onError, names, metrics, stores, time, log, instance, seal }
-  return { ...made, closed, index, flagStore: held, execute, foldOf, follower, lease, intervals }
+  return { ...made, closed, index, flagStore: held, execute, foldOf, follower, lease, snapshots, intervals }
 }

@@ -121,7 +121,9 @@ export const projectionStatus: Services['projectionStatus'] = (config) =>
 
 /** Builds read models of the data directory anew. */
 export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }) =>
-  withStores(config, async ({ log, views }) => {
+  withStores(config, async ({ log, views, snapshots }) => {
+    // What memory began from may have been made of what is built anew.
+    await snapshots.remove()
     const chosen = projections.filter(({ name }) => names.includes(name))
     const name = chosen.map((projection) => projection.name).join(', ')
     await rebuild(log, views, chosen, ({ done, position, head }) => {

@@ -10,12 +10,15 @@ import { foundInDirectory } from './keys-found.ts'
 import { type Beginning, type Secrets, silent, type Told } from './opening.ts'
 import { type Limiter, limiter } from '../auth/rate-limit.ts'
 import type { Queue } from '../jobs/queue.ts'
+import type { Snapshots } from '../projections/snapshots.ts'
 import type { Views } from '../projections/views.ts'
 
 /** Where this deployment lives: the three ports, the keys of subjects, and the key that token digests and page tokens are made with. */
 export type Stores = {
   readonly log: EventLog
   readonly views: Views
+  /** What memory begins from, without reading all that is in the views. */
+  readonly snapshots: Snapshots
   readonly queue: Queue
   /** What each port lives in, by name. */
   readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
@@ -108,6 +111,7 @@ const openCluster: Open = async (config, told, beginning) => {
     return {
       ...servers,
       views: mongo.views,
+      snapshots: mongo.snapshots,
       queue,
       adapters: { log: 'eventstoredb', views: 'mongodb', queue: 'redis' },
       alone: false,

@@ -132,6 +132,13 @@ export const flagStore = <C>(compile: Compile<C>) => {
       return rowsOf[view]?.(states.get(namespace), key)
     },
 
+    rows: (): readonly (readonly [view: string, row: Row])[] =>
+      [...states.values()].flatMap((state) => [
+        ...[state.namespace ?? []].flat().map((row) => [namespaces.name, row] as const),
+        ...Array.from(state.flags.values(), (row) => [flags.name, row] as const),
+        ...Array.from(state.segments.values(), (row) => [segments.name, row] as const),
+      ]),
+
     namespace,
     flag: (namespace: string, key: string): Live<FlagDoc> | undefined => {
       const state = states.get(namespace)

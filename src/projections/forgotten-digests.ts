@@ -42,6 +42,13 @@ export const forgottenDigests = (perLayer = LAYER, most = LAYERS) => {
       const layer = layers.at(-1)!
       for (const word of keyWords(key)) layer[bitOf(word) >>> 3]! |= 1 << (word & 7)
     },
+    /** A copy of the layers, and how many digests the last one has; undefined where they hold no more. */
+    copy: () => (overfull ? undefined : { layers: layers.map((layer) => layer.slice()), inLast }),
+    /** Takes a copy in place of what there was, which was nothing. */
+    restore: (from: { readonly layers: readonly Uint8Array[]; readonly inLast: number }): void => {
+      layers.push(...from.layers)
+      inLast = from.inLast
+    },
     /** How many there are, about. */
     count: (): number => (layers.length === 0 ? 0 : (layers.length - 1) * perLayer + inLast),
   }

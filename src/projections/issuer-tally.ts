@@ -23,6 +23,8 @@ export const tokenMakers = () => {
       numbers.delete(names[number]!)
       free.push(number)
     },
+    /** All makers by their numbers; a number that is free has any name. */
+    all: (): readonly string[] => [...names],
     count: (maker = ''): number => counts[numbers.get(maker) ?? -1] ?? 0,
   }
 }

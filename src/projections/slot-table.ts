@@ -76,5 +76,7 @@ export const slotTable = (width: number) => {
     /** The key of a slot, until the slot is given another. */
     key: keyAt,
     size: (): number => size,
+    /** A copy of the keys of so many slots, one behind the other. */
+    copy: (slots: number): Uint32Array => keys.slice(0, slots * width),
   }
 }

@@ -1,3 +1,11 @@
+type ColumnCopies = {
+  readonly expires: Float64Array
+  readonly kinds: Uint8Array
+  readonly revisions: Uint16Array
+  readonly scopes: Uint32Array
+  readonly madeBy: Uint32Array
+}
+
 /** Slots in a row that are spared because they were used. */
 const CHANCES = 64
 
@@ -60,6 +68,25 @@ export const tokenColumns = () => {
     },
     /** How many slots there are, those that hold nothing included. */
     size: (): number => size,
+    /** A copy of the columns. */
+    copy: () => ({
+      expires: columns.expires.slice(0, size),
+      kinds: columns.kinds.slice(0, size),
+      revisions: columns.revisions.slice(0, size),
+      scopes: columns.scopes.slice(0, size),
+      madeBy: columns.madeBy.slice(0, size),
+    }),
+    /** Takes a copy in place of what there was, which was nothing. */
+    restore: (from: ColumnCopies): void => {
+      while (room < from.expires.length) grow()
+      columns.expires.set(from.expires)
+      columns.kinds.set(from.kinds)
+      columns.revisions.set(from.revisions)
+      columns.scopes.set(from.scopes)
+      columns.madeBy.set(from.madeBy)
+      size = from.expires.length
+      for (let slot = 0; slot < size; slot++) if (isFree(slot)) free.push(slot)
+    },
   }
 }
 
@@ -76,5 +103,7 @@ export const numberedTexts = () => {
       return texts.push(text) - 1
     },
     text: (number: number): string | undefined => texts[number],
+    /** All texts by their numbers. */
+    all: (): readonly (string | undefined)[] => [...texts],
   }
 }

@@ -1,27 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Stored } from '../events/log.ts'
-import { type Method, METHODS } from '../events/token.ts'
-import { forgottenDigests } from './forgotten-digests.ts'
+import { METHODS } from '../events/token.ts'
 import { closedTokens } from './closed-tokens.ts'
-import { tokenMakers } from './issuer-tally.ts'
-import { numberedTexts, tokenColumns } from './token-columns.ts'
-import { hasKey, keyOf, tokenKeys } from './token-keys.ts'
+import type { tokenColumns } from './token-columns.ts'
+import { hasKey, keyOf } from './token-keys.ts'
+import { type HeldOfToken, MOST_REVISION, type TokenEntry, tokenSlots } from './token-slots.ts'
+import { tokensIn, type TokenSnapshot } from './token-snapshot.ts'
 import { usableUntil } from './token-status.ts'
-import { type TokenDoc, tokens } from './tokens.ts'
+import { tokens } from './tokens.ts'
 import type { Row } from './views.ts'
-
-/** What every request needs of a token: numbers and shared texts only. `expiresAt` is epoch milliseconds, Infinity = never. */
-export type TokenEntry = {
-  readonly id: string
-  readonly method: Method
-  readonly namespace: string | undefined
-}
-
-const HELD = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy'] as const
-type HeldOfToken = Pick<TokenDoc, (typeof HELD)[number] | 'deletedAt'>
-
-/** What the index needs of the tokens at a start: these fields of those that are not deleted, and the number of all others by method. */
-export const neededOfTokens = { lacking: 'deletedAt', fields: HELD, by: 'method' } as const
 
 /** Tokens that ended last, of which a read may not show it yet. */
 const ENDED = 10_000
@@ -37,9 +24,6 @@ const endOf = (type: string, data: string): number | undefined => {
   }
 }
 
-/** Revisions are known below this one. */
-const MOST_REVISION = 65_535n
-
 type Columns = ReturnType<typeof tokenColumns>['columns']
 
 const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly number[], now: number) => {
@@ -50,55 +34,6 @@ const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly 
     else if (ends <= now) counts[kinds[slot]!]!.EXPIRED++
   }
   return counts
-}
-
-/** The facts of tokens by slot, no more tokens than the capacity. */
-const tokenSlots = (capacity: number) => {
-  const { columns, take, giveBack, next, size } = tokenColumns()
-  const keys = tokenKeys()
-  const makers = tokenMakers()
-  const namespaces = numberedTexts()
-  const forgotten = forgottenDigests()
-
-  const remove = (slot: number): void => {
-    if (METHODS[columns.kinds[slot]!] === 'token') makers.remove(columns.madeBy[slot]!)
-    keys.remove(slot)
-    giveBack(slot)
-  }
-  return {
-    columns,
-    keys,
-    madeBy: makers.count,
-    /** How many slots there are, those that hold nothing included. */
-    size,
-    add: (key: string, id: string, doc: HeldOfToken): number => {
-      if (keys.size() >= capacity) {
-        const least = next()
-        forgotten.add(keys.key(least))
-        remove(least)
-      }
-      const slot = take()
-      columns.used[slot] = 0
-      keys.set(slot, key, id)
-      columns.kinds[slot] = METHODS.indexOf(doc.method)
-      columns.scopes[slot] = namespaces.numberOf(doc.namespace)
-      if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
-      return slot
-    },
-    remove,
-    /** One live token more that is not held. */
-    leaveOut: forgotten.add,
-    forgot: forgotten.has,
-    entry: (slot: number): TokenEntry => ({
-      id: keys.id(slot),
-      method: METHODS[columns.kinds[slot]!]!,
-      namespace: namespaces.text(columns.scopes[slot]!),
-    }),
-    revision: (slot: number): bigint => BigInt(columns.revisions[slot]!),
-    setRevision: (slot: number, revision: bigint): void => {
-      columns.revisions[slot] = Number(revision < MOST_REVISION ? revision : MOST_REVISION)
-    },
-  }
 }
 
 /**
@@ -139,6 +74,7 @@ export const tokenIndex = (capacity: number) => {
       if (until === Number.NEGATIVE_INFINITY) {
         // The same end seen again, while catching up with the log, finds nothing to remove.
         if (held !== undefined) end(held)
+        else if (slots.forgot(key) && !ended.has(key)) deleted[METHODS.indexOf(doc.method)]!++
         ended.set(key, true)
       } else if (!hasKey(id)) slots.leaveOut(key)
       else if (held === undefined || revision >= slots.revision(held)) {
@@ -192,6 +128,15 @@ export const tokenIndex = (capacity: number) => {
     /** True for a live token that is not held for want of room, and for very few others: any else that is not found here does not exist. */
     forgot: slots.forgot,
     size: keys.size,
+    /** A copy of all that is held, made at once; undefined where it cannot be told. */
+    copy: (): TokenSnapshot | undefined => slots.copy(deleted),
+    /** Whether a copy holds no more tokens than so many. */
+    fits: (from: TokenSnapshot, most: number): boolean => tokensIn(from) <= most,
+    /** Takes a copy; nothing was held before. */
+    restore: (from: TokenSnapshot): void => {
+      slots.restore(from)
+      for (const [n, count] of from.facts.deleted.entries()) deleted[n] = count
+    },
     /** How many records there are of each method and status, as far as this instance holds them. */
     census: (now: number) => censusOf(columns, slots.size(), deleted, now),
   }

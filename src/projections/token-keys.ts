@@ -36,6 +36,8 @@ export const keyWords = (key: string): Uint32Array => wordsOf(key, new Uint32Arr
 /** Whether the id has a key; those that this service makes have. */
 export const hasKey = (id: string): boolean => UUID.test(id)
 
+type KeyCopies = { readonly digests: Uint32Array; readonly ids: Uint32Array }
+
 /** Finds the slots of tokens, by the key of their digest and by their id. */
 export const tokenKeys = () => {
   const digests = slotTable(DIGEST_BYTES / 4)
@@ -59,5 +61,12 @@ export const tokenKeys = () => {
         .join('')
         .replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
     size: digests.size,
+    /** Copies of the keys of so many slots. */
+    copy: (slots: number) => ({ digests: digests.copy(slots), ids: ids.copy(slots) }),
+    /** Gives a slot the keys that it has in a copy. */
+    restore: (slot: number, from: KeyCopies): void => {
+      digests.set(slot, from.digests.subarray((slot * DIGEST_BYTES) / 4, ((slot + 1) * DIGEST_BYTES) / 4))
+      ids.set(slot, from.ids.subarray(slot * ID_WORDS, (slot + 1) * ID_WORDS))
+    },
   }
 }

@@ -6,9 +6,11 @@ import { mongoViews, type ViewsParts } from '../../src/adapters/mongodb/views.ts
 import { anyProjection } from '../../src/projections/projection.ts'
 import { fill } from '../../src/projections/engine/fill.ts'
 import { namespaces } from '../../src/projections/namespaces.ts'
-import { neededOfTokens, tokenIndex } from '../../src/projections/token-index.ts'
+import { tokenIndex } from '../../src/projections/token-index.ts'
+import { neededOfTokens } from '../../src/projections/token-slots.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
+import { memoryLog } from '../memory-log.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
@@ -37,13 +39,18 @@ await t.test('a start reads of tokens what memory needs, and counts those that a
 
   const index = tokenIndex(10)
   const held: [string, Row][] = []
-  await fill(views, [anyProjection(tokens), anyProjection(namespaces)], {
-    remember: ({ name }, row) => {
-      held.push([name, row])
-      if (name === tokens.name) index.remember(row as Row<TokenDoc>)
+  const log = memoryLog()
+  const projections = [anyProjection(tokens), anyProjection(namespaces)]
+  await fill(
+    { log, views, projections, upTo: 0n },
+    {
+      remember: ({ name }, row) => {
+        held.push([name, row])
+        if (name === tokens.name) index.remember(row as Row<TokenDoc>)
+      },
+      needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
     },
-    needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
-  })
+  )
   t.same(
     held.map(([name]) => name),
     ['tokens', 'tokens', 'tokens', 'namespaces'],

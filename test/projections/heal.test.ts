@@ -35,7 +35,8 @@ const setup = async () => {
   const start = async (projection: typeof newer) => {
     const memory: Row[] = []
     const healed = healer(log, views, (error) => errors.push(error))
-    await fill(views, [projection], { remember: (_, one) => memory.push(one) }, healed)
+    const sources = { log, views, projections: [projection], upTo: 0n }
+    await fill(sources, { remember: (_, one) => memory.push(one) }, healed)
     return memory[0]!
   }
   return { log, row, put, errors, start, cut: () => void (down = true) }

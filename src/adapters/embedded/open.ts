@@ -4,6 +4,7 @@ import type { Binding } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Queue } from '../../jobs/queue.ts'
+import type { Snapshots } from '../../projections/snapshots.ts'
 import type { Views } from '../../projections/views.ts'
 import { type Channel, openChannel } from './channel.ts'
 import { embeddedBinding, embeddedKeys } from './keys.ts'
@@ -11,6 +12,7 @@ import { lockDirectory } from './lock.ts'
 import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
 import { roomOf } from './disk-space.ts'
+import { snapshotFile } from './snapshot-file.ts'
 import { type Database, openDatabase } from './sqlite.ts'
 import { type Standing, withStanding } from './standing.ts'
 import { embeddedViews } from './views.ts'
@@ -18,6 +20,7 @@ import { embeddedViews } from './views.ts'
 export type Embedded = {
   readonly log: EventLog
   readonly views: Views
+  readonly snapshots: Snapshots
   readonly queue: Queue
   readonly keys: Keys
   readonly binding: Binding
@@ -44,7 +47,7 @@ export type EmbeddedOptions = {
 }
 
 /**
- * Opens the whole embedded store over one writer thread. Three files, by what may happen to them: events.sqlite must never be lost,
+ * Opens the whole embedded store over one writer thread. Three databases, by what may happen to them: events.sqlite must never be lost,
  * views.sqlite can be deleted at any time, subjects.sqlite must be able to forget. Throws when another process has the directory.
  */
 export const openEmbedded = async (directory: string, options: EmbeddedOptions): Promise<Embedded> => {
@@ -83,7 +86,8 @@ export const openEmbedded = async (directory: string, options: EmbeddedOptions):
       await release()
     }
     const binding = embeddedBinding(channel)
-    return { log, views: readModels, queue, keys, binding, full: room.full, close }
+    const snapshots = snapshotFile(join(directory, 'memory.snapshot'))
+    return { log, views: readModels, snapshots, queue, keys, binding, full: room.full, close }
   } catch (error) {
     await release()
     throw error

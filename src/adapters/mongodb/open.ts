@@ -3,6 +3,7 @@ import { within } from '../../concurrency.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
+import type { Snapshots } from '../../projections/snapshots.ts'
 import type { Views } from '../../projections/views.ts'
 import type { KeyFile } from '../embedded/key-file.ts'
 import { mongoCalls } from './calls.ts'
@@ -12,6 +13,7 @@ import { mongoLease } from './lease.ts'
 import { mongoPlaces } from './collections.ts'
 import { mongoRecords } from './records.ts'
 import { rowWriter } from './rows.ts'
+import { mongoSnapshots } from './snapshots.ts'
 import { mongoViews } from './views.ts'
 
 export type MongoOptions = {
@@ -23,6 +25,7 @@ export type MongoOptions = {
 
 export type Mongo = {
   readonly views: Views
+  readonly snapshots: Snapshots
   /** What there is of keys, looked at without making any. */
   readonly standing: () => Promise<{
     readonly deployment: StandingKeys | undefined
@@ -89,6 +92,7 @@ export const openMongo = async (
   })
   return {
     views: { ...views, close },
+    snapshots: mongoSnapshots(db, calls),
     standing: async () => ({ deployment: await standingKeys(db, calls), subjects: await subjectKeys(db, calls) }),
     keys: async (kek, accepted) => ({ ...(await mongoKeys(db, calls, kek, accepted)), close }),
     deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, given, begin, accepted),

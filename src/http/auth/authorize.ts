@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../errors.ts'
-import type { TokenEntry } from '../../projections/token-index.ts'
+import type { TokenEntry } from '../../projections/token-slots.ts'
 import type { Cell } from '../operations/metrics.ts'
 import type { Authorize, AuthorizeBody, Caller } from '../route.ts'
 import type { Service } from '../service.ts'

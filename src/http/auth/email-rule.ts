@@ -1,6 +1,6 @@
 import { rowAt } from '../../audit/as-of.ts'
 import { tokens } from '../../projections/tokens.ts'
-import type { TokenEntry } from '../../projections/token-index.ts'
+import type { TokenEntry } from '../../projections/token-slots.ts'
 import type { Service } from '../service.ts'
 
 /** Whether the e-mail rule of today admits a login of yesterday (api.md §5.5). Erased or lost personal data admits nobody. */

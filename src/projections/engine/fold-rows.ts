@@ -72,6 +72,9 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
   return row!
 }
 
+/** An event by its place. */
+export type Met = Pick<Stored, 'stream' | 'revision' | 'position'>
+
 /** The latest revision met of each stream, until the whole log is known up to there anyway. */
 export const revisionTracker = () => {
   const streams = new Map<string, { readonly revision: bigint; readonly position: bigint }>()
@@ -81,10 +84,13 @@ export const revisionTracker = () => {
       const known = streams.get(events[0]!.stream)
       return known !== undefined && known.revision >= events.at(-1)!.revision
     },
-    record: ({ stream, revision, position }: Pick<Stored, 'stream' | 'revision' | 'position'>): void => {
+    record: ({ stream, revision, position }: Met): void => {
       const known = streams.get(stream)
       if (!known || known.revision < revision) streams.set(stream, { revision, position })
     },
+    /** All that is known. */
+    all: (): readonly Met[] =>
+      Array.from(streams, ([stream, { revision, position }]) => ({ stream, revision, position })),
     /** Forgets what lies at or before a position. */
     forget: (position: bigint): void => {
       for (const [stream, known] of streams) if (known.position <= position) streams.delete(stream)

@@ -3,7 +3,7 @@ import { keyedQueue } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Row } from '../views.ts'
-import { foldRow, keyOf, revisionTracker } from './fold-rows.ts'
+import { foldRow, keyOf, type Met, revisionTracker } from './fold-rows.ts'
 
 export type MemoryOptions = {
   readonly log: EventLog
@@ -66,6 +66,12 @@ export const memory = ({ log, projections, remember, recall = () => undefined, t
       inTurn(stream, async () => {
         if (!remembered.has(events) && !taken(stream, events)) await apply(stream, events, false)
       }),
+    /** Streams of which memory holds events behind that position too. */
+    ahead: remembered.all,
+    /** Memory holds what it held elsewhere: of these streams, events that lie ahead. */
+    restored: (ahead: readonly Met[]): void => {
+      for (const met of ahead) remembered.record(met)
+    },
     /** Memory holds every event up to the position. */
     reach: (position: bigint): void => {
       followed = position

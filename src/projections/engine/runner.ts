@@ -5,7 +5,7 @@ import type { Checkpoint, Row, Views } from '../views.ts'
 import { arrivals } from './arrivals.ts'
 import { START } from './checkpoints.ts'
 import { type Filled, fill } from './fill.ts'
-import { byStream } from './fold-rows.ts'
+import { byStream, type Met } from './fold-rows.ts'
 import { healer } from './heal.ts'
 import { memory, type MemoryOptions } from './memory.ts'
 import { type Progress, rebuild } from './rebuild.ts'
@@ -19,14 +19,19 @@ export type RunnerOptions = MemoryOptions &
     readonly onError: (error: unknown) => void
     readonly retryMs?: number
     readonly laterMs?: number
+    /** Fills memory as it was at a position behind the start of the log, unless there is nothing to do that with. */
+    readonly restore?: () => Promise<Remembered | undefined>
   }
 
-/** Sees to it that the views are built, by this instance or by the one that writes; gives the checkpoint of the one that is furthest behind. */
+/** Memory holds every event up to a position, of some streams events ahead of it too; `events`: how many events of the log that is. */
+export type Remembered = { readonly position: bigint; readonly events: number; readonly ahead: readonly Met[] }
+
+/** Sees to it that the views are built, by this instance or by the one that writes; gives the checkpoint of the one that is furthest behind, and whether any was built. */
 const built = async (
   { log, views, projections, writes, retryMs }: RunnerOptions & Required<Pick<RunnerOptions, 'writes' | 'retryMs'>>,
   onProgress?: (progress: Progress) => void,
-): Promise<Checkpoint> => {
-  for (;;) {
+): Promise<{ readonly checkpoint: Checkpoint; readonly anew: boolean }> => {
+  for (let anew = false; ; anew = true) {
     const missing: AnyProjection[] = []
     const found: Checkpoint[] = []
     for (const projection of projections) {
@@ -34,7 +39,8 @@ const built = async (
       if (checkpoint) found.push(checkpoint)
       else missing.push(projection)
     }
-    if (missing.length === 0) return found.reduce((least, each) => (each.position < least.position ? each : least))
+    if (missing.length === 0)
+      return { checkpoint: found.reduce((least, each) => (each.position < least.position ? each : least)), anew }
     if (!writes()) await pause(retryMs)
     else if ((await log.head()) > 0n) await rebuild(log, views, missing, onProgress)
     else for (const projection of missing) await views.mark(projection, undefined, START)
@@ -63,7 +69,7 @@ const follow = async (
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, retryMs: 250, laterMs: 100, ...given }
   const { log, views, projections, writes } = options
-  const { applyOwn, applyFollowed, reach } = memory(options)
+  const { applyOwn, applyFollowed, reach, ahead, restored } = memory(options)
   const recent = recentEvents(writes)
   const writer = viewWriter({ ...options, recent })
   const known = arrivals()
@@ -85,19 +91,33 @@ export const runner = (given: RunnerOptions) => {
     reached(page.at(-1)!.position)
   }
 
+  /** Fills memory, from what it was before or from the read models; gives the position up to which it holds every event, and whether it was what it was before. */
+  const filled = async (onProgress?: (progress: Progress) => void) => {
+    const { checkpoint, anew } = await built(options, onProgress)
+    const before = anew ? undefined : await options.restore?.()
+    if (before) {
+      restored(before.ahead)
+      followed = before.events
+      return { from: before.position, before: true }
+    }
+    const head = await log.head()
+    const upTo = checkpoint.position < head ? checkpoint.position : head
+    followed = checkpoint.events
+    await fill({ log, views, projections, upTo, onProgress }, options, healed)
+    return { from: upTo, before: false }
+  }
+
   return {
-    /** Builds what was never built, fills memory, and starts to follow. Resolves when this instance knows all that was in the log. */
-    start: async (onProgress?: (progress: Progress) => void): Promise<void> => {
-      const checkpoint = await built(options, onProgress)
-      await fill(views, projections, options, healed)
+    /** Builds what was never built, fills memory, and starts to follow. Resolves when this instance knows all that was in the log, with the position that memory was restored at, if it was. */
+    start: async (onProgress?: (progress: Progress) => void): Promise<bigint | undefined> => {
+      const { from, before } = await filled(onProgress)
       const head = await log.head()
-      const from = checkpoint.position < head ? checkpoint.position : head
-      followed = checkpoint.events
       recent.begin(from)
       reached(from)
       running = follow(log, known.reached, take, options, stop.signal)
       writer.start()
-      while (!(await known.seen(head, 1_000))) if (stop.signal.aborted) return
+      while (!(await known.seen(head, 1_000))) if (stop.signal.aborted) break
+      return before ? from : undefined
     },
 
     /**
@@ -115,6 +135,8 @@ export const runner = (given: RunnerOptions) => {
     },
 
     seen: known.seen,
+    /** What memory holds just now. */
+    remembered: (): Remembered => ({ position: known.reached(), events: followed, ahead: ahead() }),
     /** Position up to which memory here holds every event, and up to which this instance has seen to the views. */
     position: known.reached,
     viewPosition: writer.position,

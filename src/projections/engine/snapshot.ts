@@ -1,0 +1,148 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { pacer } from '../../concurrency.ts'
+import { METHODS } from '../../events/token.ts'
+import { projections } from '../all.ts'
+import type { TokenSnapshot } from '../token-snapshot.ts'
+import type { Row } from '../views.ts'
+import type { Met } from './fold-rows.ts'
+
+/** What memory holds at a position of a log: every event up to there, of some streams events ahead of it too. */
+export type MemorySnapshot = {
+  readonly position: bigint
+  /** How many events of the log that is. */
+  readonly events: number
+  /** The position of the newest event of all that it holds, the id of that event, and of the log's first. */
+  readonly newest: bigint
+  readonly event: string
+  readonly log: string
+  readonly ahead: readonly Met[]
+  readonly tokens: TokenSnapshot
+  /** Rows of views that memory holds whole. */
+  readonly rows: readonly (readonly [view: string, row: Row])[]
+}
+
+/** Changes with whatever a snapshot is made of, the order of the bytes of a number too. */
+const ORDER = [...new Uint8Array(new Uint16Array([1]).buffer)]
+const SHAPE = JSON.stringify([1, ORDER, METHODS, projections.map(({ name, version }) => `${name}_${version}`)])
+const MAC_BYTES = 32
+const PIECE = 4 * 1_048_576
+const ROWS_TOGETHER = 1_048_576
+
+type Header = Pick<MemorySnapshot, 'event' | 'log' | 'events'> & {
+  readonly shape: string
+  readonly position: string
+  readonly newest: string
+  readonly ahead: readonly (readonly [stream: string, revision: string, position: string])[]
+  readonly facts: TokenSnapshot['facts']
+  readonly columns: number
+}
+type FlatRow = readonly [view: string, key: string, revision: string, position: string, changes: string, rest: object]
+
+const textOf = ([view, { key, revision, position, changes, ...rest }]: MemorySnapshot['rows'][number]): string =>
+  JSON.stringify([view, key, String(revision), String(position), String(changes), rest] satisfies FlatRow)
+const rowOf = ([view, key, revision, position, changes, rest]: FlatRow): MemorySnapshot['rows'][number] => [
+  view,
+  { key, revision: BigInt(revision), position: BigInt(position), changes: BigInt(changes), doc: undefined, ...rest },
+]
+
+/** The sections in order: a header, the columns of tokens, rows as lines of JSON. */
+function* sectionsOf({
+  position,
+  events,
+  newest,
+  event,
+  log,
+  ahead,
+  tokens,
+  rows,
+}: MemorySnapshot): Generator<Uint8Array> {
+  const header: Header = {
+    shape: SHAPE,
+    position: String(position),
+    events,
+    newest: String(newest),
+    event,
+    log,
+    ahead: ahead.map((met) => [met.stream, String(met.revision), String(met.position)]),
+    facts: tokens.facts,
+    columns: tokens.columns.length,
+  }
+  yield Buffer.from(JSON.stringify(header))
+  yield* tokens.columns
+  let [lines, characters]: [string[], number] = [[], 0]
+  for (const row of rows) {
+    const text = textOf(row)
+    characters += text.length
+    lines.push(text)
+    if (characters < ROWS_TOGETHER) continue
+    yield Buffer.from(lines.join('\n'))
+    ;[lines, characters] = [[], 0]
+  }
+  if (lines.length > 0) yield Buffer.from(lines.join('\n'))
+}
+
+const lengthOf = (section: Uint8Array): Uint8Array => {
+  const length = Buffer.alloc(4)
+  length.writeUInt32LE(section.length)
+  return length
+}
+
+/** The snapshot in pieces, with a MAC over all of them at the end: who does not have the key can neither make nor change one. */
+export async function* written(snapshot: MemorySnapshot, key: Uint8Array): AsyncGenerator<Uint8Array> {
+  const mac = createHmac('sha256', key)
+  const pause = pacer()
+  for (const section of sectionsOf(snapshot)) {
+    mac.update(lengthOf(section))
+    yield lengthOf(section)
+    for (let at = 0; at < section.length; at += PIECE) {
+      const piece = section.subarray(at, at + PIECE)
+      mac.update(piece)
+      yield piece
+      await pause()
+    }
+  }
+  yield mac.digest()
+}
+
+/** Why a snapshot is not to be used. */
+export type Unfit = { readonly unfit: string }
+
+const authentic = async (bytes: Uint8Array, key: Uint8Array): Promise<boolean> => {
+  if (bytes.length < MAC_BYTES) return false
+  const mac = createHmac('sha256', key)
+  const pause = pacer()
+  const end = bytes.length - MAC_BYTES
+  for (let at = 0; at < end; at += PIECE) {
+    mac.update(bytes.subarray(at, Math.min(end, at + PIECE)))
+    await pause()
+  }
+  return timingSafeEqual(mac.digest(), bytes.subarray(end))
+}
+
+/** The snapshot that was written, or why it is none to be used: changed by whatever it may be, or written by another version. */
+export const readSnapshot = async (bytes: Uint8Array, key: Uint8Array): Promise<MemorySnapshot | Unfit> => {
+  if (!(await authentic(bytes, key))) return { unfit: 'it is damaged, or was written under another key' }
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength - MAC_BYTES)
+  const sections: Buffer[] = []
+  for (let at = 0; at < whole.length; at += 4 + sections.at(-1)!.length)
+    sections.push(whole.subarray(at + 4, at + 4 + whole.readUInt32LE(at)))
+  const [first, ...rest] = sections
+  const { shape, position, events, newest, event, log, ahead, facts, columns } = JSON.parse(String(first)) as Header
+  if (shape !== SHAPE) return { unfit: 'it was written by another version' }
+  const rows: MemorySnapshot['rows'][number][] = []
+  const pause = pacer()
+  for (const section of rest.slice(columns)) {
+    for (const line of String(section).split('\n')) rows.push(rowOf(JSON.parse(line) as FlatRow))
+    await pause()
+  }
+  return {
+    position: BigInt(position),
+    events,
+    newest: BigInt(newest),
+    event,
+    log,
+    ahead: ahead.map(([stream, revision, at]) => ({ stream, revision: BigInt(revision), position: BigInt(at) })),
+    tokens: { facts, columns: rest.slice(0, columns) },
+    rows,
+  }
+}

@@ -1,0 +1,15 @@
+import t from 'tap'
+import { snapshotsContract } from '../../contracts/snapshots.ts'
+import { ownMongo } from '../servers.ts'
+import { database } from './store.ts'
+
+const { server, skip } = await ownMongo(t)
+
+await t.test('Snapshots in MongoDB', { skip }, async (t) => {
+  const { open } = database(server!.url)
+  snapshotsContract(t, async () => {
+    const { snapshots, close } = await open()
+    t.teardown(close)
+    return snapshots
+  })
+})

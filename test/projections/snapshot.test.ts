@@ -1,0 +1,283 @@
+import { createHash, createHmac, randomUUID } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { memorySnapshot, snapshotKeeper } from '../../src/app/memory-snapshot.ts'
+import { canonical } from '../../src/events/canonical.ts'
+import type { EventLog } from '../../src/events/log.ts'
+import { projections } from '../../src/projections/all.ts'
+import { runner } from '../../src/projections/engine/runner.ts'
+import { flagStore } from '../../src/projections/flag-store.ts'
+import type { Snapshots } from '../../src/projections/snapshots.ts'
+import { tokenIndex } from '../../src/projections/token-index.ts'
+import { neededOfTokens } from '../../src/projections/token-slots.ts'
+import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
+import type { Row, Views } from '../../src/projections/views.ts'
+import { portOf } from '../adapters/embedded/store.ts'
+import { memoryLog } from '../memory-log.ts'
+
+const time = '2026-01-01T00:00:00.000Z'
+const secret = Buffer.alloc(32, 7)
+const digestOf = (id: string) => `k1.${createHash('sha256').update(id).digest('base64url')}`
+const event = (type: string, data: object) => ({
+  id: randomUUID(),
+  type,
+  time,
+  data: canonical(data),
+  meta: '{}',
+})
+const issued = (id: string, more: object = {}) =>
+  event('TokenIssued', {
+    id,
+    digest: digestOf(id),
+    method: 'token',
+    issuedAt: time,
+    attributes: {},
+    metadata: {},
+    ...more,
+  })
+const revoked = (id: string) => event('TokenRevoked', { id })
+const namespaceMade = (key: string) =>
+  event('NamespaceCreated', { key, incarnation: key, name: key, description: '', protected: false })
+const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`
+
+const kept = () => {
+  let bytes: Uint8Array | undefined
+  const snapshots: Snapshots = {
+    read: async () => bytes,
+    write: async (parts) => {
+      const all: Uint8Array[] = []
+      for await (const part of parts) all.push(Buffer.from(part))
+      bytes = Buffer.concat(all)
+    },
+    remove: async () => void (bytes = undefined),
+  }
+  return { snapshots, bytes: () => bytes, set: (other: Uint8Array | undefined) => void (bytes = other) }
+}
+
+/** One instance's memory over a log and views, which begins from the snapshot where it can. */
+const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 1000, key: Uint8Array = secret) => {
+  const [index, held, told] = [tokenIndex(capacity), flagStore(() => 0), [] as (readonly [string, object])[]]
+  const logger = {
+    info: (fields: object, line: string) => void told.push([line, fields]),
+    warn: (fields: object, line: string) => void told.push([line, fields]),
+  } as never
+  const memory = memorySnapshot({ snapshots, secret: key, log, index, flagStore: held, capacity, logger })
+  const scans: string[] = []
+  const run = runner({
+    log,
+    views: { ...views, scan: (view, part) => (scans.push(view.name), views.scan(view, part)) },
+    projections,
+    remember: ({ name }, row) => (name === tokens.name ? index.remember(row as Row<TokenDoc>) : held.set(name, row)),
+    needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
+    recall: ({ name }, id) => held.row(name, id),
+    take: ({ name }, each) => name === tokens.name && index.take(each),
+    restore: memory.restore,
+    onError: (error) => {
+      throw error
+    },
+    laterMs: 1,
+    retryMs: 5,
+  })
+  /** All that is held of the first tokens, of the namespaces, and how many there are. */
+  const state = (count: number) => ({
+    tokens: Array.from({ length: count }, (_, n) => {
+      const at = index.keyOf(digestOf(idOf(n)))
+      return [n, index.entry(at), index.expiry(at), index.forgot(at)]
+    }),
+    makers: ['', 'a', 'b'].map((maker) => index.madeBy(maker)),
+    // A token that begins and ends within one page is not counted as deleted, so that number goes by pages.
+    census: index.census(Date.parse(time)).map(({ ACTIVE, EXPIRED }) => [ACTIVE, EXPIRED]),
+    deleted: index.census(0).map(({ DELETED }) => DELETED),
+    size: index.size(),
+    rows: held
+      .rows()
+      .toSorted(([, one], [, other]) => (one.key < other.key ? -1 : 1))
+      .map(([view, row]) => [view, row.key, String(row.revision), String(row.changes), row.doc]),
+  })
+  return { run, index, held, told, scans, state, save: async () => memory.write(run.remembered()) }
+}
+
+const viewsOf = async (t: Parameters<typeof portOf>[0]) => {
+  const views = await (await portOf(t, 'views')).open()
+  t.teardown(views.close)
+  return views
+}
+
+await t.test('memory that begins from its snapshot is what it was, and reads no view', async (t) => {
+  const [log, views, store] = [memoryLog(), await viewsOf(t), kept()]
+  for (let n = 0; n < 40; n++) {
+    const maker = [{}, { issuedBy: 'a' }, { issuedBy: 'b' }][n % 3]!
+    const more = {
+      ...maker,
+      ...(n % 4 === 0 && { namespace: `n${n % 8}` }),
+      ...(n % 5 === 0 && { expiresAt: '2026-02-01T00:00:00.000Z' }),
+    }
+    await log.append(`token-${idOf(n)}`, [issued(idOf(n), more)], 'none')
+  }
+  for (let n = 0; n < 10; n++) await log.append(`token-${idOf(n)}`, [revoked(idOf(n))], 0n)
+  await log.append('namespace-x', [namespaceMade('x')], 'none')
+  const first = instance(log, views, store.snapshots, 25)
+  await first.run.start()
+  await first.save()
+  await first.run.close()
+  t.same(first.told, [])
+
+  await log.append(`token-${idOf(30)}`, [revoked(idOf(30))], 0n)
+  await log.append('namespace-y', [namespaceMade('y')], 'none')
+  const second = instance(log, views, store.snapshots, 25)
+  t.type(await second.run.start(), 'bigint', 'says where it began')
+  t.same(second.scans, [])
+  t.match(second.told, [['memory begins from its snapshot', { tokens: 25 }]])
+  await second.run.close()
+  const without = instance(log, views, kept().snapshots, 25)
+  t.equal(await without.run.start(), undefined)
+  t.ok(without.scans.length > 0)
+  const [one, other] = [second.state(40), without.state(40)]
+  t.same([one.deleted, one.rows], [other.deleted, other.rows])
+  t.equal(second.index.entry(second.index.keyOf(digestOf(idOf(30)))), undefined, 'what came later is in force')
+  await without.run.close()
+})
+
+await t.test('a snapshot of any instant, and the log behind it, are what is so now', async (t) => {
+  const step = fc.record({
+    token: fc.nat(11),
+    save: fc.integer({ min: 0, max: 5 }),
+    own: fc.boolean(),
+    wait: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
+      const [log, views, store] = [memoryLog(), await viewsOf(t), kept()]
+      await log.append('namespace-x', [namespaceMade('x')], 'none')
+      const first = instance(log, views, store.snapshots)
+      await first.run.start()
+      const revisions = new Map<number, bigint>()
+      for (const { token, save, own, wait } of steps) {
+        const revision = revisions.get(token)
+        if (revision !== undefined && revision > 0n) continue
+        const [stream, id] = [`token-${idOf(token)}`, idOf(token)]
+        const events = revision === undefined ? [issued(id)] : [revoked(id)]
+        const { positions } = await log.append(stream, events, revision ?? 'none')
+        revisions.set(token, (revision ?? -1n) + 1n)
+        const stored = events.map((each, n) => ({
+          ...each,
+          stream,
+          revision: revisions.get(token)!,
+          position: positions[n]!,
+        }))
+        if (own) await first.run.applied(stored)
+        if (wait) await first.run.seen(positions.at(-1)!, 1000)
+        if (save === 0) await first.save()
+      }
+      await first.run.seen(await log.head(), 1000)
+      const second = instance(log, views, store.snapshots)
+      await second.run.start()
+      const [{ deleted: _, ...one }, { deleted: __, ...other }] = [first.state(12), second.state(12)]
+      await Promise.all([first.run.close(), second.run.close()])
+      t.strictSame(other, one)
+    }),
+    { numRuns: 25 },
+  )
+})
+
+/** An instance that has written a snapshot, and what begins on it. */
+const saved = async (t: Parameters<typeof portOf>[0]) => {
+  const [log, views, store] = [memoryLog(), await viewsOf(t), kept()]
+  for (let n = 0; n < 5; n++) await log.append(`token-${idOf(n)}`, [issued(idOf(n))], 'none')
+  const first = instance(log, views, store.snapshots)
+  await first.run.start()
+  await first.save()
+  await first.run.close()
+  const begin = async (on: EventLog = log, capacity?: number, key?: Buffer) => {
+    const { run, told, index } = instance(on, views, store.snapshots, capacity, key)
+    await run.start()
+    await run.close()
+    t.ok(index.entry(index.keyOf(digestOf(idOf(1)))), 'it knows its tokens all the same')
+    return told
+  }
+  return { begin, log, ...store }
+}
+const notUsed = (why: string) => [['the snapshot of memory is not used; memory is read anew', { why }]]
+
+await t.test(
+  'a snapshot of which one byte is changed is not used, and so is one cut short or under another key',
+  async (t) => {
+    const { begin, bytes, set } = await saved(t)
+    const good = bytes()!
+    const damaged = notUsed('it is damaged, or was written under another key')
+    for (const at of [0, 5, 200, Math.floor(good.length / 2), good.length - 1]) {
+      const bad = Buffer.from(good)
+      bad[at]! ^= 1
+      set(bad)
+      t.match(await begin(), damaged)
+    }
+    for (const short of [good.subarray(0, -1), good.subarray(1), Buffer.alloc(0), good.subarray(0, 10)]) {
+      set(Buffer.from(short))
+      t.match(await begin(), damaged)
+    }
+    set(good)
+    t.match(await begin(undefined, undefined, Buffer.alloc(32, 8)), damaged)
+    t.match(await begin(), [['memory begins from its snapshot', {}]])
+  },
+)
+
+await t.test('a snapshot of another version, another log, or too many tokens is not used', async (t) => {
+  const { begin, bytes, set, log } = await saved(t)
+  const good = bytes()!
+  const body = Buffer.from(good.subarray(0, -32))
+  body.write('[9', body.indexOf('[1,'))
+  const key = createHmac('sha256', secret).update('rollcall memory snapshot').digest()
+  set(Buffer.concat([body, createHmac('sha256', key).update(body).digest()]))
+  t.match(await begin(), notUsed('it was written by another version'))
+  set(good)
+  t.match(await begin(undefined, 4), notUsed('it holds more tokens than tokens.index_size allows'))
+  t.match(await begin({ ...log, at: async () => undefined }), notUsed('it is of another log'))
+  const first = { ...(await log.first())!, id: 'another' }
+  t.match(await begin({ ...log, first: async () => first }), notUsed('it is of another log'))
+  t.match(
+    await begin({ ...log, at: (position) => log.at(position - 10n) }),
+    notUsed('it is of another log'),
+    'nor where other events stand in the places of those that it holds',
+  )
+  set(undefined)
+  t.same(await begin(), [], 'where there is none, nothing is said')
+})
+
+await t.test(
+  'a snapshot is written soon, again when there is more, and at the end, but not while it may not',
+  async (t) => {
+    const written: bigint[] = []
+    const errors: unknown[] = []
+    let [position, may, fails] = [10n, true, false]
+    const keeper = snapshotKeeper({
+      write: async (now) => {
+        if (fails) throw new Error('no room')
+        written.push(now.position)
+      },
+      remembered: () => ({ position, events: 1, ahead: [] }),
+      mayWrite: () => may,
+      onError: (error) => void errors.push(error),
+      firstMs: 1,
+      everyMs: 1,
+    })
+    const eventually = async (holds: () => boolean) => {
+      for (let n = 0; n < 500 && !holds(); n++) await new Promise((wake) => setTimeout(wake, 2))
+      return holds()
+    }
+    await keeper.end()
+    t.same(written, [], 'nothing is written of what has not begun')
+    keeper.begin(undefined)
+    t.ok(await eventually(() => written.length === 1))
+    position = 20n
+    t.ok(await eventually(() => written.length === 2))
+    fails = true
+    position = 30n
+    t.ok(await eventually(() => errors.length > 1), 'tried again')
+    ;[fails, may] = [false, false]
+    await new Promise((wake) => setTimeout(wake, 10))
+    t.same(written, [10n, 20n])
+    may = true
+    await keeper.end()
+    t.same(written.at(-1), 30n)
+  },
+)

@@ -1,0 +1,88 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Binary, MongoClient } from 'mongodb'
+import t from 'tap'
+import { clusterOf, onCluster } from '../cluster/own.ts'
+import { startService, type Started } from '../start.ts'
+
+type Issued = { readonly clientToken: string; readonly authentication: { readonly id: string } }
+const flags = '/api/v1/namespaces/default/flags'
+
+const issue = async (service: Started) => {
+  const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'a token' })
+  return { id: json.authentication.id, bearer: { authorization: `Bearer ${json.clientToken}` } }
+}
+const self = async (service: Started, bearer: { readonly authorization: string }) =>
+  (await service.request('GET', '/auth/v1/self', undefined, bearer)).status
+const evaluated = async (service: Started) =>
+  (await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' })).json['enabled']
+
+/** Changes one byte of the snapshot, wherever it is. */
+const damage = async ({ directory }: Started) => {
+  if (!onCluster) {
+    const path = join(directory, 'data', 'memory.snapshot')
+    const bytes = await readFile(path)
+    bytes[bytes.length >> 1]! ^= 1
+    return writeFile(path, bytes)
+  }
+  const { 'mongodb.url': url, 'mongodb.database': name } = await clusterOf(directory)
+  const client = await MongoClient.connect(url!)
+  const chunks = client.db(name).collection<{ readonly data: Binary }>('snapshots')
+  const chunk = await chunks.findOne({ data: { $exists: true } })
+  const bytes = Buffer.from(chunk!.data.value())
+  bytes[bytes.length >> 1]! ^= 1
+  await chunks.updateOne({ _id: chunk!._id }, { $set: { data: new Binary(bytes) } })
+  return client.close()
+}
+
+await t.test(
+  'a service that is started again begins from its snapshot, and what came behind it is in force',
+  async (t) => {
+    const service = await startService(t, { 'log.level': 'info' })
+    const [valid, revoked] = [await issue(service), await issue(service)]
+    t.equal((await service.request('POST', flags, { key: 'f', name: 'F', enabled: true })).status, 200)
+    t.equal((await service.request('DELETE', `/auth/v1/tokens/${revoked.id}`)).status, 200)
+    await service.reopen()
+    t.match(await service.logged(), /memory begins from its snapshot/)
+    t.same([await self(service, valid.bearer), await self(service, revoked.bearer)], [200, 401])
+    t.equal((await service.request('GET', `${flags}/f`)).status, 200)
+
+    const { directory } = service
+    const before = (await service.logged()).length
+    await service.close()
+    await damage(service)
+    const again = await startService(t, { 'log.level': 'info' }, { directory })
+    t.match((await again.logged()).slice(before), /"level":"WARN".*it is damaged.*the snapshot of memory is not used/)
+    t.same([await self(again, valid.bearer), await self(again, revoked.bearer)], [200, 401])
+    t.equal((await again.request('GET', `${flags}/f`)).status, 200)
+  },
+)
+
+await t.test(
+  'who writes to MongoDB does not decide what a flag answers',
+  { skip: !onCluster && 'on servers only' },
+  async (t) => {
+    const service = await startService(t)
+    const made = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE', enabled: false }
+    t.equal((await service.request('POST', flags, made)).status, 200)
+    t.equal(await evaluated(service), false)
+    const { 'mongodb.url': url, 'mongodb.database': name } = await clusterOf(service.directory)
+    const client = await MongoClient.connect(url!)
+    t.teardown(() => client.close())
+    const database = client.db(name)
+    for (const { name: collection } of await database.listCollections().toArray()) {
+      if (!collection.startsWith('flags_')) continue
+      const { matchedCount } = await database
+        .collection<{ _id: string }>(collection)
+        .updateOne({ _id: 'default+f' }, { $set: { 'doc.enabled': true } })
+      t.equal(matchedCount, 1)
+    }
+    await service.reopen()
+    t.equal(await evaluated(service), false, 'with the snapshot')
+    await service.close()
+    await damage(service)
+    const again = await startService(t, {}, { directory: service.directory })
+    t.equal(await evaluated(again), false, 'and without')
+    t.match(await again.logged(), /it is damaged/)
+  },
+)
