@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { basename } from 'node:path'
-import { isMap, isScalar, LineCounter, parseDocument } from 'yaml'
 import type { Problem } from './problem.ts'
 
 /** A configuration file: its plain value, and where in it a key stands. */
@@ -9,6 +9,9 @@ export type ConfigFile = {
   readonly placeOf: (key: string) => string
   readonly problems: readonly Problem[]
 }
+
+/** Loaded with the first file: a start that has none does without. */
+const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
 
 /** Reads a YAML or JSON file. What cannot be read is a problem, reported without quoting the file, which may hold secrets. */
 export const readConfigFile = (path: string): ConfigFile => {
@@ -24,6 +27,7 @@ export const readConfigFile = (path: string): ConfigFile => {
       problems: [{ key: path, description: `cannot be read (${code})`, place: '' }],
     }
   }
+  const { isMap, isScalar, LineCounter, parseDocument } = yaml()
   const counter = new LineCounter()
   const document = parseDocument(content, { lineCounter: counter, prettyErrors: false, strict: true })
   const lineOf = (offset: number) => `${name} line ${counter.linePos(offset).line}`
