@@ -6,6 +6,7 @@ import { catalog } from '../events/catalog.ts'
 import { keysFit } from './keys-fit.ts'
 import { foundOnServers } from './keys-found.ts'
 import { type Beginning, silent, type Told } from './opening.ts'
+import { insistOnPrefix } from './stream-prefix.ts'
 import { insistOnAddresses } from './store-addresses.ts'
 
 /** Names the server that is out of reach or refuses, and nothing of where it is. */
@@ -42,8 +43,11 @@ export const openServers = async (
     )
     const restarts = { connection: 0, subscription: 0 }
     const onRestart = (what: keyof typeof restarts) => void restarts[what]++
-    const log = closing(await openEventStore(eventstore.url!, { categories: Object.keys(catalog), onError, onRestart }))
+    const { stream_prefix: prefix } = eventstore
+    const options = { prefix, categories: Object.keys(catalog), onError, onRestart }
+    const log = closing(await openEventStore(eventstore.url!, options))
     await reaching('eventstore', () => log.head())
+    if (!eventstore.shared) await insistOnPrefix(log, prefix)
     const { accepted } = await keysFit(await foundOnServers(config, mongo, log), acceptLostKeys, logger)
     const inFile = file === undefined ? undefined : await openKeyFile(file, secrets)
     const { pepper, kek } = await mongo.deploymentKeys(inFile, secrets, accepted !== undefined)

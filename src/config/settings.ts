@@ -1,7 +1,7 @@
 import { connection, listener, originOrAll, proxies, url } from './addresses.ts'
 import { authentication } from './authentication.ts'
 import { list } from './collections.ts'
-import { bool, duration, header, identifier, integer, matching, oneOf, path, text } from './types.ts'
+import { bool, duration, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
 import { setting, type Values } from './setting.ts'
 
 const none = undefined
@@ -141,6 +141,16 @@ export const settings = {
       connection('esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'),
       none,
       'Connection URL of EventStoreDB, needed for cluster; kurrentdb is another spelling of esdb.',
+    ),
+    stream_prefix: setting(
+      streamPrefix,
+      'rollcall.',
+      'What the names of the streams begin with in EventStoreDB, and nowhere else; empty for a history that was begun without one.',
+    ),
+    shared: setting(
+      bool,
+      false,
+      'Begin a history of its own in a store that has one of another deployment, under another prefix.',
     ),
   },
   mongodb: {

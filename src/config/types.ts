@@ -57,6 +57,13 @@ export const tokenText = textual('secret text', {
 /** A text that matches a pattern as a whole; `rule` says the pattern in words. */
 export const matching = (pattern: RegExp, rule: string): Kind<string> =>
   textual('text', { check: (value) => (pattern.test(value) ? undefined : rule), schema: { pattern: pattern.source } })
+/** What stands before the names of streams in a store that others may use too; empty for nothing. */
+export const streamPrefix = textual('text', {
+  empty: true,
+  check: (value) =>
+    /^[A-Za-z0-9_.:/]{0,64}$/.test(value) ? undefined : 'must be at most 64 letters, digits and _ . : /',
+  schema: { pattern: '^[A-Za-z0-9_.:/]{0,64}$' },
+})
 /** A pattern for whole e-mail addresses that is matched in linear time. */
 export const emailPattern = textual('pattern', {
   check: (value) => (isPattern(value) ? undefined : 'is not a pattern (RE2 syntax)'),

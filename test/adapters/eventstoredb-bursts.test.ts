@@ -10,6 +10,7 @@ const slowServer = async (t: Test, deadline = 3_000) => {
   const server = await started(t, faults)
   const restarts: string[] = []
   const log = await openEventStore(server.now().url, {
+    prefix: '',
     categories,
     deadline,
     onError: (_, error) => t.comment(error),
@@ -71,6 +72,7 @@ await t.test('reads that are never answered leave those in line refused, and the
   const faults: Faults = {}
   const server = await started(t, faults)
   const log = await openEventStore(server.now().url, {
+    prefix: '',
     categories,
     deadline: 200,
     patience: 600,

@@ -177,7 +177,7 @@ void t.test('a leader that was cut off is not believed, and what only it took is
 const used = `
   const [, adapter, url] = process.argv
   const { openEventStore } = await import(adapter)
-  const log = await openEventStore(url, { categories: ['test'], onError: () => {}, deadline: 500, patience: 4000 })
+  const log = await openEventStore(url, { prefix: '', categories: ['test'], onError: () => {}, deadline: 500, patience: 4000 })
   const event = (n) => ({ id: crypto.randomUUID(), type: 'Happened', time: new Date(n).toISOString(), data: '{}', meta: '{}' })
   const follow = async () => { for await (const _ of log.follow(0n, new AbortController().signal)); }
   const quietly = (asked) => asked.catch(() => undefined)

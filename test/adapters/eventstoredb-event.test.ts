@@ -12,6 +12,7 @@ import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 const open = async (t: Test) => {
   const server = await startEventStore()
   const log = await openEventStore(server.url, {
+    prefix: '',
     categories: ['test'],
     onError: (_, error) => t.fail('no error', { error }),
   })

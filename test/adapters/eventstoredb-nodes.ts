@@ -22,6 +22,7 @@ export const open = async (
 ): Promise<Opened> => {
   const errors: unknown[] = []
   const log = await openEventStore(url, {
+    prefix: '',
     categories,
     onError: (_, error) => errors.push(error),
     deadline,

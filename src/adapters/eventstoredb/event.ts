@@ -100,6 +100,10 @@ export const decode = ({ streamId, id, type, revision, data, metadata, created, 
   }
 }
 
+/** True for an event in the form that this log gives its events. */
+export const isEnveloped = ({ metadata }: Recorded): boolean =>
+  isObject(metadata) && typeof metadata['time'] === 'string' && 'meta' in metadata
+
 /** True for the events of these categories; the store's own streams, links and marks begin with `$`. */
 export const ownOf =
   (categories: ReadonlySet<string>) =>

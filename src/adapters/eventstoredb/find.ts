@@ -3,7 +3,8 @@ import type { Stored } from '../../events/log.ts'
 import { type Connection, isFailure, type Lane } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
 
-const PAGE = 1000
+/** Events of one read. */
+export const PAGE = 1000
 
 export type IsOwn = (event: Recorded) => boolean
 
@@ -15,7 +16,7 @@ export const isBetween = (error: unknown): boolean =>
   isFailure(error, 'unknown') && (error as { code?: unknown }).code === 2
 
 /** Reads $all backwards from a position, as far as `take` wants it. */
-const readBackwards = (
+export const readBackwards = (
   connection: Connection,
   lane: Lane,
   from: Position | 'end',
@@ -69,7 +70,7 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
 }
 
 /** Reads $all forwards from an event, or from the start, as far as `take` wants it. */
-const readForwards = (
+export const readForwards = (
   connection: Connection,
   from: bigint | undefined,
   most: number,

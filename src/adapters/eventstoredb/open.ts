@@ -1,14 +1,20 @@
 import { refuse } from '../../errors.ts'
-import type { EventLog } from '../../events/log.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
 import { addressOf } from './address.ts'
 import { appender } from './append.ts'
 import type { Driver } from './client.ts'
 import { connection } from './connection.ts'
 import { ownOf } from './event.ts'
 import { follower } from './follow.ts'
+import { otherPrefix } from './other-prefix.ts'
 import { reader } from './read.ts'
 
+/** What the names of the log's streams begin with in a store that others may use too. */
+export const STREAM_PREFIX = 'rollcall.'
+
 type Options = {
+  /** What stands before the name of each stream in the store, and nowhere else; without `-`, which ends a category. */
+  readonly prefix?: string
   /** The categories whose streams are the log; everything else in the store is not seen. */
   readonly categories: Iterable<string>
   /** Told once for each outage that a follower survives. */
@@ -23,16 +29,30 @@ type Options = {
   readonly inFlight?: number
 }
 
+export type EventStore = EventLog & {
+  /** The prefix under which the store has streams like those of this log, where none is of this log: a history that it does not see. */
+  readonly otherPrefix: () => Promise<string | undefined>
+}
+
 /**
  * The log in EventStoreDB 23 or later, one node or a cluster, named by `esdb://[name:password@]host[,host…][?tls=false]`.
  * Connects when it is first asked. Times are kept as given. An append holds at most 1 MiB of data, as stored; more is refused with `body_too_large`.
  */
 export const openEventStore = async (
   url: string,
-  { categories, onError, onRestart = () => {}, deadline = 1_500, patience = 10_000, inFlight = 4_000 }: Options,
-): Promise<EventLog> => {
+  {
+    prefix = STREAM_PREFIX,
+    categories,
+    onError,
+    onRestart = () => {},
+    deadline = 1_500,
+    patience = 10_000,
+    inFlight = 4_000,
+  }: Options,
+): Promise<EventStore> => {
   const driver: Driver = await import('@eventstore/db-client')
-  const own = new Set(categories)
+  const known = [...categories]
+  const own = new Set(known.map((category) => prefix + category))
   const isOwn = ownOf(own)
   const closing = new AbortController()
   const address = addressOf(url)
@@ -59,19 +79,26 @@ export const openEventStore = async (
     onError: (error) => onError('follow', error),
     onRestart: () => onRestart('subscription'),
   })
+  const short = <E extends Stored | undefined>(event: E): E =>
+    event && { ...event, stream: event.stream.slice(prefix.length) }
+  const pages = async function* (full: AsyncIterable<readonly Stored[]>) {
+    for await (const page of full) yield page.map(short)
+  }
   const whenOpen = <T>(what: T): T => (closing.signal.aborted ? refuse('backend_unavailable') : what)
 
   return {
     append: async (stream, events, expected) => {
-      if (!own.has(stream.slice(0, Math.max(0, stream.indexOf('-')))))
+      const named = prefix + stream
+      if (!own.has(named.slice(0, Math.max(0, named.indexOf('-')))))
         throw new Error(`${stream} is of no category of this log`)
-      return whenOpen(append).append(stream, events, expected)
+      return whenOpen(append).append(named, events, expected)
     },
-    read: (stream, from) => read.read(stream, from),
-    readAll: (after, to) => read.readAll(after, to),
-    follow: (after, signal) => follow(after, AbortSignal.any([signal, closing.signal])),
-    at: async (position) => whenOpen(read).at(position),
-    first: async () => whenOpen(read).first(),
+    read: (stream, from) => pages(read.read(prefix + stream, from)),
+    readAll: (after, to) => pages(read.readAll(after, to)),
+    follow: (after, signal) => pages(follow(after, AbortSignal.any([signal, closing.signal]))),
+    at: async (position) => short(await whenOpen(read).at(position)),
+    first: async () => short(await whenOpen(read).first()),
+    otherPrefix: () => otherPrefix(main, known, prefix),
     head: async () => whenOpen(read).head(),
     close: async () => {
       closing.abort()
