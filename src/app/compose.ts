@@ -17,6 +17,7 @@ import { scheduleCleanups } from './cleanups.ts'
 import { type Core, coreOf } from './core.ts'
 import type { Logger } from './logger.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
+import type { Progress } from '../projections/engine/rebuild.ts'
 import { progressLines } from './progress-lines.ts'
 import { readinessOf } from './readiness.ts'
 import { serviceSettings } from './settings.ts'
@@ -31,8 +32,8 @@ const EXCHANGES_A_MINUTE = 60
 /** The service over its stores, not yet begun. */
 export type Composed = {
   readonly service: Service
-  /** Fills memory, makes what every log begins with, and starts the jobs. */
-  readonly begin: () => Promise<void>
+  /** Fills memory, makes what every log begins with, and starts the jobs; stops at the next page once the signal aborts. */
+  readonly begin: (ending?: AbortSignal) => Promise<void>
   /** Says that this instance takes no more requests. */
   readonly drain: () => void
   readonly close: () => Promise<void>
@@ -106,9 +107,13 @@ export const compose = async (config: Config, opened: Stores, logger: Logger, no
   const service = await serviceOf(config, core, { logger, now, draining: () => draining })
   return {
     service,
-    begin: async () => {
+    begin: async (ending) => {
       await time.begin(log)
-      const onProgress = progressLines(logger)
+      const tell = progressLines(logger)
+      const onProgress = (progress: Progress) => {
+        ending?.throwIfAborted()
+        tell(progress)
+      }
       const rebuilt = await settle(stores, logger, onProgress)
       if (rebuilt) await stores.snapshots.remove()
       snapshots.begin(await follower.start(onProgress))

@@ -70,20 +70,6 @@ export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly P
   }
 }
 
-/** Hears when the process is asked to end. `within` waits, and is true when it was. */
-const endHeard = () => {
-  const ended = new AbortController()
-  const end = () => ended.abort()
-  process.on('SIGTERM', end).on('SIGINT', end)
-  return {
-    within: async (ms: number): Promise<boolean> => {
-      await pause(ms, ended.signal)
-      return ended.signal.aborted
-    },
-    close: (): void => void process.off('SIGTERM', end).off('SIGINT', end),
-  }
-}
-
 const RETRY_MS = 1_000
 
 /** Begins, and waits meanwhile for servers that are not up yet, in whatever order they come. What will not mend by itself is not tried again. */
@@ -91,21 +77,16 @@ export const sooner = async <T>(
   begin: () => Promise<T>,
   logger: Pick<Logger, 'warn'>,
   room: ReturnType<typeof standbyServer>,
+  ending: AbortSignal | undefined,
 ): Promise<T> => {
-  let ending: ReturnType<typeof endHeard> | undefined
-  try {
-    for (;;) {
-      try {
-        return await begin()
-      } catch (error) {
-        if (isFailure(error) || isConfigError(error)) throw error
-        logger.warn({ err: error }, 'not ready to start; trying again')
-        room.missing(error)
-        ending ??= endHeard()
-        if (await ending.within(RETRY_MS)) throw error
-      }
+  for (;;) {
+    try {
+      return await begin()
+    } catch (error) {
+      if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
+      logger.warn({ err: error }, 'not ready to start; trying again')
+      room.missing(error)
+      await pause(RETRY_MS, ending)
     }
-  } finally {
-    ending?.close()
   }
 }

@@ -4,6 +4,7 @@ import { compose, type Composed } from './compose.ts'
 import { isFailure } from '../cli/failure.ts'
 import type { Config } from '../config/load.ts'
 import { placeOf } from '../config/addresses.ts'
+import { endInTime, unlessEnding } from './ending.ts'
 import { type Fatal, faults } from './fatal.ts'
 import { preconditions } from '../http/preconditions.ts'
 import { authorizer } from '../http/auth/authorize.ts'
@@ -24,7 +25,8 @@ export { wrongAddresses } from './store-addresses.ts'
 export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline.ts'
 
-const PATIENCE_MS = 10_000
+/** The part of the grace that running requests have; the rest is for the stores. */
+const REQUESTS = 0.8
 const FORWARDED =
   'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and everybody behind it counts as one client'
 
@@ -38,6 +40,8 @@ export type StartOptions = {
   readonly stores?: Stores
   /** Why the service goes on though keys that its history was written with are lost. */
   readonly acceptLostKeys?: string | undefined
+  /** Asks the service to end. One that is still starting closes what it has opened, and `start` rejects with the reason. */
+  readonly ending?: AbortSignal
   /** Exits the process once a fault has ended the service. Given only when the process is the service's own, so that any uncaught error in it counts as a fault. */
   readonly fatal?: () => void
 }
@@ -47,7 +51,7 @@ const begun = async (
   config: Config,
   logger: Logger,
   fatal: Fatal,
-  { now = wallClock(), stores, acceptLostKeys }: StartOptions,
+  { now = wallClock(), stores, acceptLostKeys, ending }: StartOptions,
 ): Promise<Composed> => {
   const onError = (job: string, error: unknown) => logger.error({ err: error, job }, 'a job failed')
   const { data_dir: directory } = config.storage
@@ -63,7 +67,7 @@ const begun = async (
   let composed: Composed | undefined
   try {
     composed = await compose(config, opened, logger, now)
-    await composed.begin()
+    await unlessEnding(composed.begin(ending), ending)
     return composed
   } catch (error) {
     await (composed ?? opened).close()
@@ -132,7 +136,7 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
   try {
     const room = standbyServer(ports)
     const begin = () => begun(config, logger, fatal, options)
-    composed = config.storage.type === 'cluster' ? await sooner(begin, logger, room) : await begin()
+    composed = config.storage.type === 'cluster' ? await sooner(begin, logger, room, options.ending) : await begin()
     const { service, drain, close } = composed
     const apps = await serving(config, logger, service, settings, ports)
     const { protocol, host } = config.server
@@ -143,7 +147,10 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
       url,
       close: async () => {
         drain()
-        await Promise.all(apps.map((app) => shutDown(app, PATIENCE_MS)))
+        const patience = config.server.shutdown_grace * REQUESTS
+        const cut = await Promise.all(apps.map((app) => shutDown(app, patience)))
+        const requests = cut.reduce((sum, each) => sum + each, 0)
+        if (requests > 0) logger.warn({ requests }, 'requests were cut that ran on when server.shutdown_grace was over')
         await close()
         logger.info('rollcall has stopped')
       },
@@ -161,6 +168,8 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   for (const warning of options.warnings ?? []) logger.warn(warning)
   for (const note of options.meant ?? []) logger.info(note)
   const { fatal, endWith, release } = faults(logger, options.fatal)
+  const { ending } = options
+  endInTime(ending, config.server.shutdown_grace, logger, options.fatal)
   try {
     const { url, close } = await listening(config, logger, fatal, options)
     let closing: Promise<void> | undefined
@@ -170,6 +179,8 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   } catch (error) {
     if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
     release()
-    throw error
+    if (!ending?.aborted || isFailure(error)) throw error
+    logger.info('rollcall has stopped before it was listening')
+    throw ending.reason
   }
 }

@@ -17,6 +17,26 @@ export const flagsOf = ({
   ...(data === undefined ? {} : { 'storage.data_dir': data }),
 })
 
+/** Aborts when the process is asked to end, for the first process of a container too; who asks a second time is not kept waiting. */
+const endAsked = (): AbortSignal => {
+  const ending = new AbortController()
+  for (const [signal, exit] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)
+    process.on(signal, () => {
+      if (ending.signal.aborted) process.exit(exit)
+      ending.abort()
+    })
+  return ending.signal
+}
+
+const asked = (ending: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (ending.aborted) resolve()
+    else ending.addEventListener('abort', () => resolve(), { once: true })
+  })
+
 /** `rollcall serve`: runs until SIGTERM or SIGINT, lets running requests finish and ends with 0; with 1 after a fault. */
 export const addServe = (program: Command, load: LoadServices): void => {
   withConfig(program.command('serve'))
@@ -30,13 +50,17 @@ export const addServe = (program: Command, load: LoadServices): void => {
       'go on though keys that the log was written with are lost, and why; kept in the history',
     )
     .action(async ({ acceptLostKeys, ...options }: ServeOptions) => {
+      const ending = endAsked()
       if (acceptLostKeys !== undefined) reasonOf(acceptLostKeys, '--accept-lost-keys')
       const { config, warnings, meant } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
       const { start } = await load()
-      const service = await start(config, { warnings, meant, acceptLostKeys, fatal: () => process.exit(EXIT.failed) })
-      await new Promise<void>((resolve) => {
-        for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
-      })
-      await service.close()
+      const fatal = () => process.exit(EXIT.failed)
+      try {
+        const service = await start(config, { warnings, meant, acceptLostKeys, ending, fatal })
+        await asked(ending)
+        await service.close()
+      } catch (error) {
+        if (!ending.aborted || error !== ending.reason) throw error
+      }
     })
 }

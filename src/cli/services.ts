@@ -52,6 +52,8 @@ export type Services = {
       readonly warnings: readonly string[]
       readonly meant: readonly string[]
       readonly fatal: () => void
+      /** Asks the service to end; a start that is under way rejects with the reason. */
+      readonly ending?: AbortSignal
       /** Why the service goes on though keys are lost. */
       readonly acceptLostKeys?: string | undefined
     },

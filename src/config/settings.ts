@@ -45,6 +45,11 @@ export const settings = {
     ),
     headers_timeout: setting(duration, 5000, 'Time a client has to send the headers of a request.'),
     request_timeout: setting(duration, 10_000, 'Time a client has to send a whole request.'),
+    shutdown_grace: setting(
+      duration,
+      10_000,
+      'Time that the end of the service may take once it is asked to end; requests that run then are cut after four fifths of it.',
+    ),
   },
   ui: {
     enabled: setting(bool, true, 'Serve the web UI.'),

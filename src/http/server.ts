@@ -3,14 +3,14 @@ import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { everyAnswer } from './wire/reply.ts'
 import type { RequestListener } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { takeBodies } from './wire/body.ts'
 import { allowOrigins, type CorsSettings } from './wire/cors.ts'
-import { answering, brokenRequest } from './wire/connections.ts'
+import { brokenRequest } from './wire/connections.ts'
 import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './wire/framing.ts'
 import { documentRoutes } from './routes/docs.ts'
 import { cleanTarget } from './wire/path.ts'
-import { HEADER_LIMIT, openPort, type Port, unbind, type WireSettings } from './wire/port.ts'
+import { leave } from './wire/leaving.ts'
+import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/port.ts'
 import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
 import { insistOnStatement } from './statements.ts'
 import type { AfterParse, Answered, Authorize, AuthorizeBody, Spec } from './route.ts'
@@ -144,26 +144,9 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   return app
 }
 
-/**
- * Gives running requests at most `patience` milliseconds to finish, then closes the server and cuts the rest. New
- * requests are answered meanwhile, so probes see that this instance is leaving.
- */
-export const shutDown = async (app: FastifyInstance, patience: number): Promise<void> => {
-  const cutQuiet = (): void => {
-    for (const socket of app.sockets) if (answering(socket) === undefined) socket.destroy()
-  }
-  const cut = setTimeout(() => app.server.closeAllConnections(), patience)
-  const running = [...app.sockets]
-    .map((socket) => [socket, answering(socket)] as const)
-    .filter(([, answer]) => answer !== undefined)
-  const unfinished = () => running.some(([socket, answer]) => !socket.destroyed && answering(socket) === answer)
-  while (unfinished()) await sleep(10)
-  const sweep = setInterval(cutQuiet, 50)
-  try {
-    await app.close()
-    await unbind(app)
-  } finally {
-    clearInterval(sweep)
-    clearTimeout(cut)
-  }
+/** Gives running requests at most `patience` milliseconds to finish, then closes the server; gives the number of those that it had to cut. */
+export const shutDown = async (app: FastifyInstance, patience: number): Promise<number> => {
+  const cut = await leave({ server: app.server, sockets: app.sockets }, patience)
+  await app.close()
+  return cut
 }

@@ -1,0 +1,39 @@
+import { pause } from '../concurrency.ts'
+import type { Logger } from './logger.ts'
+
+/** What is under way when the end is asked for has so long to stop by itself before what it works on is closed. */
+const STOP_MS = 4_000
+
+/** The result of the work, or a rejection with the signal's reason soon after it aborts. */
+export const unlessEnding = async <T>(work: Promise<T>, ending: AbortSignal | undefined): Promise<T> => {
+  if (!ending) return work
+  const over = new AbortController()
+  const ended = async (): Promise<never> => {
+    await pause(2 ** 31 - 1, AbortSignal.any([ending, over.signal]))
+    if (!over.signal.aborted) await pause(STOP_MS, over.signal)
+    throw ending.reason
+  }
+  try {
+    return await Promise.race([work, ended()])
+  } finally {
+    over.abort()
+  }
+}
+
+/** Sees to it that the process is over `grace` milliseconds after it was asked to end, in order or not. */
+export const endInTime = (
+  ending: AbortSignal | undefined,
+  grace: number,
+  logger: Pick<Logger, 'warn'>,
+  exit: (() => void) | undefined,
+): void => {
+  const late = () => {
+    const left = process.getActiveResourcesInfo().length
+    logger.warn(
+      { left },
+      'the end took longer than server.shutdown_grace, and is not waited for: what was acknowledged is durable',
+    )
+    exit?.()
+  }
+  ending?.addEventListener('abort', () => void setTimeout(late, grace).unref(), { once: true })
+}

@@ -1,0 +1,226 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import t, { type Test } from 'tap'
+import { openEmbedded } from '../../src/adapters/embedded/open.ts'
+import { openKeyFile } from '../../src/adapters/embedded/key-file.ts'
+import { newDirectory } from '../adapters/embedded/store.ts'
+import { has, leaveOut, run } from '../crash/rig.ts'
+
+const main = resolve(import.meta.dirname, '../../src/main.js')
+type Line = Readonly<Record<string, unknown>>
+
+/** `rollcall serve` as a process of its own; `through` is the command that starts it. */
+const serve = async (
+  t: Test,
+  directory: string,
+  environment: NodeJS.ProcessEnv = {},
+  through: readonly string[] = [],
+) => {
+  const words = [...through, process.execPath, main, 'serve']
+  const env = {
+    PATH: process.env['PATH'],
+    ROLLCALL_STORAGE_DATA_DIR: directory,
+    ROLLCALL_SERVER_HOST: '127.0.0.1',
+    ROLLCALL_SERVER_HTTP_PORT: '0',
+    ...environment,
+  }
+  const child = spawn(words[0]!, words.slice(1), { env })
+  let out = ''
+  child.stdout.on('data', (data: Buffer) => (out += String(data)))
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  const told = (): readonly Line[] =>
+    out
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as Line)
+  const until = async (found: (lines: readonly Line[]) => boolean) => {
+    while (!found(told())) await new Promise((wake) => setTimeout(wake, 5))
+  }
+  const listens = async () => {
+    await until((lines) => lines.some(({ url }) => url !== undefined))
+    return Number(new URL(String(told().find(({ url }) => url !== undefined)!['url'])).port)
+  }
+  return {
+    child,
+    said: () => out,
+    told,
+    until,
+    listens,
+    exited,
+    token: () => String(told().find((line) => line['client_token'])?.['client_token']),
+  }
+}
+
+/** Whether it ended by itself in a time that no grace of these tests reaches. */
+const soon = (exited: Promise<number | string>) =>
+  Promise.race([exited, new Promise<string>((late) => setTimeout(late, 30_000, 'it runs on').unref())])
+
+await t.test(
+  'kept connections under requests: each hears that its answer is the last, and none is reset',
+  { timeout: 60_000 },
+  async (t) => {
+    const service = await serve(t, await newDirectory(t))
+    const port = await service.listens()
+    const headers = { authorization: `Bearer ${service.token()}` }
+    const [failed, unsaid]: [string[], string[]] = [[], []]
+    const seen = { answered: 0, closed: 0, left: false }
+    const ask = (agent: Agent, path = '/auth/v1/self') =>
+      new Promise<IncomingMessage | undefined>((done) => {
+        const outgoing = request({ port, host: '127.0.0.1', path, headers, agent }, (answer) => {
+          answer.resume().on('end', () => done(answer))
+        })
+        outgoing.on('error', (error: NodeJS.ErrnoException) => {
+          failed.push(`${error.code}`)
+          done(undefined)
+        })
+        outgoing.end()
+      })
+    const lane = async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      for (;;) {
+        const after = seen.left
+        const answer = await ask(agent)
+        if (!answer) break
+        seen.answered++
+        if (answer.statusCode !== 200) failed.push(String(answer.statusCode))
+        if (answer.headers.connection === 'close') {
+          seen.closed++
+          break
+        }
+        if (after) unsaid.push('an answer to what came after the signal keeps its connection')
+      }
+      agent.destroy()
+    }
+    const lanes = Array.from({ length: 64 }, lane)
+    while (seen.answered < 640) await new Promise((wake) => setTimeout(wake, 5))
+    service.child.kill('SIGTERM')
+    const probe = new Agent()
+    const ready = () => ask(probe, '/readyz')
+    for (let answer = await ready(); answer?.statusCode === 200; ) answer = await ready()
+    seen.left = true
+    await Promise.all(lanes)
+    t.same(failed, [])
+    t.equal(seen.closed, 64)
+    t.same(unsaid, [])
+    t.equal(await soon(service.exited), 0)
+  },
+)
+
+await t.test('what runs on when the grace is over is cut, and counted in one WARN', { timeout: 60_000 }, async (t) => {
+  const service = await serve(t, await newDirectory(t), { ROLLCALL_SERVER_SHUTDOWN_GRACE: '2s' })
+  const port = await service.listens()
+  const slow = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
+  for (const socket of slow)
+    socket
+      .on('error', () => undefined)
+      .write(
+        `POST /auth/v1/method/token HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: 9\r\n\r\n{`,
+      )
+  await new Promise((wake) => setTimeout(wake, 300))
+  service.child.kill('SIGTERM')
+  t.equal(await soon(service.exited), 0)
+  const warned = service.told().filter(({ level }) => level === 'WARN')
+  t.match(warned, [{ requests: 3, msg: /shutdown_grace/ }])
+  t.equal(warned.length, 1)
+  t.match(service.told().at(-1), { msg: 'rollcall has stopped' })
+})
+
+/** A directory with a history of that many events and no read models. */
+const history = async (t: Test, events: number) => {
+  const directory = await newDirectory(t)
+  const { kek } = await openKeyFile(join(directory, 'keys'))
+  const store = await openEmbedded(directory, { kek, onError: (_, error) => t.fail(String(error)) })
+  const data = JSON.stringify({
+    key: 'x',
+    name: 'x',
+    description: 'x'.repeat(1000),
+    incarnation: 'x',
+    protected: false,
+  })
+  await Promise.all(
+    Array.from({ length: events }, (_, n) =>
+      store.log.append(
+        `namespace-n${n}`,
+        [
+          {
+            id: `e${n}`,
+            type: 'NamespaceCreated.v1',
+            time: '2026-01-01T00:00:00.000Z',
+            data: data.replace('"x"', `"n${n}"`),
+            meta: '{}',
+          },
+        ],
+        'none',
+      ),
+    ),
+  )
+  await store.close()
+  await rm(join(directory, 'views.sqlite'), { force: true })
+  return directory
+}
+
+await t.test(
+  'asked to end while it starts, it closes what is open and ends with 0',
+  { timeout: 120_000 },
+  async (t) => {
+    const directory = await history(t, 20_000)
+    const service = await serve(t, directory)
+    await service.until((lines) => lines.length > 0)
+    service.child.kill('SIGTERM')
+    t.equal(await soon(service.exited), 0)
+    t.notOk(
+      service.told().some(({ url }) => url !== undefined),
+      'it never listened',
+    )
+    t.match(service.told().at(-1), { level: 'INFO', msg: /^rollcall has stopped/ })
+    t.same(
+      service.told().filter(({ level }) => level === 'ERROR' || level === 'WARN'),
+      [],
+    )
+  },
+)
+
+await t.test(
+  'as the first process of a container it ends too, also while it starts',
+  { timeout: 120_000 },
+  async (t) => {
+    const inside = ['unshare', '-fp', '--mount-proc', '--kill-child']
+    if (!((await has('unshare')) && (await run(inside[0]!, [...inside.slice(1), 'true']).then(Boolean, () => false))))
+      return leaveOut(t, 'making a namespace of processes is not allowed here')
+    for (const [directory, ready] of [
+      [await newDirectory(t), true],
+      [await history(t, 20_000), false],
+    ] as const) {
+      const service = await serve(t, directory, {}, inside)
+      if (ready) await service.listens()
+      else await service.until((lines) => lines.length > 0)
+      const { stdout } = spawn('ps', ['-o', 'pid=', '--ppid', String(service.child.pid)])
+      let pid = ''
+      for await (const data of stdout) pid += String(data)
+      t.match(pid, /^\s*\d+\s*$/)
+      if (Number(pid) > 1) process.kill(Number(pid), 'SIGTERM')
+      t.equal(await soon(service.exited), 0, `${ready ? 'while it listens' : 'while it starts'}: ${service.said()}`)
+    }
+  },
+)
+
+await t.test('a server that is away and not there yet keeps nobody from ending', { timeout: 60_000 }, async (t) => {
+  const service = await serve(t, await mkdtemp(join(tmpdir(), 'rollcall-test-')), {
+    ROLLCALL_STORAGE_TYPE: 'cluster',
+    ROLLCALL_EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
+    ROLLCALL_MONGODB_URL: 'mongodb://127.0.0.1:1',
+    ROLLCALL_REDIS_URL: 'redis://127.0.0.1:1',
+  })
+  await service.until((lines) => lines.some(({ msg }) => /trying again/.test(String(msg))))
+  service.child.kill('SIGTERM')
+  t.equal(await soon(service.exited), 0)
+})
