@@ -23,6 +23,8 @@ export type Beginning = {
   readonly secrets?: Secrets
   /** Why the service goes on though keys that its history was written with are lost. */
   readonly acceptLostKeys?: string | undefined
+  /** Why the service goes on though its log is damaged. */
+  readonly acceptDamagedLog?: string | undefined
 }
 
 /** Tells nobody. */

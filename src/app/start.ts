@@ -21,6 +21,7 @@ import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
 import { sooner, standbyServer } from './standby-server.ts'
 
+export { checkLog } from './log-check.ts'
 export { wrongAddresses } from './store-addresses.ts'
 export { moveStores } from './migrate/migrate.ts'
 export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProjections } from './offline.ts'
@@ -40,6 +41,8 @@ export type StartOptions = {
   readonly stores?: Stores
   /** Why the service goes on though keys that its history was written with are lost. */
   readonly acceptLostKeys?: string | undefined
+  /** Why the service goes on though its log is damaged. */
+  readonly acceptDamagedLog?: string | undefined
   /** Asks the service to end. One that is still starting closes what it has opened, and `start` rejects with the reason. */
   readonly ending?: AbortSignal
   /** Exits the process once a fault has ended the service. Given only when the process is the service's own, so that any uncaught error in it counts as a fault. */
@@ -51,7 +54,7 @@ const begun = async (
   config: Config,
   logger: Logger,
   fatal: Fatal,
-  { now = wallClock(), stores, acceptLostKeys, ending }: StartOptions,
+  { now = wallClock(), stores, ending, ...accepting }: StartOptions,
 ): Promise<Composed> => {
   const onError = (job: string, error: unknown) => logger.error({ err: error, job }, 'a job failed')
   const { data_dir: directory } = config.storage
@@ -62,7 +65,7 @@ const begun = async (
           `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`,
         )
       : logger.info({ directory }, 'the disk has room again')
-  const opened = stores ?? (await openStores(config, { onError, onFull, fatal, logger }, { acceptLostKeys }))
+  const opened = stores ?? (await openStores(config, { onError, onFull, fatal, logger }, accepting))
   logger.info({ kid: opened.pepper.kid }, 'the keys are those of this log')
   let composed: Composed | undefined
   try {

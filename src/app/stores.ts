@@ -5,6 +5,7 @@ import type { Config } from '../config/load.ts'
 import type { Binding } from '../events/binding.ts'
 import type { Keys } from '../events/personal.ts'
 import type { EventLog } from '../events/log.ts'
+import { logFits } from './log-fits.ts'
 import { keysFit } from './keys-fit.ts'
 import { foundInDirectory } from './keys-found.ts'
 import { type Beginning, type Secrets, silent, type Told } from './opening.ts'
@@ -65,17 +66,19 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
 type Open = (config: Config, told: Told, beginning?: Beginning) => Promise<Stores>
 
 /** One directory with SQLite files, which this process alone writes to. */
-const openDirectory: Open = async (config, told, { secrets, acceptLostKeys } = {}) => {
+const openDirectory: Open = async (config, told, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
   const { onError = () => undefined, onFull, fatal, logger = silent } = told
   const { openEmbedded } = await import('../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
   const { data_dir } = config.storage
   let own: Secrets | undefined
   const decide = async (standing: Standing) => {
+    const { log: history } = standing
+    const damage = history && (await logFits(history, standing.look(), eventsOf(config), acceptDamagedLog, logger))
     const { accepted } = await keysFit(await foundInDirectory(config, standing), acceptLostKeys, logger)
     own = await openKeyFile(config.keys.file!, secrets)
     const { pepper, kek } = own
-    return { kek, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
+    return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
   }
   const onLost = (error: Error) =>
     fatal?.(error, 'rollcall ends: the embedded store can be written no more by this process')

@@ -18,6 +18,7 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   export: async () => (await import('./export.ts')).addExport,
   import: async () => (await import('./import.ts')).addImport,
   projections: async () => (await import('./projections.ts')).addProjections,
+  log: async () => (await import('./log.ts')).addLog,
   migrate: async () => (await import('./migrate.ts')).addMigrate,
   version: async () => (await import('./version.ts')).addVersion,
 }

@@ -4,7 +4,12 @@ import { EXIT } from './failure.ts'
 import { type FileOptions, fileOf, reasonOf, withConfig } from './options.ts'
 import type { LoadServices } from './services.ts'
 
-type ServeOptions = FileOptions & { readonly host?: string; readonly port?: string; readonly acceptLostKeys?: string }
+type ServeOptions = FileOptions & {
+  readonly host?: string
+  readonly port?: string
+  readonly acceptLostKeys?: string
+  readonly acceptDamagedLog?: string
+}
 
 /** The settings that flags give, by key. */
 export const flagsOf = ({
@@ -49,14 +54,16 @@ export const addServe = (program: Command, load: LoadServices): void => {
       '--accept-lost-keys <reason>',
       'go on though keys that the log was written with are lost, and why; kept in the history',
     )
-    .action(async ({ acceptLostKeys, ...options }: ServeOptions) => {
+    .option('--accept-damaged-log <reason>', 'go on though the log is damaged, and why; kept in the history')
+    .action(async ({ acceptLostKeys, acceptDamagedLog, ...options }: ServeOptions) => {
       const ending = endAsked()
       if (acceptLostKeys !== undefined) reasonOf(acceptLostKeys, '--accept-lost-keys')
+      if (acceptDamagedLog !== undefined) reasonOf(acceptDamagedLog, '--accept-damaged-log')
       const { config, warnings, meant } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
       const { start } = await load()
       const fatal = () => process.exit(EXIT.failed)
       try {
-        const service = await start(config, { warnings, meant, acceptLostKeys, ending, fatal })
+        const service = await start(config, { warnings, meant, acceptLostKeys, acceptDamagedLog, ending, fatal })
         await asked(ending)
         await service.close()
       } catch (error) {

@@ -24,6 +24,9 @@ export type Rebuild = {
   readonly signal: AbortSignal
 }
 
+/** What is not as the service leaves it. */
+export type LogFinding = { readonly check: string; readonly where: string; readonly found: string }
+
 export type Move = {
   /** Compare and count, and write nothing. */
   readonly dryRun: boolean
@@ -56,8 +59,12 @@ export type Services = {
       readonly ending?: AbortSignal
       /** Why the service goes on though keys are lost. */
       readonly acceptLostKeys?: string | undefined
+      /** Why the service goes on though its log is damaged. */
+      readonly acceptDamagedLog?: string | undefined
     },
   ) => Promise<{ readonly url: string; readonly close: () => Promise<void> }>
+  /** All that is not right in the log of a data directory, the service may run; `events` were read. */
+  readonly checkLog: (config: Config) => Promise<{ readonly events: number; readonly findings: readonly LogFinding[] }>
   /** What is wrong with the addresses of servers; asks none of them. */
   readonly wrongAddresses: (
     config: Config,

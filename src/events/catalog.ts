@@ -1,5 +1,6 @@
 import type { Shapes } from './define.ts'
 import { flagEvents } from './flag.ts'
+import { historyEvents } from './history.ts'
 import { instanceEvents } from './instance.ts'
 import { keysEvents } from './keys.ts'
 import { loginEvents } from './login.ts'
@@ -17,6 +18,7 @@ export const catalog = {
   flag: flagEvents,
   segment: segmentEvents,
   keys: keysEvents,
+  history: historyEvents,
   instance: instanceEvents,
 } as const satisfies Readonly<Record<string, Shapes>>
 
@@ -40,6 +42,7 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   },
   segment: { name: 'segment-<namespace>+<key>', tells: 'The life of one segment with its constraints.' },
   keys: { name: 'keys-main', tells: "The service's own keys, where they were lost and it went on without." },
+  history: { name: 'history-main', tells: 'The history itself, where it was damaged and the service went on with it.' },
   instance: {
     name: 'instance-<instance>',
     tells: 'What one run of the service did to what all of them share.',

@@ -166,6 +166,7 @@ const house = () => {
   const asked: string[] = []
   const services: Services = {
     start: async () => ({ url: '', close: async () => {} }),
+    checkLog: async () => ({ events: 0, findings: [] }),
     wrongAddresses: async () => [],
     createTokenOffline: async ({ storage }, { name }) => {
       asked.push(`create ${name} ${storage.type === 'cluster' ? 'on cluster' : `in ${storage.data_dir}`}`)

@@ -33,6 +33,8 @@ export type Embedded = {
 export type Kek = {
   readonly kek: Uint8Array
   /** Keys of subjects are lost, and that was accepted: tells the history so, before new ones are made. */
+  /** The log is damaged, and that was accepted: tells the history so. */
+  readonly damage?: ((log: EventLog) => Promise<void>) | undefined
   readonly accepted?: ((log: EventLog) => Promise<void>) | undefined
 }
 export type EmbeddedOptions = {
@@ -71,12 +73,13 @@ export const openEmbedded = async (directory: string, options: EmbeddedOptions):
   }
   try {
     const decided = typeof given === 'function' ? await withStanding(paths, given) : { kek: given }
-    const { kek, accepted }: Kek = decided
+    const { kek, damage, accepted }: Kek = decided
     channel = await openChannel(paths, { onLost, noRoom: room.lacking })
     const events = await openDatabase(paths.events, 'read')
     const views = await openDatabase(paths.views, 'read')
     readers.push(events, views)
     const log = embeddedLog(channel, events)
+    await damage?.(log)
     await accepted?.(log)
     const keys = await embeddedKeys(channel, kek, accepted !== undefined)
     const readModels = embeddedViews(channel, { views, events, another: () => openDatabase(paths.views, 'read') })

@@ -4,6 +4,7 @@ import type { EventLog } from '../../events/log.ts'
 import { opens } from '../key-wrap.ts'
 import type { Channel } from './channel.ts'
 import { WITNESS } from './keys.ts'
+import { type Look, lookAtLog, NOTHING } from './look.ts'
 import { embeddedLog } from './log.ts'
 import type { Paths } from './protocol.ts'
 import { openDatabase, rowsOf } from './sqlite.ts'
@@ -12,12 +13,15 @@ import { openDatabase, rowsOf } from './sqlite.ts'
 export type Standing = {
   /** The history, to read; undefined where there is none. */
   readonly log: Pick<EventLog, 'first' | 'read' | 'readAll' | 'head'> | undefined
+  /** What is cheap to see of the history. */
+  readonly look: () => Look
   /** Whether there are keys of subjects, and this key-encryption key opens them. */
   readonly subjects: (kek: Uint8Array) => 'missing' | 'closed' | 'open'
 }
 
 const isThere = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
-const closed: Channel = { call: async () => refuse('backend_unavailable'), close: async () => undefined }
+/** A channel to no writer. */
+export const closed: Channel = { call: async () => refuse('backend_unavailable'), close: async () => undefined }
 const HAS_TABLE = "select 1 from sqlite_master where type = 'table' and name = ?"
 
 /** Looks at a directory that this process has locked and nobody writes to yet, and makes no file in it but those that SQLite puts beside its own. */
@@ -31,6 +35,7 @@ export const withStanding = async <T>(
     const witness = await witnessIn(subjects)
     return await look({
       log,
+      look: () => (history ? lookAtLog(history) : NOTHING),
       subjects: (kek) => (witness ? (opens(kek, WITNESS, witness) ? 'open' : 'closed') : 'missing'),
     })
   } finally {

@@ -1,4 +1,5 @@
 import type { AppendReply, Calls } from './protocol.ts'
+import { dropChanged } from './look.ts'
 import { eventsSchema } from './schema.ts'
 import { type Database, rowsOf } from './sqlite.ts'
 
@@ -10,6 +11,7 @@ type Last = { position: number; time: string }
 
 /** The writer's half of the log: what is appended, inside the transaction of its group. `reset` follows a group that was rolled back. */
 export const logWriter = (database: Database) => {
+  dropChanged(database)
   database.exec(eventsSchema)
   // A sync that failed in an earlier process may have left pages that the cache has and the disk has not; this writes them anew.
   database.exec('pragma wal_checkpoint(truncate)')

@@ -1,0 +1,34 @@
+import type { Command } from 'commander'
+import { embeddedConfig } from './embedded.ts'
+import { EXIT } from './failure.ts'
+import { type FileOptions, withConfig, withOutput } from './options.ts'
+import type { LoadServices, LogFinding } from './services.ts'
+import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
+import { info } from './terminal/terminal.ts'
+
+const COLUMNS: readonly Column<LogFinding>[] = [
+  ['CHECK', ({ check }) => check],
+  ['WHERE', ({ where }) => where],
+  ['FOUND', ({ found }) => found],
+]
+
+/** `rollcall log check`: reads the log of a data directory, also while the service runs; exit 3 when something is not right. */
+export const addLog = (program: Command, load: LoadServices): void => {
+  const log = program.command('log').summary('check the log').description('Works on the log itself, and only reads it.')
+  withOutput(withConfig(log.command('check')), ['table', 'json', 'ndjson', 'name'])
+    .summary('tell everything that is not right; exit 3 when there is something')
+    .description(
+      "Runs SQLite's own check of events.sqlite, and looks at triggers, positions, revisions, ids and times, and reads each event. The service may run.",
+    )
+    .option('--data <dir>', 'directory of the embedded store')
+    .action(async (options: FileOptions & OutputOptions) => {
+      const config = embeddedConfig(options)
+      const { events, findings } = await (await load()).checkLog(config)
+      if (findings.length > 0) {
+        printMany(findings, findings, ({ where }) => where, COLUMNS, options)
+        process.exitCode = EXIT.check
+      }
+      const problems = findings.length === 1 ? '1 problem' : `${findings.length} problems`
+      info(`${events} events checked: ${findings.length === 0 ? 'nothing is wrong' : problems}.`)
+    })
+}
