@@ -1,16 +1,19 @@
 import type { Config } from '../config/load.ts'
 import { METHODS } from '../events/token.ts'
+import { completeTokens } from '../http/complete.ts'
 import { cleanup } from '../jobs/cleanup.ts'
 import type { Core } from './core.ts'
 import type { Logger } from './logger.ts'
 
+/** So long a run waits for the views to hold what is in the log: after a start they may have much to take. */
+const VIEWS_MS = 30_000
 const CLOCK_JUMPED =
   'the clock has jumped by more than an hour: expired tokens are ended by the next cleanup, if it stays so'
 
 /** Schedules the clean-up of each method that is enabled. */
 export const scheduleCleanups = async (
   { authentication }: Config,
-  { stores, time, metrics, execute, follower, intervals }: Core,
+  { stores, log, time, metrics, execute, follower, intervals }: Core,
   logger: Logger,
 ): Promise<void> => {
   for (const method of METHODS) {
@@ -23,6 +26,7 @@ export const scheduleCleanups = async (
       execute,
       applied: follower.applied,
       views: stores.views,
+      complete: () => completeTokens({ log, viewsReached: follower.viewsReached }, VIEWS_MS),
       now: time.present,
       steady: time.steady(),
       onDeleted: (of) => void metrics.cleaned(of).value++,

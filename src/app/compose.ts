@@ -72,6 +72,7 @@ const serviceOf = async (
     execute,
     applied: follower.applied,
     seen: follower.seen,
+    viewsReached: follower.viewsReached,
     fresh,
     verifier: tokenVerifier({ index: core.index, digest, plausible, log, views, now: time.present, caughtUp }),
     digest,

@@ -90,4 +90,4 @@ export const revocation = (names: Names) =>
     },
     'Revocation',
   )
-export const Revoked = named('Revoked', { revoked: Type.Integer() })
+export const Revoked = named('Revoked', { revoked: Type.Integer(), completeTo: Type.String() })

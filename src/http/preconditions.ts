@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { refuse } from '../errors.ts'
+import { viewBehind } from './complete.ts'
 import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
 import type { Fingerprint } from './idempotency.ts'
 import type { AfterParse, Call } from './route.ts'
@@ -28,7 +29,7 @@ const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id 
 export const preconditions = (service: Service): AfterParse => {
   const reached = async (after: bigint): Promise<void> => {
     if (service.alone && after > (await service.log.head())) beyondHead()
-    if (!(await service.seen(after, WAIT_MS))) behind(after)
+    if (!(await service.seen(after, WAIT_MS))) viewBehind(after)
   }
   return (call, next) => {
     const { request } = call
@@ -50,9 +51,6 @@ export const preconditions = (service: Service): AfterParse => {
     })
   }
 }
-
-const behind = (position: bigint): never =>
-  refuse('view_behind', `view is behind position ${position}`, { headers: { 'retry-after': '1' } })
 
 /** What an idempotency key remembers a request by: one text for method, path, query and body bytes. */
 export const fingerprintOf = (request: FastifyRequest): Fingerprint => ({

@@ -11,7 +11,7 @@ import type { Compiled } from '../evaluation/compile.ts'
 import type { ClosedDocuments } from '../projections/closed-documents.ts'
 import type { FlagStore } from '../projections/flag-store.ts'
 import type { RowOf } from '../projections/projection.ts'
-import type { Views } from '../projections/views.ts'
+import type { View, Views } from '../projections/views.ts'
 import type { CookieJar } from './wire/cookies.ts'
 import type { Limiter } from '../auth/rate-limit.ts'
 import type { Logins } from './auth/login-method.ts'
@@ -65,6 +65,8 @@ export type Service = {
   readonly applied: (events: readonly Stored[]) => Promise<RowOf>
   /** True once every event up to the position is applied here, false when it takes longer than the milliseconds given. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
+  /** True once a read model holds every event up to the position, false when it takes longer than the milliseconds given. */
+  readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
   /** False while this instance cannot prove that it knows of all revocations. */
   readonly fresh: () => boolean
   readonly verifier: TokenVerifier

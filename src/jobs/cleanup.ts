@@ -16,6 +16,8 @@ export type CleanupOptions = {
   readonly execute: Execute
   readonly applied: (events: readonly Stored[]) => Promise<unknown>
   readonly views: Views
+  /** Resolves once the views hold all that is in the log; rejects when that takes too long. */
+  readonly complete: () => Promise<unknown>
   readonly now: () => Date
   /** False when the clock has jumped since the last run. */
   readonly steady: () => boolean
@@ -34,6 +36,7 @@ export const cleanup = ({
   execute,
   applied,
   views,
+  complete,
   now,
   steady,
   onJump,
@@ -43,6 +46,7 @@ export const cleanup = ({
   every: interval,
   run: async (signal, tell) => {
     if (!steady()) return onJump()
+    await complete()
     const before = new Date(now().getTime() - gracePeriod).toISOString()
     let after: { value: string; key: string } | undefined
     let done = 0

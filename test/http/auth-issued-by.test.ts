@@ -79,12 +79,12 @@ await t.test(
     await request('DELETE', `${TOKENS}/${deleted.authentication.id}`)
     await request('PUT', '/auth/v1/self/expire', {}, bearer(expired.clientToken))
 
-    t.strictSame((await revoke(alice)).json, { revoked: 1 }, 'without it, the login alone')
+    t.match((await revoke(alice)).json, { revoked: 1 }, 'without it, the login alone')
     for (const { clientToken } of [last, below, ...many.slice(0, 3)]) t.equal(await status(clientToken), 200)
 
     const asked = { ...alice, includeIssued: true }
     const key = { 'idempotency-key': 'who-left' }
-    t.strictSame((await revoke(asked, key)).json, { revoked: 122 }, 'also behind what ended before')
+    t.match((await revoke(asked, key)).json, { revoked: 122 }, 'also behind what ended before')
     for (const { clientToken } of [last, below, ...many]) t.equal(await status(clientToken), 401)
     t.equal(await status(other.clientToken), 200, 'nobody else is touched')
     t.equal(
@@ -92,8 +92,8 @@ await t.test(
       1,
       'what had expired is left as it was',
     )
-    t.strictSame((await revoke(asked, key)).json, { revoked: 122 })
-    t.strictSame((await revoke(asked)).json, { revoked: 0 })
+    t.match((await revoke(asked, key)).json, { revoked: 122 })
+    t.match((await revoke(asked)).json, { revoked: 0 })
     t.equal((await revoke({ ...alice, includeIssued: 'yes' })).status, 400)
   },
 )

@@ -80,10 +80,9 @@ await t.test('every name follows the identifiers, and the neutral form is not se
   t.equal(await total('method=4'), 1)
   t.equal(await total('method=METHOD_FLEET'), 1)
   t.equal(refusalOf(await request('GET', '/auth/v1/tokens?method=METHOD_CODEHOST')).reason, 'invalid_argument')
-  t.strictSame(
-    (await request('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_FLEET', identity: 'apps/web' })).json,
-    { revoked: 1 },
-  )
+  t.match((await request('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_FLEET', identity: 'apps/web' })).json, {
+    revoked: 1,
+  })
 
   const { text } = await request('GET', '/metrics')
   t.match(text, /^acme_logins_total\{provider="-",result="completed"\} 1$/m)

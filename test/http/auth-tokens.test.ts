@@ -402,7 +402,7 @@ await t.test('revoke ends every live token of one holder, in one go and however 
   ] as const)
     t.match(refusalOf(await revoke(body)), { status: 400, code: 3, reason: 'invalid_argument', message })
 
-  t.strictSame((await revoke({ method: 'METHOD_OIDC', identity: 'alice', provider: 'other' })).json, { revoked: 0 })
+  t.match((await revoke({ method: 'METHOD_OIDC', identity: 'alice', provider: 'other' })).json, { revoked: 0 })
   t.ok(await valid(alices[0]!))
 
   await service.close()
@@ -414,8 +414,10 @@ await t.test('revoke ends every live token of one holder, in one go and however 
     { method: 'METHOD_OIDC', identity: 'alice', provider: 'main' },
     { 'idempotency-key': 'k', 'x-request-id': 'cause-of-it-all' },
   )
-  t.strictSame(revoked.json, { revoked: 2 }, 'a provider that is configured no more is no hindrance')
+  t.match(revoked.json, { revoked: 2 }, 'a provider that is configured no more is no hindrance')
   t.match(revoked.headers['event-position'], /^\d+$/)
+  const { completeTo } = revoked.json as unknown as { completeTo: string }
+  t.ok(BigInt(completeTo) > 0n && BigInt(completeTo) < BigInt(String(revoked.headers['event-position'])))
   for (const token of alices) t.equal((await asked(token)).status, 401)
   const again = await later.request(
     'POST',
@@ -423,7 +425,7 @@ await t.test('revoke ends every live token of one holder, in one go and however 
     { method: 'METHOD_OIDC', identity: 'alice', provider: 'main' },
     { 'idempotency-key': 'k' },
   )
-  t.strictSame(again.json, { revoked: 2 })
+  t.match(again.json, { revoked: 2 })
   t.equal(again.headers['idempotency-replayed'], 'true')
   for (const [body, count] of [
     [{ method: 'METHOD_OIDC', identity: 'alice' }, 0],
@@ -432,7 +434,7 @@ await t.test('revoke ends every live token of one holder, in one go and however 
     [{ method: 'METHOD_TOKEN', identity: 'deploy' }, 1],
     [{ method: 1, identity: 'DEPLOY' }, 0],
   ] as const)
-    t.strictSame((await later.request('POST', `${TOKENS}/revoke`, body)).json, { revoked: count }, JSON.stringify(body))
+    t.match((await later.request('POST', `${TOKENS}/revoke`, body)).json, { revoked: count }, JSON.stringify(body))
   for (const token of [...web, seven, deploy[0]!]) t.equal((await asked(token)).status, 401)
   for (const token of [bob, deploy[1]!]) t.equal((await asked(token)).status, 200, 'nobody else is touched')
 })

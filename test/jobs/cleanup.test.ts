@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Execute } from '../../src/commands/execute.ts'
+import { refuse } from '../../src/errors.ts'
 import { cleanup } from '../../src/jobs/cleanup.ts'
 import type { Progress } from '../../src/jobs/queue.ts'
 import type { Query, Row, Views } from '../../src/projections/views.ts'
@@ -11,7 +12,12 @@ const expired = (count: number): readonly Row[] =>
   })
 
 /** Runs a cleanup over so many expired records; ends it by its signal after so many commands. */
-const run = async (count: number, until = Number.POSITIVE_INFINITY, steady = true) => {
+const run = async (
+  count: number,
+  until = Number.POSITIVE_INFINITY,
+  steady = true,
+  complete = async (): Promise<unknown> => undefined,
+) => {
   const [told, ended, stop]: [Progress[], string[], AbortController] = [[], [], new AbortController()]
   const rows = expired(count)
   const list = async (_: unknown, { after, limit, count }: Query) => {
@@ -31,6 +37,7 @@ const run = async (count: number, until = Number.POSITIVE_INFINITY, steady = tru
     execute: execute as unknown as Execute,
     applied: async () => undefined,
     views: { list } as unknown as Views,
+    complete,
     now: () => new Date('2026-01-02T00:00:00.000Z'),
     steady: () => steady,
     onJump: () => told.push({ done: -1 }),
@@ -54,4 +61,9 @@ await t.test('cut short, it tells no more than it did', async (t) => {
 
 await t.test('a run after the clock jumped ends nothing, and says so', async (t) => {
   t.same(await run(10, Number.POSITIVE_INFINITY, false), { told: [{ done: -1 }], ended: 0 })
+})
+
+await t.test('a run whose list would lack what is in the log ends nothing, and fails', async (t) => {
+  const behind = async () => refuse('view_behind', 'view is behind position 7')
+  await t.rejects(run(10, Number.POSITIVE_INFINITY, true, behind), { message: 'view is behind position 7' })
 })

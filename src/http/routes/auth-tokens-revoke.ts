@@ -8,6 +8,7 @@ import { meets } from '../../projections/match.ts'
 import type { TokenStatus } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
+import { completeTokens } from '../complete.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
@@ -85,6 +86,7 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       'Delete every live record of one holder: by token name, subject at the provider, or namespace/name of a service account; with includeIssued also what these made, and theirs in turn.',
     writes: 'always',
     body: revocation(names),
+    errors: ['view_behind'],
     answer: Revoked,
     run: async (call) => {
       const { identity, provider, includeIssued } = call.body
@@ -94,8 +96,11 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       const { ifMatch: _ifMatch, ...context } = contextOf(call, service)
       const { endAll, events } = ending(service, context, includeIssued)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
+      const completeTo = await completeTokens(service)
       const holders = await endAll({ ...everybody, method, identities, provider })
       for (let makers = includeIssued ? holders : []; makers.length > 0; ) {
+        // What they made until they ended may be newer than what was listed.
+        await completeTokens(service)
         const made: string[] = []
         for (let n = 0; n < makers.length; n += BATCH)
           made.push(...(await endAll({ ...everybody, issuedBy: makers.slice(n, n + BATCH) })))
@@ -104,7 +109,8 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
       const inOrder = [...events.values()].sort((a, b) => Number(a.position - b.position))
       const { headers } = await applyEvents(service, inOrder.slice(-1))
       const unknown = service.closed.all(tokens.category).filter(([, { before }]) => !before).length
-      return leavingOut(service, unknown, { body: { revoked: events.size }, headers })
+      const body = { revoked: events.size, completeTo: String(completeTo) }
+      return leavingOut(service, unknown, { body, headers })
     },
   })
 }

@@ -10,6 +10,7 @@ import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
 import { leavingOut } from '../paging.ts'
 import { presentAuthentication } from '../present/authentication.ts'
+import { completeTokens } from '../complete.ts'
 import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
@@ -33,11 +34,13 @@ type Listing = {
 const shown = ({ names, sealer }: Service, doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
 
 const listNow = async (
-  { now, views, closed }: Service,
+  service: Service,
   filter: TokenFilter,
   after: Query['after'],
   limit: number,
 ): Promise<Listing> => {
+  const { now, views, closed } = service
+  await completeTokens(service)
   const time = now()
   const page = { where: whereOf(filter, time), order: 'createdAt', limit, count: COUNTED + 1, ...(after && { after }) }
   const { rows, total } = await views.list<TokenDoc>(tokens, page)
@@ -67,7 +70,7 @@ const listTokens: Mount = (app, service) => {
     access: { credential: 'required', namespace: 'none' },
     summary: 'List authentication records, oldest first.',
     query: tokenQuery(names),
-    errors: ['invalid_page_token', 'invalid_at'],
+    errors: ['invalid_page_token', 'invalid_at', 'view_behind'],
     answer: AuthenticationList,
     run: async ({ query: { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at, ...query } }) => {
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)

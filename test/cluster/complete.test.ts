@@ -1,0 +1,60 @@
+import t from 'tap'
+import type { Problem } from '../http/people.ts'
+import { linkTo } from '../stand-ins/proxy.ts'
+import { startService } from '../start.ts'
+import { issue, sleep } from './revoking.ts'
+import { startStack } from './stack.ts'
+
+const { stack, skip } = await startStack(t)
+const REVOKE = '/auth/v1/tokens/revoke'
+
+await t.test('what was acknowledged anywhere is listed, and ended with its holder', { skip }, async (t) => {
+  const { link, url } = await linkTo(t, stack!.mongo.url)
+  const a = await startService(t, { ...stack!.settings, 'mongodb.url': url })
+  const b = await startService(t, stack!.settings)
+
+  await t.test('a list that would lack a token is refused, and complete as soon as it is one', async (t) => {
+    // The key that seals where the caller is comes from MongoDB once.
+    t.equal((await a.request('POST', '/auth/v1/method/token', { name: 'first' })).status, 200)
+    await link.set('blackhole')
+    const made = await a.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', {
+      name: 'mallory',
+    })
+    t.equal(made.status, 200)
+    const body = { method: 'METHOD_TOKEN', identity: 'mallory' }
+    const answers: number[] = []
+    for (;;) {
+      const listed = await b.request<{ totalCount: number } & Problem>('GET', '/auth/v1/tokens?identity=mallory')
+      if (listed.status === 200) t.equal(listed.json.totalCount, 1)
+      else
+        t.match(listed.json, {
+          message: /^view is behind position [0-9]+$/,
+          details: [{ value: { reason: 'view_behind' } }],
+        })
+      const revoked = await b.request<{ revoked: number; completeTo: string }>('POST', REVOKE, body)
+      answers.push(revoked.status)
+      if (revoked.status === 503) t.match(revoked.headers, { 'retry-after': '1' })
+      if (revoked.status !== 503 || answers.length > 60) {
+        t.match(revoked.json, { revoked: 1 })
+        t.ok(BigInt(revoked.json.completeTo) >= BigInt(String(made.headers['event-position'])))
+        break
+      }
+      await sleep(200)
+    }
+    t.comment(`answered ${answers.join(' ')}`)
+    await link.set('pass')
+  })
+
+  await t.test('a token made on one is in the list of the other', async (t) => {
+    for (let n = 0; n < 10; n++) {
+      const [maker, other] = n % 2 ? [a, b] : [b, a]
+      const { id } = await issue(maker)
+      const ask = () =>
+        other.request<{ authentications: readonly { id: string }[] }>('GET', '/auth/v1/tokens?identity=n')
+      let listed = await ask()
+      for (let tries = 0; listed.status === 503 && tries < 20; tries++) listed = await ask()
+      t.equal(listed.status, 200)
+      t.ok(listed.json.authentications.some((one) => one.id === id))
+    }
+  })
+})
