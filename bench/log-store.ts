@@ -10,16 +10,18 @@ export const newStore = async (): Promise<
 > => {
   const directory = await mkdtemp(join(process.env['ROLLCALL_BENCH_DIR'] ?? process.cwd(), '.bench-'))
   const store = await openEmbedded(directory, {
-    kek: randomBytes(32),
+    kek: new Uint8Array(32),
     onError: (_, error) => {
       throw error
     },
   })
+  let closing: Promise<void> | undefined
+  const close = () => (closing ??= store.close())
   const done = async () => {
-    await store.close()
+    await close()
     await rm(directory, { recursive: true })
   }
-  return { ...store, directory, done }
+  return { ...store, close, directory, done }
 }
 
 /** The issue of a token as it stands in the log: about 750 bytes. */
