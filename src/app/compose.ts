@@ -15,6 +15,7 @@ import { aboutOf } from './about.ts'
 import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
 import { type Core, coreOf } from './core.ts'
+import type { Fatal } from './fatal.ts'
 import type { Logger } from './logger.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
 import type { Progress } from '../projections/engine/rebuild.ts'
@@ -45,10 +46,10 @@ const serviceOf = async (
   core: Core,
   { logger, now, draining }: { logger: Logger; now: () => Date; draining: () => boolean },
 ): Promise<Service> => {
-  const { faults, onError, names, metrics, stores, time, log, instance, seal, flagStore, execute, follower, lease } =
-    core
+  const { faults, onError, names, metrics, stores, time, log, instance, seal } = core
+  const { flagStore, execute, follower, guard, lease } = core
   const { views, pepper, alone, limiter } = stores
-  const fresh = () => lease?.fresh() ?? true
+  const fresh = () => (lease?.fresh() ?? true) && !guard?.suspicious()
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const digest = digester(pepper)
   const settings = serviceSettings(config)
@@ -88,7 +89,13 @@ const serviceOf = async (
     idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, now),
     methods: { ...methods, oidc: { ...methods.oidc, providers: Object.keys(methods.oidc.providers) } },
-    readiness: readinessOf(stores, draining, fresh, () => core.closed.counts().every(([, count]) => count === 0)),
+    readiness: readinessOf(
+      stores,
+      draining,
+      fresh,
+      () => core.closed.counts().every(([, count]) => count === 0),
+      follower.caughtUp,
+    ),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),
   }
@@ -101,9 +108,15 @@ const tellRebuilt = async ({ execute, instance }: Core, rebuilt: Rebuilt): Promi
 }
 
 /** Puts the service together over its stores. */
-export const compose = async (config: Config, opened: Stores, logger: Logger, now: () => Date): Promise<Composed> => {
-  const core = coreOf(config, opened, logger, now)
-  const { follower, lease, snapshots, log, stores, time } = core
+export const compose = async (
+  config: Config,
+  opened: Stores,
+  logger: Logger,
+  now: () => Date,
+  fatal: Fatal,
+): Promise<Composed> => {
+  const core = coreOf(config, opened, logger, now, fatal)
+  const { follower, guard, lease, snapshots, log, stores, time } = core
   let draining = false
   const service = await serviceOf(config, core, { logger, now, draining: () => draining })
   return {
@@ -134,6 +147,7 @@ export const compose = async (config: Config, opened: Stores, logger: Logger, no
     },
     close: async () => {
       await service.refusals.close()
+      await guard?.close()
       await follower.close()
       await snapshots.end()
       await lease?.close()

@@ -5,11 +5,13 @@ import { executor } from '../commands/execute.ts'
 import type { Config } from '../config/load.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import { compileFlag } from '../evaluation/compile.ts'
+import type { EventLog } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
 import { addStoreGauges } from '../http/operations/store-gauges.ts'
 import { projections } from '../projections/all.ts'
+import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { freshness } from '../projections/engine/freshness.ts'
 import { runner } from '../projections/engine/runner.ts'
 import { closedDocuments } from '../projections/closed-documents.ts'
@@ -18,6 +20,7 @@ import { tokenIndex } from '../projections/token-index.ts'
 import { neededOfTokens } from '../projections/token-slots.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
+import type { Fatal } from './fatal.ts'
 import type { Logger } from './logger.ts'
 import { lostSubjects } from './lost-subjects.ts'
 import { memorySnapshot, snapshotKeeper } from './memory-snapshot.ts'
@@ -33,8 +36,43 @@ const UNREADABLE =
 /** What appends events and what follows them, over the stores. */
 export type Core = ReturnType<typeof coreOf>
 
+const DIVERGED =
+  'rollcall ends: the history is not the one that this instance followed; the next start says what became of it'
+
+/** Sees to it that the log stays the one that was followed. One that does not ends the service, and nothing more is written to the views. */
+const guardOf = (
+  log: EventLog,
+  restarts: Stores['restarts'],
+  follower: () => Pick<ReturnType<typeof runner>, 'followed' | 'abandon'>,
+  fatal: Fatal,
+): LogGuard =>
+  logGuard({
+    log,
+    followed: () => follower().followed(),
+    renewed: () => Object.values(restarts).reduce((sum, count) => sum + count, 0),
+    onDiverged: ({ position, event }, found) => {
+      follower().abandon()
+      const there = found === undefined ? 'there is no event' : `there is event ${found}`
+      fatal(new Error(`${there} at ${position}, where ${event} was followed`), DIVERGED)
+    },
+  })
+
+/** The head of the log; one behind what was followed is a reason to look. */
+const headOf =
+  (
+    log: Pick<EventLog, 'head'>,
+    follower: Pick<ReturnType<typeof runner>, 'followed'>,
+    guard: Pick<LogGuard, 'doubt'> | undefined,
+  ) =>
+  async () => {
+    const { position } = follower.followed()
+    const head = await log.head()
+    if (head < position) void guard?.doubt()
+    return head
+  }
+
 /** Puts commands and read models over the stores; nothing runs yet. */
-export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () => Date) => {
+export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () => Date, fatal: Fatal) => {
   const faults = portFaults(logger)
   const onError = (what: string) => (error: unknown) => {
     if (!faults.knows(error)) logger.error({ err: error }, what)
@@ -62,7 +100,8 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     capacity: config.tokens.index_size,
     logger,
   })
-  const follower = runner({
+  const guard = alone ? undefined : guardOf(log, restarts, () => follower, fatal)
+  const follower: ReturnType<typeof runner> = runner({
     log,
     views,
     projections,
@@ -79,6 +118,8 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     take: ({ name }, event) => name === tokens.name && index.take(event),
     writes,
     onError: onError('the read models fell behind'),
+    onLost: (error) => fatal(error, 'rollcall ends: the read models are lost; the next start builds them anew'),
+    ...(guard && { agrees: guard.agrees, has: guard.has }),
   })
   const census = () => index.census(time.present().getTime())
   addGauges(metrics, {
@@ -89,7 +130,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     aheadMs: time.aheadMs,
     closed: closed.counts,
   })
-  const lease = alone ? undefined : freshness({ head: log.head, seen: follower.seen })
+  const lease = alone ? undefined : freshness({ head: headOf(log, follower, guard), seen: follower.seen })
   const snapshots = snapshotKeeper({
     write: kept.write,
     remembered: follower.remembered,
@@ -108,5 +149,5 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     provenFor: () => lease?.age() ?? 0,
   })
   const made = { faults, onError, names, metrics, stores, time, log, instance, seal }
-  return { ...made, closed, index, flagStore: held, execute, foldOf, follower, lease, snapshots, intervals }
+  return { ...made, closed, index, flagStore: held, execute, foldOf, follower, guard, lease, snapshots, intervals }
 }

@@ -12,21 +12,20 @@ export const readinessOf = (
   draining: () => boolean,
   fresh: () => boolean,
   readable: () => boolean,
+  caughtUp: () => Promise<boolean>,
 ): Service['readiness'] => {
-  const works = async (work: Promise<unknown>): Promise<boolean> => {
-    const done = work.then(
-      () => true,
-      () => false,
-    )
+  const holds = (work: Promise<boolean>): Promise<boolean> => {
+    const done = work.catch(() => false)
     return within(PATIENCE_MS, done, () => false)
   }
+  const works = (work: Promise<unknown>): Promise<boolean> => holds(work.then(() => true))
   const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)
   return async () => {
-    const reach = [works(log.head()), works(views.checkpoint(projections[0]!)), works(queue.runs())]
-    const [store, viewed, jobs] = (await Promise.all(reach)) as [boolean, boolean, boolean]
+    const reach = [works(log.head()), works(views.checkpoint(projections[0]!)), works(queue.runs()), holds(caughtUp())]
+    const [store, viewed, jobs, whole] = (await Promise.all(reach)) as [boolean, boolean, boolean, boolean]
     const checks = [
       { name: 'log', status: status(store, 'failed') },
-      { name: 'views', status: status(viewed, alone ? 'failed' : 'degraded') },
+      { name: 'views', status: status(whole && viewed, alone || !whole ? 'failed' : 'degraded') },
       { name: 'storage', status: status(!full(), 'degraded') },
       { name: 'events', status: status(readable(), 'degraded') },
       { name: 'queue', status: status(jobs && sharing(), 'degraded') },

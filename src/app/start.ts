@@ -69,7 +69,7 @@ const begun = async (
   logger.info({ kid: opened.pepper.kid }, 'the keys are those of this log')
   let composed: Composed | undefined
   try {
-    composed = await compose(config, opened, logger, now)
+    composed = await compose(config, opened, logger, now, fatal)
     await unlessEnding(composed.begin(ending), ending)
     return composed
   } catch (error) {

@@ -58,3 +58,16 @@ void t.test('a failure in the middle of the log is no reason to search the log f
   t.equal((await collect(read.readAll(0n))).length, 1500)
   t.same([failures > 0, searches], [true, 1], 'the head was looked for, and nothing else')
 })
+
+void t.test('a log that became shorter says so, and a read begun before is not made shorter by it', async (t) => {
+  let positions = [9n, 8n, 7n]
+  const read = answeredBy((options) => (isBackwards(options) ? positions.map(at) : []), 300)
+  t.equal(await read.head(), 9n)
+  positions = [7n, 6n]
+  t.equal(await read.head(), 7n, 'put back to an older copy')
+  await refused(t, collect(read.readAll(7n, 9n)), 'backend_unavailable')
+  positions = [11n, 10n, 7n]
+  t.equal(await read.head(), 11n)
+  positions = []
+  t.equal(await read.head(), 0n, 'emptied')
+})

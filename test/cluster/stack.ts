@@ -1,12 +1,17 @@
 import type { Test } from 'tap'
 import { ownMongo, ownRedis, type Server, STAND_IN_BULK } from '../adapters/servers.ts'
 import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
+import { law as lawOf, type Recorded } from '../stand-ins/eventstoredb/law.ts'
 import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 export type Stack = {
   readonly eventstore: {
     readonly kill: () => void
     readonly restart: () => Promise<void>
+    /** All that it holds now. */
+    readonly copy: () => readonly Recorded[]
+    /** Dies, and comes back on its port with what a copy holds; with nothing where there is none. */
+    readonly restore: (copy?: readonly Recorded[]) => Promise<void>
     /** While it hangs it takes every call and answers none. */
     readonly hang: (hangs: boolean) => void
   }
@@ -26,7 +31,8 @@ export const startStack = async (
   if (!redis.server) return { skip: redis.skip }
   const cluster: Cluster = { leader: 0, ports: new Set(), ...(ahead !== undefined && { ahead }) }
   let events: StandIn = await startEventStore({ cluster })
-  const { law, port } = events
+  let { law } = events
+  const { port } = events
   t.teardown(() => events.kill())
   if (ahead !== undefined) {
     const follower = await startEventStore({ law, cluster })
@@ -41,6 +47,12 @@ export const startStack = async (
       else delete events.faults.before
       for (const release of held) release()
       held = []
+    },
+    copy: () => [...law.all],
+    restore: async (copy) => {
+      events.kill()
+      law = lawOf(copy)
+      events = await startEventStore({ law, port, cluster })
     },
     restart: async () => {
       events = await startEventStore({ law, port, cluster })

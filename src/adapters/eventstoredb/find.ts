@@ -50,6 +50,7 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
   let known = { newest: -1n, head: 0n }
 
   return async (): Promise<bigint> => {
+    const before = known
     let first: bigint | undefined
     let found: bigint | undefined
     for (let [from, most]: [Position | 'end', number] = ['end', 16]; found === undefined; most = PAGE) {
@@ -57,14 +58,16 @@ export const headFinder = (connection: Connection, isOwn: IsOwn) => {
       await readBackwards(connection, 'head', from, most, (event) => {
         last = position(event)
         first ??= last
-        if (last <= known.newest) found = known.head
+        // Where the newest event known is not there any more, the log is another than it was, or this leader knows less.
+        if (last === before.newest) found = before.head
         else if (isOwn(event)) found = last
         return found !== undefined
       })
       if (last === undefined) found ??= 0n
       else from = at(last)
     }
-    if (first !== undefined && first > known.newest) known = { newest: first, head: found }
+    const newest = first ?? -1n
+    if (newest > known.newest || newest < before.newest) known = { newest, head: found }
     return found
   }
 }

@@ -101,7 +101,18 @@ export type Reader = ReturnType<typeof reader>
 
 /** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
 export const reader = (connection: Connection, isOwn: IsOwn, patience: number, quick: number) => {
-  const findHead = headFinder(connection, isOwn)
+  const find = headFinder(connection, isOwn)
+  /** The end of a read: no head before was later, for a leader that knows less must not make the log look shorter. */
+  let highest = 0n
+  const findHead = async () => {
+    const head = await find()
+    if (head > highest) highest = head
+    return head
+  }
+  const findEnd = async () => {
+    await findHead()
+    return highest
+  }
   const shared = sharedCalls<Part>()
 
   return {
@@ -133,7 +144,7 @@ export const reader = (connection: Connection, isOwn: IsOwn, patience: number, q
       }
     },
     readAll: async function* (after: bigint, to?: bigint): AsyncGenerator<readonly Stored[]> {
-      const newest = await patiently(patience, findHead)
+      const newest = await patiently(patience, findEnd)
       const end = to === undefined || to > newest ? newest : to
       for (let [from, giveUp] = [after, performance.now() + patience]; from < end; ) {
         const part = await patiently(patience, () =>

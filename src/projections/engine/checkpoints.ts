@@ -1,6 +1,7 @@
 import type { Stored } from '../../events/log.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Checkpoint, Views } from '../views.ts'
+import type { Anchor } from './log-guard.ts'
 
 /** Where a view stands before the first event. */
 export const START: Checkpoint = { position: 0n, event: '', log: '', events: 0, rows: 0 }
@@ -31,18 +32,39 @@ export const leastPosition = (checkpoints: Checkpoints): bigint =>
     undefined,
   ) ?? 0n
 
+/** The views are not what they were left as. Only a start mends that, which builds them anew. */
+const viewsLost = (message: string): Error => Object.assign(new Error(message), { viewsLost: true })
+export const areLost = (error: unknown): boolean => error instanceof Error && 'viewsLost' in error
+
+type Kept = Pick<Views, 'checkpoint' | 'mark' | 'count'>
+export type CheckpointsOptions = {
+  /** Where others write the views too: whether the log has the event of a checkpoint that another may have left. */
+  readonly has?: ((anchor: Anchor) => Promise<boolean>) | undefined
+}
+
 /** The checkpoints of views as one writer moves them: it knows where it left each, and moves none that stands elsewhere. */
-export const checkpointsOf = (views: Pick<Views, 'checkpoint' | 'mark'>, projections: readonly AnyProjection[]) => {
+export const checkpointsOf = (views: Kept, projections: readonly AnyProjection[], { has }: CheckpointsOptions = {}) => {
   let reached: Checkpoints = new Map()
   let stored: Checkpoints = new Map()
 
+  const standing = async (projection: AnyProjection): Promise<Checkpoint> => {
+    const checkpoint = await views.checkpoint(projection)
+    if (!checkpoint) throw viewsLost(`the read model ${projection.name} is not there`)
+    return checkpoint
+  }
+
   return {
-    /** Begins where the views stand. Throws for one that was never built or is there no more. */
+    /** Begins where the views stand. Throws for those that are lost. */
     load: async (): Promise<void> => {
       const found = new Map<AnyProjection, Checkpoint>()
       for (const projection of projections) {
-        const checkpoint = await views.checkpoint(projection)
-        if (!checkpoint) throw new Error(`the read model ${projection.name} is not there`)
+        const checkpoint = await standing(projection)
+        if (has && !(await has(checkpoint)))
+          throw viewsLost(
+            `the read model ${projection.name} stands at ${checkpoint.position}, where the log has another event`,
+          )
+        if (has && (await views.count(projection)) < checkpoint.rows)
+          throw viewsLost(`rows of the read model ${projection.name} are missing`)
         found.set(projection, checkpoint)
       }
       reached = stored = found
@@ -52,15 +74,24 @@ export const checkpointsOf = (views: Pick<Views, 'checkpoint' | 'mark'>, project
       reached = new Map([...reached].map(([projection, from]) => [projection, advanced(projection, from, page)]))
     },
     reached: (): Checkpoints => reached,
-    /** Moves what stands before `to`. Throws where a checkpoint is not as it was left: another writes these views, or they are lost. */
-    mark: async (to: Checkpoints): Promise<void> => {
+    /** Whether they stand where they were left. Throws where they are lost. */
+    stand: async (): Promise<boolean> => {
+      for (const [projection, { position }] of stored)
+        if ((await standing(projection)).position !== position) return false
+      return true
+    },
+    /** Moves what stands before `to`. False where another writer has moved one; throws where they are lost. */
+    mark: async (to: Checkpoints): Promise<boolean> => {
       for (const [projection, checkpoint] of to) {
         const { position } = stored.get(projection)!
         if (checkpoint.position <= position) continue
-        if (!(await views.mark(projection, position, checkpoint)))
-          throw new Error(`the checkpoint of the read model ${projection.name} is not where it was left`)
+        if (!(await views.mark(projection, position, checkpoint))) {
+          await standing(projection)
+          return false
+        }
         stored = new Map([...stored, [projection, checkpoint]])
       }
+      return true
     },
   }
 }

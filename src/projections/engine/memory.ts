@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { keyedQueue } from '../../concurrency.ts'
+import { refuse } from '../../errors.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Row } from '../views.ts'
@@ -12,19 +13,37 @@ export type MemoryOptions = {
   readonly remember: (projection: AnyProjection, row: Row) => void
   /** The row that memory holds of a document, where it holds whole rows. */
   readonly recall?: (projection: AnyProjection, key: string) => Row | undefined
+  /** True where the log is still the one that was followed. */
+  readonly agrees?: () => Promise<boolean>
   /** Takes a followed event into memory straight, where no row is needed for it; false where the row must be folded and remembered. */
   readonly take?: (projection: AnyProjection, event: Stored) => boolean
 }
 
 /** Rows kept of the documents that changed last, for memory need not hold rows: an event that is followed and then applied is folded once. */
 const RECENT = 1_000
+/** Ids kept of the events that were followed last, at least. */
+const LATELY = 1_000
+
+/** True for a row that claims to be as new as the event, or newer, and stands before it: both cannot be of one log. */
+const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
+  revision === event.revision ? position !== event.position : position < event.position
 
 /** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
-export const memory = ({ log, projections, remember, recall = () => undefined, take = () => false }: MemoryOptions) => {
+export const memory = (options: MemoryOptions) => {
+  const {
+    log,
+    projections,
+    remember,
+    recall = () => undefined,
+    take = () => false,
+    agrees = async () => true,
+  } = options
   /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
   const recent = new LRUCache<string, Row>({ max: RECENT })
+  /** Ids of the events that were followed last, those before them beside. */
+  let [lately, before] = [new Set<string>(), new Set<string>()]
   let followed = 0n
 
   const ofStream = (stream: string) => projections.filter(({ category }) => stream.startsWith(`${category}-`))
@@ -57,10 +76,26 @@ export const memory = ({ log, projections, remember, recall = () => undefined, t
     return true
   }
 
+  /** Refuses to go on with a log that is not the one that was followed. */
+  const insistOnLog = async ({ stream, position }: Stored) => {
+    if (!(await agrees()))
+      refuse('backend_unavailable', undefined, {
+        cause: new Error(`${stream} was appended at ${position}, which another log had`),
+      })
+  }
+  const applyOwn = async (stream: string, events: readonly Stored[]) => {
+    const last = events.at(-1)!
+    const below = last.position <= followed
+    if (below && !lately.has(last.id) && !before.has(last.id)) await insistOnLog(last)
+    const rows = await apply(stream, events, below || remembered.has(events))
+    for (const row of rows.values()) if (isBefore(row, last)) await insistOnLog(last)
+    return rows
+  }
+
   return {
     /** Applies events that this instance has just appended; gives the newest rows of their documents. */
     applyOwn: (stream: string, events: readonly Stored[]): Promise<ReadonlyMap<AnyProjection, Row>> =>
-      inTurn(stream, () => apply(stream, events, events.at(-1)!.position <= followed || remembered.has(events))),
+      inTurn(stream, () => applyOwn(stream, events)),
     /** Applies events that were followed, unless they are this instance's own. */
     applyFollowed: (stream: string, events: readonly Stored[]): Promise<unknown> =>
       inTurn(stream, async () => {
@@ -72,8 +107,10 @@ export const memory = ({ log, projections, remember, recall = () => undefined, t
     restored: (ahead: readonly Met[]): void => {
       for (const met of ahead) remembered.record(met)
     },
-    /** Memory holds every event up to the position. */
-    reach: (position: bigint): void => {
+    /** Memory holds every event up to the position, these last. */
+    reach: (position: bigint, page: readonly Stored[] = []): void => {
+      if (lately.size >= LATELY) [lately, before] = [new Set(), lately]
+      for (const { id } of page) lately.add(id)
       followed = position
       remembered.forget(position)
     },

@@ -3,10 +3,12 @@ import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
 import type { Checkpoint, Row, Views } from '../views.ts'
 import { arrivals } from './arrivals.ts'
+import { catchUp } from './caught-up.ts'
 import { START } from './checkpoints.ts'
 import { type Filled, fill } from './fill.ts'
 import { byStream, type Met } from './fold-rows.ts'
 import { healer } from './heal.ts'
+import type { Anchor } from './log-guard.ts'
 import { memory, type MemoryOptions } from './memory.ts'
 import { type Progress, rebuild } from './rebuild.ts'
 import { recentEvents } from './recent-events.ts'
@@ -17,6 +19,8 @@ export type RunnerOptions = MemoryOptions &
     readonly views: Views
     readonly writes?: () => boolean
     readonly onError: (error: unknown) => void
+    readonly onLost?: (error: unknown) => void
+    readonly has?: (anchor: Anchor) => Promise<boolean>
     readonly retryMs?: number
     readonly laterMs?: number
     /** Fills memory as it was at a position behind the start of the log, unless there is nothing to do that with. */
@@ -65,6 +69,16 @@ const follow = async (
   }
 }
 
+/** How many events the view that is furthest behind lacks of so many. */
+const lagOf = async (views: Views, projections: readonly AnyProjection[], followed: number): Promise<number> => {
+  let lag = 0
+  for (const projection of projections) {
+    const checkpoint = await views.checkpoint(projection)
+    lag = Math.max(lag, followed - (checkpoint?.events ?? 0))
+  }
+  return lag
+}
+
 /** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, retryMs: 250, laterMs: 100, ...given }
@@ -72,6 +86,7 @@ export const runner = (given: RunnerOptions) => {
   const { applyOwn, applyFollowed, reach, ahead, restored } = memory(options)
   const recent = recentEvents(writes)
   const writer = viewWriter({ ...options, recent })
+  const caughtUp = catchUp(projections, writer.reached)
   const known = arrivals()
   const healed = healer(log, views, options.onError)
   const stop = new AbortController()
@@ -79,8 +94,11 @@ export const runner = (given: RunnerOptions) => {
   /** Events of the log up to the position that memory has reached. */
   let followed = 0
 
-  const reached = (position: bigint) => {
-    reach(position)
+  /** The last event that was followed. */
+  let last: Anchor = { position: 0n, event: '' }
+
+  const reached = (position: bigint, page: readonly Stored[] = []) => {
+    reach(position, page)
     writer.followed(position)
     known.reach(position)
   }
@@ -88,7 +106,9 @@ export const runner = (given: RunnerOptions) => {
     for (const [stream, events] of byStream(page)) await applyFollowed(stream, events)
     recent.add(page)
     followed += page.length
-    reached(page.at(-1)!.position)
+    const { position, id } = page.at(-1)!
+    last = { position, event: id }
+    reached(position, page)
   }
 
   /** Fills memory, from what it was before or from the read models; gives the position up to which it holds every event, and whether it was what it was before. */
@@ -112,6 +132,8 @@ export const runner = (given: RunnerOptions) => {
     start: async (onProgress?: (progress: Progress) => void): Promise<bigint | undefined> => {
       const { from, before } = await filled(onProgress)
       const head = await log.head()
+      caughtUp.begin(head)
+      last = { position: from, event: from > 0n ? ((await log.at(from))?.id ?? '') : '' }
       recent.begin(from)
       reached(from)
       running = follow(log, known.reached, take, options, stop.signal)
@@ -137,21 +159,19 @@ export const runner = (given: RunnerOptions) => {
     seen: known.seen,
     /** What memory holds just now. */
     remembered: (): Remembered => ({ position: known.reached(), events: followed, ahead: ahead() }),
+    followed: (): Anchor => last,
     /** Position up to which memory here holds every event, and up to which this instance has seen to the views. */
     position: known.reached,
     viewPosition: writer.position,
     viewsAdvance: writer.advancing,
     viewsReached: writer.reached,
     refusedRows: writer.refused,
+    /** True once the views hold every event that was in the log at the start. */
+    caughtUp: caughtUp.done,
     /** How many events the views are behind what memory here has followed. */
-    viewLag: async (): Promise<number> => {
-      let lag = 0
-      for (const projection of projections) {
-        const checkpoint = await views.checkpoint(projection)
-        lag = Math.max(lag, followed - (checkpoint?.events ?? 0))
-      }
-      return lag
-    },
+    viewLag: (): Promise<number> => lagOf(views, projections, followed),
+    /** Writes no more to the views: what is known here is not what the log says. */
+    abandon: writer.abandon,
     close: async (): Promise<void> => {
       stop.abort()
       await running

@@ -24,8 +24,15 @@ const MARK_BYTES = 64
 
 type Stream = { readonly events: Recorded[]; tombstone: boolean }
 
-/** The law of EventStoreDB in memory: what an append answers, what a stream shows, in which order everything stands. */
-export const law = () => {
+/** Bytes that an event takes in the log. */
+const lengthOf = ({ stream, data, metadata }: Pick<Recorded, 'stream' | 'data' | 'metadata'>) =>
+  BigInt(MARK_BYTES + stream.length + data.length + metadata.length)
+
+/**
+ * The law of EventStoreDB in memory: what an append answers, what a stream shows, in which order everything stands. `copy` = the events that
+ * it was restored from, without a deleted stream among them.
+ */
+export const law = (copy: readonly Recorded[] = []) => {
   const all: Recorded[] = []
   const streams = new Map<string, Stream>()
   /** What the server remembers of ids until it restarts: only ANY and STREAM_EXISTS ask for it. */
@@ -42,7 +49,7 @@ export const law = () => {
       position: end,
       created: BigInt(Date.now()) * 10_000n,
     }
-    end += BigInt(MARK_BYTES + stream.length + proposed.data.length + proposed.metadata.length)
+    end += lengthOf(event)
     all.push(event)
     return event
   }
@@ -128,7 +135,14 @@ export const law = () => {
     return { revision: FOR_EVER, position }
   }
 
-  mark('$scavenges', { $maxCount: 3 })
+  for (const event of copy) {
+    all.push(event)
+    const stream = streams.get(event.stream) ?? { events: [], tombstone: false }
+    streams.set(event.stream, stream)
+    stream.events.push(event)
+    end = event.position + lengthOf(event)
+  }
+  if (copy.length === 0) mark('$scavenges', { $maxCount: 3 })
   return {
     all,
     appended,

@@ -1,0 +1,90 @@
+import { gathered } from '../../concurrency.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
+import { type AnyProjection, areQuiet } from '../projection.ts'
+import type { Row, Views } from '../views.ts'
+import type { fittingRows } from './fitting-rows.ts'
+import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
+import type { RecentEvents } from './recent-events.ts'
+
+/** Writes rows that this instance made itself, those that wait for others in one go; what fails comes back from the log. */
+export const ownRows = (
+  fitting: ReturnType<typeof fittingRows>,
+  projections: readonly AnyProjection[],
+  onError: (error: unknown) => void,
+) => {
+  const written = revisionTracker()
+  const write = async (projection: AnyProjection, rows: readonly Row[]) => {
+    try {
+      for (const { key, revision, position } of await fitting.put(projection, rows))
+        written.record({ stream: `${projection.category}-${key}`, revision, position })
+    } catch (error) {
+      onError(error)
+    }
+  }
+  const groups = new Map(projections.map((each) => [each, gathered<Row>((rows) => write(each, rows))]))
+  return {
+    /** True when the row of these events was written here. */
+    has: written.has,
+    forget: written.forget,
+    put: (projection: AnyProjection, row: Row): Promise<void> => groups.get(projection)!(row),
+  }
+}
+
+/** Writes the rows of a stretch of the log that no instance has written. */
+export const missingWriter = (
+  {
+    log,
+    views,
+    projections,
+  }: {
+    readonly log: EventLog
+    readonly views: Views
+    readonly projections: readonly AnyProjection[]
+  },
+  fitting: ReturnType<typeof fittingRows>,
+  isOwn: (events: readonly Stored[]) => boolean,
+  onStep: () => void,
+) => {
+  const missing = async (projection: AnyProjection, mine: ReadonlyMap<string, readonly Stored[]>) => {
+    const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
+    const rows: Row[] = []
+    for (const [key, events] of mine) {
+      const row = present.get(key)
+      // What another version closed is folded anew: it may be readable here.
+      const there = row?.unreadable ? undefined : row
+      if (there && there.revision >= events.at(-1)!.revision) fitting.holds(projection, key)
+      else rows.push(await foldRow(log, projection, events, there))
+      onStep()
+    }
+    return rows
+  }
+  return async (page: readonly Stored[]): Promise<void> => {
+    const streams = byStream(page)
+    for (const projection of projections) {
+      const mine = new Map<string, readonly Stored[]>()
+      for (const [stream, all] of streams) {
+        if (!stream.startsWith(`${projection.category}-`)) continue
+        const events = all.slice(0, all.findLastIndex((event) => !areQuiet(projection, [event])) + 1)
+        if (events.length > 0 && !isOwn(events)) mine.set(keyOf(projection, stream), events)
+      }
+      if (mine.size === 0) continue
+      const rows = await missing(projection, mine)
+      if (rows.length > 0) await fitting.put(projection, rows)
+      onStep()
+    }
+  }
+}
+
+/** What lies behind a position that its reader moves on: from memory where it is kept there, else from the log. */
+export const pagesBehind = async function* (
+  { log, recent }: { readonly log: EventLog; readonly recent: RecentEvents },
+  position: () => bigint,
+  to: bigint,
+) {
+  for (;;) {
+    const before = position()
+    if (before < recent.start()) yield* log.readAll(before, recent.start())
+    else yield* [recent.after(before, to)].filter(({ length }) => length > 0)
+    if (position() === before) return
+  }
+}

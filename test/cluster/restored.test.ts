@@ -1,0 +1,203 @@
+import { MongoClient } from 'mongodb'
+import t, { type Test } from 'tap'
+import { isFailure } from '../../src/cli/failure.ts'
+import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
+import { type Started, startService } from '../start.ts'
+import { becomes, type Bearer, issue, revoke, sleep, startTwo, use } from './revoking.ts'
+import { type Stack, startStack } from './stack.ts'
+
+/** Servers come back with other data than before: under running instances, and between a stop and a start. */
+const F = '/api/v1/namespaces/default/flags'
+type Line = Readonly<Record<string, unknown>>
+
+const lines = async (service: Started, level = 'ERROR') =>
+  (await service.logged())
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line)
+    .filter((line) => line['level'] === level)
+const ended = async (service: Started) => (await service.logged()).includes('"msg":"rollcall has stopped"')
+/** Waits until the service has ended by itself. */
+const ends = async (service: Started, ms = 30_000): Promise<boolean> => {
+  for (const end = performance.now() + ms; performance.now() < end; await sleep(50))
+    if (await ended(service)) return true
+  return false
+}
+const own = (found: readonly Line[]) =>
+  found.map(({ msg }) => msg as string).filter((msg) => !/out of reach|^a job failed/.test(msg))
+const gone = async (service: Started, bearer: Bearer) => use(service, bearer).catch(() => 'ended' as const)
+const names = async (service: Started) =>
+  (await service.request<{ flags: readonly { name: string }[] }>('GET', F)).json.flags.map(({ name }) => name)
+const seen = async (t: Test, service: Started) => {
+  for (let n = 0; n < 100; n++, await sleep(100))
+    if ((await service.request('GET', '/readyz')).status === 200) return t.pass('ready')
+  return t.fail('it is not ready')
+}
+const rename = async (service: Started, name: string) =>
+  (await service.request('PUT', `${F}/f`, { key: 'f', name, type: 'BOOLEAN_FLAG_TYPE', enabled: true })).status
+const onStack = (name: string, body: (t: Test, stack: Stack) => Promise<unknown>) =>
+  t.test(name, { timeout: 180_000 }, async (t) => {
+    const { stack, skip } = await startStack(t)
+    if (!stack) return t.pass('needs servers', { skip })
+    return body(t, stack)
+  })
+
+await onStack(
+  'an event store put back to an older copy under running instances ends them, and the next start tells',
+  async (t, stack) => {
+    const { a, b } = await startTwo(t, stack)
+    const keep = await issue(a)
+    t.ok(await becomes(b, keep.bearer, 200))
+    const copy = stack.eventstore.copy()
+    for (const name of ['two', 'three']) t.equal(await rename(a, name), 200)
+    const lost = await issue(a)
+    for (let n = 0; n < 10; n++) await issue(b)
+    t.ok(await becomes(b, lost.bearer, 200))
+    await stack.eventstore.restore(copy)
+    const since = performance.now()
+    await revoke(a, keep.id).catch(() => undefined)
+    let late = 0
+    while (!((await ended(a)) && (await ended(b))) && performance.now() - since < 30_000) {
+      const status = await gone(b, keep.bearer)
+      if (status === 200 && performance.now() - since > 4_000) late++
+      await sleep(50)
+    }
+    t.equal(late, 0, 'nobody is let in on a history that is gone')
+    for (const one of [a, b]) {
+      t.ok(await ends(one))
+      t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
+    }
+
+    await a.reopen()
+    t.match(
+      (await lines(a)).filter(({ cause }) => cause !== undefined),
+      [{ cause: /^(shorter|forked)$/, msg: /built anew/ }],
+    )
+    await b.reopen()
+    for (const one of [a, b]) {
+      await seen(t, one)
+      t.strictSame(await names(one), ['F'])
+      t.equal(await use(one, lost.bearer), 401)
+    }
+    await revoke(a, keep.id)
+    t.ok(await becomes(b, keep.bearer, 401))
+    t.equal(await rename(b, 'four'), 200)
+    t.strictSame(await names(b), ['four'])
+  },
+)
+
+await onStack(
+  'put back between a stop and a start: read models are built anew before it is ready',
+  async (t, stack) => {
+    const { a, b } = await startTwo(t, stack)
+    const copy = stack.eventstore.copy()
+    t.equal(await rename(a, 'two'), 200)
+    t.equal((await a.request('POST', F, { key: 'g', name: 'G', type: 'BOOLEAN_FLAG_TYPE' })).status, 200)
+    await sleep(2_000)
+    await a.close()
+    await b.close()
+    await stack.eventstore.restore(copy)
+    const c = await startService(t, stack.settings)
+    await seen(t, c)
+    t.strictSame(await names(c), ['F'])
+    const [line] = await lines(c)
+    t.match(line, { cause: 'shorter' })
+    t.ok(Number(line!['events_gone']) >= 1)
+    t.equal(await rename(c, 'new'), 200)
+    t.strictSame(await names(c), ['new'])
+  },
+)
+
+const refusedStart = async (t: Test, settings: Readonly<Record<string, string>>) => {
+  const failed: unknown = await startService(t, settings).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  t.ok(isFailure(failed), String(failed))
+  return String(failed)
+}
+/** What stands in the database, but for the lease. */
+const database = async ({ settings }: Stack) => {
+  const client = await MongoClient.connect(settings['mongodb.url']!)
+  const db = client.db(settings['mongodb.database'])
+  const found: Record<string, unknown> = {}
+  for (const { name } of await db.listCollections().toArray())
+    if (name !== 'leases' && name !== 'records')
+      found[name] = await db.collection(name).find().sort({ _id: 1 }).toArray()
+  await client.close()
+  return JSON.stringify(found, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value))
+}
+
+await onStack('another event store, and an emptied one, are refused, and nothing is written', async (t, stack) => {
+  const { a, b } = await startTwo(t, stack)
+  const { bearer } = await issue(a)
+  await sleep(2_000)
+  await a.close()
+  await b.close()
+  const before = await database(stack)
+  const foreign = await startEventStore()
+  t.teardown(() => foreign.kill())
+  const { stack: other } = await startStack(t)
+  const away = await startService(t, { ...other!.settings, 'eventstore.url': foreign.url })
+  await away.close()
+  t.match(
+    await refusedStart(t, { ...stack.settings, 'eventstore.url': foreign.url }),
+    /begins with event|keys do not fit/,
+  )
+  t.equal(await database(stack), before)
+  const copy = stack.eventstore.copy()
+  await stack.eventstore.restore()
+  t.match(await refusedStart(t, stack.settings), /another history.*it is empty/)
+  t.equal(await database(stack), before)
+  await stack.eventstore.restore(copy)
+  const c = await startService(t, stack.settings)
+  t.equal(await use(c, bearer), 200)
+  t.strictSame(await lines(c), [])
+})
+
+await onStack(
+  'an event store emptied under running instances ends them, and the next start is refused',
+  async (t, stack) => {
+    const { a, b } = await startTwo(t, stack)
+    await stack.eventstore.restore()
+    for (const one of [a, b]) {
+      t.ok(await ends(one))
+      t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
+    }
+    t.match(await refusedStart(t, stack.settings), /it is empty/)
+  },
+)
+
+await onStack(
+  'read models lost under running instances are not written over: who writes them ends, and a start builds them',
+  async (t, stack) => {
+    const { a, b } = await startTwo(t, stack)
+    const { bearer } = await issue(a)
+    await sleep(1_500)
+    const client = await MongoClient.connect(stack.settings['mongodb.url']!)
+    const db = client.db(stack.settings['mongodb.database'])
+    for (const { name } of await db.listCollections().toArray())
+      if (/^(?:tokens|flags|namespaces|segments)_|^views$/.test(name)) await db.collection(name).drop()
+    await issue(a).catch(() => undefined)
+    t.ok(await ends(a))
+    t.match(own(await lines(a)), [/^rollcall ends: the read models are lost/])
+    t.ok(await ends(b), 'so does who writes them after')
+    t.match(own(await lines(b)), [/^rollcall ends: the read models are lost/])
+    await a.reopen()
+    await b.reopen()
+    for (const one of [a, b]) {
+      await seen(t, one)
+      t.equal(await use(one, bearer), 200)
+      t.strictSame(await names(one), ['F'])
+    }
+    await a.close()
+    await b.close()
+
+    for (const { name } of await db.listCollections().toArray())
+      if (name.startsWith('tokens_')) await db.collection(name).deleteMany({})
+    const c = await startService(t, stack.settings)
+    t.match((await lines(c))[0], { cause: 'rows_missing', read_models: ['tokens'] })
+    t.equal(await use(c, bearer), 200)
+    await client.close()
+  },
+)
