@@ -1,7 +1,8 @@
 import t from 'tap'
 import type { AddressInfo } from 'node:net'
+import { Refusal } from '../src/errors.ts'
 import { bind, openPort, unbind } from '../src/http/wire/port.ts'
-import { standbyServer } from '../src/app/standby-server.ts'
+import { sooner, standbyServer } from '../src/app/standby-server.ts'
 import { settings } from './http/demo.ts'
 import { startService } from './start.ts'
 
@@ -59,4 +60,31 @@ await t.test('of health by name it says what the service says', async (t) => {
   }
   for (const path of ['/health', '/health?service=', '/health/?service'])
     t.match(await ask(path), { status: 503, json: { status: 'NOT_SERVING' } }, path)
+})
+
+await t.test('what is missing at the start is told once, on one line, and once that it is there', async (t) => {
+  const lines: (readonly [level: string, record: object, message: string])[] = []
+  const away = (what: string, cause: string) => new Refusal('backend_unavailable', what, { cause: new Error(cause) })
+  const failures = [
+    away('mongodb is away', 'connect ECONNREFUSED mongodb://me:secret@127.0.0.1:1\n    at connect'),
+    away('mongodb is away', 'timed out'),
+    away('eventstoredb is away', 'no leader'),
+  ]
+  const begin = async () => {
+    const failure = failures.shift()
+    if (failure) throw failure
+    return 'begun'
+  }
+  const told = (level: string) => (record: object, message: string) => void lines.push([level, record, message])
+  const logger = { warn: told('warn'), info: told('info') } as unknown as Parameters<typeof sooner>[1]
+  t.equal(await sooner(begin, logger, room, undefined), 'begun')
+  t.match(lines, [
+    ['warn', { missing: 'mongodb is away', why: 'connect ECONNREFUSED mongodb://127.0.0.1:1' }, 'not ready to start'],
+    ['warn', { missing: 'eventstoredb is away', why: 'no leader' }, 'not ready to start'],
+    ['info', { seconds: Number }, 'what was missing at the start is there'],
+  ])
+  t.notMatch(JSON.stringify(lines), /secret|stack/)
+  lines.length = 0
+  t.equal(await sooner(begin, logger, room, undefined), 'begun')
+  t.same(lines, [], 'nothing is told of a start that waits for nothing')
 })

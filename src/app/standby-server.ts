@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { isFailure } from '../cli/failure.ts'
 import { isConfigError } from '../config/problem.ts'
 import { pause } from '../concurrency.ts'
-import { Refusal, refuse } from '../errors.ts'
+import { Refusal, refuse, whyOf } from '../errors.ts'
 import { requestId } from '../http/wire/framing.ts'
 import { cleanTarget, named } from '../http/wire/path.ts'
 import type { Port } from '../http/wire/port.ts'
@@ -64,28 +64,36 @@ export const standbyServer = ([first, ...others]: readonly [Port, ...(readonly P
   first.server.on('request', answering(healthOf(() => why)))
   for (const { server } of others) server.on('request', answering({}))
   return {
-    missing: (error: unknown): void => {
-      why = error instanceof Error ? error.message.split('\n', 1)[0]! : 'unknown'
-    },
+    /** Gives the reason as it is shown. */
+    missing: (error: unknown): string => (why = error instanceof Error ? error.message.split('\n', 1)[0]! : 'unknown'),
   }
 }
 
 const RETRY_MS = 1_000
 
-/** Begins, and waits meanwhile for servers that are not up yet, in whatever order they come. What will not mend by itself is not tried again. */
+/**
+ * Begins, and waits meanwhile for servers that are not up yet, in whatever order they come. What will not mend by itself
+ * is not tried again. Each thing that is missing is told once, and the end of the wait.
+ */
 export const sooner = async <T>(
   begin: () => Promise<T>,
-  logger: Pick<Logger, 'warn'>,
+  logger: Pick<Logger, 'warn' | 'info'>,
   room: ReturnType<typeof standbyServer>,
   ending: AbortSignal | undefined,
 ): Promise<T> => {
+  let told: string | undefined
+  const since = performance.now()
   for (;;) {
     try {
-      return await begin()
+      const begun = await begin()
+      const seconds = Math.round((performance.now() - since) / 1000)
+      if (told !== undefined) logger.info({ seconds }, 'what was missing at the start is there')
+      return begun
     } catch (error) {
       if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
-      logger.warn({ err: error }, 'not ready to start; trying again')
-      room.missing(error)
+      const missing = room.missing(error)
+      if (missing !== told) logger.warn({ missing, why: whyOf(error) }, 'not ready to start; trying until it is')
+      told = missing
       await pause(RETRY_MS, ending)
     }
   }

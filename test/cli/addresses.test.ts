@@ -42,6 +42,13 @@ await t.test(
         `mongodb://127.0.0.1:1/?tls=true&tlsCAFile=${missing}`,
         /mongodb\.url: names a file that cannot be read/,
       ],
+      [
+        'mongodb',
+        'mongodb://127.0.0.1:1/?readPreference=secondaryPreferred',
+        /mongodb\.url: asks for readPreference secondaryPreferred: only primary is sure/,
+      ],
+      ['mongodb', 'mongodb://127.0.0.1:1/?w=1', /mongodb\.url: asks for a w other than majority/],
+      ['mongodb', 'mongodb://127.0.0.1:1/?journal=false', /mongodb\.url: asks for journal=false/],
       ['mongodb', 'mongodb://admin:hunter2/@127.0.0.1:1', /mongodb\.url: cannot be read/],
       ['redis', 'redis://:hunter2@127.0.0.1:none', /redis\.url: is none/],
       ['redis', 'redis://:hunter2@127.0.0.1:1/cache', /redis\.url: names a database that is no number/],

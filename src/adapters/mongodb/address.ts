@@ -25,10 +25,25 @@ const unreadable = (path: string): string | undefined => {
   }
 }
 
+/** The driver leaves the write concern out where the address names none, though its type has one always. */
+type Asked = Pick<MongoClient['options'], 'readPreference'> & Partial<Pick<MongoClient['options'], 'writeConcern'>>
+
+/** An option that would let a read miss what was just written, or a write be lost after it was acknowledged. */
+const unsafe = ({ readPreference, writeConcern = {} }: Asked): string | undefined => {
+  if (readPreference.mode !== 'primary')
+    return `asks for readPreference ${readPreference.mode}: only primary is sure to have what was just written`
+  const { w = 'majority', journal = true } = writeConcern
+  if (w !== 'majority') return 'asks for a w other than majority: a write could be acknowledged and lost'
+  return journal ? undefined : 'asks for journal=false: a write could be acknowledged and lost'
+}
+
 /** What keeps an address from ever being right, as the driver reads it, the files that it names among it; undefined where only the server can tell. No server is asked. */
 export const wrongWith = (url: string): string | undefined => {
   try {
-    const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = new MongoClient(url).options
+    const { options } = new MongoClient(url)
+    const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = options
+    const said = unsafe(options)
+    if (said !== undefined) return said
     return [tlsCAFile, tlsCertificateKeyFile, tlsCRLFile].flatMap((path) => (path && unreadable(path)) ?? [])[0]
   } catch (error) {
     const message = (error as Error).message
