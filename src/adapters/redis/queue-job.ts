@@ -82,6 +82,7 @@ const ownRuns = (job: Job, { runs, signal, onError }: Pick<JobParts, 'runs' | 's
 const redisView = ({ name, every }: Job, queue: Queue, { client, runs }: Pick<JobParts, 'client' | 'runs'>) => {
   let looking: Promise<{ readonly active: number; readonly startedAt: number | undefined }> | undefined
   let asked = 0
+  let settled = false
 
   const look = async () => {
     const [scheduler, active, last] = await Promise.all([
@@ -89,10 +90,12 @@ const redisView = ({ name, every }: Job, queue: Queue, { client, runs }: Pick<Jo
       queue.getActiveCount(),
       runs.find(name),
     ])
-    if (scheduler?.every !== every) {
+    // Who was configured last says the interval, once: two that differ would each make the other's anew for ever.
+    if (!scheduler || (!settled && scheduler.every !== every)) {
       await queue.setGlobalConcurrency(1)
       await queue.upsertJobScheduler(name, { every }, { name, opts: retries })
     }
+    settled = true
     return { active, startedAt: last?.startedAt }
   }
 
