@@ -6,6 +6,7 @@ import { token } from '../../src/commands/token.ts'
 import { Refusal } from '../../src/errors.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
+import { START } from '../../src/projections/engine/checkpoints.ts'
 import { fittingRows } from '../../src/projections/engine/fitting-rows.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
@@ -406,6 +407,26 @@ const narrow = (...keys: readonly string[]) => {
   }
   return { ...store, views: { ...store.views, put }, large }
 }
+
+await t.test('a document that is too large holds back the checkpoint of its own view alone', async (t) => {
+  const [flags, others] = [{ ...anyProjection(tokens), name: 'flags' }, anyProjection(tokens)]
+  const all = (position: bigint) => new Map([flags, others].map((each) => [each, { ...START, position }]))
+  const large = { put: async () => Promise.reject(new Refusal('body_too_large')) }
+  let reached = all(3n)
+  const fitting = fittingRows(
+    large,
+    () => reached,
+    () => {},
+  )
+  await fitting.put(flags, [{ key: 'a', revision: 4n, position: 4n, changes: 5n, doc: {} }])
+  reached = all(9n)
+  await fitting.put(flags, [{ key: 'b', revision: 7n, position: 7n, changes: 8n, doc: {} }])
+  const behind = () => [flags, others].map((each) => fitting.behind(reached).get(each)?.position)
+  t.same(behind(), [3n, 9n])
+  fitting.holds(flags, 'a')
+  fitting.holds(flags, 'b')
+  t.same(behind(), [9n, 9n])
+})
 
 await t.test('of rows put at once the one too large is left out, and all others are put', async (t) => {
   const put: string[] = []

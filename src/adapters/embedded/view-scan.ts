@@ -57,6 +57,9 @@ export async function* scanned<D extends object>(
 /** How many documents of a table have the one field, by the value of the other as text. */
 export const tallied = (views: Database, table: string, having: string, by: string): ReadonlyMap<string, number> => {
   const where = `"${having}" is not null and "${by}" is not null`
-  const sql = `select cast("${by}" as text), count(*) from "${table}" where ${where} group by 1`
-  return new Map(rowsOf(views, sql).all() as [string, number][])
+  const sql = `select "${by}", count(*) from "${table}" where ${where} group by 1`
+  // SQLite would print a number as the driver bound it, which one binds as an integer and another with a fraction.
+  return new Map(
+    (rowsOf(views, sql).all() as [string | number, number][]).map(([value, count]) => [String(value), count]),
+  )
 }

@@ -1,12 +1,12 @@
 import { isRefusal } from '../../errors.ts'
 import type { AnyProjection } from '../projection.ts'
-import type { Row, Views } from '../views.ts'
+import type { Checkpoint, Row, Views } from '../views.ts'
 import type { Checkpoints } from './checkpoints.ts'
 
 const nameOf = ({ name }: AnyProjection, key: string) => `${name} ${key}`
 
 /**
- * Puts rows, some of which the views may refuse as too large. Those are remembered, with the checkpoints that the views
+ * Puts rows, some of which the views may refuse as too large. Those are remembered, with the checkpoint that their view
  * had reached by then.
  */
 export const fittingRows = (
@@ -14,13 +14,14 @@ export const fittingRows = (
   reached: () => Checkpoints,
   onError: (error: unknown) => void,
 ) => {
-  const refused = new Map<string, Checkpoints>()
+  const refused = new Map<string, { readonly projection: AnyProjection; readonly checkpoint: Checkpoint | undefined }>()
   const told = new Set<string>()
 
   const holds = (projection: AnyProjection, key: string): void => void refused.delete(nameOf(projection, key))
 
-  const refuse = (name: string, cause: unknown) => {
-    if (!refused.has(name)) refused.set(name, reached())
+  const refuse = (projection: AnyProjection, key: string, cause: unknown) => {
+    const name = nameOf(projection, key)
+    if (!refused.has(name)) refused.set(name, { projection, checkpoint: reached().get(projection) })
     if (!told.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause }))
     told.add(name)
   }
@@ -33,7 +34,7 @@ export const fittingRows = (
       if (!isRefusal(error, 'body_too_large')) throw error
       const [row, ...others] = rows
       if (others.length === 0) {
-        refuse(nameOf(projection, row!.key), error)
+        refuse(projection, row!.key, error)
         return []
       }
       const fitting: Row[] = []
@@ -48,8 +49,13 @@ export const fittingRows = (
     put,
     /** The views hold this document as it is now. */
     holds,
-    /** Never beyond what a refused document lacks, so that a start from there finds it in the log: the first refused is the furthest behind. */
-    behind: (all: Checkpoints): Checkpoints => refused.values().next().value ?? all,
+    /** No view beyond what a document of it that was refused lacks, so that a start from there finds it in the log: the first refused is the furthest behind. */
+    behind: (all: Checkpoints): Checkpoints => {
+      const behind = new Map(all)
+      for (const { projection, checkpoint } of [...refused.values()].toReversed())
+        if (checkpoint) behind.set(projection, checkpoint)
+      return behind
+    },
     forget: (): void => refused.clear(),
     count: (): number => refused.size,
   }

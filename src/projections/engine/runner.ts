@@ -79,6 +79,9 @@ const lagOf = async (views: Views, projections: readonly AnyProjection[], follow
   return lag
 }
 
+/** The views that requests search; documents of the others are asked of memory alone. */
+const searchedOf = (projections: readonly AnyProjection[]) => projections.filter(({ fields }) => fields.length > 0)
+
 /** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, retryMs: 250, laterMs: 100, ...given }
@@ -86,7 +89,7 @@ export const runner = (given: RunnerOptions) => {
   const { applyOwn, applyFollowed, reach, ahead, restored } = memory(options)
   const recent = recentEvents(writes)
   const writer = viewWriter({ ...options, recent })
-  const caughtUp = catchUp(projections, writer.reached)
+  const caughtUp = catchUp(searchedOf(projections), writer.reached)
   const known = arrivals()
   const healed = healer(log, views, options.onError)
   const stop = new AbortController()
