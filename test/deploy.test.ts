@@ -297,9 +297,9 @@ await t.test('a pod is asked at routes that are there, and is given the time tha
   })
   const service = await startService(t)
   for (const path of ['/livez', '/readyz']) t.equal((await service.request('GET', path)).status, 200)
-  const patience = Number(/PATIENCE_MS = ([\d_]+)/.exec(read('src/app/start.ts'))![1]!.replace('_', '')) / 1000
+  const patience = loadConfig({ env: {}, flags: {} }).config.server.shutdown_grace / 1000
   const { terminationGracePeriodSeconds: grace } = pod as unknown as { terminationGracePeriodSeconds: number }
-  t.ok(grace >= 5 + patience + 5, `${grace} s for 5 s of preStop, ${patience} s of patience and the stores`)
+  t.ok(grace >= 5 + patience + 5, `${grace} s for 5 s of preStop, ${patience} s of grace, and room`)
 })
 
 await t.test('the configuration of the pod is valid, and each of its variables is a setting', async (t) => {

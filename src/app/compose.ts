@@ -147,6 +147,8 @@ export const compose = async (
     },
     close: async () => {
       await service.refusals.close()
+      // A job that is under way may wait for the views, which are seen to until it is over.
+      await stores.queue.close()
       await guard?.close()
       await follower.close()
       await snapshots.end()
