@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { type EventData, EventStoreDBClient } from '@eventstore/db-client'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { STREAM_PREFIX } from '../../src/adapters/eventstoredb/open.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
 
 /** An event of somebody else, by its stream: of a newer version, of another program, or damaged. `data` is a text, JSON or not. */
@@ -45,7 +46,7 @@ const onServer = (directory: string, events: readonly Foreign[]): Promise<void> 
         ? { contentType: 'application/json', data: JSON.parse(data) as object }
         : { contentType: 'application/octet-stream', data: Buffer.from(data) }
       const written = { ...event, id: randomUUID(), type, metadata: {} } as unknown as EventData
-      await client.appendToStream(stream, [written], { credentials })
+      await client.appendToStream(STREAM_PREFIX + stream, [written], { credentials })
     }
   })
 
@@ -55,4 +56,4 @@ export const writeForeign = (directory: string, ...events: readonly Foreign[]): 
 
 /** Has the server forget all of a stream but its last event. */
 export const forgetAllButLast = (directory: string, stream: string): Promise<void> =>
-  withClient(directory, (client) => client.setStreamMetadata(stream, { maxCount: 1 }, { credentials }))
+  withClient(directory, (client) => client.setStreamMetadata(STREAM_PREFIX + stream, { maxCount: 1 }, { credentials }))
