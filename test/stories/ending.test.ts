@@ -220,7 +220,7 @@ await t.test('a server that is away and not there yet keeps nobody from ending',
     ROLLCALL_MONGODB_URL: 'mongodb://127.0.0.1:1',
     ROLLCALL_REDIS_URL: 'redis://127.0.0.1:1',
   })
-  await service.until((lines) => lines.some(({ msg }) => /trying again/.test(String(msg))))
+  await service.until((lines) => lines.some(({ msg }) => /trying until it is/.test(String(msg))))
   service.child.kill('SIGTERM')
   t.equal(await soon(service.exited), 0)
 })
