@@ -81,7 +81,8 @@ await t.test(
     const before = heap()
     for (let n = 2; n < STEPS; n++) await append(n * STEP, STEP)
     const kept = (heap() - before) / ((STEPS - 2) * STEP)
-    t.ok(kept < 60, `${kept.toFixed(0)} B an append`)
+    // A row that is kept for each append is 340 B and more; what the collector has not come to yet may be a hundred.
+    t.ok(kept < 200, `${kept.toFixed(0)} B an append`)
     await ours.close()
   },
 )
