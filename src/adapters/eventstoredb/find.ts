@@ -100,8 +100,8 @@ export const eventAt = async (connection: Connection, isOwn: IsOwn, wanted: bigi
   return found && decode(found)
 }
 
-/** The first event of the log. */
-export const firstEvent = async (connection: Connection, isOwn: IsOwn): Promise<Stored | undefined> => {
+/** The first event of the log, looked for from the start of the store on. */
+const firstEvent = async (connection: Connection, isOwn: IsOwn): Promise<Stored | undefined> => {
   for (let from: bigint | undefined; ; ) {
     let found: Recorded | undefined
     let last: bigint | undefined
@@ -113,5 +113,15 @@ export const firstEvent = async (connection: Connection, isOwn: IsOwn): Promise<
     if (found) return decode(found)
     if (last === undefined || last === from) return undefined
     from = last
+  }
+}
+
+/** Finds the first event of the log; found once, it is asked for by its place, for none comes before it: the events of others may be many. */
+export const firstFinder = (connection: Connection, isOwn: IsOwn) => {
+  let known: Stored | undefined
+
+  return async (): Promise<Stored | undefined> => {
+    if (known && (await eventAt(connection, isOwn, known.position))?.id === known.id) return known
+    return (known = await firstEvent(connection, isOwn))
   }
 }

@@ -5,7 +5,7 @@ import type { Stored } from '../../events/log.ts'
 import { unreadable } from '../../events/unreadable.ts'
 import { type Connection, isFailure, patiently, pause } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
-import { at, carriedPosition, eventAt, firstEvent, headFinder, isBetween, type IsOwn, position } from './find.ts'
+import { at, carriedPosition, eventAt, firstFinder, headFinder, isBetween, type IsOwn, position } from './find.ts'
 
 const PAGE = 1000
 /** A page is cut when its data and metadata have this many characters: memory and the time of one read stay bounded. */
@@ -102,6 +102,7 @@ export type Reader = ReturnType<typeof reader>
 /** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
 export const reader = (connection: Connection, isOwn: IsOwn, patience: number, quick: number) => {
   const find = headFinder(connection, isOwn)
+  const findFirst = firstFinder(connection, isOwn)
   /** The end of a read: no head before was later, for a leader that knows less must not make the log look shorter. */
   let highest = 0n
   const findHead = async () => {
@@ -121,7 +122,7 @@ export const reader = (connection: Connection, isOwn: IsOwn, patience: number, q
     /** The event at exactly this position. */
     at: (position: bigint): Promise<Stored | undefined> => patiently(quick, () => eventAt(connection, isOwn, position)),
     /** The first event of the log. */
-    first: (): Promise<Stored | undefined> => patiently(patience, () => firstEvent(connection, isOwn)),
+    first: (): Promise<Stored | undefined> => patiently(patience, findFirst),
     /** So many events of a stream from a revision on, in one try. */
     some: async (stream: string, from: bigint, most: number): Promise<readonly Stored[]> => {
       const events: Stored[] = []
