@@ -89,13 +89,7 @@ const serviceOf = async (
     idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, now),
     methods: { ...methods, oidc: { ...methods.oidc, providers: Object.keys(methods.oidc.providers) } },
-    readiness: readinessOf(
-      stores,
-      draining,
-      fresh,
-      () => core.closed.counts().every(([, count]) => count === 0),
-      follower.caughtUp,
-    ),
+    readiness: readinessOf(stores, draining, fresh, core.closed.none, follower.caughtUp),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),
   }

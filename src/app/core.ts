@@ -135,7 +135,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     write: kept.write,
     remembered: follower.remembered,
     // Where a document is closed, the next start reads it again: a later version may be able to.
-    mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.counts().every(([, count]) => count === 0),
+    mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.none(),
     onError: (err) => logger.warn({ err }, 'the snapshot of memory was not written'),
   })
   const intervals = new Map<string, number>()

@@ -1,13 +1,10 @@
 import type { KeyFile } from '../adapters/embedded/key-file.ts'
 import { fail } from '../cli/failure.ts'
-import { enveloper } from '../commands/envelope.ts'
-import { executor } from '../commands/execute.ts'
 import { KEYS_ID, keys as keysDecider } from '../commands/keys.ts'
 import { reader, typeName } from '../events/define.ts'
 import { keysEvents } from '../events/keys.ts'
 import type { EventLog, Stored } from '../events/log.ts'
-import { operator } from './operator.ts'
-import { orderedTime } from './ordered-time.ts'
+import { operatorCommand, type Told } from './operator-command.ts'
 
 /** Events at the beginning of the log among which a token is looked for, and pages of them: the first token is one of the first events. */
 const EVENTS = 10_000
@@ -100,21 +97,6 @@ const lossOf = async (found: Found): Promise<Loss | undefined> => {
     : { tokens, subjects: state !== 'open' && (written || state === 'closed'), signs }
 }
 
-/** Tells the history that keys were lost and that an operator went on without them. */
-const record = async (log: EventLog, { tokens, subjects }: Loss, kid: string, reason: string, told: Told) => {
-  const now = () => new Date()
-  const time = orderedTime(now, told)
-  await time.begin(log)
-  const nothingPersonal = async (): Promise<never> => {
-    throw new Error('an event of keys has no personal data')
-  }
-  const envelope = enveloper({ seal: nothingPersonal, open: nothingPersonal }, 'command-line', now, time.newest)
-  const { execute } = executor(time.through(log), envelope)
-  await execute(keysDecider, KEYS_ID, 'AcceptLostKeys', { kid, tokens, subjects }, { actor: operator(), reason })
-}
-
-type Told = Parameters<typeof orderedTime>[1]
-
 export type Fit = {
   /** Keys are lost, and that was accepted: tells the history so, under the id of the pepper from now on. */
   readonly accepted?: (log: EventLog, kid: string) => Promise<void>
@@ -131,18 +113,19 @@ export const keysFit = async (found: Found, reason: string | undefined, told: To
       told.warn({}, 'the keys fit the log, so --accept-lost-keys did nothing: take it out of the command')
     return {}
   }
-  const { keys, subjects } = found.places
+  const { places } = found
   const what = `The keys do not fit this log: ${loss.signs.join('; ')}.`
   if (reason === undefined)
     fail(
       'check',
       what,
-      `Bring ${keys} and ${subjects} back from the backup. Who has none starts once with: rollcall serve --accept-lost-keys REASON`,
+      `Bring ${places.keys} and ${places.subjects} back from the backup. Who has none starts once with: rollcall serve --accept-lost-keys REASON`,
     )
   return {
     accepted: async (log, kid) => {
-      await record(log, loss, kid, reason!, told)
-      told.warn({ kid, tokens: loss.tokens, subjects: loss.subjects, reason }, `lost keys were accepted. ${what}`)
+      const { tokens, subjects } = loss
+      await operatorCommand(log, told, reason!, [keysDecider, KEYS_ID, 'AcceptLostKeys', { kid, tokens, subjects }])
+      told.warn({ kid, tokens, subjects, reason }, `lost keys were accepted. ${what}`)
     },
   }
 }

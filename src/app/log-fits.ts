@@ -1,15 +1,10 @@
 import type { Look } from '../adapters/embedded/look.ts'
 import { fail } from '../cli/failure.ts'
-import { enveloper } from '../commands/envelope.ts'
-import { executor } from '../commands/execute.ts'
 import { HISTORY_ID, history } from '../commands/history.ts'
 import { reader } from '../events/define.ts'
 import { historyEvents } from '../events/history.ts'
 import type { EventLog } from '../events/log.ts'
-import { operator } from './operator.ts'
-import { orderedTime } from './ordered-time.ts'
-
-type Told = Parameters<typeof orderedTime>[1]
+import { operatorCommand, type Told } from './operator-command.ts'
 
 /** How much was missing when an operator went on with it last. */
 const acceptedBefore = async (log: Pick<EventLog, 'read'>) => {
@@ -18,29 +13,6 @@ const acceptedBefore = async (log: Pick<EventLog, 'read'>) => {
   for await (const page of log.read(`${history.category}-${HISTORY_ID}`))
     for (const { type, data } of page) ({ positionsMissing, revisionsMissing } = read(type, data).data)
   return { positionsMissing, revisionsMissing }
-}
-
-/** Tells the history that it is damaged and that an operator went on with it. */
-const record = async (
-  log: EventLog,
-  { findings, positionsMissing, revisionsMissing }: Look,
-  reason: string,
-  told: Told,
-) => {
-  const now = () => new Date()
-  const time = orderedTime(now, told)
-  await time.begin(log)
-  const nothingPersonal = async (): Promise<never> => {
-    throw new Error('an event of the history has no personal data')
-  }
-  const envelope = enveloper({ seal: nothingPersonal, open: nothingPersonal }, 'command-line', now, time.newest)
-  const { execute } = executor(time.through(log), envelope)
-  const data = {
-    positionsMissing,
-    revisionsMissing,
-    findings: findings.map(({ where, found }) => `${where}: ${found}`),
-  }
-  await execute(history, HISTORY_ID, 'AcceptDamagedLog', data, { actor: operator(), reason })
 }
 
 /**
@@ -68,8 +40,8 @@ export const logFits = async (
       )
     return undefined
   }
-  const found = look.findings.map(({ where, found }) => `${where}: ${found}`).join('; ')
-  const what = `${file} is not as the service left it: ${found}.`
+  const findings = look.findings.map(({ where, found }) => `${where}: ${found}`)
+  const what = `${file} is not as the service left it: ${findings.join('; ')}.`
   if (reason === undefined)
     fail(
       'check',
@@ -77,7 +49,9 @@ export const logFits = async (
       'See all of it with: rollcall log check. Bring the file back from the backup. Who has none starts once with: rollcall serve --accept-damaged-log REASON',
     )
   return async (log) => {
-    await record(log, look, reason!, told)
+    const { positionsMissing, revisionsMissing } = look
+    const data = { positionsMissing, revisionsMissing, findings }
+    await operatorCommand(log, told, reason!, [history, HISTORY_ID, 'AcceptDamagedLog', data])
     told.warn({ reason }, `a damaged log was accepted. ${what}`)
   }
 }

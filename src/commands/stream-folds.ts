@@ -1,14 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog, Stored } from '../events/log.ts'
-import {
-  missingBefore,
-  readEvent,
-  type Unreadable,
-  unreadable,
-  unreadableEvent,
-  unreadableOf,
-} from '../events/unreadable.ts'
+import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
 import { type Decider, evolve } from './decider.ts'
 
 /** Streams whose state is kept, and how long a stream must be to be worth it. */
@@ -62,8 +55,7 @@ export const stepStored = <S, C extends Payloads, E extends AnyEvent>(
     const event = readEvent(decider.read, stored)
     return { event, fold: step(decider, before, event, stored.revision) }
   } catch (error) {
-    const why = unreadableOf(error) ?? unreadableEvent(stored, `${stored.type} does not fit what came before it`)
-    return { fold: { ...without(before.unreadable ?? why), at: stored.revision } }
+    return { fold: { ...without(before.unreadable ?? unreadableBy(error, stored)), at: stored.revision } }
   }
 }
 

@@ -32,6 +32,10 @@ export const unreadableEvent = ({ stream, revision, type, position }: Stored, wh
   why,
 })
 
+/** The stored event as one that could not be taken, for what was thrown: it cannot be read, or it does not fit what it came upon. */
+export const unreadableBy = (error: unknown, stored: Stored): Unreadable =>
+  unreadableOf(error) ?? unreadableEvent(stored, `${stored.type} does not fit what came before it`)
+
 /** What is missing in front of an event of a stream, of which the event at `due` was the next one. */
 export const missingBefore = ({ stream, revision, position }: Stored, due: bigint): Unreadable => ({
   stream,

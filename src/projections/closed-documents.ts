@@ -29,6 +29,8 @@ export const closedDocuments = (projections: readonly AnyProjection[], tell: (ev
     /** The same of every category. */
     counts: (): readonly (readonly [category: string, count: number])[] =>
       Array.from(closed, ([category, keys]) => [category, keys.size] as const),
+    /** Whether there are none of any category. */
+    none: (): boolean => [...closed.values()].every(({ size }) => size === 0),
   }
 }
 

@@ -1,13 +1,6 @@
 import { type AnyEvent, type DataOf, typeName } from '../events/define.ts'
 import type { Stored } from '../events/log.ts'
-import {
-  missingBefore,
-  readEvent,
-  type Unreadable,
-  unreadable,
-  unreadableEvent,
-  unreadableOf,
-} from '../events/unreadable.ts'
+import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
 import type { Closed, Row, View } from './views.ts'
 
 /** Where an event stands, for a projection. */
@@ -75,7 +68,7 @@ export const project = <D extends object, E extends AnyEvent>(
     const doc = projection.on[event.type as E['type']](before ? before.before : row?.doc, event.data, stored)
     return { ...place, changes: changes + 1n, doc }
   } catch (error) {
-    const by = unreadableOf(error) ?? unreadableEvent(stored, `${type} does not fit what came before it`)
+    const by = unreadableBy(error, stored)
     return { ...place, changes, doc: undefined, unreadable: before ?? closed(projection, row, stored, by) }
   }
 }

@@ -1,5 +1,5 @@
-import { accessSync, constants } from 'node:fs'
 import type { Credentials } from '@eventstore/db-client'
+import { wrongWithFile } from '../named-file.ts'
 
 /** What the driver is told: once to go to the leader, once to follow, and who calls. */
 export type Address = {
@@ -73,19 +73,10 @@ export const addressOf = (url: string): Address => {
   return { leader: `${base}?${all}&nodePreference=leader`, follower: `${base}?${all}`, credentials, files }
 }
 
-const unreadable = (path: string): string | undefined => {
-  try {
-    accessSync(path, constants.R_OK)
-    return undefined
-  } catch (error) {
-    return `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${path}`
-  }
-}
-
 /** What keeps an address from ever being right, the files that it names among it; undefined where only the server can tell. No server is asked. */
 export const wrongWith = (url: string): string | undefined => {
   try {
-    const [unread] = addressOf(url).files.flatMap((path) => unreadable(path) ?? [])
+    const [unread] = addressOf(url).files.flatMap((path) => wrongWithFile(path) ?? [])
     return unread
   } catch (error) {
     return (error as Error).message.replace(SUBJECT, '')

@@ -1,5 +1,5 @@
-import { accessSync, constants } from 'node:fs'
 import { MongoClient } from 'mongodb'
+import { wrongWithFile } from '../named-file.ts'
 
 /** What the driver says of an address without repeating any of it: a user, a password or a session token may stand anywhere in one. */
 const HARMLESS = [
@@ -15,15 +15,6 @@ const HARMLESS = [
   /^\w+ option requires [\w ]+/,
   /^authMechanism one of [\w,-]+/,
 ]
-
-const unreadable = (path: string): string | undefined => {
-  try {
-    accessSync(path, constants.R_OK)
-    return undefined
-  } catch (error) {
-    return `names a file that cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}): ${path}`
-  }
-}
 
 /** The driver leaves the write concern out where the address names none, though its type has one always. */
 type Asked = Pick<MongoClient['options'], 'readPreference'> & Partial<Pick<MongoClient['options'], 'writeConcern'>>
@@ -44,7 +35,7 @@ export const wrongWith = (url: string): string | undefined => {
     const { tlsCAFile, tlsCertificateKeyFile, tlsCRLFile } = options
     const said = unsafe(options)
     if (said !== undefined) return said
-    return [tlsCAFile, tlsCertificateKeyFile, tlsCRLFile].flatMap((path) => (path && unreadable(path)) ?? [])[0]
+    return [tlsCAFile, tlsCertificateKeyFile, tlsCRLFile].flatMap((path) => (path && wrongWithFile(path)) ?? [])[0]
   } catch (error) {
     const message = (error as Error).message
     const said = HARMLESS.flatMap((form) => form.exec(message)?.[0] ?? [])[0]
