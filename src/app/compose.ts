@@ -52,6 +52,7 @@ const serviceOf = async (
   const fresh = () => (lease?.fresh() ?? true) && !guard?.suspicious()
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const digest = digester(pepper)
+  const reading = asOf({ log, views, flagStore, compile: compileFlag, clock: { now, newest: time.newest } })
   const settings = serviceSettings(config)
   const { methods } = config.authentication
   const orchestrator = await exchangeOf(config, faults, now)
@@ -83,7 +84,7 @@ const serviceOf = async (
     metrics,
     flagStore,
     closed: core.closed,
-    asOf: asOf({ log, views, flagStore, compile: compileFlag, clock: { now, newest: time.newest } }),
+    asOf: (moment) => reading(moment, new AbortController().signal),
     logins: await loginMethods(config, names, stores, faults, now),
     exchange: orchestrator && { orchestrator, attempts: limiter('exchanges', EXCHANGES_A_MINUTE) },
     idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),

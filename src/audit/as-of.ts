@@ -18,16 +18,22 @@ type Reads = Pick<EventLog, 'read' | 'readAll' | 'head'>
 const within = (moment: Moment): ((event: Stored) => boolean) =>
   'instant' in moment ? ({ time }) => time <= moment.instant : ({ position }) => position <= moment.position
 
-/** The row of one stream as it stood at a moment, by default as it stands now; undefined before its first event. */
+/**
+ * The row of one stream as it stood at a moment, by default as it stands now; undefined before its first event. Throws the reason of a
+ * signal that has aborted, between two pages of events.
+ */
 export const rowAt = async <D extends object, E extends AnyEvent>(
   log: Pick<EventLog, 'read'>,
   projection: Projection<D, E>,
   id: string,
   moment?: Moment,
+  signal?: AbortSignal,
 ): Promise<Row<D> | undefined> => {
+  signal?.throwIfAborted()
   const holds = moment ? within(moment) : () => true
   let row: Row<D> | undefined
   for await (const page of log.read(`${projection.category}-${id}`)) {
+    signal?.throwIfAborted()
     for (const event of page) {
       if (!holds(event)) return row
       row = project(projection, row, event)
@@ -91,11 +97,12 @@ export type AsOfOptions<C> = {
 /**
  * Namespaces, flags, segments and tokens as they stood at a moment, by the projections of the present. Nothing is kept
  * for it. One resource costs a read of its stream and its namespace's. A list costs one read for every key there ever
- * was. The list of tokens costs a scan of the view for all ids, and a read of each stream.
+ * was. The list of tokens costs a scan of the view for all ids, and a read of each stream. A reading ends at its next
+ * step once its signal aborts, with the reason of that.
  */
 export const asOf =
   <C>({ log, views, flagStore, compile, clock }: AsOfOptions<C>) =>
-  async (asked: Moment) => {
+  async (asked: Moment, signal: AbortSignal) => {
     const moment = await come(log, clock, asked)
     const pause = pacer()
     const read = async <D extends object, E extends AnyEvent>(
@@ -103,7 +110,7 @@ export const asOf =
       id: string,
     ): Promise<Row<D> | undefined> => {
       await pause()
-      return rowAt(log, projection, id, moment)
+      return rowAt(log, projection, id, moment, signal)
     }
     const reading = <D extends object, E extends AnyEvent>(projection: Projection<D, E>) =>
       once((...names) => read(projection, names.join('+')))
