@@ -59,11 +59,11 @@ await t.test('what the metrics say of the servers', { skip }, async (t) => {
   })
 
   await t.test('the last run of a job is the same run on both', async (t) => {
-    t.ok(await becomes(async () => (await read(b, 'job_last_outcome{job="cleanup-token",outcome="ok"}')) === 1))
-    const started = 'job_last_start_timestamp_seconds{job="cleanup-token"}'
+    t.ok(await becomes(async () => (await read(b, 'job_last_outcome{name="cleanup-token",outcome="ok"}')) === 1))
+    const started = 'job_last_start_timestamp_seconds{name="cleanup-token"}'
     t.equal(await read(a, started), await read(b, started))
-    t.equal(await read(a, 'job_last_items{job="cleanup-token",of="done"}'), 0)
-    t.equal(await read(a, 'job_interval_seconds{job="cleanup-token"}'), 3600)
+    t.equal(await read(a, 'job_last_items{name="cleanup-token",of="done"}'), 0)
+    t.equal(await read(a, 'job_interval_seconds{name="cleanup-token"}'), 3600)
   })
 
   await t.test('an event store that falls silent is left: connections made anew are counted', async (t) => {

@@ -137,7 +137,7 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
     provenFor: () => 500,
   })
   const page = await textOf(metrics)
-  const outcomes = [...page.matchAll(/^m_job_last_outcome\{job="(\w+)",outcome="(\w+)"\} 1$/gm)]
+  const outcomes = [...page.matchAll(/^m_job_last_outcome\{name="(\w+)",outcome="(\w+)"\} 1$/gm)]
   t.strictSame(
     outcomes.map(([, job, outcome]) => [job, outcome]),
     [
@@ -146,7 +146,7 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
       ['now', 'running'],
     ],
   )
-  const items = [...page.matchAll(/^m_job_last_items\{job="(\w+)",of="(\w+)"\} (\d+)$/gm)]
+  const items = [...page.matchAll(/^m_job_last_items\{name="(\w+)",of="(\w+)"\} (\d+)$/gm)]
   t.strictSame(
     items.map(([, ...item]) => item.join(' ')),
     ['good done 2', 'good total 3', 'bad done 1'],

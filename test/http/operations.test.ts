@@ -34,11 +34,11 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   view_lag_events: [],
   view_documents_refused: [],
   freshness_age_seconds: [],
-  job_interval_seconds: ['job'],
-  job_last_start_timestamp_seconds: ['job'],
-  job_last_duration_seconds: ['job'],
-  job_last_outcome: ['job', 'outcome'],
-  job_last_items: ['job', 'of'],
+  job_interval_seconds: ['name'],
+  job_last_start_timestamp_seconds: ['name'],
+  job_last_duration_seconds: ['name'],
+  job_last_outcome: ['name', 'outcome'],
+  job_last_items: ['name', 'of'],
 }
 
 await t.test('every metric is there under its prefix, with its labels', async (t) => {
@@ -144,16 +144,16 @@ await t.test(
   async (t) => {
     const service = await startService(t, { 'authentication.methods.token.cleanup.interval': '90m' })
     const text = service.metrics
-    const ended = /^rollcall_job_last_outcome\{job="cleanup-token",outcome="ok"\} 1$/m
+    const ended = /^rollcall_job_last_outcome\{name="cleanup-token",outcome="ok"\} 1$/m
     let page = await text()
     for (let n = 0; n < 20 && !ended.test(page); n++) page = await text()
     t.match(page, ended)
-    t.match(page, /^rollcall_job_last_outcome\{job="cleanup-token",outcome="failed"\} 0$/m)
-    t.match(page, /^rollcall_job_interval_seconds\{job="cleanup-token"\} 5400$/m)
-    t.match(page, /^rollcall_job_last_items\{job="cleanup-token",of="done"\} 0$/m)
+    t.match(page, /^rollcall_job_last_outcome\{name="cleanup-token",outcome="failed"\} 0$/m)
+    t.match(page, /^rollcall_job_interval_seconds\{name="cleanup-token"\} 5400$/m)
+    t.match(page, /^rollcall_job_last_items\{name="cleanup-token",of="done"\} 0$/m)
     t.notMatch(page, /of="total"/, 'it counts nothing beforehand')
     const value = (name: string) =>
-      Number(new RegExp(`^rollcall_${name}(?:\\{job="cleanup-token"\\})? (\\S+)$`, 'm').exec(page)?.[1])
+      Number(new RegExp(`^rollcall_${name}(?:\\{name="cleanup-token"\\})? (\\S+)$`, 'm').exec(page)?.[1])
     t.ok(Math.abs(value('job_last_start_timestamp_seconds') - Date.now() / 1000) < 60)
     t.ok(value('job_last_duration_seconds') < 60)
     t.equal(value('view_lease_held'), 1)

@@ -42,7 +42,7 @@ export const addStoreGauges = (
     labels: readonly string[],
     read: (run: Run) => readonly (readonly [number, ...string[]])[],
   ) =>
-    gauge(`job_last_${name}`, help, ['job', ...labels], async () =>
+    gauge(`job_last_${name}`, help, ['name', ...labels], async () =>
       (await runs()).flatMap((run) =>
         read(run).map(([value, ...values]) => ({ labels: [run.name, ...values], value })),
       ),
@@ -70,7 +70,7 @@ export const addStoreGauges = (
   gauge('freshness_age_seconds', 'Time since this instance proved that it has seen the head of the log.', [], () => [
     { labels: [], value: provenFor() / 1000 },
   ])
-  gauge('job_interval_seconds', 'Time between two runs of a job.', ['job'], () =>
+  gauge('job_interval_seconds', 'Time between two runs of a job.', ['name'], () =>
     [...intervals].map(([name, every]) => ({ labels: [name], value: every / 1000 })),
   )
   ofRuns('start_timestamp_seconds', 'When the last run of a job began, on any instance.', [], ({ startedAt }) => [
