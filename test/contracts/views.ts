@@ -302,6 +302,16 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
     await views.close()
   })
 
+  void t.test('a checkpoint may learn more of the place where it stands', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const start = { position: 0n, event: '', log: '', events: 0, rows: 0 }
+      await views.mark(pets, undefined, start)
+      t.equal(await views.mark(pets, 0n, { ...start, log: 'first' }), true)
+      t.same(await views.checkpoint(pets), { ...start, log: 'first' })
+    }),
+  )
+
   void t.test('a view knows how new its newest row is, also after a restart and after a build', async (t) => {
     const store = await make(t)
     let views = await store.open()

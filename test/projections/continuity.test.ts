@@ -56,6 +56,28 @@ const rows: readonly [string, Found, string, ...string[]][] = [
   ['fewer rows than were begun', found({ views: [view({ rows: 2 })] }), 'behind', 'rows_missing'],
   ['a view of another log', found({ views: [view({ checkpoint: at(20n, { log: 'two' }) })] }), 'behind', 'another_log'],
   [
+    'a view at the start that says which log it is of',
+    found({ views: [view({ checkpoint: at(0n, { log: 'one', rows: 0 }), newest: 2n, newestThere: true })] }),
+    'same',
+  ],
+  [
+    'a view at the start that is of another log, whatever stands where its rows were made',
+    found({ views: [view({ checkpoint: at(0n, { log: 'two', rows: 0 }), newest: 2n, newestThere: true })] }),
+    'behind',
+    'another_log',
+  ],
+  [
+    'a view at the start with rows, and no word of which log they are of',
+    found({ views: [view({ checkpoint: at(0n, { rows: 0 }), newest: 2n, newestThere: true })] }),
+    'behind',
+    'another_log',
+  ],
+  [
+    'a view at the start without rows is of any log',
+    found({ views: [view({ checkpoint: at(0n, { rows: 0 }), rows: 0, newest: 0n })] }),
+    'same',
+  ],
+  [
     'two of three views',
     found({ views: [view({ rows: 2 }), view(), view({ event: undefined })] }),
     'behind',

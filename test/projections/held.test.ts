@@ -48,7 +48,7 @@ const passing = () => {
     page = events
     wake()
   }
-  return { log: { follow, head: async () => 0n } as unknown as EventLog, deliver }
+  return { log: { follow, head: async () => 0n, first: async () => undefined } as unknown as EventLog, deliver }
 }
 
 await t.test(

@@ -125,6 +125,26 @@ const statuses = (rows: ReadonlyMap<string, Row>) =>
     .map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
 
+void t.test('a view says which log it is of before it has a row', async (t) => {
+  const log = memoryLog()
+  const store = memoryViews()
+  const logs: (string | undefined)[] = []
+  const { put } = store.views
+  const views = {
+    ...store.views,
+    put: async (view: typeof projection, rows: readonly Row[]) => {
+      logs.push((await store.views.checkpoint(view))?.log)
+      await put(view, rows)
+    },
+  }
+  const run = await start(log, { ...store, views } as typeof store)
+  await run.applied(await service(log).issue('a'))
+  await run.applied(await service(log).issue('b'))
+  await run.close()
+  const first = (await log.first())!.id
+  t.same(logs, [first, first])
+})
+
 const eventually = async (holds: () => boolean | Promise<boolean>) => {
   for (let n = 0; n < 400; n++) {
     if (await holds()) return true

@@ -140,6 +140,25 @@ await t.test('read models of another directory are built anew', async (t) => {
   t.match(await lines(service), [{ cause: 'another_log', events_gone: 0 }])
 })
 
+await t.test('read models of another directory whose checkpoints stand at the start are built anew', async (t) => {
+  const other = await startService(t, embedded)
+  const foreign = await issue(other)
+  await other.close()
+  const first = await startService(t, embedded)
+  const mine = await issue(first)
+  await first.close()
+  const { openDatabase } = await import('../../src/adapters/embedded/sqlite.ts')
+  const views = await openDatabase(join(dataOf(other), 'views.sqlite'), 'rebuildable')
+  views.exec("update views set position = 0, event = '', log = '', events = 0, rows = 0")
+  views.close()
+  await putBack('views.sqlite', dataOf(other), dataOf(first))
+  await rm(join(dataOf(first), 'memory.snapshot'), { force: true })
+  const service = await startService(t, embedded, { directory: first.directory })
+  t.equal(await accepted(service, mine.bearer), 200)
+  t.equal(await accepted(service, foreign.bearer), 401)
+  t.match(await lines(service), [{ cause: 'another_log', events_gone: 0 }])
+})
+
 await t.test('rows that were deleted from the read models come back', async (t) => {
   const first = await startService(t, embedded)
   const mine = await issue(first)

@@ -1,4 +1,4 @@
-import type { Stored } from '../../events/log.ts'
+import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Checkpoint, Views } from '../views.ts'
 import type { Anchor } from './log-guard.ts'
@@ -31,6 +31,20 @@ export const leastPosition = (checkpoints: Checkpoints): bigint =>
     (least, { position }) => (least === undefined || position < least ? position : least),
     undefined,
   ) ?? 0n
+
+/** Sees to it that a view says which log it is of before it gets its first row: its rows do not say. */
+export const namer = (log: Pick<EventLog, 'first'>, views: Pick<Views, 'checkpoint' | 'mark'>) => {
+  const named = new Set<AnyProjection>()
+  return async (projection: AnyProjection): Promise<void> => {
+    if (named.has(projection)) return
+    const checkpoint = await views.checkpoint(projection)
+    if (checkpoint?.log === '') {
+      const first = await log.first()
+      if (first) await views.mark(projection, checkpoint.position, { ...checkpoint, log: first.id })
+    }
+    named.add(projection)
+  }
+}
 
 /** The views are not what they were left as. Only a start mends that, which builds them anew. */
 const viewsLost = (message: string): Error => Object.assign(new Error(message), { viewsLost: true })

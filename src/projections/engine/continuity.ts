@@ -40,7 +40,8 @@ const causeOf = (view: ViewFound, log: string, head: bigint): Cause | undefined 
   if (!checkpoint) return undefined
   const { position } = checkpoint
   const lost = (at: bigint): Cause => (at > head ? 'shorter' : 'forked')
-  if (checkpoint.log !== '' && checkpoint.log !== log) return 'another_log'
+  // Without a name a view is of any log as long as it has no row.
+  if (checkpoint.log === '' ? newest > 0n : checkpoint.log !== log) return 'another_log'
   if (position > 0n && event !== checkpoint.event) return lost(position)
   if (newest > position && !newestThere) return lost(newest)
   return rows < checkpoint.rows ? 'rows_missing' : undefined

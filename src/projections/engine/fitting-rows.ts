@@ -13,6 +13,7 @@ export const fittingRows = (
   views: Pick<Views, 'put'>,
   reached: () => Checkpoints,
   onError: (error: unknown) => void,
+  name: (projection: AnyProjection) => Promise<void> = async () => undefined,
 ) => {
   const refused = new Map<string, { readonly projection: AnyProjection; readonly checkpoint: Checkpoint | undefined }>()
   const told = new Set<string>()
@@ -29,6 +30,7 @@ export const fittingRows = (
   /** Puts the rows that fit, and returns them; one that does not is skipped and reported once, and holds up no other. */
   const put = async (projection: AnyProjection, rows: readonly Row[]): Promise<readonly Row[]> => {
     try {
+      await name(projection)
       await views.put(projection, rows)
     } catch (error) {
       if (!isRefusal(error, 'body_too_large')) throw error

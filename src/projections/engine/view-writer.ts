@@ -2,7 +2,7 @@ import { pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
-import { areLost, checkpointsOf, leastPosition } from './checkpoints.ts'
+import { areLost, checkpointsOf, leastPosition, namer } from './checkpoints.ts'
 import { fittingRows } from './fitting-rows.ts'
 import type { Anchor } from './log-guard.ts'
 import type { RecentEvents } from './recent-events.ts'
@@ -61,12 +61,12 @@ const pacedMarks = (mark: () => Promise<boolean>) => {
  * Views out of reach stop nothing but this.
  */
 export const viewWriter = (options: ViewWriterOptions) => {
-  const { views, projections, recent, writes, onError, onLost = onError, has, retryMs, laterMs } = options
+  const { log, views, projections, recent, writes, onError, onLost = onError, has, retryMs, laterMs } = options
   const stop = new AbortController()
   let position = 0n
   let running: Promise<void> = Promise.resolve()
   const checkpoints = checkpointsOf(views, projections, { has })
-  const fitting = fittingRows(views, checkpoints.reached, onError)
+  const fitting = fittingRows(views, checkpoints.reached, onError, namer(log, views))
   const own = ownRows(fitting, projections, onError)
   const progress = tended(views, writes)
   const { begin, step, done, advancing } = turn()
