@@ -1,0 +1,156 @@
+{{- define "rollcall.name" -}}
+{{- if contains "rollcall" .Release.Name }}{{ .Release.Name | trunc 53 | trimSuffix "-" }}{{ else }}{{ printf "%s-rollcall" (.Release.Name | trunc 44 | trimSuffix "-") }}{{ end }}
+{{- end }}
+
+{{- define "rollcall.selector" -}}
+app.kubernetes.io/name: rollcall
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "rollcall.labels" -}}
+{{ include "rollcall.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{- define "rollcall.onServers" -}}
+{{- if eq .Values.mode "servers" }}yes{{ else if ne .Values.mode "embedded" }}{{ fail (printf "mode must be servers or embedded, not %q" .Values.mode) }}{{ end }}
+{{- end }}
+
+{{- /* The Secret that is mounted: always on servers, embedded where it is named. */}}
+{{- define "rollcall.secret" -}}
+{{- if include "rollcall.onServers" . }}{{ required "servers.secret must name the Secret with eventstore-url, mongodb-url, redis-url and keys" .Values.servers.secret }}{{ else }}{{ .Values.embedded.keysSecret }}{{ end }}
+{{- end }}
+
+{{- /* Settings that belong to the chart; they win over those of the values. */}}
+{{- define "rollcall.settings" -}}
+version: "1.0"
+storage:
+  type: {{ ternary "cluster" "embedded" (eq .Values.mode "servers") }}
+{{- if include "rollcall.secret" . }}
+keys:
+  file: /etc/rollcall-secrets/keys
+{{- end }}
+server:
+  shutdown_grace: {{ printf "%ds" (int .Values.shutdownGraceSeconds) }}
+metrics:
+  address: {{ printf "0.0.0.0:%d" (int .Values.metrics.port) | quote }}
+{{- end }}
+
+{{- define "rollcall.config" -}}
+{{- toYaml (mustMergeOverwrite (deepCopy .Values.config) (fromYaml (include "rollcall.settings" .))) }}
+{{- end }}
+
+{{- /* Whether service-account tokens can be exchanged: then the pod asks the API server, and only named accounts may. */}}
+{{- define "rollcall.exchanges" -}}
+{{- $orchestrator := dig "authentication" "methods" "orchestrator" (dict) .Values.config }}
+{{- if $orchestrator.enabled }}
+{{- if not $orchestrator.allowed }}{{ fail "authentication.methods.orchestrator.allowed must name the service accounts that may exchange" }}{{ end }}
+{{- range $orchestrator.allowed }}
+{{- if has "*" (concat (list .namespace) .service_accounts) }}{{ fail "authentication.methods.orchestrator.allowed must name each account: * is everybody" }}{{ end }}
+{{- end }}yes
+{{- end }}
+{{- end }}
+
+{{- define "rollcall.pod" -}}
+metadata:
+  labels: {{- include "rollcall.selector" . | nindent 4 }}
+  annotations:
+    # A pod begins anew when its settings change.
+    checksum/config: {{ include "rollcall.config" . | sha256sum }}
+    {{- if not .Values.metrics.serviceMonitor.enabled }}
+    prometheus.io/scrape: "true"
+    prometheus.io/port: {{ .Values.metrics.port | quote }}
+    prometheus.io/path: /metrics
+    {{- end }}
+    {{- with .Values.podAnnotations }}{{ toYaml . | nindent 4 }}{{ end }}
+spec:
+  serviceAccountName: {{ include "rollcall.name" . }}
+  automountServiceAccountToken: {{ ternary true false (eq (include "rollcall.exchanges" .) "yes") }}
+  # Otherwise a Service's name makes variables that begin with ROLLCALL_ and are no settings.
+  enableServiceLinks: false
+  # 5 s of preStop, the grace for running requests, and room to spare.
+  terminationGracePeriodSeconds: {{ add 35 (int .Values.shutdownGraceSeconds) }}
+  securityContext:
+    runAsNonRoot: true
+    runAsUser: 10001
+    runAsGroup: 10001
+    fsGroup: 10001
+    # Once, and not at every start: that would open the files of the volume to the group, and a key file that others may write is refused.
+    fsGroupChangePolicy: OnRootMismatch
+    seccompProfile: { type: RuntimeDefault }
+  {{- with .Values.image.pullSecrets }}
+  imagePullSecrets: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.nodeSelector }}
+  nodeSelector: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with .Values.tolerations }}
+  tolerations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+  topologySpreadConstraints:
+    - maxSkew: 1
+      topologyKey: kubernetes.io/hostname
+      whenUnsatisfiable: ScheduleAnyway
+      labelSelector:
+        matchLabels: {{- include "rollcall.selector" . | nindent 10 }}
+  containers:
+    - name: rollcall
+      image: {{ if .Values.image.digest }}{{ printf "%s@%s" .Values.image.repository .Values.image.digest | quote }}{{ else }}{{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}{{ end }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      ports:
+        - { name: http, containerPort: 8080 }
+        - { name: metrics, containerPort: {{ .Values.metrics.port }} }
+      env:
+        - { name: ROLLCALL_CONFIG, value: /etc/rollcall/rollcall.yml }
+        {{- if include "rollcall.onServers" . }}
+        - { name: ROLLCALL_EVENTSTORE_URL_FILE, value: /etc/rollcall-secrets/eventstore-url }
+        - { name: ROLLCALL_MONGODB_URL_FILE, value: /etc/rollcall-secrets/mongodb-url }
+        - { name: ROLLCALL_REDIS_URL_FILE, value: /etc/rollcall-secrets/redis-url }
+        {{- end }}
+      volumeMounts:
+        - { name: config, mountPath: /etc/rollcall, readOnly: true }
+        {{- if include "rollcall.secret" . }}
+        - { name: secrets, mountPath: /etc/rollcall-secrets, readOnly: true }
+        {{- end }}
+        - { name: data, mountPath: /data }
+        - { name: tmp, mountPath: /tmp }
+      securityContext:
+        allowPrivilegeEscalation: false
+        readOnlyRootFilesystem: true
+        capabilities: { drop: [ALL] }
+      # It is alive at once, and ready when its read models are there; a cold build of a long history takes minutes.
+      startupProbe:
+        httpGet: { path: /livez, port: http }
+        periodSeconds: 5
+        failureThreshold: 120
+      livenessProbe:
+        httpGet: { path: /livez, port: http }
+        periodSeconds: 10
+        timeoutSeconds: 3
+        failureThreshold: 3
+      readinessProbe:
+        httpGet: { path: /readyz, port: http }
+        periodSeconds: 2
+        timeoutSeconds: 2
+        failureThreshold: 2
+      lifecycle:
+        preStop:
+          # The pod leaves the Service's endpoints while it still answers.
+          exec: { command: [node, -e, "setTimeout(() => {}, 5000)"] }
+      resources: {{- toYaml .Values.resources | nindent 8 }}
+  volumes:
+    - name: config
+      configMap: { name: {{ include "rollcall.name" . }} }
+    {{- with include "rollcall.secret" . }}
+    - name: secrets
+      secret: { secretName: {{ . }}, defaultMode: 288 } # 0440
+    {{- end }}
+    {{- if include "rollcall.onServers" . }}
+    - name: data
+      emptyDir: {}
+    {{- end }}
+    - name: tmp
+      emptyDir: {}
+{{- end }}

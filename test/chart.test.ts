@@ -1,0 +1,206 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { parse, parseAllDocuments } from 'yaml'
+import { loadConfig } from '../src/config/load.ts'
+import { leaves } from '../src/config/setting.ts'
+import { settings } from '../src/config/settings.ts'
+import { has, leaveOut } from './crash/rig.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const chart = join(root, 'deploy/chart')
+const read = (path: string) => readFileSync(join(chart, path), 'utf8')
+const run = promisify(execFile)
+
+type Tree = { readonly [name: string]: unknown }
+const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The keys of what stands at the ends of a tree. */
+const endsOf = (tree: Tree, key = ''): readonly string[] =>
+  Object.entries(tree).flatMap(([name, value]) =>
+    isTree(value) && Object.keys(value).length > 0 ? endsOf(value, `${key}${name}.`) : [`${key}${name}`],
+  )
+
+const values = parse(read('values.yaml')) as Tree & { readonly config: Tree }
+const templates = readdirSync(join(chart, 'templates')).map((name) => read(join('templates', name)))
+const all = templates.join('\n')
+/** The example in the values of who may exchange, without its comment signs. */
+const example = /^ {2}# authentication:\n(?: {2}# .*\n)+/m.exec(read('values.yaml'))![0].replaceAll(/^ {2}# /gm, '')
+
+/** The configuration that is loaded from the text of a file, as in a pod with these variables. */
+const loaded = (t: Test, text: string, env: Readonly<Record<string, string>> = {}) => {
+  const directory = mkdtempSync(join(tmpdir(), 'rollcall-chart-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'rollcall.yml')
+  writeFileSync(file, text)
+  const urls = { eventstore: 'esdb://e:2113?tls=false', mongodb: 'mongodb://m', redis: 'redis://r' }
+  for (const [name, url] of Object.entries(urls)) writeFileSync(join(directory, `${name}-url`), url)
+  const there = Object.fromEntries(
+    Object.entries(env).map(([name, value]) => [name, value.replace('/etc/rollcall-secrets', directory)]),
+  )
+  const { config, warnings } = loadConfig({
+    file,
+    env: { ...there, ROLLCALL_AUTHENTICATION_METHODS_ORCHESTRATOR_CA_PATH: file },
+  })
+  t.same(warnings, [])
+  return config
+}
+
+await t.test('templates use the values that there are, and all of them', (t) => {
+  const used = new Set([...all.matchAll(/\.Values\.([\w.]+)/g)].map(([, key]) => key!))
+  const ends = endsOf(values)
+  for (const key of used)
+    t.ok(
+      ends.some((end) => end === key || end.startsWith(`${key}.`)),
+      `there is a value ${key}`,
+    )
+  for (const end of ends)
+    t.ok(
+      [...used].some((key) => end === key || end.startsWith(`${key}.`)),
+      `the value ${end} is used`,
+    )
+  t.end()
+})
+
+await t.test('what templates and values set are settings', (t) => {
+  const known = leaves(settings).map(([key]) => key)
+  const [, define = ''] = /define "rollcall\.settings" -}}\n([^]*?)\{\{- end }}\n\n/.exec(all)!
+  const text = define.replaceAll(/^\{\{-.*\n/gm, '').replaceAll(/\{\{.*?}}/g, '"x"')
+  const set = endsOf(parse(text) as Tree)
+  t.ok(set.length >= 5)
+  for (const key of [...set, ...endsOf(values.config), ...endsOf(parse(example) as Tree)])
+    t.ok(known.includes(key), `${key} is a setting`)
+  for (const [, name] of all.matchAll(/name: (ROLLCALL_\w+)/g)) {
+    const key = known.find((one) => name === `ROLLCALL_${one.toUpperCase().replaceAll('.', '_')}_FILE`)
+    t.ok(name === 'ROLLCALL_CONFIG' || key !== undefined, `${name} is a setting`)
+  }
+  loaded(t, JSON.stringify(values.config))
+  const { allowed, audiences } = loaded(t, example).authentication.methods.orchestrator
+  t.ok(allowed.length > 0 && audiences.length > 0)
+  t.notMatch(JSON.stringify(allowed), /\*/)
+  t.end()
+})
+
+await t.test('the chart is that of this version', (t) => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+  t.match(parse(read('Chart.yaml')), { name: 'rollcall', version, appVersion: version })
+  t.end()
+})
+
+type Manifest = {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly annotations?: Tree }
+  readonly data: Readonly<Record<string, string>>
+  readonly spec: Tree
+  readonly rules?: unknown
+}
+const documents = (text: string) => parseAllDocuments(text).map((document) => document.toJS() as Manifest)
+const raw = readdirSync(join(root, 'deploy/kubernetes')).flatMap((name) =>
+  documents(readFileSync(join(root, 'deploy/kubernetes', name), 'utf8')),
+)
+const one = (kind: string, manifests: readonly Manifest[]) => manifests.find((manifest) => manifest.kind === kind)!
+type Pod = {
+  readonly terminationGracePeriodSeconds: number
+  readonly automountServiceAccountToken?: boolean
+  readonly containers: readonly [{ readonly env: readonly { readonly name: string; readonly value: string }[] }]
+}
+const podOf = ({ spec }: Manifest) => (spec as { template: { spec: Pod } }).template.spec
+
+/** With this version of Kubernetes, for a helm that was built from source says it is an old one. */
+const helm = async (...args: readonly string[]) =>
+  (await run('helm', ['template', 'rollcall', chart, '--namespace', 'rollcall', '--kube-version', '1.31.0', ...args]))
+    .stdout
+const withExchanges = ['--set-json', `config.authentication=${JSON.stringify(parse(example).authentication)}`]
+
+await t.test('what helm makes of it', async (t) => {
+  if (!(await has('helm'))) return leaveOut(t, 'there is no helm; its module takes minutes to build')
+  await run('helm', ['lint', '--strict', chart])
+
+  await t.test('on servers it is the pod of the plain manifests', async (t) => {
+    const made = documents(await helm(...withExchanges))
+    t.strictSame(made.map(({ kind }) => kind).toSorted(), raw.map(({ kind }) => kind).toSorted())
+    const config = loaded(
+      t,
+      one('ConfigMap', made).data['rollcall.yml']!,
+      Object.fromEntries(podOf(one('Deployment', made)).containers[0].env.map(({ name, value }) => [name, value])),
+    )
+    t.match(config, { storage: { type: 'cluster' }, keys: { file: '/etc/rollcall-secrets/keys' } })
+    t.strictSame(
+      parse(one('ConfigMap', made).data['rollcall.yml']!),
+      Object.assign(parse(one('ConfigMap', raw).data['rollcall.yml']!) as Tree, {
+        server: { public_url: 'https://rollcall.example.com', shutdown_grace: '10s' },
+      }),
+    )
+    /** What the chart names by the release, or has besides. */
+    const plain = (pod: Pod) =>
+      JSON.stringify(pod, (key, value: unknown) =>
+        ['matchLabels', 'imagePullPolicy', 'automountServiceAccountToken', 'fsGroupChangePolicy'].includes(key)
+          ? undefined
+          : value,
+      )
+    t.strictSame(JSON.parse(plain(podOf(one('Deployment', made)))), JSON.parse(plain(podOf(one('Deployment', raw)))))
+    t.equal(podOf(one('Deployment', made)).automountServiceAccountToken, true)
+    t.strictSame(one('ClusterRole', made).rules, one('ClusterRole', raw).rules)
+    for (const kind of ['NetworkPolicy', 'Service', 'PodDisruptionBudget']) {
+      const spec = (manifests: readonly Manifest[]) =>
+        JSON.stringify(one(kind, manifests).spec, (key, value: unknown) =>
+          key === 'podSelector' || key === 'selector' ? undefined : value,
+        )
+      t.strictSame(JSON.parse(spec(made)), JSON.parse(spec(raw)), kind)
+    }
+  })
+
+  await t.test('embedded it is one pod with a volume, and asks nothing of the cluster', async (t) => {
+    const made = documents(await helm('--set', 'mode=embedded,shutdownGraceSeconds=60'))
+    const kinds = 'ConfigMap NetworkPolicy Service ServiceAccount StatefulSet'.split(' ')
+    t.strictSame(made.map(({ kind }) => kind).toSorted(), kinds)
+    const set = one('StatefulSet', made)
+    t.match(set.spec, { replicas: 1, volumeClaimTemplates: [{ metadata: { name: 'data' } }] })
+    const pod = podOf(set)
+    t.equal(pod.automountServiceAccountToken, false)
+    const config = loaded(t, one('ConfigMap', made).data['rollcall.yml']!)
+    t.match(config, { storage: { type: 'embedded' }, server: { shutdown_grace: 60_000 } })
+    t.ok(pod.terminationGracePeriodSeconds * 1000 >= config.server.shutdown_grace + 5_000 + 20_000)
+    t.notMatch(JSON.stringify(pod), /rollcall-secrets/)
+    const kept = documents(await helm('--set', 'mode=embedded,embedded.keysSecret=mine'))
+    t.match(parse(one('ConfigMap', kept).data['rollcall.yml']!), { keys: { file: '/etc/rollcall-secrets/keys' } })
+    t.match(podOf(one('StatefulSet', kept)), { volumes: [{}, { secret: { secretName: 'mine' } }, {}] })
+  })
+
+  await t.test('with a service monitor its Service alone leads to the metrics', async (t) => {
+    const made = documents(await helm('--set', 'metrics.serviceMonitor.enabled=true'))
+    const services = made.filter(({ kind }) => kind === 'Service')
+    t.match(
+      services.map(({ metadata, spec }) => [metadata.name, spec['ports']]),
+      [
+        ['rollcall', [{ targetPort: 'http' }]],
+        ['rollcall-metrics', [{ targetPort: 'metrics' }]],
+      ],
+    )
+    t.equal(one('ServiceMonitor', made).metadata.name, 'rollcall')
+    t.notMatch(JSON.stringify(one('Deployment', made)), /prometheus\.io/)
+  })
+
+  await t.test('what cannot be meant is refused with what to do', async (t) => {
+    const everybody = [{ namespace: 'apps', service_accounts: ['*'] }]
+    for (const [args, says] of [
+      [['--set', 'mode=both'], /mode must be servers or embedded/],
+      [['--set', 'servers.secret='], /servers\.secret must name the Secret/],
+      [['--set', 'config.authentication.methods.orchestrator.enabled=true'], /allowed must name the service accounts/],
+      [
+        [
+          ...withExchanges,
+          '--set-json',
+          `config.authentication.methods.orchestrator.allowed=${JSON.stringify(everybody)}`,
+        ],
+        /\* is everybody/,
+      ],
+      [['--set-json', 'networkPolicy.clients=[]'], /clients must name who may ask/],
+      [['--set-json', 'networkPolicy.stores.to=[]'], /stores\.to must name where the servers are/],
+      [[...withExchanges, '--set-json', 'config.authentication.methods.orchestrator.allowed=[]'], /allowed must name/],
+    ] as const)
+      await t.rejects(helm(...args), { message: says }, String(says))
+  })
+})
