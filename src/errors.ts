@@ -48,14 +48,17 @@ export const refusals = {
   body_too_large: { status: 413, code: 3, sentence: 'request body is too large' },
   unsupported_charset: { status: 415, code: 3, sentence: 'unsupported charset' },
   rate_limited: { status: 429, code: 8, sentence: 'too many requests' },
+  cancelled: { status: 499, code: 1, sentence: 'client closed request' },
   headers_too_large: { status: 431, code: 3, sentence: 'request headers are too large' },
   internal: { status: 500, code: 13, sentence: 'internal error' },
   view_behind: { status: 503, code: 14, sentence: 'view is behind' },
   event_unreadable: { status: 503, code: 14, sentence: 'resource cannot be read by this version of the service' },
   auth_stale: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   backend_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
+  history_busy: { status: 503, code: 14, sentence: 'history is busy' },
   provider_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   orchestrator_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
+  deadline_exceeded: { status: 504, code: 4, sentence: 'deadline exceeded' },
 } as const satisfies Record<string, { status: number; code: number; sentence: string }>
 
 export type Reason = keyof typeof refusals

@@ -147,7 +147,7 @@ await t.test('what alerts and dashboard ask for is what the service tells', { ti
 
   /** What tells what was done and how much there is, and no fault. */
   const onlyShown = ['evaluations_results_total', 'evaluations_latency_milliseconds', 'projection_position']
-  onlyShown.push('job_last_duration_seconds', 'job_last_items')
+  onlyShown.push('job_last_duration_seconds', 'job_last_items', 'past_reads_running', 'past_reads_waiting')
   for (const metric of metrics.keys()) {
     t.ok(named.has(`shown ${metric}`), `${metric} is on the dashboard`)
     t.equal(named.has(metric), !onlyShown.includes(metric.replace('rollcall_', '')), `${metric} has an alert`)

@@ -7,6 +7,7 @@ import type { Config } from '../config/load.ts'
 import { compileFlag } from '../evaluation/compile.ts'
 import { tokenVerifier } from '../http/auth/token-verifier.ts'
 import { idempotency } from '../http/idempotency.ts'
+import { pastReadings } from '../http/past-readings.ts'
 import { pageTokens } from '../http/paging.ts'
 import type { Service } from '../http/service.ts'
 import { cookieJar } from '../http/wire/cookies.ts'
@@ -52,7 +53,6 @@ const serviceOf = async (
   const fresh = () => (lease?.fresh() ?? true) && !guard?.suspicious()
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const digest = digester(pepper)
-  const reading = asOf({ log, views, flagStore, compile: compileFlag, clock: { now, newest: time.newest } })
   const settings = serviceSettings(config)
   const { methods } = config.authentication
   const orchestrator = await exchangeOf(config, faults, now)
@@ -84,7 +84,8 @@ const serviceOf = async (
     metrics,
     flagStore,
     closed: core.closed,
-    asOf: (moment) => reading(moment, new AbortController().signal),
+    asOf: asOf({ log, views, flagStore, compile: compileFlag, clock: { now, newest: time.newest } }),
+    pastReadings: pastReadings(metrics),
     logins: await loginMethods(config, names, stores, faults, now),
     exchange: orchestrator && { orchestrator, attempts: limiter('exchanges', EXCHANGES_A_MINUTE) },
     idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),

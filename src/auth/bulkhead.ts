@@ -1,17 +1,14 @@
-import { Refusal } from '../errors.ts'
-
 type Limits = {
   /** How many run at once. */
   readonly running: number
   /** How many may wait. */
   readonly waiting: number
+  /** Why work is not begun: the line is full, or its signal has aborted. */
+  readonly refused: (signal: AbortSignal) => unknown
 }
 
-/**
- * Limits concurrent work. Callers take turns, so a burst of one delays only itself. A full queue, or `signal`:
- * `orchestrator_unavailable`.
- */
-export const bulkhead = ({ running, waiting }: Limits) => {
+/** Limits concurrent work. Callers take turns, so a burst of one delays only itself. A full queue, or `signal`, rejects with what `refused` gives. */
+export const bulkhead = ({ running, waiting, refused }: Limits) => {
   /** Waiting work by caller; the caller whose turn is next comes first. */
   const lines = new Map<string, Set<() => void>>()
   let [busy, queued] = [0, 0]
@@ -24,12 +21,11 @@ export const bulkhead = ({ running, waiting }: Limits) => {
 
   const turn = (caller: string, signal: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
-      const refused = () =>
-        reject(new Refusal('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' } }))
-      if (queued >= waiting) return refused()
+      const refuse = () => reject(refused(signal))
+      if (queued >= waiting) return refuse()
       const leave = () => {
         remove(caller, start)
-        refused()
+        refuse()
       }
       const start = () => {
         signal.removeEventListener('abort', leave)

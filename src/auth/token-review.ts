@@ -8,7 +8,7 @@ import {
   wrapHttpLibrary,
 } from '@kubernetes/client-node'
 import { LRUCache } from 'lru-cache'
-import { isRefusal } from '../errors.ts'
+import { isRefusal, Refusal } from '../errors.ts'
 import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { bulkhead } from './bulkhead.ts'
 import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'
@@ -25,7 +25,7 @@ type Settings = { readonly discoveryUrl: string; readonly audiences: readonly st
  * the cluster nothing. An approval is never cached, so a revocation counts at once.
  */
 export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
-  const pass = bulkhead({ running: 10, waiting: 1000 })
+  const pass = bulkhead({ running: 10, waiting: 1000, refused: () => new Refusal('orchestrator_unavailable') })
   /** Digests of tokens that were refused. */
   const refused = new LRUCache<string, true>({
     max: REFUSED_LIMIT,

@@ -27,8 +27,7 @@ export const atOf = (
   return refuse('invalid_at', `invalid field at: ${description}`, { violation: { field: 'at', description } })
 }
 
-/** The text of `at=`, which is not kept. */
-export const atText = text({ stored: false })
+const atText = text({ stored: false })
 
 /** The moment that `at=` names; absent is the present. */
 export const atMoment: Field<ReturnType<typeof atOf>> = {
@@ -36,3 +35,7 @@ export const atMoment: Field<ReturnType<typeof atOf>> = {
   optional: true,
   read: (value, name) => atOf(atText.read(value, name)),
 }
+
+/** A moment as a text that names no other; empty for the present. */
+export const momentText = (at: ReturnType<typeof atOf>): string =>
+  at === undefined ? '' : 'instant' in at ? at.instant : String(at.position)

@@ -1,6 +1,6 @@
 import { integer, text } from './fields.ts'
 import { query } from './input.ts'
-import { atText } from './moment.ts'
+import { atMoment } from './moment.ts'
 
 /** Key of a flag, segment or namespace (api.md §7.3). */
 export const key = text({
@@ -12,10 +12,10 @@ export const name = text({ required: true, max: 255 })
 export const description = text({ max: 10_000 })
 
 /** Query of a GET of one resource, and of a list (api.md §7.7). */
-export const single = query({ at: atText })
+export const single = query({ at: atMoment })
 export const paged = query({
   limit: integer({ min: 0, minMessage: 'must not be negative' }),
   offset: integer({ min: 0, minMessage: 'must not be negative' }),
   pageToken: text({ stored: false }),
-  at: atText,
+  at: atMoment,
 })

@@ -4,7 +4,7 @@ import { SecretShown } from './error.ts'
 import { choice, flag, integer, optional, text, timestamp } from './fields.ts'
 import type { Names } from './identifiers.ts'
 import { input, query, type ReadBy } from './input.ts'
-import { atText } from './moment.ts'
+import { atMoment } from './moment.ts'
 import { tokenMetadata } from './token-metadata.ts'
 
 /** The record of a client token (api.md §5.1). */
@@ -68,9 +68,9 @@ export const tokenQuery = (names: Names) =>
     q: text(),
     identity: text(),
     issuedBy: text(),
-    at: atText,
+    at: atMoment,
   })
-export const oneToken = query({ at: atText })
+export const oneToken = query({ at: atMoment })
 
 /** When a token is to end; absent is now. */
 const ending = { expiresAt: optional(timestamp()) }

@@ -5,6 +5,7 @@ import { viewBehind } from './complete.ts'
 import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
 import type { Fingerprint } from './idempotency.ts'
 import type { AfterParse, Call } from './route.ts'
+import { pastReading } from './past-readings.ts'
 import type { Service } from './service.ts'
 
 const WAIT_MS = 2_000
@@ -25,8 +26,13 @@ declare module 'fastify' {
 /** Whose idempotency keys these are; a route whose actor is known only later (the exchange) asks for `idempotent` itself. */
 const ownerOf = ({ caller }: Call<unknown, unknown>): string => caller.actor.id ?? caller.actor.kind
 
-/** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, and the answer of a request already answered. */
-export const preconditions = (service: Service): AfterParse => {
+const readsPast = ({ query }: Call<unknown, unknown>): boolean =>
+  (query as { readonly at?: unknown } | undefined)?.at !== undefined
+
+/** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, the bounds of readings of the past, and the answer of a request already answered. */
+export const preconditions = (
+  service: Pick<Service, 'alone' | 'log' | 'seen' | 'settings' | 'idempotency' | 'pastReadings'>,
+): AfterParse => {
   const reached = async (after: bigint): Promise<void> => {
     if (service.alone && after > (await service.log.head())) beyondHead()
     if (!(await service.seen(after, WAIT_MS))) viewBehind(after)
@@ -37,7 +43,8 @@ export const preconditions = (service: Service): AfterParse => {
     const { headers } = request
     if (!writes) {
       const after = access.credential === 'public' ? undefined : afterPosition(headers)
-      return after === undefined ? next() : reached(after).then(next)
+      const answer = readsPast(call) ? () => pastReading(service, call, next) : next
+      return after === undefined ? answer() : reached(after).then(answer)
     }
     const reason = eventReason(headers)
     const match = ifMatch(headers)

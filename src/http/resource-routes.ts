@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { rowAt } from '../audit/as-of.ts'
+import { type Moment, rowAt } from '../audit/as-of.ts'
 import { type Context, idFrom } from '../commands/envelope.ts'
 import { revisionMoved } from '../commands/execute.ts'
 import { refuse } from '../errors.ts'
@@ -15,7 +15,6 @@ import { segments } from '../projections/segments.ts'
 import { type Answer, ok } from './wire/reply.ts'
 import type { TSchema } from 'typebox'
 import type { Nothing, Shown } from '../contract/answer.ts'
-import { atOf } from '../contract/moment.ts'
 import { type Call, type RouteOptions, route } from './route.ts'
 import type { Service } from './service.ts'
 import { ordinary } from './statements.ts'
@@ -44,15 +43,15 @@ export const namespacedRoute = <A extends TSchema, B = undefined, Q = undefined>
 /** The namespace that a path means. */
 export const namespaceOf = ({ params }: AnyCall): string => params['namespaceKey'] ?? 'default'
 
+type Reading = Call<unknown, { readonly at: Moment | undefined }>
+
 /** Where a GET looks: at the present, or at the moment that `at` names. */
-export const viewOf = (service: Service, at: string) => {
-  const moment = atOf(at)
-  return moment ? service.asOf(moment) : service.flagStore
-}
+export const viewOf = ({ asOf, flagStore }: Service, { query: { at }, request }: Reading) =>
+  at ? asOf(at, request.stop) : flagStore
 
 /** The row of the flag that the path names, where the GET looks; undefined where there is none. */
-export const flagAt = async (service: Service, call: Call<unknown, { readonly at: string }>) =>
-  (await viewOf(service, call.query.at)).flag(namespaceOf(call), call.params['flagKey']!)
+export const flagAt = async (service: Service, call: Reading) =>
+  (await viewOf(service, call)).flag(namespaceOf(call), call.params['flagKey']!)
 
 /** Id of a new part, the same for the same command. */
 export const newId = ({ request }: AnyCall, word: string): string => {

@@ -20,6 +20,7 @@ import type { Info, Readiness as ReadinessAnswer } from '../contract/operations.
 import type { Names } from '../contract/identifiers.ts'
 import type { PageTokens } from './paging.ts'
 import type { Idempotency } from './idempotency.ts'
+import type { PastReadings } from './past-readings.ts'
 import type { TokenVerifier } from './auth/token-verifier.ts'
 
 /** What routes must know of the configuration. */
@@ -78,8 +79,9 @@ export type Service = {
   readonly flagStore: FlagStore<Compiled>
   /** The documents that cannot be read here. */
   readonly closed: ClosedDocuments
-  /** What flags, segments and tokens were at a moment; 400 `invalid_at` for one that has not come. */
-  readonly asOf: (moment: Moment) => Promise<AsOf<Compiled>>
+  /** What flags, segments and tokens were at a moment; 400 `invalid_at` for one that has not come. `stop` is that of the request. */
+  readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<AsOf<Compiled>>
+  readonly pastReadings: PastReadings
   readonly reservations: Reservations
   readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {
     readonly oidc: { readonly providers: readonly string[] }

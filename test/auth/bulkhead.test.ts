@@ -1,9 +1,10 @@
 import t from 'tap'
 import { bulkhead } from '../../src/auth/bulkhead.ts'
+import { Refusal } from '../../src/errors.ts'
 
 /** Work that ends when it is told to; `begun` names what has begun, in order. */
-const rig = (limits: Parameters<typeof bulkhead>[0]) => {
-  const pass = bulkhead(limits)
+const rig = (limits: { readonly running: number; readonly waiting: number }) => {
+  const pass = bulkhead({ ...limits, refused: () => new Refusal('orchestrator_unavailable') })
   const begun: string[] = []
   const ends: (() => void)[] = []
   const enter = (caller: string, name: string, signal = new AbortController().signal) =>

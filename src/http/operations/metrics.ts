@@ -166,6 +166,11 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
     logins: page.counter('logins_total', 'Logins, by result.', ['provider', 'result']),
     exchanges: page.counter('exchanges_total', 'Service-account exchanges, by result.', ['result']),
     cleaned: page.counter('cleanup_deleted_total', 'Expired records ended by cleanup.', ['method']),
+    pastReads: page.histogram('past_reads_seconds', 'Time that a reading of the past waited and took.', [], SECONDS),
+    pastReadsRefused: page.counter(
+      'past_reads_refused_total',
+      'Readings of the past refused, because there were too many.',
+    ),
     replays: page.counter('idempotent_replays_total', 'Answers given again for an idempotency key.'),
     subjectsLost: page.counter('subjects_lost_total', 'Subjects met whose key is missing though nobody erased them.'),
     storeCalls: page.counter('store_calls_total', 'Calls of a store, by how they ended.', [

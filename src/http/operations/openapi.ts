@@ -37,6 +37,9 @@ export type Operation = {
 const json = (schema: object) => ({ 'application/json': { schema } })
 const common = (spec: Spec): readonly Reason[] => [
   ...(spec.body || spec.query || spec.url.includes(':') ? (['invalid_argument'] as const) : []),
+  ...('at' in (spec.query?.schema.properties ?? {})
+    ? (['rate_limited', 'history_busy', 'deadline_exceeded'] as const)
+    : []),
   ...(spec.body ? (['malformed_body', 'body_too_large', 'unsupported_charset'] as const) : []),
   ...(spec.access.credential === 'public'
     ? []

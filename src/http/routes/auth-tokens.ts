@@ -1,5 +1,5 @@
 import { Nothing } from '../../contract/answer.ts'
-import { atOf } from '../../contract/moment.ts'
+import { momentText } from '../../contract/moment.ts'
 import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../contract/token.ts'
 import { jsonOf } from '../wire/reply.ts'
 import { type Moment, rowAt } from '../../audit/as-of.ts'
@@ -50,11 +50,12 @@ const listNow = async (
 const listThen = async (
   { asOf }: Service,
   moment: Moment,
+  stop: AbortSignal,
   filter: TokenFilter,
   after: Query['after'],
   limit: number,
 ): Promise<Listing> => {
-  const then = await asOf(moment)
+  const then = await asOf(moment, stop)
   const time = new Date(await then.clock())
   const where = whereOf(filter, time)
   const found = await firstOf(then.tokens(), where, after, limit)
@@ -72,10 +73,10 @@ const listTokens: Mount = (app, service) => {
     query: tokenQuery(names),
     errors: ['invalid_page_token', 'invalid_at', 'view_behind'],
     answer: AuthenticationList,
-    run: async ({ query: { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at, ...query } }) => {
+    run: async ({ query, request }) => {
+      const { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at } = query
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
-      const moment = atOf(at)
-      const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, issuedBy, at]
+      const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, issuedBy, momentText(at)]
       const after = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
       const method = names.methodNamed(wire)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
@@ -91,8 +92,8 @@ const listTokens: Mount = (app, service) => {
       // The reserved method has no records.
       const none = method === undefined && wire !== 'METHOD_NONE'
       const ask = none ? { ...filter, identities: [''] } : filter
-      const { docs, total, time, left } = moment
-        ? await listThen(service, moment, ask, after, limit + 1)
+      const { docs, total, time, left } = at
+        ? await listThen(service, at, request.stop, ask, after, limit + 1)
         : await listNow(service, ask, after, limit + 1)
       const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(service, doc, time)))
       const gathered = await gather(records, settings.mostBytes, jsonOf)
@@ -115,10 +116,9 @@ const getToken: Mount = (app, service) => {
     query: oneToken,
     errors: ['not_found', 'invalid_at'],
     answer: Authentication,
-    run: async ({ params, query }) => {
+    run: async ({ params, query: { at }, request }) => {
       const id = params['id']!
-      const moment = atOf(query.at)
-      const then = moment && (await asOf(moment))
+      const then = at && (await asOf(at, request.stop))
       const row = readable(await (then ? then.token(id) : rowAt(log, tokens, id)))
       const time = then ? new Date(await then.clock()) : now()
       const missing = `authentication "${id}": resource not found`

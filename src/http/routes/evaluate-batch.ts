@@ -69,7 +69,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     run: (call) => {
       const wanted = () =>
         call.body.requests.map(({ namespaceKey, flagKey }) => [namespaceOrDefault(namespaceKey), flagKey] as const)
-      return withFlags(service, call.query.at, wanted, (flags) => answer(call, flags))
+      return withFlags(service, call, wanted, (flags) => answer(call, flags))
     },
   })
 }

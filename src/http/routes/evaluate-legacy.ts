@@ -83,10 +83,11 @@ const evaluateOne = (app: FastifyInstance, service: Service, say: Say, { root, a
     summary: 'Ask a variant flag, in the older form.',
     body: legacyBody,
     answer: LegacyEvaluation,
-    run: ({ body, query, params }) => {
+    run: (call) => {
+      const { body, params } = call
       const namespace = namespaceOf(params, body.namespaceKey)
       const wanted = () => [[namespace, body.flagKey]] as const
-      return withFlags(service, query.at, wanted, (flags) =>
+      return withFlags(service, call, wanted, (flags) =>
         ok({ requestId: body.requestId || randomUUID(), ...say(flags, namespace, body) }),
       )
     },
@@ -107,12 +108,13 @@ const evaluateMany = (
     errors: [...shared.errors, 'answer_too_large'],
     body: legacyBatchBody,
     answer: LegacyBatchEvaluation,
-    run: ({ body, query, params }) => {
+    run: (call) => {
+      const { body, params } = call
       const namespace = namespaceOf(params, body.namespaceKey)
       const other = ({ namespaceKey }: One) => namespaceKey !== '' && namespaceKey !== namespace
       if (body.requests.some(other)) invalid('namespace_key', 'must be the same for all requests if specified')
       const wanted = () => body.requests.map(({ flagKey }) => [namespace, flagKey] as const)
-      return withFlags(service, query.at, wanted, (flags) => {
+      return withFlags(service, call, wanted, (flags) => {
         const start = performance.now()
         const found = body.excludeNotFound
           ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))

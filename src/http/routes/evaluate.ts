@@ -55,7 +55,7 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
         const { query, body } = call
         if (query.at === undefined) return answer(kind, call, service.flagStore)
         const wanted = () => [[namespaceOrDefault(body.namespaceKey), body.flagKey]] as const
-        return withFlags(service, query.at, wanted, (flags) => answer(kind, call, flags))
+        return withFlags(service, call, wanted, (flags) => answer(kind, call, flags))
       },
     })
   }

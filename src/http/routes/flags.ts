@@ -1,5 +1,6 @@
 import { Nothing } from '../../contract/answer.ts'
 import { Flag, FlagList, flagUpdate, newFlag } from '../../contract/flag.ts'
+import { momentText } from '../../contract/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
@@ -24,9 +25,9 @@ const listFlags: Mount = (app, service) =>
     run: async (call) => {
       const { query } = call
       const namespace = namespaceOf(call)
-      const view = await viewOf(service, query.at)
+      const view = await viewOf(service, call)
       const all = await view.flags(namespace)
-      const page = await pageOf(service, ['flags', namespace, query.at], all, query, byOrder, {
+      const page = await pageOf(service, ['flags', namespace, momentText(query.at)], all, query, byOrder, {
         names: ['flags'],
         show: ({ doc }) => flagJson(doc),
       })
@@ -74,7 +75,7 @@ const getFlag: Mount = (app, service) =>
     answer: Flag,
     run: async (call) => {
       const [namespace, key] = [namespaceOf(call), call.params['key']!]
-      const row = await (await viewOf(service, call.query.at)).flag(namespace, key)
+      const row = await (await viewOf(service, call)).flag(namespace, key)
       return row ? ok(flagJson(row.doc), row.changes) : noFlag({ namespace, key, incarnation: '' })
     },
   })

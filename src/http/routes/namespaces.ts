@@ -1,5 +1,6 @@
 import { Nothing } from '../../contract/answer.ts'
 import { Namespace, namespaceDeletion, NamespaceList, namespaceUpdate, newNamespace } from '../../contract/namespace.ts'
+import { momentText } from '../../contract/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { namespace } from '../../commands/namespace.ts'
@@ -24,10 +25,11 @@ const listNamespaces: Mount = (app, service) =>
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
     answer: NamespaceList,
-    run: async ({ query }) => {
-      const view = await viewOf(service, query.at)
+    run: async (call) => {
+      const { query } = call
+      const view = await viewOf(service, call)
       const all = await view.namespaces()
-      const page = await pageOf(service, ['namespaces', query.at], all, query, byOrder, {
+      const page = await pageOf(service, ['namespaces', momentText(query.at)], all, query, byOrder, {
         names: ['namespaces'],
         show: ({ doc }) => namespaceJson(doc),
       })
@@ -78,7 +80,7 @@ const getNamespace: Mount = (app, service) =>
     answer: Namespace,
     run: async (call) => {
       const key = namespaceOf(call)
-      const row = await (await viewOf(service, call.query.at)).namespace(key)
+      const row = await (await viewOf(service, call)).namespace(key)
       return row ? ok(namespaceJson(row.doc), row.changes) : refuse('not_found', `namespace "${key}" not found`)
     },
   })

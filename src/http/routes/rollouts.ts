@@ -1,4 +1,5 @@
 import { Nothing } from '../../contract/answer.ts'
+import { momentText } from '../../contract/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { newRollout, Rollout, RolloutList, rolloutOrder, rolloutPart, rolloutUpdate } from '../../contract/rollout.ts'
 import { flag } from '../../commands/flag/flag.ts'
@@ -32,7 +33,7 @@ const listRollouts: Mount = (app, service) =>
     run: async (call) => {
       const { query, params } = call
       const row = await flagAt(service, call)
-      const scope = ['rollouts', namespaceOf(call), params['flagKey'], query.at]
+      const scope = ['rollouts', namespaceOf(call), params['flagKey'], momentText(query.at)]
       return pageOf(service, scope, row?.doc.rollouts ?? [], query, byRank, {
         names: ['rules', 'rollouts'],
         show: (rollout: RolloutDoc) => rolloutJson(row!.doc, rollout),

@@ -1,4 +1,5 @@
 import { Nothing } from '../../contract/answer.ts'
+import { momentText } from '../../contract/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { newRule, Rule, RuleList, ruleOrder, ruleUpdate } from '../../contract/rule.ts'
 import { flag } from '../../commands/flag/flag.ts'
@@ -26,7 +27,7 @@ const listRules: Mount = (app, service) =>
     run: async (call) => {
       const { query, params } = call
       const row = await flagAt(service, call)
-      const scope = ['rules', namespaceOf(call), params['flagKey'], query.at]
+      const scope = ['rules', namespaceOf(call), params['flagKey'], momentText(query.at)]
       return pageOf(service, scope, row?.doc.rules ?? [], query, byRank, {
         names: ['rules'],
         show: (rule: RuleDoc) => ruleJson(row!.doc, rule),

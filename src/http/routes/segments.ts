@@ -1,4 +1,5 @@
 import { Nothing } from '../../contract/answer.ts'
+import { momentText } from '../../contract/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { newSegment, Segment, SegmentList, segmentUpdate } from '../../contract/segment.ts'
 import { segment } from '../../commands/segment.ts'
@@ -23,9 +24,9 @@ const listSegments: Mount = (app, service) =>
     run: async (call) => {
       const { query } = call
       const namespace = namespaceOf(call)
-      const view = await viewOf(service, query.at)
+      const view = await viewOf(service, call)
       const all = await view.segments(namespace)
-      const page = await pageOf(service, ['segments', namespace, query.at], all, query, byOrder, {
+      const page = await pageOf(service, ['segments', namespace, momentText(query.at)], all, query, byOrder, {
         names: ['segments'],
         show: ({ doc }) => segmentJson(doc),
       })
@@ -72,7 +73,7 @@ const getSegment: Mount = (app, service) =>
     answer: Segment,
     run: async (call) => {
       const [namespace, key] = [namespaceOf(call), call.params['key']!]
-      const row = await (await viewOf(service, call.query.at)).segment(namespace, key)
+      const row = await (await viewOf(service, call)).segment(namespace, key)
       return row
         ? ok(segmentJson(row.doc), row.changes)
         : refuse('not_found', `segment "${namespace}/${key}" not found`)

@@ -30,6 +30,8 @@ export const openPort = ({ headersTimeout, requestTimeout, tls }: WireSettings, 
   const sockets = new Set<Socket>()
   server.on(tls ? 'secureConnection' : 'connection', (socket: Socket) => {
     sockets.add(socket)
+    // Each request of those that a connection brings at once waits for its end.
+    socket.setMaxListeners(0)
     socket.once('close', () => sockets.delete(socket))
   })
   cutStalled({ server, sockets }, patience)

@@ -1,0 +1,316 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import { query } from '../../src/contract/input.ts'
+import { text } from '../../src/contract/fields.ts'
+import { atMoment } from '../../src/contract/moment.ts'
+import { Refusal } from '../../src/errors.ts'
+import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
+import { pastReadings } from '../../src/http/past-readings.ts'
+import { preconditions } from '../../src/http/preconditions.ts'
+import { type Authorize, route } from '../../src/http/route.ts'
+import { ordinary } from '../../src/http/statements.ts'
+import { ok } from '../../src/http/wire/reply.ts'
+import { startService } from '../start.ts'
+import { demo } from './demo.ts'
+
+/** Whoever names a token is its holder. */
+const authorize: Authorize = (request, _reply, done) => {
+  const id = request.headers.authorization?.slice('Bearer '.length)
+  request.caller =
+    id === undefined
+      ? { actor: { kind: 'anonymous' }, via: 'none' }
+      : { actor: { kind: 'token', id, method: 'token' }, via: 'bearer' }
+  done()
+}
+
+type Reading = { readonly name: string; steps: number; readonly end: (error?: Error) => void }
+type Bounds = NonNullable<Parameters<typeof pastReadings>[1]>
+
+/** Waits until something is so. */
+const until = async (isSo: () => boolean): Promise<void> => {
+  for (let n = 0; n < 1_500 && !isSo(); n++) await sleep(10)
+}
+
+/**
+ * A server whose route `/past` reads, step by step, until the test says that it is done; one named `hang` hears of no
+ * abort. Those that have begun are in `begun`.
+ */
+const serving = async (t: Test, bounds?: Bounds) => {
+  const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
+  const begun: Reading[] = []
+  const told: number[] = []
+  const readings = pastReadings(metrics, bounds)
+  const afterParse = preconditions({ pastReadings: readings } as unknown as Parameters<typeof preconditions>[0])
+  const read = async (name: string, stop: AbortSignal) => {
+    const over: (Error | undefined)[] = []
+    const reading: Reading = { name, steps: 0, end: (error) => void over.push(error) }
+    begun.push(reading)
+    while (over.length === 0) {
+      if (name !== 'hang') stop.throwIfAborted()
+      reading.steps++
+      await sleep(2)
+    }
+    if (over[0]) throw over[0]
+    return ok({ name })
+  }
+  const own = await demo({
+    authorize,
+    afterParse,
+    answered: (_, { statusCode }) => void told.push(statusCode),
+    routes: [
+      (app) =>
+        route(app, {
+          ...ordinary,
+          method: 'GET',
+          url: '/past',
+          access: { credential: 'required', namespace: 'none' },
+          tag: '',
+          summary: '',
+          query: query({ at: atMoment, name: text() }),
+          answer: Type.Object({ name: Type.String() }),
+          run: ({ query: { at, name }, request }) => {
+            if (name === 'now') throw new Error('thrown at once')
+            return at ? read(name, request.stop) : ok({ name })
+          },
+        }),
+    ],
+  })
+  t.teardown(async () => {
+    for (const { end } of begun) end()
+    await own.app.close()
+  })
+  const ask = async (token: string, name: string, { at = '1', signal }: { at?: string; signal?: AbortSignal } = {}) => {
+    const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
+    const answer = await fetch(`${own.url}/past?at=${at}&name=${name}`, { headers, signal: signal ?? null })
+    const json = (await answer.json()) as {
+      readonly code?: number
+      readonly message?: string
+      readonly details?: readonly { readonly value: { readonly reason: string } }[]
+    }
+    const { code, message, details } = json
+    const again = answer.headers.get('retry-after')
+    return code === undefined
+      ? { status: answer.status }
+      : { status: answer.status, code, message, reason: details?.[0]?.value.reason, again }
+  }
+  const named = (name: string) => begun.filter((reading) => reading.name === name)
+  const metric = async (name: string) => {
+    const page = Buffer.concat([...(await metrics.write())]).toString()
+    return Number(new RegExp(`^m_past_reads_${name} (.*)$`, 'm').exec(page)?.[1])
+  }
+  return { ...own, begun, named, ask, told, metric }
+}
+
+const served = { status: 200 }
+const tooMany = { status: 429, code: 8, message: 'too many requests', reason: 'rate_limited', again: '1' }
+const busy = { status: 503, code: 14, message: 'history is busy', reason: 'history_busy', again: '1' }
+const tooLong = { status: 504, code: 4, message: 'deadline exceeded', reason: 'deadline_exceeded', again: null }
+
+await t.test('four of a credential run, a fifth is refused, and others are served', async (t) => {
+  const { ask, begun, named, metric } = await serving(t)
+  const four = ['a', 'b', 'c', 'd'].map((name) => ask('one', name))
+  await until(() => begun.length === 4)
+  t.strictSame(await ask('one', 'e'), tooMany)
+  t.strictSame(await ask('one', 'e', { at: '' }), { status: 200 }, 'the present is no reading of the past')
+  t.match(await ask('one', 'e', { at: 'x' }), { status: 400, reason: 'invalid_at' })
+  const other = ask('two', 'other')
+  await until(() => named('other').length === 1)
+  t.equal(await metric('running'), 5)
+  named('other')[0]!.end()
+  t.strictSame(await other, { status: 200 })
+  for (const { end } of begun) end()
+  t.strictSame(
+    await Promise.all(four),
+    Array.from({ length: 4 }, () => served),
+  )
+  t.strictSame([await metric('running'), await metric('refused_total'), await metric('seconds_count')], [0, 1, 5])
+})
+
+await t.test('who has no credential is one with all of its address', async (t) => {
+  const { ask, begun, named } = await serving(t)
+  const four = ['a', 'b', 'c', 'd'].map((name) => ask('', name))
+  await until(() => begun.length === 4)
+  t.strictSame(await ask('', 'e'), tooMany)
+  const other = ask('one', 'other')
+  await until(() => named('other').length === 1)
+  for (const { end } of begun) end()
+  t.strictSame(
+    await Promise.all([...four, other]),
+    Array.from({ length: 5 }, () => served),
+  )
+})
+
+await t.test('an instance has 64, of which eight run', async (t) => {
+  const { ask, begun, metric } = await serving(t)
+  const all = Array.from({ length: 64 }, (_, n) => ask(`holder-${n % 16}`, `r${n}`))
+  for (let n = 0; n < 500 && (await metric('waiting')) < 56; n++) await sleep(10)
+  t.strictSame([await metric('running'), await metric('waiting'), begun.length], [8, 56, 8])
+  t.strictSame(await ask('somebody-else', 'x'), busy)
+  t.strictSame(await ask('holder-0', 'x'), tooMany)
+  const ended = Promise.all(all)
+  for (let n = 0; n < 64; n++) {
+    await until(() => begun.length > n)
+    begun[n]!.end()
+  }
+  t.strictSame(
+    await ended,
+    Array.from({ length: 64 }, () => served),
+  )
+  t.strictSame([await metric('running'), await metric('waiting'), await metric('refused_total')], [0, 0, 2])
+})
+
+const few = { running: 1, all: 64, each: 4, withinMs: 10_000 }
+
+await t.test('callers take turns', async (t) => {
+  const { ask, begun, metric } = await serving(t, few)
+  const all: Promise<unknown>[] = []
+  for (const [n, [token, name]] of [
+    ['many', 'a'],
+    ['many', 'b'],
+    ['many', 'c'],
+    ['many', 'd'],
+    ['one', 'x'],
+    ['two', 'y'],
+  ].entries()) {
+    all.push(ask(token!, name!))
+    await until(() => begun.length === 1)
+    for (let looks = 0; looks < 500 && (await metric('waiting')) < n; looks++) await sleep(2)
+  }
+  for (let n = 0; n < 6; n++) {
+    await until(() => begun.length === n + 1)
+    begun[n]!.end()
+  }
+  await Promise.all(all)
+  t.strictSame(
+    begun.map(({ name }) => name),
+    ['a', 'b', 'x', 'y', 'c', 'd'],
+  )
+})
+
+await t.test('one that takes too long is ended, running or waiting, whether it hears of it or not', async (t) => {
+  const { ask, named, metric } = await serving(t, { ...few, withinMs: 300 })
+  for (const name of ['hang', 'slow']) {
+    const [first, second] = [ask('one', name), ask('two', 'waits')]
+    t.strictSame(await first, tooLong)
+    t.strictSame(await second, tooLong)
+    t.strictSame([await metric('running'), await metric('waiting')], [0, 0])
+  }
+  await until(() => named('slow').length === 1)
+  const steps = named('slow')[0]!.steps
+  await sleep(100)
+  t.equal(named('slow')[0]!.steps, steps, 'nothing is read for it any more')
+  const next = ask('one', 'next')
+  await until(() => named('next').length === 1)
+  named('next')[0]!.end()
+  t.strictSame(await next, { status: 200 }, 'there is a place again')
+})
+
+await t.test('one whose client has left stops', async (t) => {
+  const { ask, named, told, log, metric } = await serving(t, few)
+  const [gone, goneToo] = [new AbortController(), new AbortController()]
+  const asked = ask('one', 'left', { signal: gone.signal })
+  await until(() => named('left').length === 1)
+  const waiting = ask('two', 'never', { signal: goneToo.signal })
+  for (let n = 0; n < 500 && (await metric('waiting')) < 1; n++) await sleep(10)
+  goneToo.abort()
+  await t.rejects(waiting, { name: 'AbortError' })
+  await until(() => told.length === 1)
+  gone.abort()
+  await t.rejects(asked, { name: 'AbortError' })
+  await until(() => told.length === 2)
+  const steps = named('left')[0]!.steps
+  await sleep(100)
+  t.equal(named('left')[0]!.steps, steps)
+  t.strictSame([told, log, named('never').length], [[499, 499], [], 0])
+  t.strictSame([await metric('running'), await metric('waiting')], [0, 0])
+})
+
+await t.test('who asks and leaves has no more of them than who stays', async (t) => {
+  const { ask, named, told } = await serving(t, { ...few, each: 1, withinMs: 1_500 })
+  const gone = new AbortController()
+  const asked = ask('one', 'hang', { signal: gone.signal })
+  await until(() => named('hang').length === 1)
+  gone.abort()
+  await t.rejects(asked)
+  await until(() => told.length === 1)
+  t.strictSame(await ask('one', 'next'), tooMany, 'it has not stopped')
+  let next = await ask('one', 'now')
+  for (let n = 0; n < 500 && next.status === 429; n++) {
+    await sleep(10)
+    next = await ask('one', 'now')
+  }
+  t.equal(next.status, 500, 'its time is over')
+})
+
+await t.test('the place is free again whatever came of it', async (t) => {
+  const { ask, begun, named, metric } = await serving(t, { ...few, each: 1 })
+  const outcomes: Readonly<Record<string, readonly [error: Error | undefined, status: number]>> = {
+    answered: [undefined, 200],
+    refused: [new Refusal('not_found'), 404],
+    failed: [new Error('a defect'), 500],
+  }
+  for (const [name, [error, status]] of Object.entries(outcomes)) {
+    const asked = ask('one', name)
+    await until(() => named(name).length === 1)
+    named(name)[0]!.end(error)
+    t.match(await asked, { status }, name)
+    t.match(await ask('one', 'now'), { status: 500 }, 'and one that fails at once')
+  }
+  t.strictSame([begun.length, await metric('running'), await metric('seconds_count')], [3, 0, 6])
+})
+
+await t.test('many on one connection leave nothing behind on it', async (t) => {
+  const { app, port, begun, metric } = await serving(t, { ...few, running: 40 })
+  const warnings: string[] = []
+  const warn = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', warn)
+  t.teardown(() => process.off('warning', warn))
+  const client = connect(port, '127.0.0.1')
+  await once(client, 'connect')
+  const requests = Array.from(
+    { length: 40 },
+    (_, n) => `GET /past?at=1&name=n${n} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${n % 10}\r\n\r\n`,
+  )
+  let received = ''
+  client.on('data', (bytes) => (received += String(bytes)))
+  const [socket] = [...app.sockets]
+  const before = socket!.listenerCount('close')
+  client.write(requests.join(''))
+  await until(() => begun.length === 40)
+  t.equal(begun.length, 40)
+  for (const { end } of begun) end()
+  await until(() => received.split('HTTP/1.1 200').length === 41)
+  await until(() => socket!.listenerCount('close') <= before)
+  t.strictSame([socket!.listenerCount('close') <= before, warnings], [true, []])
+  client.write(requests.slice(0, 20).join(''))
+  await until(() => begun.length === 60)
+  client.destroy()
+  for (let n = 0; n < 500 && (await metric('running')) > 0; n++) await sleep(10)
+  t.equal(await metric('running'), 0, 'a connection that ends, ends all that it asked for')
+})
+
+await t.test('every route that takes a moment is bounded', async (t) => {
+  const service = await startService(t)
+  const { request } = service
+  await request('POST', '/api/v1/flags', { key: 'f', name: 'f' })
+  type Described = { readonly parameters: readonly { readonly name: string }[]; readonly responses: object }
+  const { json } = await request<{ paths: Record<string, Record<string, Described>> }>('GET', '/openapi.json')
+  let routes = 0
+  for (const [path, verbs] of Object.entries(json.paths))
+    for (const [verb, { parameters, responses }] of Object.entries(verbs)) {
+      if (!parameters.some(({ name }) => name === 'at')) continue
+      const ask = path.replaceAll(/\{\w+\}/g, 'default')
+      const body = verb === 'post' ? { flagKey: 'f', entityId: 'e', requests: [] } : undefined
+      const { status } = await request(verb.toUpperCase(), `${ask}?at=1`, body)
+      t.ok(status === 200 || status === 404, `${verb} ${path}: ${status}`)
+      t.match(responses, { 429: /./, 503: /./, 504: /./ }, `${verb} ${path}`)
+      routes++
+    }
+  t.ok(routes > 20)
+  await request('GET', '/api/v1/flags')
+  const page = await service.metrics()
+  t.equal(Number(/^rollcall_past_reads_seconds_count (.*)$/m.exec(page)?.[1]), routes)
+})
