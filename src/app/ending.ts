@@ -1,4 +1,3 @@
-import { pause } from '../concurrency.ts'
 import type { Logger } from './logger.ts'
 
 /** What is under way when the end is asked for has so long to stop by itself before what it works on is closed. */
@@ -7,16 +6,18 @@ const STOP_MS = 4_000
 /** The result of the work, or a rejection with the signal's reason soon after it aborts. */
 export const unlessEnding = async <T>(work: Promise<T>, ending: AbortSignal | undefined): Promise<T> => {
   if (!ending) return work
-  const over = new AbortController()
-  const ended = async (): Promise<never> => {
-    await pause(2 ** 31 - 1, AbortSignal.any([ending, over.signal]))
-    if (!over.signal.aborted) await pause(STOP_MS, over.signal)
-    throw ending.reason
-  }
+  let timer: NodeJS.Timeout | undefined
+  let stop = (): void => undefined
+  const left = new Promise<never>((_, reject) => {
+    stop = () => void (timer = setTimeout(() => reject(ending.reason as Error), STOP_MS))
+  })
+  if (ending.aborted) stop()
+  else ending.addEventListener('abort', stop)
   try {
-    return await Promise.race([work, ended()])
+    return await Promise.race([work, left])
   } finally {
-    over.abort()
+    ending.removeEventListener('abort', stop)
+    clearTimeout(timer)
   }
 }
 
