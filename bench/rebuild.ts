@@ -6,7 +6,6 @@ import { anyProjection } from '../src/projections/projection.ts'
 import { rebuild } from '../src/projections/engine/rebuild.ts'
 import { runner } from '../src/projections/engine/runner.ts'
 import { memorySnapshot } from '../src/app/memory-snapshot.ts'
-import { flagStore } from '../src/projections/flag-store.ts'
 import { tokenIndex } from '../src/projections/token-index.ts'
 import { neededOfTokens } from '../src/projections/token-slots.ts'
 import { type TokenDoc, tokens } from '../src/projections/tokens.ts'
@@ -99,7 +98,7 @@ export const run = async (): Promise<readonly Row[]> => {
           secret: new Uint8Array(32),
           log: store.log,
           index: of,
-          flagStore: flagStore(() => 0),
+          holders: [],
           capacity: EVENTS,
           logger: { info: () => {}, warn: (fields: object) => progress(JSON.stringify(fields)) } as never,
         })

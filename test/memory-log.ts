@@ -68,10 +68,10 @@ export const memoryStore = ({ pause = async () => {}, pageSize = 3 }: Options = 
         whileOpen()
         return append(...asked)
       },
-      read: async function* (stream, from = 0n) {
+      read: async function* (stream, from = 0n, most = Number.POSITIVE_INFINITY) {
         whileOpen()
         await pause(`read ${stream}`)
-        yield* pagesOf((streams.get(stream) ?? []).slice(Number(from)))
+        yield* pagesOf((streams.get(stream) ?? []).slice(Number(from), Number(from) + most))
       },
       readAll: async function* (after, to = headNow()) {
         whileOpen()
@@ -137,9 +137,9 @@ export const memoryLog = (options?: Options): EventLog & { readonly all: readonl
 export const lagging = (log: EventLog) => {
   let hidden: (event: Stored) => boolean = () => false
   let reads = 0
-  const read: EventLog['read'] = async function* (stream, from) {
+  const read: EventLog['read'] = async function* (stream, from, most) {
     reads++
-    for await (const page of log.read(stream, from)) {
+    for await (const page of log.read(stream, from, most)) {
       const shown = page.filter((event) => !hidden(event))
       if (shown.length > 0) yield shown
       if (shown.length < page.length) return

@@ -10,12 +10,15 @@ import { sealer } from '../events/personal.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
 import { addStoreGauges } from '../http/operations/store-gauges.ts'
-import { projections } from '../projections/all.ts'
+import { chroniclesOf, projections } from '../projections/all.ts'
 import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { freshness } from '../projections/engine/freshness.ts'
 import { runner } from '../projections/engine/runner.ts'
 import { closedDocuments } from '../projections/closed-documents.ts'
 import { flagStore } from '../projections/flag-store.ts'
+import { livesStore } from '../projections/lives-store.ts'
+import type { AnyProjection } from '../projections/projection.ts'
+import { resources } from '../projections/resources.ts'
 import { tokenIndex } from '../projections/token-index.ts'
 import { neededOfTokens } from '../projections/token-slots.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
@@ -71,6 +74,22 @@ const headOf =
     return head
   }
 
+/** What this instance holds in memory, and how it takes and gives rows. */
+const memoryOf = (config: Config, logger: Logger) => {
+  const index = tokenIndex(config.tokens.index_size)
+  const held = flagStore(compileFlag)
+  const lives = livesStore()
+  const closed = closedDocuments(resources, (event) => logger.error(event, UNREADABLE))
+  const remember = (projection: AnyProjection, row: Row) => {
+    if (lives.set(projection.name, row)) return
+    closed.take(projection, row)
+    if (projection.name === tokens.name) index.remember(row as Row<TokenDoc>)
+    else held.set(projection.name, row)
+  }
+  const recall = ({ name }: AnyProjection, key: string) => held.row(name, key) ?? lives.row(name, key)
+  return { index, held, lives, closed, remember, recall }
+}
+
 /** Puts commands and read models over the stores; nothing runs yet. */
 export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () => Date, fatal: Fatal) => {
   const faults = portFaults(logger)
@@ -85,9 +104,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const log = time.through(stores.log)
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
-  const index = tokenIndex(config.tokens.index_size)
-  const held = flagStore(compileFlag)
-  const closed = closedDocuments(projections, (event) => logger.error(event, UNREADABLE))
+  const { index, held, lives, closed, remember, recall } = memoryOf(config, logger)
   const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
     admit: quotas(config.quotas, held, index),
   })
@@ -96,7 +113,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     secret: stores.pepper.key,
     log,
     index,
-    flagStore: held,
+    holders: [held, lives],
     capacity: config.tokens.index_size,
     logger,
   })
@@ -105,16 +122,13 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     log,
     views,
     projections,
-    remember: (projection, row) => {
-      closed.take(projection, row)
-      if (projection.name === tokens.name) index.remember(row as Row<TokenDoc>)
-      else held.set(projection.name, row)
-    },
+    chronicles: chroniclesOf(stores.pepper.key),
+    remember,
+    recall,
     needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
     // Who may write to the servers of the views must not decide what a flag answers.
     fromLog: ({ name }) => !alone && name !== tokens.name,
     restore: kept.restore,
-    recall: ({ name }, key) => held.row(name, key),
     take: ({ name }, event) => name === tokens.name && index.take(event),
     writes,
     onError: onError('the read models fell behind'),
@@ -124,7 +138,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const census = () => index.census(time.present().getTime())
   addGauges(metrics, {
     log,
-    projections,
+    projections: resources,
     position: follower.position,
     census,
     aheadMs: time.aheadMs,
@@ -149,5 +163,6 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     provenFor: () => lease?.age() ?? 0,
   })
   const made = { faults, onError, names, metrics, stores, time, log, instance, seal }
-  return { ...made, closed, index, flagStore: held, execute, foldOf, follower, guard, lease, snapshots, intervals }
+  const memory = { closed, index, flagStore: held, lives }
+  return { ...made, ...memory, execute, foldOf, follower, guard, lease, snapshots, intervals }
 }

@@ -3,7 +3,7 @@ import { within } from '../concurrency.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Remembered } from '../projections/engine/runner.ts'
 import { type MemorySnapshot, readSnapshot, written } from '../projections/engine/snapshot.ts'
-import type { FlagStore } from '../projections/flag-store.ts'
+import type { Row } from '../projections/views.ts'
 import type { Snapshots } from '../projections/snapshots.ts'
 import type { TokenIndex } from '../projections/token-index.ts'
 import type { Logger } from './logger.ts'
@@ -19,7 +19,11 @@ export type MemoryToKeep = {
   readonly secret: Uint8Array
   readonly log: Pick<EventLog, 'at' | 'first'>
   readonly index: TokenIndex
-  readonly flagStore: FlagStore<unknown>
+  /** What holds rows of views whole; each passes over those of other views. */
+  readonly holders: readonly {
+    readonly set: (view: string, row: Row) => unknown
+    readonly rows: () => MemorySnapshot['rows']
+  }[]
   /** Tokens that the index may hold. */
   readonly capacity: number
   readonly logger: Pick<Logger, 'info' | 'warn'>
@@ -27,7 +31,7 @@ export type MemoryToKeep = {
 
 /** Writes down what memory holds, and fills memory with it at a start, where it is of this log and nobody else has changed it. */
 export const memorySnapshot = (memory: MemoryToKeep) => {
-  const { snapshots, secret, log, index, flagStore, capacity, logger } = memory
+  const { snapshots, secret, log, index, holders, capacity, logger } = memory
   const key = createHmac('sha256', secret).update('rollcall memory snapshot').digest()
 
   /** The snapshot, why it is not to be used, or undefined where there is none. */
@@ -61,13 +65,13 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
       }
       const { position, events, ahead, tokens, rows } = snapshot
       index.restore(tokens)
-      for (const [view, row] of rows) flagStore.set(view, row)
+      for (const [view, row] of rows) for (const holder of holders) holder.set(view, row)
       logger.info({ position: String(position), tokens: index.size() }, 'memory begins from its snapshot')
       return { position, events, ahead }
     },
     /** Writes down what memory holds now; nothing where that cannot be told, or the log does not have the event any more. */
     write: async ({ position, events, ahead }: Remembered): Promise<void> => {
-      const [tokens, rows] = [index.copy(), flagStore.rows()]
+      const [tokens, rows] = [index.copy(), holders.flatMap((holder) => holder.rows())]
       const newest = ahead.reduce((latest, met) => (met.position > latest ? met.position : latest), position)
       const [there, first] = [await log.at(newest), await log.first()]
       if (!tokens || !there || !first) return

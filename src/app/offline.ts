@@ -16,7 +16,7 @@ import { presentAuthentication } from '../http/present/authentication.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import { newToken } from '../contract/token.ts'
 import { inFuture, issueToken, staticToken } from '../http/auth/issue-token.ts'
-import { projections } from '../projections/all.ts'
+import { projections, readModelsOf } from '../projections/all.ts'
 import { byStream, keyOf, foldRow } from '../projections/engine/fold-rows.ts'
 import { rebuild } from '../projections/engine/rebuild.ts'
 import { type AnyProjection, rowOf } from '../projections/projection.ts'
@@ -107,10 +107,10 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
 
 /** Where every read model of the data directory stands. */
 export const projectionStatus: Services['projectionStatus'] = (config) =>
-  withStores(config, async ({ log, views }) => {
+  withStores(config, async ({ log, views, pepper }) => {
     const head = await log.head()
     const status = []
-    for (const { name, version, ...view } of projections) {
+    for (const { name, version, ...view } of readModelsOf(pepper.key)) {
       const { position } = (await views.checkpoint({ name, version, ...view })) ?? { position: 0n }
       let lag = 0
       for await (const page of log.readAll(position, head)) lag += page.length
@@ -121,11 +121,11 @@ export const projectionStatus: Services['projectionStatus'] = (config) =>
 
 /** Builds read models of the data directory anew. */
 export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }) =>
-  withStores(config, async ({ log, views, snapshots }) => {
+  withStores(config, async ({ log, views, snapshots, pepper }) => {
     // What memory began from may have been made of what is built anew.
     await snapshots.remove()
-    const chosen = projections.filter(({ name }) => names.includes(name))
-    const name = chosen.map((projection) => projection.name).join(', ')
+    const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))
+    const name = chosen.map((model) => model.name).join(', ')
     await rebuild(log, views, chosen, ({ done, position, head }) => {
       if (signal.aborted) throw signal.reason
       progress({ name, done, total: Math.round((done * Number(head)) / Number(position)) })

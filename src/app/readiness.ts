@@ -1,6 +1,6 @@
 import { within } from '../concurrency.ts'
 import type { Service } from '../http/service.ts'
-import { projections } from '../projections/all.ts'
+import { resources } from '../projections/resources.ts'
 import type { Stores } from './stores.ts'
 
 /** Who asks whether this instance is ready gives up soon: what has not answered by then does not. */
@@ -21,7 +21,7 @@ export const readinessOf = (
   const works = (work: Promise<unknown>): Promise<boolean> => holds(work.then(() => true))
   const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)
   return async () => {
-    const reach = [works(log.head()), works(views.checkpoint(projections[0]!)), works(queue.runs()), holds(caughtUp())]
+    const reach = [works(log.head()), works(views.checkpoint(resources[0]!)), works(queue.runs()), holds(caughtUp())]
     const [store, viewed, jobs, whole] = (await Promise.all(reach)) as [boolean, boolean, boolean, boolean]
     const checks = [
       { name: 'log', status: status(store, 'failed') },

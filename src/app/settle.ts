@@ -2,7 +2,7 @@ import { fail } from '../cli/failure.ts'
 import { pause } from '../concurrency.ts'
 import type { LogIdentity } from '../events/binding.ts'
 import type { EventLog } from '../events/log.ts'
-import { projections } from '../projections/all.ts'
+import { readModelsOf } from '../projections/all.ts'
 import { type Cause, causes, type Continuity, continuityOf, goneOf } from '../projections/engine/continuity.ts'
 import { lookAt } from '../projections/engine/evidence.ts'
 import { type Progress, rebuild } from '../projections/engine/rebuild.ts'
@@ -18,7 +18,7 @@ export type Tell = {
   readonly error: (record: object, message: string) => void
   readonly info: (message: string) => void
 }
-type Settled = Pick<Stores, 'log' | 'views' | 'binding' | 'alone' | 'writes'>
+type Settled = Pick<Stores, 'log' | 'views' | 'binding' | 'alone' | 'writes' | 'pepper'>
 type Behind = Extract<Continuity, { is: 'behind' }>
 
 /** Read models that were built anew because they did not fit the log. */
@@ -66,9 +66,9 @@ const rebuiltOf = ({ views }: Behind, events: number, head: bigint): Rebuilt => 
 })
 
 /** Looks until it is certain what became of the log: what is not as it was is looked at twice. */
-const judged = async ({ log, views, binding, alone }: Settled) => {
+const judged = async ({ log, views, binding, alone, pepper }: Settled) => {
   const look = async () => {
-    const found = await lookAt(log, views, binding, projections)
+    const found = await lookAt(log, views, binding, readModelsOf(pepper.key))
     return { found, continuity: continuityOf(found) }
   }
   const first = await look()
@@ -95,7 +95,7 @@ export const settle = async (
       const { cause, eventsGone, readModels } = rebuilt
       const record = { read_models: readModels, cause, events_gone: eventsGone, head: String(found.head) }
       logger.error(record, `the read models do not fit the history, and are built anew: ${said[cause]}`)
-      const unfit = projections.filter(({ name }) => readModels.includes(name))
+      const unfit = readModelsOf(stores.pepper.key).filter(({ name }) => readModels.includes(name))
       for (const projection of unfit) await forget(stores.views, projection)
       await rebuild(stores.log, stores.views, unfit, onProgress)
       return rebuilt

@@ -48,14 +48,17 @@ const folded = async (log: EventLog) => {
     for (const stored of page)
       for (const projection of projections)
         if (stored.stream.startsWith(`${projection.category}-`))
-          rows.set(stored.stream, project(projection, rows.get(stored.stream), stored))
+          rows.set(
+            `${projection.name} ${stored.stream}`,
+            project(projection, rows.get(`${projection.name} ${stored.stream}`), stored),
+          )
   return rows
 }
 const scanned = async (views: Views) => {
   const rows = new Map<string, Row>()
   for (const projection of projections)
     for await (const page of views.scan(projection))
-      for (const row of page) rows.set(`${projection.category}-${row.key}`, row)
+      for (const row of page) rows.set(`${projection.name} ${projection.category}-${row.key}`, row)
   return rows
 }
 const plain = (rows: ReadonlyMap<string, Row>) =>

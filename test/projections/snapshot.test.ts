@@ -7,6 +7,7 @@ import type { EventLog } from '../../src/events/log.ts'
 import { projections } from '../../src/projections/all.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { flagStore } from '../../src/projections/flag-store.ts'
+import { livesStore } from '../../src/projections/lives-store.ts'
 import type { Snapshots } from '../../src/projections/snapshots.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
 import { neededOfTokens } from '../../src/projections/token-slots.ts'
@@ -56,20 +57,24 @@ const kept = () => {
 
 /** One instance's memory over a log and views, which begins from the snapshot where it can. */
 const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 1000, key: Uint8Array = secret) => {
+  const lives = livesStore()
   const [index, held, told] = [tokenIndex(capacity), flagStore(() => 0), [] as (readonly [string, object])[]]
   const logger = {
     info: (fields: object, line: string) => void told.push([line, fields]),
     warn: (fields: object, line: string) => void told.push([line, fields]),
   } as never
-  const memory = memorySnapshot({ snapshots, secret: key, log, index, flagStore: held, capacity, logger })
+  const memory = memorySnapshot({ snapshots, secret: key, log, index, holders: [held, lives], capacity, logger })
   const scans: string[] = []
   const run = runner({
     log,
     views: { ...views, scan: (view, part) => (scans.push(view.name), views.scan(view, part)) },
     projections,
-    remember: ({ name }, row) => (name === tokens.name ? index.remember(row as Row<TokenDoc>) : held.set(name, row)),
+    remember: ({ name }, row) => {
+      if (name === tokens.name) index.remember(row as Row<TokenDoc>)
+      else if (!lives.set(name, row)) held.set(name, row)
+    },
     needs: ({ name }) => (name === tokens.name ? { ...neededOfTokens, others: index.deletedBefore } : undefined),
-    recall: ({ name }, id) => held.row(name, id),
+    recall: ({ name }, id) => held.row(name, id) ?? lives.row(name, id),
     take: ({ name }, each) => name === tokens.name && index.take(each),
     restore: memory.restore,
     onError: (error) => {
@@ -89,9 +94,8 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
     census: index.census(Date.parse(time)).map(({ ACTIVE, EXPIRED }) => [ACTIVE, EXPIRED]),
     deleted: index.census(0).map(({ DELETED }) => DELETED),
     size: index.size(),
-    rows: held
-      .rows()
-      .toSorted(([, one], [, other]) => (one.key < other.key ? -1 : 1))
+    rows: [...held.rows(), ...lives.rows()]
+      .toSorted(([a, one], [b, other]) => (a + one.key < b + other.key ? -1 : 1))
       .map(([view, row]) => [view, row.key, String(row.revision), String(row.changes), row.doc]),
   })
   return { run, index, held, told, scans, state, save: async () => memory.write(run.remembered()) }

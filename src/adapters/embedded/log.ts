@@ -59,7 +59,7 @@ const sleepers = () => {
 export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
   const from = (columns: string, where: string) => rowsOf(reader, `select ${columns} from events where ${where}`)
   const between = 'position > ? and position <= ?'
-  const ofStream = from(`${COLUMNS}, position`, 'stream = ? and revision >= ? order by revision')
+  const ofStream = from(`${COLUMNS}, position`, 'stream = ? and revision >= ? order by revision limit ?')
   const ofAll = from(`${COLUMNS}, position`, `${between} order by position`)
   const unplaced = from(COLUMNS, `${between} order by position`)
   const extent = from('count(*), total(octet_length(data) + octet_length(meta))', between)
@@ -107,12 +107,13 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
       const { revision, positions, times } = reply
       return { revision: BigInt(revision), positions: positions.map(BigInt), ...(times && { times }) }
     },
-    read: async function* (stream, from = 0n) {
-      for (let at = Number(from); ; ) {
-        const { page, more } = pageFrom(ofStream, stream, at)
+    read: async function* (stream, from = 0n, most = Number.MAX_SAFE_INTEGER) {
+      for (let [next, left] = [from, most]; left > 0; ) {
+        const { page, more } = pageFrom(ofStream, stream, Number(next), left)
         if (page.length > 0) yield page
         if (!more) return
-        at += page.length
+        next = page.at(-1)!.revision + 1n
+        left -= page.length
         await setImmediate()
       }
     },

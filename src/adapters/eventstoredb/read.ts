@@ -134,14 +134,20 @@ export const reader = (connection: Connection, isOwn: IsOwn, patience: number, q
       }
       return events
     },
-    read: async function* (stream: string, from = 0n): AsyncGenerator<readonly Stored[]> {
-      for (let next = from; ; ) {
+    read: async function* (
+      stream: string,
+      from = 0n,
+      most = Number.POSITIVE_INFINITY,
+    ): AsyncGenerator<readonly Stored[]> {
+      for (let [next, left] = [from, most]; left > 0; ) {
+        const count = Math.min(left, PAGE)
         const part = await patiently(patience, () =>
-          shared(`${next} ${stream}`, () => streamPart(connection, stream, next, PAGE)),
+          shared(`${next} ${count} ${stream}`, () => streamPart(connection, stream, next, count)),
         )
         if (part.events.length > 0) yield part.events
         if (part.end) return
         next = part.last! + 1n
+        left -= part.events.length
       }
     },
     readAll: async function* (after: bigint, to?: bigint): AsyncGenerator<readonly Stored[]> {

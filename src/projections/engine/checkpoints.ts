@@ -1,18 +1,22 @@
 import type { EventLog, Stored } from '../../events/log.ts'
-import { type AnyProjection, areQuiet } from '../projection.ts'
+import { isChronicle, type ReadModel } from '../chronicle.ts'
+import { areQuiet } from '../projection.ts'
 import type { Checkpoint, Views } from '../views.ts'
 import type { Anchor } from './log-guard.ts'
 
 /** Where a view stands before the first event. */
 export const START: Checkpoint = { position: 0n, event: '', log: '', events: 0, rows: 0 }
 
-/** The checkpoint of a view after a further page of the log; events at or before it count no second time. */
-export const advanced = (projection: AnyProjection, from: Checkpoint, page: readonly Stored[]): Checkpoint => {
+/** The checkpoint of a view after a further page of the log; events at or before it count no second time. The rows of a chronicle are not counted: none need be there. */
+export const advanced = (projection: ReadModel, from: Checkpoint, page: readonly Stored[]): Checkpoint => {
   const beyond = page.filter(({ position }) => position > from.position)
   const last = beyond.at(-1)
   if (!last) return from
   const begins = (event: Stored) =>
-    event.revision === 0n && event.stream.startsWith(`${projection.category}-`) && !areQuiet(projection, [event])
+    !isChronicle(projection) &&
+    event.revision === 0n &&
+    event.stream.startsWith(`${projection.category}-`) &&
+    !areQuiet(projection, [event])
   return {
     position: last.position,
     event: last.id,
@@ -23,7 +27,7 @@ export const advanced = (projection: AnyProjection, from: Checkpoint, page: read
 }
 
 /** Of each view, how far it is. */
-export type Checkpoints = ReadonlyMap<AnyProjection, Checkpoint>
+export type Checkpoints = ReadonlyMap<ReadModel, Checkpoint>
 
 /** The position up to which all of them hold every event. */
 export const leastPosition = (checkpoints: Checkpoints): bigint =>
@@ -34,8 +38,8 @@ export const leastPosition = (checkpoints: Checkpoints): bigint =>
 
 /** Sees to it that a view says which log it is of before it gets its first row: its rows do not say. */
 export const namer = (log: Pick<EventLog, 'first'>, views: Pick<Views, 'checkpoint' | 'mark'>) => {
-  const named = new Set<AnyProjection>()
-  return async (projection: AnyProjection): Promise<void> => {
+  const named = new Set<ReadModel>()
+  return async (projection: ReadModel): Promise<void> => {
     if (named.has(projection)) return
     const checkpoint = await views.checkpoint(projection)
     if (checkpoint?.log === '') {
@@ -57,11 +61,11 @@ export type CheckpointsOptions = {
 }
 
 /** The checkpoints of views as one writer moves them: it knows where it left each, and moves none that stands elsewhere. */
-export const checkpointsOf = (views: Kept, projections: readonly AnyProjection[], { has }: CheckpointsOptions = {}) => {
+export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { has }: CheckpointsOptions = {}) => {
   let reached: Checkpoints = new Map()
   let stored: Checkpoints = new Map()
 
-  const standing = async (projection: AnyProjection): Promise<Checkpoint> => {
+  const standing = async (projection: ReadModel): Promise<Checkpoint> => {
     const checkpoint = await views.checkpoint(projection)
     if (!checkpoint) throw viewsLost(`the read model ${projection.name} is not there`)
     return checkpoint
@@ -70,7 +74,7 @@ export const checkpointsOf = (views: Kept, projections: readonly AnyProjection[]
   return {
     /** Begins where the views stand. Throws for those that are lost. */
     load: async (): Promise<void> => {
-      const found = new Map<AnyProjection, Checkpoint>()
+      const found = new Map<ReadModel, Checkpoint>()
       for (const projection of projections) {
         const checkpoint = await standing(projection)
         if (has && !(await has(checkpoint)))

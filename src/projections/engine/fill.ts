@@ -34,11 +34,11 @@ const fold = async ({ log, projections, upTo, onProgress }: Sources, { remember 
   let done = 0
   for await (const page of log.readAll(0n, upTo)) {
     for (const event of page) {
-      const projection = projections.find(({ category }) => event.stream.startsWith(`${category}-`))
-      if (!projection) continue
-      const key = keyOf(projection, event.stream)
-      const own = rows.get(projection)!
-      own.set(key, project(projection, own.get(key), event))
+      for (const [projection, own] of rows) {
+        if (!event.stream.startsWith(`${projection.category}-`)) continue
+        const key = keyOf(projection, event.stream)
+        own.set(key, project(projection, own.get(key), event))
+      }
     }
     done += page.length
     onProgress?.({ done, position: page.at(-1)!.position, head: upTo })

@@ -1,9 +1,9 @@
 import { isRefusal } from '../../errors.ts'
-import type { AnyProjection } from '../projection.ts'
+import type { ReadModel } from '../chronicle.ts'
 import type { Checkpoint, Row, Views } from '../views.ts'
 import type { Checkpoints } from './checkpoints.ts'
 
-const nameOf = ({ name }: AnyProjection, key: string) => `${name} ${key}`
+const nameOf = ({ name }: ReadModel, key: string) => `${name} ${key}`
 
 /**
  * Puts rows, some of which the views may refuse as too large. Those are remembered, with the checkpoint that their view
@@ -13,14 +13,14 @@ export const fittingRows = (
   views: Pick<Views, 'put'>,
   reached: () => Checkpoints,
   onError: (error: unknown) => void,
-  name: (projection: AnyProjection) => Promise<void> = async () => undefined,
+  name: (projection: ReadModel) => Promise<void> = async () => undefined,
 ) => {
-  const refused = new Map<string, { readonly projection: AnyProjection; readonly checkpoint: Checkpoint | undefined }>()
+  const refused = new Map<string, { readonly projection: ReadModel; readonly checkpoint: Checkpoint | undefined }>()
   const told = new Set<string>()
 
-  const holds = (projection: AnyProjection, key: string): void => void refused.delete(nameOf(projection, key))
+  const holds = (projection: ReadModel, key: string): void => void refused.delete(nameOf(projection, key))
 
-  const refuse = (projection: AnyProjection, key: string, cause: unknown) => {
+  const refuse = (projection: ReadModel, key: string, cause: unknown) => {
     const name = nameOf(projection, key)
     if (!refused.has(name)) refused.set(name, { projection, checkpoint: reached().get(projection) })
     if (!told.has(name)) onError(new Error(`${name} is larger than the views take and stays behind`, { cause }))
@@ -28,7 +28,7 @@ export const fittingRows = (
   }
 
   /** Puts the rows that fit, and returns them; one that does not is skipped and reported once, and holds up no other. */
-  const put = async (projection: AnyProjection, rows: readonly Row[]): Promise<readonly Row[]> => {
+  const put = async (projection: ReadModel, rows: readonly Row[]): Promise<readonly Row[]> => {
     try {
       await name(projection)
       await views.put(projection, rows)

@@ -56,9 +56,10 @@ export const memory = (options: MemoryOptions) => {
   ): Promise<ReadonlyMap<AnyProjection, Row>> => {
     const rows = new Map<AnyProjection, Row>()
     for (const projection of ofStream(stream)) {
-      const present = recall(projection, keyOf(projection, stream)) ?? recent.get(stream)
+      const name = `${projection.name} ${stream}`
+      const present = recall(projection, keyOf(projection, stream)) ?? recent.get(name)
       const row = await foldRow(log, projection, events, present)
-      recent.set(stream, row)
+      recent.set(name, row)
       if (!known) {
         remember(projection, row)
         remembered.record({ stream, revision: row.revision, position: row.position })

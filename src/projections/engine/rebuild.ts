@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { EventLog, Stored } from '../../events/log.ts'
+import { type Chronicle, isChronicle, type ReadModel } from '../chronicle.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Building, Checkpoint, Row, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'
@@ -39,7 +40,6 @@ const construction = (log: EventLog, projection: AnyProjection, building: Buildi
   }
 
   return {
-    projection,
     building,
     checkpoint: (): Checkpoint => checkpoint,
     take: async (page: readonly Stored[]): Promise<void> => {
@@ -61,8 +61,28 @@ const construction = (log: EventLog, projection: AnyProjection, building: Buildi
   }
 }
 
+/** The same of a chronicle, which looks up what it needs of what it has written. */
+const chronicling = (log: EventLog, chronicle: Chronicle, building: Building) => {
+  let checkpoint = building.checkpoint ?? START
+  const sources = { log, find: building.getMany }
+  return {
+    building,
+    checkpoint: (): Checkpoint => checkpoint,
+    take: async (page: readonly Stored[]): Promise<void> => {
+      const beyond = page.filter(({ position }) => position > checkpoint.position)
+      if (beyond.length === 0) return
+      const rows = await chronicle.rowsOf(sources, checkpoint, beyond)
+      if (rows.length > 0) await building.put(rows)
+      checkpoint = advanced(chronicle, checkpoint, beyond)
+    },
+  }
+}
+
+const constructed = (log: EventLog, model: ReadModel, building: Building) =>
+  isChronicle(model) ? chronicling(log, model, building) : construction(log, model, building)
+
 /** The build of a view that was left, where the log still has the event that it had come to; else a new one. */
-const begun = async (log: EventLog, views: Views, projection: AnyProjection): Promise<Building> => {
+const begun = async (log: EventLog, views: Views, projection: ReadModel): Promise<Building> => {
   for (;;) {
     const building = await views.build(projection)
     const { checkpoint } = building
@@ -80,12 +100,12 @@ const begun = async (log: EventLog, views: Views, projection: AnyProjection): Pr
 export const rebuild = async (
   log: EventLog,
   views: Views,
-  projections: readonly AnyProjection[],
+  models: readonly ReadModel[],
   onProgress: (progress: Progress) => void = () => {},
 ): Promise<void> => {
-  const all: ReturnType<typeof construction>[] = []
+  const all: ReturnType<typeof constructed>[] = []
   try {
-    for (const projection of projections) all.push(construction(log, projection, await begun(log, views, projection)))
+    for (const model of models) all.push(constructed(log, model, await begun(log, views, model)))
     const head = await log.head()
     const least = () => all.map((each) => each.checkpoint()).reduce((a, b) => (b.position < a.position ? b : a))
     let pages = 0

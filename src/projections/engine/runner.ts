@@ -1,5 +1,6 @@
 import { pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
+import type { Chronicle, ReadModel } from '../chronicle.ts'
 import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
 import type { Checkpoint, Row, Views } from '../views.ts'
 import { arrivals } from './arrivals.ts'
@@ -17,6 +18,8 @@ import { viewWriter } from './view-writer.ts'
 export type RunnerOptions = MemoryOptions &
   Filled & {
     readonly views: Views
+    /** Read models of the log itself, which are kept with the others. */
+    readonly chronicles?: readonly Chronicle[]
     readonly writes?: () => boolean
     readonly onError: (error: unknown) => void
     readonly onLost?: (error: unknown) => void
@@ -32,13 +35,14 @@ export type Remembered = { readonly position: bigint; readonly events: number; r
 
 /** Sees to it that the views are built, by this instance or by the one that writes; gives the checkpoint of the one that is furthest behind, and whether any was built. */
 const built = async (
-  { log, views, projections, writes, retryMs }: RunnerOptions & Required<Pick<RunnerOptions, 'writes' | 'retryMs'>>,
+  options: RunnerOptions & Required<Pick<RunnerOptions, 'writes' | 'retryMs'>>,
   onProgress?: (progress: Progress) => void,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly anew: boolean }> => {
+  const { log, views, projections, chronicles = [], writes, retryMs } = options
   for (let anew = false; ; anew = true) {
-    const missing: AnyProjection[] = []
+    const missing: ReadModel[] = []
     const found: Checkpoint[] = []
-    for (const projection of projections) {
+    for (const projection of [...projections, ...chronicles]) {
       const checkpoint = await views.checkpoint(projection)
       if (checkpoint) found.push(checkpoint)
       else missing.push(projection)

@@ -1,5 +1,6 @@
 import { pause } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
+import type { Chronicle } from '../chronicle.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
 import type { Row, Views } from '../views.ts'
 import { areLost, checkpointsOf, leastPosition, namer } from './checkpoints.ts'
@@ -22,6 +23,7 @@ export type ViewWriterOptions = {
   readonly log: EventLog
   readonly views: Views
   readonly projections: readonly AnyProjection[]
+  readonly chronicles?: readonly Chronicle[]
   /** What memory was given of the log lately: read from there, an event is not read twice. */
   readonly recent: RecentEvents
   /** True while this instance is the one that sees to the views; two at once do no harm. */
@@ -65,12 +67,12 @@ export const viewWriter = (options: ViewWriterOptions) => {
   const stop = new AbortController()
   let position = 0n
   let running: Promise<void> = Promise.resolve()
-  const checkpoints = checkpointsOf(views, projections, { has })
+  const checkpoints = checkpointsOf(views, [...projections, ...(options.chronicles ?? [])], { has })
   const fitting = fittingRows(views, checkpoints.reached, onError, namer(log, views))
   const own = ownRows(fitting, projections, onError)
   const progress = tended(views, writes)
   const { begin, step, done, advancing } = turn()
-  const writeMissing = missingWriter(options, fitting, own.has, step)
+  const writeMissing = missingWriter(options, fitting, own.has, checkpoints.reached, step)
 
   const marks = pacedMarks(() => checkpoints.mark(fitting.behind(checkpoints.reached())))
   const stand = (at: bigint) => {

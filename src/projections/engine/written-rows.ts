@@ -1,7 +1,9 @@
 import { gathered } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
+import type { Chronicle } from '../chronicle.ts'
 import type { Row, Views } from '../views.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import type { fittingRows } from './fitting-rows.ts'
 import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
@@ -30,19 +32,43 @@ export const ownRows = (
   }
 }
 
-/** Writes the rows of a stretch of the log that no instance has written. */
+/** Writes the rows of chronicles that come of a stretch of the log, each from where its checkpoint stands. */
+const chronicler =
+  (
+    { log, views }: { readonly log: EventLog; readonly views: Views },
+    chronicles: readonly Chronicle[],
+    fitting: ReturnType<typeof fittingRows>,
+    reached: () => Checkpoints,
+    onStep: () => void,
+  ) =>
+  async (page: readonly Stored[]): Promise<void> => {
+    for (const chronicle of chronicles) {
+      const from = reached().get(chronicle)!
+      const beyond = page.filter(({ position }) => position > from.position)
+      if (beyond.length === 0) continue
+      const find = <D extends object>(keys: readonly string[]) => views.getMany<D>(chronicle, keys)
+      const rows = await chronicle.rowsOf({ log, find }, from, beyond)
+      if (rows.length > 0) await fitting.put(chronicle, rows)
+      onStep()
+    }
+  }
+
+/** Writes the rows of a stretch of the log that no instance has written, and those of the chronicles. */
 export const missingWriter = (
   {
     log,
     views,
     projections,
+    chronicles = [],
   }: {
     readonly log: EventLog
     readonly views: Views
     readonly projections: readonly AnyProjection[]
+    readonly chronicles?: readonly Chronicle[]
   },
   fitting: ReturnType<typeof fittingRows>,
   isOwn: (events: readonly Stored[]) => boolean,
+  reached: () => Checkpoints,
   onStep: () => void,
 ) => {
   const missing = async (projection: AnyProjection, mine: ReadonlyMap<string, readonly Stored[]>) => {
@@ -58,6 +84,7 @@ export const missingWriter = (
     }
     return rows
   }
+  const writeChronicles = chronicler({ log, views }, chronicles, fitting, reached, onStep)
   return async (page: readonly Stored[]): Promise<void> => {
     const streams = byStream(page)
     for (const projection of projections) {
@@ -72,6 +99,7 @@ export const missingWriter = (
       if (rows.length > 0) await fitting.put(projection, rows)
       onStep()
     }
+    await writeChronicles(page)
   }
 }
 

@@ -1,0 +1,13 @@
+import { flags } from './flags.ts'
+import { namespaces } from './namespaces.ts'
+import { anyProjection } from './projection.ts'
+import { segments } from './segments.ts'
+import { tokens } from './tokens.ts'
+
+/** The read models of what clients ask for. */
+export const resources = [
+  anyProjection(tokens),
+  anyProjection(namespaces),
+  anyProjection(flags),
+  anyProjection(segments),
+]
