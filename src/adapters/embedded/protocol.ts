@@ -8,6 +8,9 @@ export type AppendReply =
   | { readonly revision: number; readonly positions: readonly number[]; readonly times?: readonly string[] }
 /** Key, revision, position, changes, document, what closed it, then one value for each field of the view that can be searched. */
 export type FlatRows = readonly Value[]
+/** A row as a table gives it. */
+export type Raw = [key: string, revision: number, position: number, changes: number, doc: Text, unreadable: Text]
+type Text = string | null
 export type FlatCheckpoint = readonly [position: number, event: string, log: string, events: number, rows: number]
 export type FlatBinding = readonly [event: string, position: number]
 export type Shape = { readonly table: string; readonly fields: readonly string[]; readonly indexes: readonly Index[] }
@@ -29,6 +32,8 @@ export type Calls = {
   /** Goes on with what an earlier build left, or makes a table of this name. */
   readonly build: (view: Shape, fresh: string) => { readonly staging: string; readonly checkpoint?: FlatCheckpoint }
   readonly buildPut: (view: Shape, staging: string, rows: FlatRows) => void
+  /** The rows that there are of these keys, with all that was put before. */
+  readonly buildGet: (view: Shape, staging: string, keys: readonly string[]) => readonly Raw[]
   readonly buildMark: (staging: string, to: FlatCheckpoint) => void
   readonly buildLeave: (staging: string) => void
   readonly buildIndex: (table: string, index: Index) => void
@@ -55,6 +60,7 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
   mark: 'views',
   build: 'views',
   buildPut: 'views',
+  buildGet: 'views',
   buildMark: 'views',
   buildLeave: 'views',
   buildIndex: 'views',

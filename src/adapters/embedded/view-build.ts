@@ -3,6 +3,10 @@ import type { Channel } from './channel.ts'
 import type { FlatCheckpoint, FlatRows, Shape } from './protocol.ts'
 import { indexName } from './view-schema.ts'
 import { type Database, isPage, rowsOf, type Value } from './sqlite.ts'
+import { rowOf } from './view-scan.ts'
+
+/** Pages of a view under construction that may be on their way to the writer. */
+const PAGES_AHEAD = 4
 
 /** The table of a view. */
 export const shapeOf = ({ name, version, fields, indexes }: View): Shape => ({
@@ -61,12 +65,7 @@ function* pagesOf(shape: Shape, rows: readonly Row[]): Generator<FlatRows> {
 }
 
 /** Builds views beside the live ones, and their secondary indexes behind them. */
-export const viewBuilder = (
-  channel: Channel,
-  views: Database,
-  isOpen: () => boolean,
-  find: <D extends object>(table: string, key: string) => Row<D> | undefined,
-) => {
+export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boolean) => {
   const indexed = rowsOf(views, "select 1 from sqlite_schema where type = 'index' and name = ?")
   let indexing: Promise<void> = Promise.resolve()
   let builds = 0
@@ -85,29 +84,28 @@ export const viewBuilder = (
     const shape = shapeOf(view)
     const fresh = `${shape.table}~${Date.now().toString(36)}_${++builds}`
     const { staging, checkpoint } = await channel.call('build', shape, fresh)
-    const write = async (rows: readonly Row[]) => {
-      for (const page of pagesOf(shape, rows)) await channel.call('buildPut', shape, staging, page)
+    const underWay: Promise<void>[] = []
+    const written = async (left: number) => {
+      while (underWay.length > left) await underWay.shift()
     }
-    let before: Promise<void> = Promise.resolve()
-    let ahead: Promise<void> = Promise.resolve()
     return {
       checkpoint: checkpoint && checkpointOf(checkpoint),
-      getMany: async <D extends object>(keys: readonly string[]) => {
-        await Promise.all([before, ahead])
-        return keys.flatMap((key) => find<D>(staging, key) ?? [])
-      },
+      getMany: async <D extends object>(keys: readonly string[]) =>
+        (await channel.call('buildGet', shape, staging, keys)).map(rowOf<D>),
       put: async (rows) => {
-        await before
-        before = ahead
-        ahead = write(rows)
-        ahead.catch(() => undefined)
+        for (const page of pagesOf(shape, rows)) {
+          await written(PAGES_AHEAD - 1)
+          const call = channel.call('buildPut', shape, staging, page)
+          call.catch(() => undefined)
+          underWay.push(call)
+        }
       },
       mark: async (to) => {
-        await Promise.all([before, ahead])
+        await written(0)
         await channel.call('buildMark', staging, flatCheckpoint(to))
       },
       swap: async (to) => {
-        await Promise.all([before, ahead])
+        await written(0)
         await channel.call('buildSwap', shape, staging, flatCheckpoint(to))
         indexSoon(shape)
       },

@@ -1,11 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Closed, Part, Row } from '../../projections/views.ts'
+import type { Raw } from './protocol.ts'
 import { type Database, pageOf, rowsOf, type Value } from './sqlite.ts'
 import { ROW } from './view-query.ts'
-
-/** A row as a table gives it. */
-export type Raw = [key: string, revision: number, position: number, changes: number, doc: Text, unreadable: Text]
-type Text = string | null
 
 /** The row of what a table gives. */
 export const rowOf = <D extends object>([key, revision, position, changes, doc, unreadable]: Raw): Row<D> => ({

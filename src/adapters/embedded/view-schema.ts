@@ -14,7 +14,8 @@ export const createTable = (table: string, { fields }: Shape) =>
   `create table ${quoted(table)} (_key text not null, _revision integer not null, _position integer not null, _changes integer not null,
    _doc text, _unreadable text${fields.map((field) => `, ${quoted(field)} any`).join('')}) strict`
 
-export const createKey = (table: string) => `create unique index ${quoted(`${table}_key`)} on ${quoted(table)} (_key)`
+export const createKey = (table: string) =>
+  `create unique index if not exists ${quoted(`${table}_key`)} on ${quoted(table)} (_key)`
 
 /** What an index of a table is called. */
 export const indexName = (table: string, { by, lacking, having }: Index) =>
@@ -32,11 +33,12 @@ export const createIndex = (table: string, index: Index) => {
    where ${where.join(' and ')}`
 }
 
-/** Writes so many rows, each unless there is a later one of its key. */
-export const insertInto = (table: string, view: Shape, rows: number) => {
-  const one = `(${list(columnsOf(view), () => '?')})`
-  return `insert into ${quoted(table)} (${list(columnsOf(view), quoted)}) values ${Array.from({ length: rows }, () => one).join(', ')}
-   on conflict (_key) do update set ${list(columnsOf(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
+/** Writes so many rows, each unless there is a later one of its key; by `rowid` the number of each stands in front of its columns. */
+export const insertInto = (table: string, view: Shape, rows: number, by: '_key' | 'rowid') => {
+  const columns = [...(by === 'rowid' ? [by] : []), ...columnsOf(view)]
+  const one = `(${list(columns, () => '?')})`
+  return `insert into ${quoted(table)} (${list(columns, quoted)}) values ${Array.from({ length: rows }, () => one).join(', ')}
+   on conflict (${by}) do update set ${list(columnsOf(view), (name) => `${quoted(name)} = excluded.${quoted(name)}`)}
    where excluded._revision > _revision
    or (excluded._revision = _revision and excluded._unreadable is null and _unreadable is not null)`
 }

@@ -2,12 +2,12 @@ import { semaphore, within } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import { type Part, type Row, supersedes, type View, type Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
-import type { FlatCheckpoint } from './protocol.ts'
+import type { FlatCheckpoint, Raw } from './protocol.ts'
 import { pendingRows } from './pending-rows.ts'
 import { type Database, rowsOf, type Statement, whileOpen } from './sqlite.ts'
 import { checkpointOf, flat, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
 import { queryOf, ROW } from './view-query.ts'
-import { type Raw, rowOf, scanned, tallied } from './view-scan.ts'
+import { rowOf, scanned, tallied } from './view-scan.ts'
 
 /** Puts that may be on their way to the file; who comes then waits, and is refused when that lasts. */
 const BACKLOG = 1024
@@ -124,7 +124,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
   const reading = whileOpen(() => open)
 
   const kept = rowsByKey(views, (table) => hasTable.get(table) !== undefined, reading)
-  const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open, kept)
+  const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
 
   const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
     const there = kept<D>(table, key)

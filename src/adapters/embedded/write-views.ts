@@ -1,53 +1,14 @@
-import type { Calls, FlatCheckpoint, FlatRows, Shape } from './protocol.ts'
+import type { Calls, FlatCheckpoint, FlatRows, Op, Shape } from './protocol.ts'
 import { viewsSchema } from './schema.ts'
-import { type Database, rowsOf, type Statement } from './sqlite.ts'
-import { columnsOf, createIndex, createKey, createTable, insertInto, POSITION, quoted } from './view-schema.ts'
+import { type Database, rowsOf } from './sqlite.ts'
+import { columnsOf, createIndex, POSITION, quoted } from './view-schema.ts'
+import { rowWriter } from './write-rows.ts'
 
-/** Rows that one statement writes where there are as many. */
-const AT_ONCE = 10
 /** The latest position of these rows. */
 const newestOf = (rows: FlatRows, width: number): number => {
   let newest = 0
   for (let n = POSITION; n < rows.length; n += width) newest = Math.max(newest, Number(rows[n]))
   return newest
-}
-
-type Insert = { readonly one: Statement; readonly many: Statement; readonly width: number }
-
-/** Writes rows into tables, by statements that it keeps until `reset`. A view's own table is made when it is first written. */
-const rowInserts = (database: Database, isThere: (table: string) => boolean) => {
-  const inserts = new Map<string, Insert>()
-
-  const insertOf = (table: string, view: Shape): Insert => {
-    let insert = inserts.get(table)
-    if (!insert) {
-      if (table === view.table && !isThere(table)) {
-        database.exec(createTable(table, view))
-        database.exec(createKey(table))
-        for (const index of view.indexes) database.exec(createIndex(table, index))
-      }
-      const width = columnsOf(view).length
-      const [one, many] = [1, AT_ONCE].map((rows) => database.prepare(insertInto(table, view, rows))) as [
-        Statement,
-        Statement,
-      ]
-      insert = { one, many, width }
-      inserts.set(table, insert)
-    }
-    return insert
-  }
-
-  return {
-    write: (table: string, view: Shape, rows: FlatRows): void => {
-      const { one, many, width } = insertOf(table, view)
-      for (let n = 0; n < rows.length; ) {
-        const step = n + AT_ONCE * width <= rows.length ? AT_ONCE * width : width
-        ;(step === width ? one : many).run(...rows.slice(n, n + step))
-        n += step
-      }
-    },
-    reset: (): void => inserts.clear(),
-  }
 }
 
 /** The checkpoints of views, and of those under construction. */
@@ -84,6 +45,8 @@ const checkpointMarks = (database: Database) => {
   return { of, first, move, set, rise, swap, drop }
 }
 
+type ViewOps = Pick<Calls, 'put' | 'mark' | Extract<Op, `build${string}`>>
+
 /**
  * The writer's half of the views, inside a transaction that need not be synced. A view under construction is a table
  * `tokens_1~…` with a mark that says how far it is. Rows put live meanwhile go into it too, so the swap loses none. A
@@ -99,16 +62,21 @@ export const viewsWriter = (database: Database) => {
   }
   for (const unfinished of named('*~*')) if (!marks.of(unfinished)) drop(unfinished)
 
-  const inserts = rowInserts(database, (table) => named(table).length > 0)
+  const rows = rowWriter(database, (table) => named(table).length > 0)
   /** Tables that this process builds, and of each view those of them that are there. */
   const tended = new Set<string>()
   const stagings = new Map<string, readonly string[]>()
   /** Views of which nothing is left that was not looked at. */
   const settled = new Set<string>()
   const reset = () => {
-    inserts.reset()
+    rows.reset()
     stagings.clear()
     settled.clear()
+  }
+  const untend = (staging: string) => {
+    reset()
+    tended.delete(staging)
+    rows.leave(staging)
   }
 
   const stagingsOf = ({ table }: Shape): readonly string[] => {
@@ -124,13 +92,10 @@ export const viewsWriter = (database: Database) => {
     for (const staging of left(table)) drop(staging)
   }
 
-  const ops: Pick<
-    Calls,
-    'put' | 'mark' | 'build' | 'buildPut' | 'buildMark' | 'buildLeave' | 'buildIndex' | 'buildSwap' | 'buildDiscard'
-  > = {
-    put: (view, rows) => {
-      for (const table of [view.table, ...stagingsOf(view)]) inserts.write(table, view, rows)
-      marks.rise(view.table, stagingsOf(view), newestOf(rows, columnsOf(view).length))
+  const ops: ViewOps = {
+    put: (view, values) => {
+      for (const table of [view.table, ...stagingsOf(view)]) rows.write(table, view, values)
+      marks.rise(view.table, stagingsOf(view), newestOf(values, columnsOf(view).length))
     },
     mark: ({ table }, from, to) => {
       settle(table)
@@ -141,19 +106,14 @@ export const viewsWriter = (database: Database) => {
       const [found] = left(view.table)
       const staging = found ?? fresh
       tended.add(staging)
-      if (found === undefined) {
-        database.exec(createTable(fresh, view))
-        database.exec(createKey(fresh))
-      }
+      if (found === undefined) rows.begin(fresh, view)
       const checkpoint = marks.of(staging)
       return { staging, ...(checkpoint && { checkpoint }) }
     },
-    buildPut: (view, staging, rows) => inserts.write(staging, view, rows),
+    buildPut: (view, staging, values) => rows.write(staging, view, values),
+    buildGet: (view, staging, keys) => rows.find(staging, view, keys),
     buildMark: (staging, to) => void marks.set.run(staging, ...to, to[0]),
-    buildLeave: (staging) => {
-      reset()
-      tended.delete(staging)
-    },
+    buildLeave: (staging) => untend(staging),
     buildIndex: (table, index) => {
       reset()
       database.exec(createIndex(table, index))
@@ -164,14 +124,14 @@ export const viewsWriter = (database: Database) => {
       const isOld = (other: string) => other !== staging && /^\d+(~.*)?$/.test(other.slice(name.length))
       for (const old of named(`${name}[0-9]*`).filter((other) => isOld(other) && !tended.has(other))) drop(old)
       tended.delete(staging)
+      rows.key(staging)
       database.exec(`alter table ${quoted(staging)} rename to ${quoted(table)}`)
       marks.swap(table, staging, to)
     },
     buildDiscard: (staging) => {
-      reset()
-      tended.delete(staging)
+      untend(staging)
       drop(staging)
     },
   }
-  return { ops, reset }
+  return { ops, undo: () => (reset(), rows.undo()) }
 }

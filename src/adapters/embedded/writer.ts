@@ -68,7 +68,7 @@ const undo = (side: Side) => {
   }
   try {
     if (side === 'log') log.reset()
-    if (side === 'views') views.reset()
+    if (side === 'views') views.undo()
   } catch (error) {
     lost.set(side, error instanceof Error ? error.message : String(error))
   }
