@@ -69,6 +69,8 @@ const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Pr
   flagStore.life(namespace) ?? lastKnown(await rowAt(log, namespaces, namespace))?.incarnation ?? ''
 
 type Written = { readonly stored: readonly Stored[] }
+/** What a command on a part leaves: the whole that the part is of, and its revision. */
+type Whole = Written & { readonly revision: bigint; readonly state: { readonly incarnation: string | undefined } }
 
 /** The row as the command left it: its ETag is the revision that the body shows, whoever wrote since. */
 const rowAfter = async <D extends object, E extends AnyEvent>(
@@ -130,6 +132,19 @@ const writer =
         const { stored } = await run(call, key, work)
         const { headers } = await applyEvents(service, stored)
         return ok({}, undefined, headers)
+      },
+      /** Runs a command on a part that leaves nothing to show but the revision of the whole, where that is there. */
+      respondRevision: async (
+        call: AnyCall,
+        key: string,
+        work: (of: Of, context: Context) => Promise<Whole>,
+      ): Promise<Answer<Shown<typeof Nothing>>> => {
+        const { stored, revision, there } = await run(call, key, async (of, context) => {
+          const { state, ...outcome } = await work(of, context)
+          return { ...outcome, there: state.incarnation === of.incarnation }
+        })
+        const { headers } = await applyEvents(service, stored)
+        return ok({}, there ? revision : undefined, headers)
       },
     }
   }

@@ -30,7 +30,7 @@ const tag = 'Constraints'
 /** Constraints of a segment (api.md §7). */
 export const constraintsRoutes = (app: FastifyInstance, service: Service): void => {
   const { execute } = service
-  const { respondWith, respondEmpty } = segmentWriter(service)
+  const { respondWith, respondRevision } = segmentWriter(service)
 
   /** Runs the command with the constraint that the body says, and answers with it. */
   const write = (call: Call<Body, undefined>, command: 'AddConstraint' | 'UpdateConstraint', id: string) => {
@@ -77,7 +77,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
     answer: Nothing,
     run: (call) => {
       const id = call.params['id']!
-      return respondEmpty(call, call.params['segmentKey']!, (of, context) =>
+      return respondRevision(call, call.params['segmentKey']!, (of, context) =>
         execute(
           segment,
           `${of.namespace}+${of.key}`,

@@ -15,7 +15,7 @@ type Body = ReadBy<typeof distributionBody>
 /** Distributions of a rule (api.md §7). */
 export const distributionsRoutes = (app: FastifyInstance, service: Service): void => {
   const { execute } = service
-  const { respondWith, respondEmpty } = flagWriter(service)
+  const { respondWith, respondRevision } = flagWriter(service)
 
   /** Runs the command with the distribution that the body says, and answers with it. */
   const write = (call: Call<Body, undefined>, command: 'AddDistribution' | 'UpdateDistribution', id: string) => {
@@ -64,7 +64,7 @@ export const distributionsRoutes = (app: FastifyInstance, service: Service): voi
     answer: Nothing,
     run: (call) => {
       const [rule, id, variantId] = [call.params['ruleId']!, call.params['id']!, call.query.variantId]
-      return respondEmpty(call, call.params['flagKey']!, (of, context) =>
+      return respondRevision(call, call.params['flagKey']!, (of, context) =>
         execute(
           flag,
           `${of.namespace}+${of.key}`,

@@ -4,7 +4,7 @@ import { paged, single } from '../../contract/resource.ts'
 import { newRollout, Rollout, RolloutList, rolloutOrder, rolloutPart, rolloutUpdate } from '../../contract/rollout.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { invalid, refuse } from '../../errors.ts'
-import { ok } from '../wire/reply.ts'
+import { ok, revised } from '../wire/reply.ts'
 import type { FlagDoc, RolloutDoc } from '../../projections/flags.ts'
 import { rolloutJson } from '../present/flag.ts'
 import { flagAt, flagWriter, inPath, NAMESPACE, namespaceOf, newId } from '../resource-routes.ts'
@@ -34,10 +34,11 @@ const listRollouts: Mount = (app, service) =>
       const { query, params } = call
       const row = await flagAt(service, call)
       const scope = ['rollouts', namespaceOf(call), params['flagKey'], momentText(query.at)]
-      return pageOf(service, scope, row?.doc.rollouts ?? [], query, byRank, {
+      const page = await pageOf(service, scope, row?.doc.rollouts ?? [], query, byRank, {
         names: ['rules', 'rollouts'],
         show: (rollout: RolloutDoc) => rolloutJson(row!.doc, rollout),
       })
+      return revised(page, row?.changes)
     },
   })
 
@@ -71,7 +72,7 @@ const createRollout: Mount = (app, service) => {
 
 const orderRollouts: Mount = (app, service) => {
   const { execute } = service
-  const { respondEmpty } = flagWriter(service)
+  const { respondRevision } = flagWriter(service)
   route(app, {
     method: 'PUT',
     url: `${LIST}/order`,
@@ -85,7 +86,7 @@ const orderRollouts: Mount = (app, service) => {
     answer: Nothing,
     run: (call) => {
       const ids = eachOnce(call.body.rolloutIds, 'rolloutIds')
-      return respondEmpty(call, call.params['flagKey']!, (of, context) =>
+      return respondRevision(call, call.params['flagKey']!, (of, context) =>
         execute(flag, `${of.namespace}+${of.key}`, 'OrderRollouts', { ...of, ids }, context),
       )
     },
@@ -143,7 +144,7 @@ const updateRollout: Mount = (app, service) => {
 
 const deleteRollout: Mount = (app, service) => {
   const { reservations } = service
-  const { respondEmpty } = flagWriter(service)
+  const { respondRevision } = flagWriter(service)
   route(app, {
     method: 'DELETE',
     url: ONE,
@@ -155,7 +156,7 @@ const deleteRollout: Mount = (app, service) => {
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) =>
-      respondEmpty(call, call.params['flagKey']!, (of, context) =>
+      respondRevision(call, call.params['flagKey']!, (of, context) =>
         reservations.removeRollout({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
       ),
   })

@@ -4,7 +4,7 @@ import { paged, single } from '../../contract/resource.ts'
 import { newRule, Rule, RuleList, ruleOrder, ruleUpdate } from '../../contract/rule.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { refuse } from '../../errors.ts'
-import { ok } from '../wire/reply.ts'
+import { ok, revised } from '../wire/reply.ts'
 import type { FlagDoc, RuleDoc } from '../../projections/flags.ts'
 import { ruleJson } from '../present/flag.ts'
 import { flagAt, flagWriter, namespacedRoute, namespaceOf, newId } from '../resource-routes.ts'
@@ -28,10 +28,11 @@ const listRules: Mount = (app, service) =>
       const { query, params } = call
       const row = await flagAt(service, call)
       const scope = ['rules', namespaceOf(call), params['flagKey'], momentText(query.at)]
-      return pageOf(service, scope, row?.doc.rules ?? [], query, byRank, {
+      const page = await pageOf(service, scope, row?.doc.rules ?? [], query, byRank, {
         names: ['rules'],
         show: (rule: RuleDoc) => ruleJson(row!.doc, rule),
       })
+      return revised(page, row?.changes)
     },
   })
 
@@ -62,7 +63,7 @@ const createRule: Mount = (app, service) => {
 
 const orderRules: Mount = (app, service) => {
   const { execute } = service
-  const { respondEmpty } = flagWriter(service)
+  const { respondRevision } = flagWriter(service)
   namespacedRoute(app, {
     method: 'PUT',
     url: '/flags/:flagKey/rules/order',
@@ -74,7 +75,7 @@ const orderRules: Mount = (app, service) => {
     answer: Nothing,
     run: (call) => {
       const ids = eachOnce(call.body.ruleIds, 'ruleIds')
-      return respondEmpty(call, call.params['flagKey']!, (of, context) =>
+      return respondRevision(call, call.params['flagKey']!, (of, context) =>
         execute(flag, `${of.namespace}+${of.key}`, 'OrderRules', { ...of, ids }, context),
       )
     },
@@ -126,7 +127,7 @@ const updateRule: Mount = (app, service) => {
 
 const deleteRule: Mount = (app, service) => {
   const { reservations } = service
-  const { respondEmpty } = flagWriter(service)
+  const { respondRevision } = flagWriter(service)
   namespacedRoute(app, {
     method: 'DELETE',
     url: '/flags/:flagKey/rules/:id',
@@ -136,7 +137,7 @@ const deleteRule: Mount = (app, service) => {
     errors: ['revision_moved'],
     answer: Nothing,
     run: (call) =>
-      respondEmpty(call, call.params['flagKey']!, (of, context) =>
+      respondRevision(call, call.params['flagKey']!, (of, context) =>
         reservations.removeRule({ ...of, id: call.params['id']! }, { ...context, needsEffect: true }),
       ),
   })

@@ -15,7 +15,7 @@ type Body = ReadBy<typeof variantBody>
 /** Variants of a flag (api.md §7). */
 export const variantsRoutes = (app: FastifyInstance, service: Service): void => {
   const { execute } = service
-  const { respondWith, respondEmpty } = flagWriter(service)
+  const { respondWith, respondRevision } = flagWriter(service)
 
   /** Runs the command with the variant that the body says, and answers with it. */
   const write = (call: Call<Body, undefined>, command: 'AddVariant' | 'UpdateVariant', id: string) =>
@@ -61,7 +61,7 @@ export const variantsRoutes = (app: FastifyInstance, service: Service): void => 
     answer: Nothing,
     run: (call) => {
       const id = call.params['id']!
-      return respondEmpty(call, call.params['flagKey']!, (of, context) =>
+      return respondRevision(call, call.params['flagKey']!, (of, context) =>
         execute(flag, `${of.namespace}+${of.key}`, 'RemoveVariant', { ...of, id }, { ...context, needsEffect: true }),
       )
     },

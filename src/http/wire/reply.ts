@@ -33,9 +33,13 @@ export type Answer<T = unknown> = {
   readonly secret?: Readonly<Record<string, string>>
 }
 
+/** The answer, with the revision of the resource that it shows, where there is one. */
+export const revised = <T>(answer: Answer<T>, revision: bigint | undefined): Answer<T> =>
+  revision === undefined ? answer : { ...answer, etag: String(revision) }
+
 /** 200 with a body, and the revision of the resource it shows. */
 export const ok = <T>(body: T, revision?: bigint, headers: Readonly<Record<string, string>> = {}): Answer<T> =>
-  revision === undefined ? { body, headers } : { body, headers, etag: String(revision) }
+  revised({ body, headers }, revision)
 
 /** 200 with a body whose JSON text is there already. */
 export const written = <T>(json: Json<T>, etag?: string): Answer<T> =>
