@@ -88,3 +88,25 @@ await t.test('functions told of give and throw what they did; a refusal is no fa
     ['ERROR', { port: 'provider', adapter: 'oidc main', operation: 'finish', why: 'no route', advice: /provider/ }],
   ])
 })
+
+await t.test('what Redis says tells what to do, and that nothing is refused meanwhile', (t) => {
+  const said: readonly (readonly [why: string, advice: RegExp])[] = [
+    ['connect ECONNREFUSED 127.0.0.1:6379', /runs and can be reached/],
+    ['MOVED 866 127.0.0.1:7002', /redis\.mode to cluster/],
+    ["CROSSSLOT Keys in request don't hash to the same slot", /redis\.mode to cluster/],
+    ["OOM command not allowed when used memory > 'maxmemory'.", /maxmemory/],
+    ["NOPERM User rollcall has no permissions to run the 'evalsha' command", /Least privilege/],
+    ['WRONGPASS invalid username-password pair or user is disabled.', /redis\.password/],
+    ["READONLY You can't write against a read only replica.", /sentinel/],
+    ['self-signed certificate in certificate chain', /redis\.ca_file/],
+  ]
+  for (const [why, advice] of said) {
+    const { of, lines } = faulty()
+    const redis = of('redis')
+    t.notOk(redis.failing())
+    redis.failed('queue', 'share', new Error(why))
+    t.ok(redis.failing())
+    t.match(lines, [['ERROR', { port: 'queue', adapter: 'redis', why, advice }, /nothing is refused/]])
+  }
+  t.end()
+})

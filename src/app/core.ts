@@ -158,6 +158,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     intervals,
     restarts,
     writesViews: writes,
+    sharing: stores.sharing,
     viewLag: follower.viewLag,
     refusedRows: follower.refusedRows,
     provenFor: () => lease?.age() ?? 0,

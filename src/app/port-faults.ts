@@ -16,10 +16,37 @@ const advice: Readonly<Record<string, string>> = {
   cluster: 'see that the API server of the cluster can be reached and lets this service ask for token reviews',
 }
 
+/** What Redis says when it is not its address that is wrong, and what to do then. */
+const adviceOfRedis: readonly (readonly [RegExp, string])[] = [
+  [/MOVED|CROSSSLOT|CLUSTERDOWN/, 'see that every node of the Redis Cluster runs, and set redis.mode to cluster'],
+  [/OOM|maxmemory/, 'give Redis more memory (maxmemory), or a database of its own with maxmemory-policy noeviction'],
+  [/NOPERM|no permissions/i, 'let the user of redis.url do what docs/guides/operations.md lists under Least privilege'],
+  [/NOAUTH|WRONGPASS|invalid password/i, 'see redis.username and redis.password'],
+  [
+    /READONLY|MISCONF|NOREPLICAS/,
+    'see that redis.url names the primary, which can write; behind Sentinels set redis.mode to sentinel',
+  ],
+  [
+    /certificate|self.signed|SSL|TLS/i,
+    'see redis.ca_file, and that the certificate of Redis has the name it is asked by',
+  ],
+]
+const adviceOf = (adapter: string, port: string, why = ''): string | undefined =>
+  (adapter === 'redis' && adviceOfRedis.find(([said]) => said.test(why))?.[1]) || (advice[adapter] ?? advice[port])
+
+const REFUSED = 'out of reach or failing: what needs it is refused until it works again'
+/** What is meant where that is not so. */
+const effects: Readonly<Record<string, string>> = {
+  redis:
+    'out of reach or failing: until it works again each instance does the jobs by itself and counts its own limits; nothing is refused',
+}
+
 /** Told of the calls of one store. */
 type Fault = {
   readonly failed: (port: string, operation: string, error: unknown) => void
   readonly worked: (port: string, operation: string) => void
+  /** True from the first failure until it is told that it works again. */
+  readonly failing: () => boolean
 }
 type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 
@@ -57,8 +84,9 @@ export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_
         const now = performance.now()
         if (calls === 0 || now - last > STALE_MS) {
           ;[since, calls] = [now, 0]
-          const record = { port, adapter, operation, why: whyOf(error), advice: advice[adapter] ?? advice[port] }
-          log.error(record, 'out of reach or failing: what needs it is refused until it works again')
+          const why = whyOf(error)
+          const record = { port, adapter, operation, why, advice: adviceOf(adapter, port, why) }
+          log.error(record, effects[adapter] ?? REFUSED)
         }
         last = now
         calls++
@@ -67,6 +95,7 @@ export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_
       worked: (port, operation) => {
         if (failing.size > 0 && failing.has(`${port} ${operation}`)) quiet ??= setTimeout(over, quietMs).unref()
       },
+      failing: () => failing.size > 0,
     }
     return told
   }

@@ -12,12 +12,12 @@ export const wrongAddresses = async ({
   const readers = [
     ['eventstore.url', eventstore.url, (await import('../adapters/eventstoredb/address.ts')).wrongWith],
     ['mongodb.url', mongodb.url, (await import('../adapters/mongodb/address.ts')).wrongWith],
-    ['redis.url', redis.url, (await import('../adapters/redis/address.ts')).wrongWith],
   ] as const
-  return readers.flatMap(([key, url, wrongWith]) => {
-    const description = wrongWith(url!)
-    return description === undefined ? [] : [{ key, description }]
-  })
+  const found = readers.map(([key, url, wrongWith]) => [key, wrongWith(url!)] as const)
+  const ofRedis = (await import('../adapters/redis/address.ts')).wrongWith({ ...redis, url: redis.url! })
+  return [...found, ...ofRedis.map(([key, description]) => [`redis.${key}`, description] as const)].flatMap(
+    ([key, description]) => (description === undefined ? [] : [{ key, description }]),
+  )
 }
 
 /** Fails, as any faulty setting does, where the address of a server can never be right. */

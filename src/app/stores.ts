@@ -11,6 +11,7 @@ import { foundInDirectory } from './keys-found.ts'
 import { type Beginning, type Secrets, silent, type Told } from './opening.ts'
 import { type Limiter, limiter } from '../auth/rate-limit.ts'
 import type { Queue } from '../jobs/queue.ts'
+import { portFaults } from './port-faults.ts'
 import type { Snapshots } from '../projections/snapshots.ts'
 import type { Views } from '../projections/views.ts'
 
@@ -103,13 +104,18 @@ const openCluster: Open = async (config, told, beginning) => {
   const { openServers } = await import('./open-servers.ts')
   const { openBullmq } = await import('../adapters/redis/queue.ts')
   const { openRedisLimits } = await import('../adapters/redis/rate-limit.ts')
-  const { onError = () => undefined } = told
+  const { onError = () => undefined, logger = silent } = told
   const { mongo, closing, ...servers } = await openServers(config, told, beginning)
   try {
-    const url = config.redis.url!
-    const queue = closing(await openBullmq(url, { onError }))
-    const key = servers.pepper.key
-    const limits = closing(openRedisLimits(url, { key, onError: (error) => onError('limits', error) }))
+    const { prefix, ...redis } = config.redis
+    const place = { ...redis, url: redis.url! }
+    const fault = portFaults(logger).of('redis')
+    const health = {
+      failed: (error: unknown) => fault.failed('queue', 'share', error),
+      worked: () => fault.worked('queue', 'share'),
+    }
+    const queue = closing(await openBullmq(place, { onError, health, prefix }))
+    const limits = closing(openRedisLimits(place, { key: servers.pepper.key, health, prefix }))
     const lease = closing(mongo.lease('views', LEASE_MS))
     return {
       ...servers,
@@ -121,7 +127,7 @@ const openCluster: Open = async (config, told, beginning) => {
       writes: lease.held,
       writesWhile: lease.onlyWhile,
       limiter: limits.limiter,
-      sharing: limits.ready,
+      sharing: () => limits.ready() && !fault.failing(),
       full: () => false,
     }
   } catch (error) {

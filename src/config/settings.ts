@@ -1,6 +1,7 @@
 import { connection, listener, originOrAll, proxies, url } from './addresses.ts'
 import { authentication } from './authentication.ts'
 import { list } from './collections.ts'
+import { redis } from './redis.ts'
 import { bool, duration, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
 import { setting, type Values } from './setting.ts'
 
@@ -171,7 +172,7 @@ export const settings = {
       'Documents written in one command; smaller for servers that take no more.',
     ),
   },
-  redis: { url: setting(connection('redis', 'rediss'), none, 'Connection URL of Redis, needed for cluster.') },
+  redis,
   identifiers: {
     service: setting(identifier, 'service', 'Word in the names of cookies, headers, metrics and metadata keys.'),
     codehost: setting(

@@ -121,16 +121,25 @@ export const ownMongo = async (t: Owner): Promise<Found> => {
   }
 }
 
-/** A Redis of its own, which keeps nothing on disk. */
-export const ownRedis = async (t: Owner): Promise<Found> => {
+/** A redis-server of its own with these options beside those that every one has. */
+export const redisWith = async (
+  t: Owner,
+  options: (port: number, directory: string) => readonly string[],
+): Promise<Found> => {
   try {
     await run('redis-server', ['--version'])
   } catch {
     return { skip: 'needs redis-server on the path (Debian: apt-get install redis-server)' }
   }
-  const memory = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--databases', '1000']
-  return launcher(t, 'redis-server', 'redis', (port) => ['--port', `${port}`, ...memory])
+  return launcher(t, 'redis-server', 'redis', options)
 }
+
+/** Options of a Redis that keeps nothing on disk. */
+export const IN_MEMORY = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'] as const
+
+/** A Redis of its own, which keeps nothing on disk. */
+export const ownRedis = (t: Owner): Promise<Found> =>
+  redisWith(t, (port) => ['--port', `${port}`, ...IN_MEMORY, '--databases', '1000'])
 
 export type Address =
   | { readonly name: string; readonly url: string; readonly skip: false }

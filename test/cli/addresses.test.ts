@@ -52,6 +52,12 @@ await t.test(
       ['mongodb', 'mongodb://admin:hunter2/@127.0.0.1:1', /mongodb\.url: cannot be read/],
       ['redis', 'redis://:hunter2@127.0.0.1:none', /redis\.url: is none/],
       ['redis', 'redis://:hunter2@127.0.0.1:1/cache', /redis\.url: names a database that is no number/],
+      ['redis', 'redis://:hunter2/x@127.0.0.1:1', /redis\.url: is none/],
+      ['redis', 'redis://:hunter2@127.0.0.1:1,b:2', /redis\.url: names several hosts: set redis\.mode/],
+      ['redis', 'redis://:hunter2@127.0.0.1:1,,b:2', /redis\.url: names no host/],
+      ['redis', 'redis://:hunter2%@127.0.0.1:1', /redis\.url: is none: .*%40/],
+      ['redis', 'redis://:hunter2@127.0.0.1:1?tls=true', /redis\.url: has options, and Redis takes none there/],
+      ['redis', 'redis://hunter2@127.0.0.1:1', /redis\.url: names a user and has no password/],
     ]
     const environmentOf = (server: string, url: string): Readonly<Record<string, string>> => ({
       ...Object.fromEntries(

@@ -132,6 +132,7 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
     intervals: new Map([['good', 60_000]]),
     restarts: { connection: 2 },
     writesViews: () => false,
+    sharing: () => true,
     viewLag: async () => 7,
     refusedRows: () => 1,
     provenFor: () => 500,

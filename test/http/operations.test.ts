@@ -43,6 +43,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   job_last_duration_seconds: ['name'],
   job_last_outcome: ['name', 'outcome'],
   job_last_items: ['name', 'of'],
+  queue_shared: [],
 }
 
 await t.test('every metric is there under its prefix, with its labels', async (t) => {

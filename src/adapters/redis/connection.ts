@@ -1,5 +1,21 @@
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { within } from '../../concurrency.ts'
+import { type Address, addressOf, type RedisPlace } from './address.ts'
+
+export type Client = Redis | Cluster
+
+/** Hears how Redis does. */
+export type Health = {
+  /** A connection was lost or cannot be made, or Redis refuses or does not answer. */
+  readonly failed: (error: unknown) => void
+  /** Redis answered. */
+  readonly worked: () => void
+}
+
+/** What keys begin with where nothing is said. */
+export const PREFIX = 'rollcall'
+/** What keys begin with: the braces keep all of them on one node of a Redis Cluster. */
+export const keysOf = (prefix: string): string => `{${prefix}}`
 
 /** Milliseconds after which an answer of Redis is no longer waited for. */
 export const PATIENCE_MS = 1000
@@ -10,47 +26,83 @@ export const soon = <T>(work: Promise<T>, ms = PATIENCE_MS): Promise<T | undefin
   return within(ms, work.catch(nothing), nothing)
 }
 
+const retry = (times: number): number => Math.min(PATIENCE_MS, 50 * times)
+
+/** The error of a node or an address in place of the one that says that all of them failed. */
+const causeOf = (error: unknown): unknown => {
+  if (error instanceof AggregateError) return error.errors[0]
+  return error instanceof Error && 'lastNodeError' in error ? (error.lastNodeError ?? error) : error
+}
+
+/** What both kinds of connection are told: `patient` ones keep what they are asked until the server is back. */
+const optionsOf = ({ credentials, tls }: Address, patient: boolean) => ({
+  ...credentials,
+  ...(tls && { tls }),
+  connectTimeout: PATIENCE_MS,
+  keepAlive: 10_000,
+  ...(patient
+    ? { maxRetriesPerRequest: null }
+    : { maxRetriesPerRequest: 1, commandTimeout: PATIENCE_MS, autoResendUnfulfilledCommands: false }),
+})
+
+const clusterOf = (address: Address, patient: boolean): Cluster =>
+  new Cluster([...address.nodes], {
+    enableOfflineQueue: patient,
+    clusterRetryStrategy: retry,
+    // Names are left as they are, for certificates are checked by them.
+    dnsLookup: (name, told) => told(null, name),
+    redisOptions: optionsOf(address, patient),
+  })
+
+const serverOf = (address: Address, patient: boolean): Redis => {
+  const { mode, nodes, master, sentinel, database, tls } = address
+  const sentinels = {
+    sentinels: [...nodes],
+    name: master,
+    ...sentinel,
+    sentinelCommandTimeout: PATIENCE_MS,
+    sentinelRetryStrategy: retry,
+    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+  }
+  return new Redis({
+    ...optionsOf(address, patient),
+    ...(mode === 'sentinel' ? sentinels : nodes[0]),
+    enableOfflineQueue: patient,
+    db: database,
+    retryStrategy: retry,
+  })
+}
+
 /**
- * A connection that looks for its server for ever, and tells `onError` once of each time it is lost. `patient` = commands wait for the
+ * A connection that looks for its server for ever, and says whenever one is lost or cannot be made. `patient` = commands wait for the
  * server's return (BullMQ needs that); otherwise they fail when it is away or does not answer.
  */
-export const connectRedis = (url: string, patient: boolean, onError: (error: unknown) => void): Redis => {
-  const impatient = {
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    commandTimeout: PATIENCE_MS,
-    autoResendUnfulfilledCommands: false,
-  }
-  const client = new Redis(url, {
-    connectTimeout: PATIENCE_MS,
-    keepAlive: 10_000,
-    retryStrategy: (times) => Math.min(PATIENCE_MS, 50 * times),
-    ...(patient ? { maxRetriesPerRequest: null } : impatient),
-  })
-  let told = false
-  client.on('error', (error: unknown) => {
-    if (!told) onError(error)
-    told = true
-  })
-  client.on('ready', () => {
-    told = false
-  })
+export const connectRedis = (place: RedisPlace, patient: boolean, { failed }: Pick<Health, 'failed'>): Client => {
+  const address = addressOf(place)
+  const client = (address.mode === 'cluster' ? clusterOf : serverOf)(address, patient)
+  client.on('error', (error: unknown) => failed(causeOf(error)))
   return client
 }
 
 /** Ends a connection and all that were made from it, for good; BullMQ does not end its own, or even opens them again, when the server is away. */
-export const familyOf = (client: Redis): (() => void) => {
-  const family = [client]
-  const duplicate = client.duplicate.bind(client)
-  client.duplicate = (override) => {
-    const another = duplicate(override)
+export const familyOf = (client: Client): (() => void) => {
+  const family: Client[] = [client]
+  const adopt = <C extends Client>(another: C): C => {
     another.on('error', () => undefined)
     family.push(another)
     return another
   }
+  if (client instanceof Cluster) {
+    const duplicate = client.duplicate.bind(client)
+    client.duplicate = (nodes, override) => adopt(duplicate(nodes, override))
+  } else {
+    const duplicate = client.duplicate.bind(client)
+    client.duplicate = (override) => adopt(duplicate(override))
+  }
   return () => {
     for (const each of family) {
-      each.options.retryStrategy = () => null
+      if (each instanceof Cluster) each.options.clusterRetryStrategy = () => null
+      else each.options.retryStrategy = () => null
       each.connect = () => Promise.reject(new Error('this connection has ended'))
       each.disconnect()
     }

@@ -1,8 +1,8 @@
 import { type Job as Turn, Queue, UnrecoverableError, Worker } from 'bullmq'
-import type { Redis } from 'ioredis'
 import type { Job, Progress } from '../../jobs/queue.ts'
 import type { LastRuns } from './queue-runs.ts'
-import { soon } from './connection.ts'
+import { type Client, type Health, soon } from './connection.ts'
+import { heard, redisView, retries } from './queue-view.ts'
 
 /** A worker that dies gives its job up after about six seconds, however often that happens. */
 const worker = {
@@ -12,32 +12,26 @@ const worker = {
   runRetryDelay: 1000,
   concurrency: 1,
 } as const
-/** What an instance cut short by its own end is taken over by another at once; what fails is not tried before the next interval. */
-const retries = {
-  attempts: 5,
-  backoff: { type: 'fixed', delay: 1000 },
-  removeOnComplete: true,
-  removeOnFail: { count: 10 },
-} as const
 const LOOK_MS = 1000
-/** A connection that has not answered for so long is made anew. */
-const DEAF_MS = 5000
 const CLOSE_MS = 1000
+/** What Redis refuses a worker asks for again at once, for ever: so long it is held back. */
+const BACK_OFF_MS = 2000
 
 export type JobParts = {
-  readonly client: Redis
+  readonly client: Client
   readonly prefix: string
   readonly runs: LastRuns
   readonly signal: AbortSignal
   /** Milliseconds beyond its interval after which a job counts as forgotten. */
   readonly grace: number
   readonly onError: (job: string, error: unknown) => void
+  readonly health: Health
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The runs of one job in this process, never two at once. */
-const ownRuns = (job: Job, { runs, signal, onError }: Pick<JobParts, 'runs' | 'signal' | 'onError'>) => {
+const ownRuns = (job: Job, { runs, signal, onError, health }: JobParts) => {
   const { name } = job
   let running: Promise<void> | undefined
   /** When the job was last known to begin, anywhere; and which run that was. */
@@ -49,7 +43,7 @@ const ownRuns = (job: Job, { runs, signal, onError }: Pick<JobParts, 'runs' | 's
     let told: { readonly progress?: Progress } = {}
     const tell = (progress: Progress) => {
       told = { progress }
-      if (runs.noteProgress({ name, startedAt, progress })) turn?.updateProgress(progress).catch(() => undefined)
+      if (runs.noteProgress({ name, startedAt, progress })) turn?.updateProgress(progress).catch(health.failed)
     }
     began = performance.now()
     known = startedAt
@@ -78,47 +72,13 @@ const ownRuns = (job: Job, { runs, signal, onError }: Pick<JobParts, 'runs' | 's
   }
 }
 
-/** Asks Redis about a job, one question at a time: whether it runs and began, and that it is scheduled at all. */
-const redisView = ({ name, every }: Job, queue: Queue, { client, runs }: Pick<JobParts, 'client' | 'runs'>) => {
-  let looking: Promise<{ readonly active: number; readonly startedAt: number | undefined }> | undefined
-  let asked = 0
-  let settled = false
-
-  const look = async () => {
-    const [scheduler, active, last] = await Promise.all([
-      queue.getJobScheduler(name),
-      queue.getActiveCount(),
-      runs.find(name),
-    ])
-    // Who was configured last says the interval, once: two that differ would each make the other's anew for ever.
-    if (!scheduler || (!settled && scheduler.every !== every)) {
-      await queue.setGlobalConcurrency(1)
-      await queue.upsertJobScheduler(name, { every }, { name, opts: retries })
-    }
-    settled = true
-    return { active, startedAt: last?.startedAt }
-  }
-
-  /** Undefined when Redis does not answer. */
-  return async () => {
-    if (!looking) {
-      asked = performance.now()
-      looking = look().finally(() => (looking = undefined))
-    } else if (performance.now() - asked > DEAF_MS && client.status === 'ready') {
-      asked = performance.now()
-      client.disconnect(true)
-    }
-    return soon(looking)
-  }
-}
-
 /**
  * One job over all instances: a queue of its own with a scheduler, and never more than one run. Beside it a watchdog that needs no Redis:
  * it makes the scheduler anew when Redis has been emptied, and runs the job itself when nobody has for its interval. All
  * durations are on this process's monotonic clock, for Redis goes by the clocks of its workers.
  */
 export const bullmqJob = (job: Job, parts: JobParts) => {
-  const { client, prefix, signal, grace, onError } = parts
+  const { client, prefix, signal, grace, onError, health } = parts
   const { name, every } = job
   const options = { connection: client, prefix }
   const own = ownRuns(job, parts)
@@ -137,9 +97,16 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
 
   const queue = new Queue(name, options)
   const workers = new Worker(name, process, { ...options, ...worker })
-  // The connection tells of its losses itself, and a lock lost to an outage is what the watchdog is for.
-  queue.on('error', () => undefined)
-  workers.on('error', () => undefined)
+  const backOff = (error: Error) => {
+    // A lock lost by an outage or a suspended machine is what the watchdog is for.
+    if (/\block\b/i.test(error.message)) return
+    health.failed(error)
+    if (client.status !== 'ready' || workers.isPaused() || signal.aborted) return
+    void workers.pause(true)
+    setTimeout(() => void (signal.aborted || workers.resume()), BACK_OFF_MS).unref()
+  }
+  queue.on('error', health.failed)
+  workers.on('error', backOff)
   const look = redisView(job, queue, parts)
 
   const watch = async () => {
@@ -150,8 +117,11 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
       alone = false
     }
     const overdue = own.age() - every - (alone ? 0 : grace)
-    if (overdue < 0 || (seen && seen.active > 0)) return
-    if (seen && overdue < grace) return void (await soon(queue.add(name, {}, { ...retries, jobId: `overdue-${name}` })))
+    if (overdue < 0 || seen?.runs) return
+    if (seen && overdue < grace) {
+      await heard(queue.add(name, {}, { ...retries, jobId: `overdue-${name}` }), health)
+      return
+    }
     alone = true
     own.run().catch(() => undefined)
   }

@@ -1,6 +1,5 @@
-import type { Redis } from 'ioredis'
 import type { Run } from '../../jobs/queue.ts'
-import { soon } from './connection.ts'
+import { type Client, soon } from './connection.ts'
 
 const isRun = (value: unknown): value is Run =>
   typeof value === 'object' && value !== null && 'name' in value && 'startedAt' in value
@@ -20,13 +19,13 @@ const later = (a: Run, b: Run): Run => {
 const TELL_MS = 1000
 
 /** The last run of each job: in Redis for all instances, and in memory those of this one for when Redis is away. */
-export const lastRuns = (client: Redis, key: string) => {
+export const lastRuns = (client: Client, key: string, onError: (error: unknown) => void) => {
   const own = new Map<string, Run>()
   const toldAt = new Map<string, number>()
   /** Never waits; without Redis the others do not learn of it, and run the job themselves. */
   const note = (run: Run): void => {
     own.set(run.name, run)
-    if (client.status === 'ready') client.hset(key, run.name, JSON.stringify(run)).catch(() => undefined)
+    if (client.status === 'ready') client.hset(key, run.name, JSON.stringify(run)).catch(onError)
   }
   return {
     note,

@@ -2,12 +2,14 @@ import { refuse } from '../../errors.ts'
 import type { Job, Queue } from '../../jobs/queue.ts'
 import { bullmqJob } from './queue-job.ts'
 import { lastRuns } from './queue-runs.ts'
-import { connectRedis, familyOf } from './connection.ts'
+import { type RedisPlace } from './address.ts'
+import { connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'
 
 export type BullmqOptions = {
-  /** Told of every run of a job that failed here, and once of each time Redis was lost (job `redis`). */
+  /** Told of every run of a job that failed here. */
   readonly onError: (job: string, error: unknown) => void
-  /** What all keys in Redis begin with; instances share their jobs under the same. */
+  readonly health: Health
+  /** What all keys in Redis begin with, in braces, so that they lie on one node of a cluster; instances share their jobs under the same. */
   readonly prefix?: string
   /** Milliseconds beyond its interval after which a job counts as forgotten and is run here. */
   readonly grace?: number
@@ -18,13 +20,19 @@ export type BullmqOptions = {
  * still run, in every instance then, which is harmless. Nothing here waits for it; `close` waits for running jobs and two seconds at most for Redis.
  */
 export const openBullmq = async (
-  url: string,
-  { onError, prefix = 'rollcall', grace = 3000 }: BullmqOptions,
+  place: RedisPlace,
+  { onError, health, prefix: word = PREFIX, grace = 3000 }: BullmqOptions,
 ): Promise<Queue> => {
-  const client = connectRedis(url, true, (error) => onError('redis', error))
-  const disconnect = familyOf(client)
-  const runs = lastRuns(client, `${prefix}:runs`)
   const stop = new AbortController()
+  /** What ends by itself is no fault. */
+  const failed = (error: unknown) => {
+    if (!stop.signal.aborted) health.failed(error)
+  }
+  const telling: Health = { failed, worked: health.worked }
+  const client = connectRedis(place, true, telling)
+  const disconnect = familyOf(client)
+  const prefix = keysOf(word)
+  const runs = lastRuns(client, `${prefix}:runs`, failed)
   const jobs = new Map<string, ReturnType<typeof bullmqJob>>()
   let closing: Promise<void> | undefined
 
@@ -38,7 +46,7 @@ export const openBullmq = async (
     schedule: async (job: Job) => {
       if (stop.signal.aborted) refuse('backend_unavailable')
       if (jobs.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
-      jobs.set(job.name, bullmqJob(job, { client, prefix, runs, signal: stop.signal, grace, onError }))
+      jobs.set(job.name, bullmqJob(job, { client, prefix, runs, signal: stop.signal, grace, onError, health: telling }))
     },
     runs: runs.all,
     close: () => (closing ??= close()),

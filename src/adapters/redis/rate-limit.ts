@@ -1,28 +1,29 @@
 import { createHmac } from 'node:crypto'
-import type { Redis } from 'ioredis'
 import { type Limiter, limitWindow } from '../../auth/rate-limit.ts'
-import { connectRedis } from './connection.ts'
+import type { RedisPlace } from './address.ts'
+import { type Client, connectRedis, type Health, keysOf, PREFIX } from './connection.ts'
 
 const FLUSH_MS = 250
 /** Counts sent to Redis in one call. */
 const TOLD = 5_000
 
 export type RedisLimitsOptions = {
-  readonly onError: (error: unknown) => void
+  readonly health: Pick<Health, 'failed'>
   /** The key that instances share: Redis is told of clients under it, for an address is personal. */
   readonly key: Uint8Array
   readonly prefix?: string
   readonly flushMs?: number
 }
 
+type Shared = {
+  readonly client: Client
+  readonly hashOf: (minute: number) => string
+  readonly pseudonym: (client: string) => string
+  readonly failed: (error: unknown) => void
+}
+
 /** One limit of this instance: what it knows of a client is what Redis said last and what has been counted here since. */
-const sharedLimiter = (
-  client: Redis,
-  hashOf: (minute: number) => string,
-  pseudonym: (client: string) => string,
-  limit: number,
-  now: () => number,
-) => {
+const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: number, now: () => number) => {
   /** Counted here and not yet told to Redis. */
   const unsent = new Map<string, number>()
   const addUnsent = (key: string, by: number) => unsent.set(key, (unsent.get(key) ?? 0) + by)
@@ -37,7 +38,9 @@ const sharedLimiter = (
     const pipeline = client.pipeline()
     for (const [key, by] of telling) pipeline.hincrby(hash, pseudonym(key), by)
     pipeline.expire(hash, 120)
-    const replies = await pipeline.exec().catch(() => undefined)
+    const replies = await pipeline.exec().catch((error: unknown) => failed(error))
+    const refused = replies?.find(([error]) => error)
+    if (refused) failed(refused[0])
     if (minute !== window.minute()) return
     for (const [n, [key, by]] of telling.entries()) {
       const [error, total] = replies?.[n] ?? [new Error('no answer'), undefined]
@@ -55,29 +58,34 @@ const sharedLimiter = (
  * without it each instance counts for itself. Minutes are those of the clock, so that instances mean the same.
  */
 export const openRedisLimits = (
-  url: string,
-  { onError, key: secret, prefix = 'rollcall', flushMs = FLUSH_MS }: RedisLimitsOptions,
+  place: RedisPlace,
+  { health, key: secret, prefix = PREFIX, flushMs = FLUSH_MS }: RedisLimitsOptions,
 ) => {
-  const client = connectRedis(url, false, onError)
+  let closed = false
+  const failed = (error: unknown) => {
+    if (!closed) health.failed(error)
+  }
+  const client = connectRedis(place, false, { failed })
   const pseudonym = (of: string) => createHmac('sha256', secret).update(`limit ${of}`).digest('base64url')
   const flushes: (() => Promise<void>)[] = []
   let flushing: Promise<unknown> | undefined
   const timer = setInterval(() => {
     flushing ??= Promise.all(flushes.map((flush) => flush()))
-      .catch(onError)
+      .catch(failed)
       .finally(() => (flushing = undefined))
   }, flushMs).unref()
 
   return {
     limiter: (name: string, limit: number, now: () => number = Date.now): Limiter => {
-      const hashOf = (minute: number) => `${prefix}:limit:${name}:${minute}`
-      const { limiter, flush } = sharedLimiter(client, hashOf, pseudonym, limit, now)
+      const hashOf = (minute: number) => `${keysOf(prefix)}:limit:${name}:${minute}`
+      const { limiter, flush } = sharedLimiter({ client, hashOf, pseudonym, failed }, limit, now)
       flushes.push(flush)
       return limiter
     },
     /** True while Redis answers. */
     ready: (): boolean => client.status === 'ready',
     close: async (): Promise<void> => {
+      closed = true
       clearInterval(timer)
       client.disconnect()
       await flushing

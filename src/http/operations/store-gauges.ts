@@ -10,6 +10,8 @@ export type StoreGauged = {
   /** How often the log's client has made a connection or a subscription anew. */
   readonly restarts: Readonly<Record<string, number>>
   readonly writesViews: () => boolean
+  /** False while jobs and limits go on without the server they share. */
+  readonly sharing: () => boolean
   /** Events that the views are behind. */
   readonly viewLag: () => Promise<number>
   /** Documents that the views do not take; they stay behind. */
@@ -27,7 +29,7 @@ const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
  */
 export const addStoreGauges = (
   { gauge, count }: Metrics,
-  { queue, intervals, restarts, writesViews, viewLag, refusedRows, provenFor }: StoreGauged,
+  { queue, intervals, restarts, writesViews, sharing, viewLag, refusedRows, provenFor }: StoreGauged,
 ): void => {
   let asking: Promise<readonly Run[]> | undefined
   /** Read once for all gauges of a page. */
@@ -53,6 +55,9 @@ export const addStoreGauges = (
   )
   gauge('view_lease_held', 'Whether this instance is the one that follows the log for the read models.', [], () => [
     { labels: [], value: writesViews() ? 1 : 0 },
+  ])
+  gauge('queue_shared', 'Whether jobs and limits are shared with the other instances.', [], () => [
+    { labels: [], value: sharing() ? 1 : 0 },
   ])
   gauge(
     'view_lag_events',

@@ -2,6 +2,8 @@ import { openBullmq } from '../../../src/adapters/redis/queue.ts'
 
 /** An instance whose run never ends: it says that it began and waits to be killed. */
 const [url = '', prefix = ''] = process.argv.slice(2)
-const queue = await openBullmq(url, { prefix, onError: () => undefined })
+const ignore = () => undefined
+const health = { failed: ignore, worked: ignore }
+const queue = await openBullmq({ url }, { prefix, health, onError: ignore })
 await queue.schedule({ name: 'long', every: 600_000, run: () => new Promise(() => process.stdout.write('began\n')) })
 setInterval(() => undefined, 1000)

@@ -15,7 +15,7 @@ await t.test(
       const stats = await redis.info('commandstats')
       return Number(/^cmdstat_hset:calls=(\d+)/m.exec(stats)?.[1] ?? 0)
     }
-    const { open, prefix } = sharedQueue(server!.url)
+    const { open, keys } = sharedQueue(server!.url)
     const queue = await open()
     let [before, after] = [0, 0]
     const ended = new Promise<void>((end) => {
@@ -34,7 +34,7 @@ await t.test(
     t.ok(after - before <= 10, `${after - before} calls`)
     for (let n = 0; n < 500 && !(await queue.runs())[0]?.finishedAt; n++)
       await new Promise((next) => setTimeout(next, 5))
-    t.match(await redis.hget(`${prefix}:runs`, 'talkative'), /"done":100000/)
+    t.match(await redis.hget(`${keys}:runs`, 'talkative'), /"done":100000/)
     await queue.close()
   },
 )
