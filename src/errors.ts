@@ -53,6 +53,11 @@ export const refusals = {
   internal: { status: 500, code: 13, sentence: 'internal error' },
   view_behind: { status: 503, code: 14, sentence: 'view is behind' },
   event_unreadable: { status: 503, code: 14, sentence: 'resource cannot be read by this version of the service' },
+  release_in_progress: {
+    status: 503,
+    code: 14,
+    sentence: 'this cannot be written until every instance is of a version that can read it',
+  },
   auth_stale: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   backend_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   history_busy: { status: 503, code: 14, sentence: 'history is busy' },

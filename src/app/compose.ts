@@ -3,6 +3,7 @@ import { asOf } from '../audit/as-of.ts'
 import { digester, plausible } from '../auth/client-token.ts'
 import { reservations } from '../commands/reservations.ts'
 import { instance as decider } from '../commands/instance.ts'
+import { version } from '../cli/manifest.ts'
 import type { Config } from '../config/load.ts'
 import { compileFlag } from '../evaluation/compile.ts'
 import { tokenVerifier } from '../http/auth/token-verifier.ts'
@@ -23,6 +24,7 @@ import type { Progress } from '../projections/engine/rebuild.ts'
 import { progressLines } from './progress-lines.ts'
 import { readinessOf } from './readiness.ts'
 import { serviceSettings } from './settings.ts'
+import { membership } from './roll.ts'
 import { bind, type Rebuilt, settle } from './settle.ts'
 import type { Stores } from './stores.ts'
 
@@ -113,6 +115,9 @@ export const compose = async (
 ): Promise<Composed> => {
   const core = coreOf(config, opened, logger, now, fatal)
   const { follower, guard, lease, snapshots, log, stores, time } = core
+  const member =
+    lease &&
+    membership({ ...core, version, fresh: lease.fresh, logger, onError: core.onError('the roll was not kept') })
   let draining = false
   const service = await serviceOf(config, core, { logger, now, draining: () => draining })
   return {
@@ -126,7 +131,9 @@ export const compose = async (
       }
       const rebuilt = await settle(stores, logger, onProgress)
       if (rebuilt) await stores.snapshots.remove()
+      const known = config.eventstore.all_on_roll || (await log.first()) === undefined
       snapshots.begin(await follower.start(onProgress))
+      await member?.join(known)
       const token = await bootstrap({ ...service, config })
       if (token !== undefined)
         logger
@@ -145,6 +152,7 @@ export const compose = async (
       await service.refusals.close()
       // A job that is under way may wait for the views, which are seen to until it is over.
       await stores.queue.close()
+      await member?.leave()
       await guard?.close()
       await follower.close()
       await snapshots.end()

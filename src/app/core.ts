@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
+import { version } from '../cli/manifest.ts'
 import { enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
 import type { Config } from '../config/load.ts'
@@ -10,6 +11,7 @@ import { sealer } from '../events/personal.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
 import { addStoreGauges } from '../http/operations/store-gauges.ts'
+import { FORMAT } from '../events/catalog.ts'
 import { chroniclesOf, projections } from '../projections/all.ts'
 import { type LogGuard, logGuard } from '../projections/engine/log-guard.ts'
 import { freshness } from '../projections/engine/freshness.ts'
@@ -30,6 +32,7 @@ import { memorySnapshot, snapshotKeeper } from './memory-snapshot.ts'
 import { orderedTime } from './ordered-time.ts'
 import { portFaults } from './port-faults.ts'
 import { quotas } from './quotas.ts'
+import { followedRoll } from './roll.ts'
 import { instrumented } from './store-metrics.ts'
 import type { Stores } from './stores.ts'
 
@@ -101,12 +104,14 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const stores = instrumented(opened, metrics, faults)
   const { views, keys, alone, writes, restarts, queue } = stores
   const time = orderedTime(now, logger)
-  const log = time.through(stores.log)
+  const roll = followedRoll(logger)
+  const log = roll.through(time.through(stores.log))
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const { index, held, lives, closed, remember, recall } = memoryOf(config, logger)
   const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
     admit: quotas(config.quotas, held, index),
+    format: alone ? () => FORMAT : roll.format,
   })
   const kept = memorySnapshot({
     snapshots: stores.snapshots,
@@ -143,6 +148,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     census,
     aheadMs: time.aheadMs,
     closed: closed.counts,
+    instances: () => (alone ? [{ version, reads: FORMAT }] : [...roll.state().members.values()]),
   })
   const lease = alone ? undefined : freshness({ head: headOf(log, follower, guard), seen: follower.seen })
   const snapshots = snapshotKeeper({
@@ -163,7 +169,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     refusedRows: follower.refusedRows,
     provenFor: () => lease?.age() ?? 0,
   })
-  const made = { faults, onError, names, metrics, stores, time, log, instance, seal }
+  const made = { faults, onError, names, metrics, stores, time, log, instance, seal, roll }
   const memory = { closed, index, flagStore: held, lives }
   return { ...made, ...memory, execute, foldOf, follower, guard, lease, snapshots, intervals }
 }

@@ -22,6 +22,7 @@ import { rebuild } from '../projections/engine/rebuild.ts'
 import { type AnyProjection, rowOf } from '../projections/projection.ts'
 import { tokens } from '../projections/tokens.ts'
 import { operator } from './operator.ts'
+import { formatBeside } from './roll.ts'
 import { insistOnSameLog } from './settle.ts'
 import { eventsOf, openHistory, openStores, type Stores } from './stores.ts'
 
@@ -70,7 +71,9 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
       const names = namesOf(config.identifiers)
       const asked = newToken(names).read(request)
       inFuture(asked, now())
-      const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now))
+      const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now), {
+        format: await formatBeside(history),
+      })
       const { namespaceKey } = asked
       if (namespaceKey !== '' && (await foldOf(namespaceDecider, namespaceKey)).state.incarnation === undefined)
         refuse('not_found', `namespace "${namespaceKey}" not found`)
@@ -87,9 +90,11 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
  * rows are written at once, so that the next start does not read what is deleted.
  */
 export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }) =>
-  withStores(config, async ({ log, views, keys }) => {
+  withStores(config, async ({ log, views, keys, alone }) => {
     const now = () => new Date()
-    const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now))
+    const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
+      format: await formatBeside({ log, alone }),
+    })
     const { state } = await foldOf(namespaceDecider, namespace)
     const { incarnation = refuse('not_found', `namespace "${namespace}" not found`) } = state
     const of = { namespace, key, incarnation }

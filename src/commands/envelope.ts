@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { canonical } from '../events/canonical.ts'
-import { type AnyEvent, sealedFields, type Shapes, wireName } from '../events/define.ts'
+import { sealedFields, wireName, type Written } from '../events/define.ts'
 import type { NewEvent } from '../events/log.ts'
 import type { Meta } from '../events/meta.ts'
 import type { Sealer } from '../events/personal.ts'
@@ -65,9 +65,9 @@ export const enveloper = (
     return { at: new Date(last).toISOString(), ...(own.getTime() < last && { writtenAt: own.toISOString() }) }
   }
 
-  const sealed = async (event: AnyEvent, fields: ReadonlyMap<string, string>): Promise<object> => {
-    const data: Record<string, unknown> = { ...event.data }
-    for (const [field, subject] of fields) {
+  const sealed = async ({ event, shape, data: told }: Written): Promise<object> => {
+    const data: Record<string, unknown> = { ...told }
+    for (const [field, subject] of sealedFields(shape.schema)) {
       const text = data[field]
       if (typeof text !== 'string') continue
       const owner = data[subject]
@@ -77,21 +77,14 @@ export const enveloper = (
     return data
   }
 
-  return async (
-    stream: string,
-    events: readonly AnyEvent[],
-    shapes: Shapes,
-    command: string,
-    context: Context,
-  ): Promise<NewEvent[]> => {
+  return async (stream: string, events: readonly Written[], command: string, context: Context): Promise<NewEvent[]> => {
     const { actor, requestId, correlationId = requestId, causationId, route, reason, subject } = context
     const origin = await sealedOrigin(context)
     const datas: string[] = []
-    for (const event of events) datas.push(canonical(await sealed(event, sealedFields(shapes[event.type]!.schema))))
+    for (const event of events) datas.push(canonical(await sealed(event)))
     const { at, writtenAt } = time()
     const who = { actor, requestId, correlationId, causationId, route, reason, subject, ...origin, writtenAt }
-    return events.map(({ type }, n) => {
-      const { version } = shapes[type]!
+    return events.map(({ event: { type }, shape: { version } }, n) => {
       const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, ...who }
       return {
         id: eventId(context.commandId, stream, n),

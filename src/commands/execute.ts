@@ -1,8 +1,9 @@
 import { pause as rest } from '../concurrency.ts'
-import { isRefusal, Refusal, refuse } from '../errors.ts'
-import type { AnyEvent } from '../events/define.ts'
+import { isRefusal, refuse } from '../errors.ts'
+import { type AnyEvent, FIRST_FORMAT, inFormat, type Shapes, type Written } from '../events/define.ts'
 import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
 import type { Actor } from '../events/meta.ts'
+import { decide } from './decide.ts'
 import { type Decider, evolve } from './decider.ts'
 import { type Context, type enveloper, eventId } from './envelope.ts'
 import { type Fold, step, stepStored, streamFolds, unwritten, whole } from './stream-folds.ts'
@@ -68,7 +69,16 @@ export type Admit = (asked: {
   readonly actor: Actor
 }) => void
 
-type Options = { readonly pause?: () => Promise<unknown>; readonly admit?: Admit }
+type Options = {
+  readonly pause?: () => Promise<unknown>
+  readonly admit?: Admit
+  /** The format of the history that may be written now: the first, which every instance reads, unless given. */
+  readonly format?: () => number
+}
+
+/** The decided events in shapes that every instance reads. Refuses with `release_in_progress` what these cannot say. */
+const readable = <E extends AnyEvent>(shapes: Shapes, format: number, decided: readonly E[]): readonly Written<E>[] =>
+  decided.map((event) => inFormat(shapes, format, event) ?? refuse('release_in_progress'))
 
 /** The decided events as the log has them now. */
 const storedAs = (
@@ -93,7 +103,7 @@ const storedAs = (
 export const executor = (
   log: EventLog,
   envelope: ReturnType<typeof enveloper>,
-  { pause = jitter, admit = () => undefined }: Options = {},
+  { pause = jitter, admit = () => undefined, format = () => FIRST_FORMAT }: Options = {},
 ) => {
   const folds = streamFolds(log)
   const inTurn = turns(WAITING)
@@ -117,7 +127,8 @@ export const executor = (
           : await earlier(log, decider, stream, commandId)
       if ('repeated' in fold) return fold
       if (!decider.unread?.commands.has(name)) whole(fold)
-      const decided = decide(decider, fold, name, command, context)
+      const told = readable(decider.shapes, format(), decide(decider, fold, name, command, context))
+      const decided = told.map(({ event }) => event)
       const outcome = { before: fold.state, events: decided, repeated: false }
       if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
       const { weight } = decider
@@ -127,7 +138,7 @@ export const executor = (
         growth: () => (weight ? weight(grown()) - weight(fold.state) : 0),
         actor: context.actor,
       })
-      const written = await envelope(stream, decided, decider.shapes, name, context)
+      const written = await envelope(stream, told, name, context)
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined
       const stored = storedAs(stream, written, appended)
@@ -160,40 +171,6 @@ export const executor = (
 }
 
 const streamOf = ({ category }: { readonly category: string }, id: string): string => `${category}-${id}`
-
-/** Existence, then If-Match, then the rules of state: steps 12 to 14 of api.md §1.3. */
-const decide = <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
-  decider: Decider<S, C, E>,
-  { state, changes }: Fold<S>,
-  name: K,
-  command: C[K],
-  { ifMatch, needsEffect }: Context,
-): readonly E[] => {
-  let events: readonly E[] = []
-  let refusal: Refusal | undefined
-  try {
-    events = decider.decide[name](state, command)
-  } catch (error) {
-    if (!(error instanceof Refusal) || ifMatch === undefined || error.reason === 'not_found') throw error
-    refusal = error
-  }
-  if (ifMatch !== undefined) {
-    const have = decider.exists(state, command) ? changes : 0n
-    const matches = have > 0n && (ifMatch === '*' || ifMatch.includes(String(have)))
-    const nothing = needsEffect && !refusal && events.length === 0
-    if (!matches || nothing) revisionMoved(have, ifMatch)
-  }
-  if (refusal) throw refusal
-  return events
-}
-
-/** Refuses with 412 `revision_moved`: the revision there is (0 = none) and the first one given. */
-export const revisionMoved = (have: bigint, [given]: NonNullable<Context['ifMatch']>): never =>
-  refuse(
-    'revision_moved',
-    `revision moved: have "${have}", given "${given}"`,
-    have > 0n ? { headers: { etag: `"${have}"` } } : {},
-  )
 
 type Executor = ReturnType<typeof executor>
 export type Execute = Executor['execute']

@@ -158,6 +158,11 @@ export const settings = {
       false,
       'Begin a history of its own in a store that has one of another deployment, under another prefix.',
     ),
+    all_on_roll: setting(
+      bool,
+      false,
+      'Every version that keeps no roll of instances is gone from a history that it began: later formats of events may be written.',
+    ),
   },
   mongodb: {
     url: setting(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),

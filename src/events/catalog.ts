@@ -1,4 +1,4 @@
-import type { Shapes } from './define.ts'
+import { FIRST_FORMAT, type Shape, type Shapes } from './define.ts'
 import { flagEvents } from './flag.ts'
 import { historyEvents } from './history.ts'
 import { instanceEvents } from './instance.ts'
@@ -6,6 +6,7 @@ import { keysEvents } from './keys.ts'
 import { loginEvents } from './login.ts'
 import { namespaceEvents } from './namespace.ts'
 import { refusalEvents } from './refusal.ts'
+import { rollEvents } from './roll.ts'
 import { segmentEvents } from './segment.ts'
 import { tokenEvents } from './token.ts'
 
@@ -19,8 +20,13 @@ export const catalog = {
   segment: segmentEvents,
   keys: keysEvents,
   history: historyEvents,
-  instance: instanceEvents,
+  instance: { ...instanceEvents, ...rollEvents },
 } as const satisfies Readonly<Record<string, Shapes>>
+
+/** The latest format of the history that this build reads, and writes once every instance reads it. */
+export const FORMAT: number = Object.values<Shapes>(catalog)
+  .flatMap((shapes) => Object.values<Shape>(shapes))
+  .reduce((latest, { format }) => Math.max(latest, format), FIRST_FORMAT)
 
 /** What the streams of each category are called, and what they tell. */
 export const streams: Readonly<Record<keyof typeof catalog, { readonly name: string; readonly tells: string }>> = {
@@ -45,6 +51,7 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   history: { name: 'history-main', tells: 'The history itself, where it was damaged and the service went on with it.' },
   instance: {
     name: 'instance-<instance>',
-    tells: 'What one run of the service did to what all of them share.',
+    tells:
+      'What one run of the service did to what all of them share. In `instance-main` the roll of those that share servers: who is there, and what they can read.',
   },
 }

@@ -6,20 +6,35 @@ import { fitting } from './fits.ts'
 export type Shape = {
   readonly version: number
   readonly schema: TObject
+  /** The format of the history that has it first: an instance that reads that format, or a later one, reads this shape. */
+  readonly format: number
   readonly from?: Shape
   readonly upcast?: (old: never) => object
+  /** The same told in the shape before, for who reads no later format; undefined where that shape cannot say it. */
+  readonly downcast?: ((data: never) => object | undefined) | undefined
 }
 export type Shapes = Readonly<Record<string, Shape>>
 
-/** The first shape of an event. */
-export const v1 = <S extends TObject>(schema: S) => ({ version: 1, schema }) as const
+/** The format of the history that every version reads. */
+export const FIRST_FORMAT = 1
 
-/** A later shape: the shape it replaces, the new schema, and the pure function from old data to new data. */
+/** The first shape of an event. */
+export const v1 = <S extends TObject>(schema: S, format: number = FIRST_FORMAT) =>
+  ({ version: 1, schema, format }) as const
+
+/** A later shape: the shape it replaces, the new schema, the pure function from old data to new data, and the format that has it first; with the way back where the old shape can say the same. */
 export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
   from: P,
   schema: S,
   upcast: (old: Static<P['schema']>) => Static<S>,
-) => ({ version: from.version + 1, schema, from, upcast }) as const
+  {
+    format,
+    downcast,
+  }: {
+    readonly format: number
+    readonly downcast?: (data: Static<S>) => Static<P['schema']> | undefined
+  },
+) => ({ version: from.version + 1, schema, format, from, upcast, downcast }) as const
 
 /** The union that a category's code speaks: `{ type, data }` for each of its events. */
 export type EventOf<S extends Shapes> = {
@@ -27,6 +42,29 @@ export type EventOf<S extends Shapes> = {
 }[keyof S & string]
 export type AnyEvent = { readonly type: string; readonly data: object }
 export type DataOf<E extends AnyEvent, T> = Extract<E, { type: T }>['data']
+
+/** A decided event as it is written: the shape, its data, and the event as it will be read. */
+export type Written<E extends AnyEvent = AnyEvent> = {
+  readonly shape: Shape
+  readonly data: object
+  readonly event: E
+}
+
+/** The event in the newest shape that readers of the format know; undefined where none of these can say it. */
+export const inFormat = <E extends AnyEvent>(shapes: Shapes, format: number, event: E): Written<E> | undefined => {
+  const newest = shapes[event.type]!
+  let [shape, data]: [Shape, object] = [newest, event.data]
+  const back: ((old: never) => object)[] = []
+  while (shape.format > format) {
+    const { from, upcast, downcast } = shape
+    const older = downcast?.(data as never)
+    if (!from || !upcast || !older) return undefined
+    back.push(upcast)
+    ;[shape, data] = [from, older]
+  }
+  if (shape === newest) return { shape, data, event }
+  return { shape, data, event: { ...event, data: back.reduceRight((old, raise) => raise(old as never), data) } }
+}
 
 /** Wire name: `TokenIssued` at version 1, `TokenIssued.v2` from version 2 on. */
 export const wireName = (type: string, version: number): string => (version === 1 ? type : `${type}.v${version}`)

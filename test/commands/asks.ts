@@ -3,6 +3,7 @@ import type { FlagCommands } from '../../src/commands/flag/flag.ts'
 import type { LoginCommands } from '../../src/commands/login.ts'
 import type { NamespaceCommands } from '../../src/commands/namespace.ts'
 import type { RefusalCommands } from '../../src/commands/refusal.ts'
+import type { RollCommands } from '../../src/commands/roll.ts'
 import type { SegmentCommands } from '../../src/commands/segment.ts'
 import type { TokenCommands } from '../../src/commands/token.ts'
 
@@ -161,4 +162,12 @@ export const refusalAsks: Asks<RefusalCommands> = {
     },
     { requiredKeys: ['refusals'] },
   ),
+}
+
+const instance = one('a-1', 'b-2', 'c-3')
+export const rollAsks: Asks<RollCommands> = {
+  BePresent: fc.record({ instance, reads: fc.integer({ min: 1, max: 3 }), version: text, complete: fc.boolean() }),
+  CallRoll: fc.record({ instance }),
+  StrikeSilent: fc.record({ instance, call: fc.nat(3) }),
+  LeaveRoll: fc.record({ instance }),
 }

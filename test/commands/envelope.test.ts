@@ -1,8 +1,12 @@
 import t from 'tap'
 import { type Context, enveloper } from '../../src/commands/envelope.ts'
+import type { Written } from '../../src/events/define.ts'
 import { tokenEvents } from '../../src/events/token.ts'
 
-const revoked = [{ type: 'TokenRevoked', data: { id: 'a' } }]
+const written = (type: keyof typeof tokenEvents, data: object): Written[] => [
+  { event: { type, data }, shape: tokenEvents[type], data },
+]
+const revoked = written('TokenRevoked', { id: 'a' })
 const actor = { kind: 'system' } as const
 
 const open = async (text: string) => ({ text })
@@ -15,7 +19,7 @@ const setup = (fails: () => boolean = () => false) => {
   }
   const envelope = enveloper({ seal, open }, 'test', () => new Date(0))
   const metaOf = async (context: Context) => {
-    const [event] = await envelope('token-a', revoked, tokenEvents, 'RevokeToken', context)
+    const [event] = await envelope('token-a', revoked, 'RevokeToken', context)
     return JSON.parse(event!.meta) as { readonly ip?: string; readonly userAgent?: string }
   }
   return { sealed, metaOf }
@@ -45,8 +49,8 @@ await t.test('without a subject it is not kept, and a seal that failed is tried 
 
 await t.test('personal data without its subject is a defect, and is never written as it is', async (t) => {
   const envelope = enveloper({ seal: async () => 'sealed', open }, 'test', () => new Date(0))
-  const issued = [{ type: 'TokenIssued', data: { id: 'a', profile: 'Ada' } }]
-  await t.rejects(envelope('token-a', issued, tokenEvents, 'IssueToken', { actor }), {
+  const issued = written('TokenIssued', { id: 'a', profile: 'Ada' })
+  await t.rejects(envelope('token-a', issued, 'IssueToken', { actor }), {
     message: 'TokenIssued.profile is personal and names no subject',
   })
 })

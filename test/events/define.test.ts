@@ -1,13 +1,18 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { next, reader, typeName, v1, wireName } from '../../src/events/define.ts'
+import { inFormat, next, reader, typeName, v1, wireName } from '../../src/events/define.ts'
 
 const first = v1(Type.Object({ name: Type.String() }))
-const second = next(first, Type.Object({ names: Type.Array(Type.String()) }), ({ name }) => ({ names: [name] }))
-const third = next(second, Type.Object({ names: Type.Array(Type.String()), many: Type.Boolean() }), ({ names }) => ({
-  names,
-  many: names.length > 1,
-}))
+const second = next(first, Type.Object({ names: Type.Array(Type.String()) }), ({ name }) => ({ names: [name] }), {
+  format: 2,
+  downcast: ({ names }) => (names.length === 1 ? { name: names[0]! } : undefined),
+})
+const third = next(
+  second,
+  Type.Object({ names: Type.Array(Type.String()), many: Type.Boolean() }),
+  ({ names }) => ({ names, many: names.length > 1 }),
+  { format: 4, downcast: ({ names }) => ({ names }) },
+)
 
 await t.test('whatever shape an event was written in, it is read in the newest', async (t) => {
   const read = reader({ Named: third })
@@ -26,4 +31,19 @@ await t.test('the wire name has the version from the second shape on', async (t)
     ['Named', 'Named.v2', 'Named.v3'],
   )
   for (const { version } of [first, second, third]) t.equal(typeName(wireName('Named', version)), 'Named')
+})
+
+await t.test('an event is told in the newest shape of a format, and goes on as it will be read', async (t) => {
+  const shapes = { Named: third, Closed: v1(Type.Object({}), 3) }
+  const told = (format: number, names: readonly string[]) => {
+    const written = inFormat(shapes, format, { type: 'Named', data: { names, many: true } })
+    return written && [written.shape.version, written.data, written.event.data]
+  }
+  t.strictSame(told(4, ['ann']), [3, { names: ['ann'], many: true }, { names: ['ann'], many: true }])
+  t.strictSame(told(3, ['ann']), [2, { names: ['ann'] }, { names: ['ann'], many: false }])
+  t.strictSame(told(1, ['ann']), [1, { name: 'ann' }, { names: ['ann'], many: false }])
+  t.equal(told(1, ['ann', 'bob']), undefined, 'the first shape cannot say it')
+  const closed = { type: 'Closed', data: {} }
+  t.equal(inFormat(shapes, 2, closed), undefined, 'nobody read it then')
+  t.equal(inFormat(shapes, 3, closed)?.event, closed)
 })

@@ -108,7 +108,7 @@ await t.test(
     const lag = async () => {
       const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
       const head = async () => (down ? Promise.reject(new Error('down')) : log.head())
-      const rest = { position: () => known, census: () => [], aheadMs: () => 0, closed: () => [] }
+      const rest = { position: () => known, census: () => [], aheadMs: () => 0, closed: () => [], instances: () => [] }
       addGauges(metrics, { log: { ...log, head }, projections: [anyProjection(tokens)], ...rest })
       return /^m_projection_lag_events\{name="tokens"\} (\d+)$/m.exec(await textOf(metrics))?.[1]
     }

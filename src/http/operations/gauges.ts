@@ -17,10 +17,15 @@ export type Gauged = {
   readonly aheadMs: () => number
   /** How many documents of each category are closed by an event that cannot be read. */
   readonly closed: () => readonly (readonly [category: string, count: number])[]
+  /** The instances that write and read the log, as this one knows. */
+  readonly instances: () => readonly { readonly version: string; readonly reads: number }[]
 }
 
 /** The gauges of api.md §11.1, read when the page is made. While the log is out of reach only the lag is missing. */
-export const addGauges = (metrics: Metrics, { log, projections, position, census, aheadMs, closed }: Gauged): void => {
+export const addGauges = (
+  metrics: Metrics,
+  { log, projections, position, census, aheadMs, closed, instances }: Gauged,
+): void => {
   const ofEach = (value: number) => projections.map(({ name }) => ({ labels: [name], value }))
 
   const lag = async (): Promise<number> => {
@@ -51,6 +56,21 @@ export const addGauges = (metrics: Metrics, { log, projections, position, census
     'Documents that are closed here, because an event of theirs cannot be read by this version.',
     ['category'],
     () => closed().map(([category, value]) => ({ labels: [category], value })),
+  )
+  metrics.gauge(
+    'instances',
+    'Instances that are there, by their version and the latest format of the history that they read.',
+    ['version', 'format'],
+    () => {
+      const alike = new Map<string, { readonly labels: readonly string[]; value: number }>()
+      for (const { version, reads } of instances()) {
+        const labels = [version, String(reads)]
+        const cell = alike.get(labels.join()) ?? { labels, value: 0 }
+        cell.value++
+        alike.set(labels.join(), cell)
+      }
+      return [...alike.values()]
+    },
   )
   metrics.gauge('projection_position', 'Position in the log up to which a read model is known here.', ['name'], () =>
     ofEach(Number(position())),

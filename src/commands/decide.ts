@@ -1,0 +1,41 @@
+import { Refusal, refuse } from '../errors.ts'
+import type { AnyEvent } from '../events/define.ts'
+import type { Decider } from './decider.ts'
+import type { Context } from './envelope.ts'
+import type { Fold } from './stream-folds.ts'
+
+type Payloads = Readonly<Record<string, object>>
+
+/** What the command makes happen: existence, then If-Match, then the rules of state: steps 12 to 14 of api.md §1.3. */
+export const decide = <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
+  decider: Decider<S, C, E>,
+  { state, changes }: Fold<S>,
+  name: K,
+  command: C[K],
+  { ifMatch, needsEffect }: Context,
+): readonly E[] => {
+  let events: readonly E[] = []
+  let refusal: Refusal | undefined
+  try {
+    events = decider.decide[name](state, command)
+  } catch (error) {
+    if (!(error instanceof Refusal) || ifMatch === undefined || error.reason === 'not_found') throw error
+    refusal = error
+  }
+  if (ifMatch !== undefined) {
+    const have = decider.exists(state, command) ? changes : 0n
+    const matches = have > 0n && (ifMatch === '*' || ifMatch.includes(String(have)))
+    const nothing = needsEffect && !refusal && events.length === 0
+    if (!matches || nothing) revisionMoved(have, ifMatch)
+  }
+  if (refusal) throw refusal
+  return events
+}
+
+/** Refuses with 412 `revision_moved`: the revision there is (0 = none) and the first one given. */
+export const revisionMoved = (have: bigint, [given]: NonNullable<Context['ifMatch']>): never =>
+  refuse(
+    'revision_moved',
+    `revision moved: have "${have}", given "${given}"`,
+    have > 0n ? { headers: { etag: `"${have}"` } } : {},
+  )

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { catalog, FORMAT } from '../../src/events/catalog.ts'
+import { type Shape, type Shapes, wireName } from '../../src/events/define.ts'
+
+/** The wire names of each format of the history that was released, the last of them being open: a name never moves to another format. */
+const released = JSON.parse(
+  readFileSync(resolve(import.meta.dirname, '../../../test/events/formats.json'), 'utf8'),
+) as Readonly<Record<string, readonly string[]>>
+
+const stated = new Map<string, number>()
+for (const shapes of Object.values<Shapes>(catalog)) {
+  for (const [type, newest] of Object.entries(shapes)) {
+    for (let shape: Shape | undefined = newest; shape; shape = shape.from)
+      stated.set(wireName(type, shape.version), shape.format)
+  }
+}
+
+await t.test('every event states the format that has it first, for ever', (t) => {
+  const listed = new Map(
+    Object.entries(released).flatMap(([format, names]) => names.map((name) => [name, Number(format)] as const)),
+  )
+  for (const [name, format] of stated)
+    t.equal(
+      listed.get(name),
+      format,
+      `${name}: its format is one more than the last release's, and formats.json lists it there; 1 only where nothing is folded of it`,
+    )
+  for (const name of listed.keys()) t.ok(stated.has(name), `${name} is read for ever`)
+  t.equal(FORMAT, Math.max(...stated.values()))
+  t.end()
+})
