@@ -41,12 +41,13 @@ const onServer = async (directory: string): Promise<readonly Texts[]> => {
   }
 }
 
-/** The events of a service's log that fit, in order, as an analyst reads them while the service runs. */
+/** The events of a service's log that fit, in order, without those that tell which instances there are: as an analyst reads them while the service runs. */
 export const eventsOf = async (
   directory: string,
   fits: (event: Told) => boolean = () => true,
 ): Promise<readonly Told[]> =>
   (await (onCluster ? onServer : inFile)(directory))
+    .filter(({ stream }) => stream !== 'instance-main')
     .map(
       ({ stream, id, type, data, meta, position }): Told => ({
         stream,

@@ -31,6 +31,7 @@ const metrics: Readonly<Record<string, readonly string[]>> = {
   past_reads_waiting: [],
   past_reads_refused_total: [],
   idempotent_replays_total: [],
+  instances: ['version', 'format'],
   store_calls_total: ['port', 'adapter', 'operation', 'outcome'],
   store_call_duration_seconds: ['port', 'adapter', 'operation'],
   log_restarts_total: ['what'],

@@ -1,0 +1,154 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+import { sleep } from './revoking.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../../..')
+const TOKEN = 'the-bootstrap-token-of-the-tests'
+
+/** The oldest build that may share servers and directories with this one: the first whose streams in the event store have a prefix. */
+export const EARLIEST = '4633795072c9'
+
+/** The command line of this build. */
+export const present = join(root, 'dist/src/main.js')
+
+/** Compiles sources in a directory of their own, without a check of their types; gives their command line. */
+const build = async (t: Test, fill: (directory: string) => Promise<void>): Promise<string> => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-build-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  await fill(directory)
+  await symlink(join(root, 'node_modules'), join(directory, 'node_modules'))
+  const compilerOptions = { noCheck: true, sourceMap: false, incremental: false, tsBuildInfoFile: null }
+  const project = join(directory, 'tsconfig.src.json')
+  await writeFile(project, JSON.stringify({ extends: './tsconfig.json', compilerOptions, include: ['src'] }))
+  await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project])
+  return join(directory, 'dist/src/main.js')
+}
+
+/** The command line of an earlier commit, built apart; or, in one line, why it cannot be had here. */
+export const earlier = async (
+  t: Test,
+  commit: string,
+): Promise<{ readonly main: string; readonly skip: false } | { readonly main?: undefined; readonly skip: string }> => {
+  const git = (...args: readonly string[]) => run('git', ['-C', root, ...args])
+  const known = await git('cat-file', '-e', `${commit}^{commit}`).then(
+    () => true,
+    () => false,
+  )
+  if (!known) return { skip: `needs the git history back to ${commit} (a clone that is not shallow)` }
+  const main = await build(t, async (directory) => {
+    const archive = join(directory, 'source.tar')
+    await git('archive', '-o', archive, commit, 'src', 'package.json', 'tsconfig.json')
+    await run('tar', ['-xf', archive, '-C', directory])
+  })
+  return { main, skip: false }
+}
+
+/** The command line of a build that is to come: this one with texts of its source exchanged for others. */
+export const later = (t: Test, changes: readonly (readonly [file: string, text: string, other: string])[]) =>
+  build(t, async (directory) => {
+    for (const each of ['src', 'package.json', 'tsconfig.json'])
+      await cp(join(root, each), join(directory, each), { recursive: true })
+    for (const [file, text, other] of changes) {
+      const path = join(directory, file)
+      const source = await readFile(path, 'utf8')
+      if (!source.includes(text))
+        throw new Error(`${file} does not say ${text}: the build that is to come needs another change`)
+      await writeFile(path, source.replace(text, other))
+    }
+  })
+
+type Line = Readonly<Record<string, unknown>>
+export type Answer = {
+  readonly status: number
+  readonly json: Readonly<Record<string, unknown>>
+  readonly text: string
+}
+
+const environmentOf = (settings: Readonly<Record<string, string>>) =>
+  Object.fromEntries(
+    Object.entries(settings).map(([key, value]) => [`ROLLCALL_${key.toUpperCase().replaceAll('.', '_')}`, value]),
+  )
+
+/** A build's service as a process of its own, once it listens. */
+export const serve = async (t: Test, main: string, settings: Readonly<Record<string, string>>) => {
+  const own = {
+    'server.host': '127.0.0.1',
+    'server.http_port': '0',
+    'authentication.methods.token.bootstrap.token': TOKEN,
+    ...settings,
+  }
+  const child = spawn(process.execPath, [main, 'serve'], {
+    env: { PATH: process.env['PATH'], ...environmentOf(own) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  const exited = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await exited
+  })
+  child.stderr.on('data', (data: Buffer) => (err += String(data)))
+  const url = await new Promise<string>((listening, failed) => {
+    void exited.then((code) => failed(new Error(`it ended with ${code}: ${err}${out}`)))
+    child.stdout.on('data', (data: Buffer) => {
+      out += String(data)
+      const found = /"url":"(http:[^"]+)"/.exec(out)
+      if (found) listening(found[1]!)
+    })
+  })
+  const request = async (method: string, path: string, body?: object, token: string = TOKEN): Promise<Answer> => {
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, connection: 'close' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    const json = (text.startsWith('{') ? JSON.parse(text) : {}) as Answer['json']
+    return { status: answer.status, json, text }
+  }
+  const lines = (): readonly Line[] =>
+    out
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Line)
+  return {
+    request,
+    /** What it told at this level. */
+    told: (level: string) => lines().filter((line) => line['level'] === level),
+    /** Ends it as a supervisor does; gives its exit code. */
+    end: async () => {
+      child.kill('SIGTERM')
+      return exited
+    },
+  }
+}
+
+export type Serving = Awaited<ReturnType<typeof serve>>
+
+/** Asks again while the instance says that it does not know. */
+export const known = async (ask: () => Promise<Answer>): Promise<Answer> => {
+  for (let n = 0; ; n++, await sleep(100)) {
+    const answer = await ask()
+    if (!/"(?:auth_stale|backend_unavailable|view_behind)"/.test(answer.text) || n >= 100) return answer
+  }
+}
+
+/** A token that an instance makes, and its id. */
+export const issue = async (service: Serving, name: string) => {
+  const { status, json, text } = await known(() => service.request('POST', '/auth/v1/method/token', { name }))
+  if (status !== 200) throw new Error(`no token: ${text}`)
+  return { token: String(json['clientToken']), id: (json['authentication'] as { readonly id: string }).id }
+}
+
+/** Whether an instance answers the holder of a token so, within five seconds. */
+export const becomes = async (service: Serving, token: string, wanted: number): Promise<boolean> => {
+  for (let n = 0; n < 50; n++, await sleep(100))
+    if ((await service.request('GET', '/auth/v1/self', undefined, token)).status === wanted) return true
+  return false
+}

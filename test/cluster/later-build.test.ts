@@ -1,0 +1,93 @@
+import t from 'tap'
+import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
+import { collect } from '../contracts/log.ts'
+import { becomes, issue, known, later, present, serve, type Serving } from './builds.ts'
+import { sleep } from './revoking.ts'
+import { startStack } from './stack.ts'
+
+/** A build that is to come, with format 2: a revocation says why, and a change of expiry has a shape that the one before cannot say. */
+const changes = [
+  ['src/events/token.ts', 'import { type EventOf, v1 }', 'import { type EventOf, next, v1 }'],
+  [
+    'src/events/token.ts',
+    "TokenRevoked: v1(object('The token is refused from here on, for ever.', token)),",
+    `TokenRevoked: next(
+      v1(object('The token is refused from here on, for ever.', token)),
+      object('The token is refused from here on, for ever.', { ...token, why: word('Why.', 'word') }),
+      ({ id }) => ({ id, why: 'unknown' }),
+      { format: 2, downcast: ({ id }) => ({ id }) },
+    ),`,
+  ],
+  ['src/commands/token.ts', "'TokenRevoked', data: { id }", "'TokenRevoked', data: { id, why: 'asked' }"],
+  [
+    'src/events/token.ts',
+    'TokenExpiryChanged: v1(',
+    'TokenExpiryChanged: ((schema) => next(v1(schema), schema, (old) => old, { format: 2 }))(',
+  ],
+] as const
+
+const { stack, skip } = await startStack(t)
+
+await t.test(
+  'a build of a later format writes what the other reads while it lives, and its own when that has left',
+  { skip, timeout: 180_000 },
+  async (t) => {
+    const main = await later(t, changes)
+    const log = await openEventStore(stack!.settings['eventstore.url']!, { categories: ['token'], onError: () => {} })
+    t.teardown(() => log.close())
+    /** Makes a token here and ends it there; gives the wire name of its end. */
+    const ended = async (service: Serving) => {
+      const { id, token } = await issue(service, 'n')
+      t.equal((await known(() => service.request('DELETE', `/auth/v1/tokens/${id}`))).status, 200)
+      return { token, wire: (await collect(log.read(`token-${id}`))).at(-1)!.type }
+    }
+    const expire = async (service: Serving) => {
+      const { token } = await issue(service, 'n')
+      return known(() => service.request('PUT', '/auth/v1/self/expire', undefined, token))
+    }
+    const self = (service: Serving, token: string) => service.request('GET', '/auth/v1/self', undefined, token)
+    const instances = async (service: Serving) => {
+      const { text } = await service.request('GET', '/metrics')
+      return [...text.matchAll(/^rollcall_instances\{version="[^"]+",format="(\d)"\} (\d)$/gm)].map(
+        ([, ...found]) => found,
+      )
+    }
+
+    const now = await serve(t, present, stack!.settings)
+    const next = await serve(t, main, stack!.settings)
+    t.ok(next.told('INFO').some(({ msg }) => String(msg).startsWith('an earlier format of the history is written')))
+    t.same(await instances(next), [
+      ['1', '1'],
+      ['2', '1'],
+    ])
+    const first = await ended(next)
+    t.equal(first.wire, 'TokenRevoked')
+    t.ok(await becomes(now, first.token, 401), 'the present build honours it')
+    const refused = await expire(next)
+    t.equal(refused.status, 503)
+    t.match(refused.text, /"release_in_progress"/)
+    t.equal((await expire(now)).status, 200, 'which the present build does as ever')
+
+    t.equal(await now.end(), 0)
+    const switched = () => next.told('INFO').find(({ msg }) => String(msg).endsWith('is written from here on'))
+    for (let n = 0; n < 100 && !switched(); n++) await sleep(50)
+    t.match(switched(), { from: 1, to: 2, instances: 1 })
+    const second = await ended(next)
+    t.equal(second.wire, 'TokenRevoked.v2')
+    t.equal((await expire(next)).status, 200)
+
+    const back = await serve(t, present, stack!.settings)
+    // Closed where the build before folds it, over where the read model that the later one writes is asked.
+    t.ok(
+      [401, 503].includes((await self(back, second.token)).status),
+      'nobody is let in for what only the later format says',
+    )
+    t.ok(await becomes(back, first.token, 401))
+    const third = await ended(next)
+    t.equal(third.wire, 'TokenRevoked', 'and from its start on it is written to again')
+    t.ok(await becomes(back, third.token, 401))
+    t.equal(await back.end(), 0)
+    t.equal(await next.end(), 0)
+    t.same(next.told('ERROR'), [])
+  },
+)
