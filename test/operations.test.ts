@@ -2,11 +2,13 @@ import { execFile } from 'node:child_process'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { EventStoreDBClient } from '@eventstore/db-client'
 import t, { type Test } from 'tap'
 import { openKeyFile, readKeyFile } from '../src/adapters/embedded/key-file.ts'
 import { refusals } from '../src/errors.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { CHILD, has, inspect, leaveOut, startChild } from './crash/rig.ts'
+import { startEventStore } from './stand-ins/eventstoredb/server.ts'
 import { startService } from './start.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -129,6 +131,19 @@ await t.test('Node.js makes the backup where there is no sqlite3', async (t) => 
   await service.close()
   const restored = await startService(t, { 'storage.data_dir': backup, 'log.file': join(backup, 'log') })
   t.equal((await restored.request('GET', '/auth/v1/tokens')).status, 200)
+})
+
+await t.test('the guide gives a user of EventStoreDB what it must have, and no more', async (t) => {
+  const store = await startEventStore()
+  t.teardown(() => store.kill())
+  await follow('esdb-user', root, { STORE: store.url, NAME: 'admin', PASSWORD: 'changeit' })
+  const client = EventStoreDBClient.connectionString`${store.url}`
+  const { metadata } = await client.getStreamMetadata('$all')
+  t.strictSame(metadata?.acl?.readRoles, ['$admins', 'rollcall'])
+  const written: unknown[] = []
+  for await (const { event } of client.readStream('$settings')) written.push(event?.data)
+  t.match(written, [{ $userStreamAcl: { $r: ['rollcall'], $w: ['rollcall'], $d: ['$admins'], $mw: ['$admins'] } }])
+  await client.dispose()
 })
 
 /** The metrics on a page: kind and labels by name. */

@@ -10,7 +10,11 @@ import { loadConfig } from '../src/config/load.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
 
 /** Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `directory` = another service's, to start on what it left. */
-export type StartOptions = { readonly now?: () => Date; readonly directory?: string }
+export type StartOptions = {
+  readonly now?: () => Date
+  readonly directory?: string
+  readonly acceptLostKeys?: string
+}
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
 /** An answer: `json` is the parsed body, `{}` when there is none. */
@@ -28,7 +32,7 @@ const TOKEN = 'the-bootstrap-token-of-the-tests'
 export const startService = async (
   t: Test,
   settings: Readonly<Record<string, string | undefined>> = {},
-  { now, directory: given }: StartOptions = {},
+  { now, directory: given, acceptLostKeys }: StartOptions = {},
 ) => {
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'rollcall-test-')))
   const log = join(directory, 'log')
@@ -44,7 +48,7 @@ export const startService = async (
   const set = Object.fromEntries(
     Object.entries(flags).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   )
-  const open = () => start(loadConfig({ env: {}, flags: set }).config, now ? { now } : {})
+  const open = () => start(loadConfig({ env: {}, flags: set }).config, { ...(now && { now }), acceptLostKeys })
   let running = await open()
   let closed = false
   const agent = new Agent({ keepAlive: true })

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rename, rm, stat } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -41,6 +41,10 @@ export type Server = {
   readonly kill: () => Promise<void>
   readonly freeze: () => void
   readonly thaw: () => void
+  /** What its disk holds at one moment, as a snapshot of the volume; gives where it lies. */
+  readonly copy: () => Promise<string>
+  /** Dies, and comes back on its port with what a copy holds; with nothing where there is none. */
+  readonly restore: (copy?: string) => Promise<void>
 }
 /** Whose end is the end of what was started for it: a test, or whoever else ends. */
 export type Owner = Pick<Test, 'teardown'>
@@ -71,9 +75,25 @@ const launcher = async (
       if (Date.now() > end || child.exitCode !== null) throw new Error(`${command} did not start`)
     }
   }
-  t.teardown(async () => {
+  const copies: string[] = []
+  const copy = async () => {
+    const place = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+    copies.push(place)
+    child?.kill('SIGSTOP')
+    await cp(directory, place, { recursive: true, filter: async (path) => !(await stat(path)).isSocket() })
+    child?.kill('SIGCONT')
+    return place
+  }
+  const restore = async (from?: string) => {
     await kill()
     await rm(directory, { recursive: true })
+    await mkdir(directory)
+    if (from !== undefined) await cp(from, directory, { recursive: true })
+    await start()
+  }
+  t.teardown(async () => {
+    await kill()
+    for (const place of [directory, ...copies]) await rm(place, { recursive: true })
   })
   await start()
   const server: Server = {
@@ -82,6 +102,8 @@ const launcher = async (
     kill,
     freeze: () => void child?.kill('SIGSTOP'),
     thaw: () => void child?.kill('SIGCONT'),
+    copy,
+    restore,
   }
   return { server, skip: false } as const
 }

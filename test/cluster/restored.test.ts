@@ -1,21 +1,11 @@
 import { MongoClient } from 'mongodb'
-import t, { type Test } from 'tap'
-import { isFailure } from '../../src/cli/failure.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 import { type Started, startService } from '../start.ts'
+import { FLAGS, lines, names, onStack, own, refusedStart, seen } from './restoring.ts'
 import { becomes, type Bearer, issue, revoke, sleep, startTwo, use } from './revoking.ts'
 import { type Stack, startStack } from './stack.ts'
 
 /** Servers come back with other data than before: under running instances, and between a stop and a start. */
-const F = '/api/v1/namespaces/default/flags'
-type Line = Readonly<Record<string, unknown>>
-
-const lines = async (service: Started, level = 'ERROR') =>
-  (await service.logged())
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Line)
-    .filter((line) => line['level'] === level)
 const ended = async (service: Started) => (await service.logged()).includes('"msg":"rollcall has stopped"')
 /** Waits until the service has ended by itself. */
 const ends = async (service: Started, ms = 30_000): Promise<boolean> => {
@@ -23,24 +13,9 @@ const ends = async (service: Started, ms = 30_000): Promise<boolean> => {
     if (await ended(service)) return true
   return false
 }
-const own = (found: readonly Line[]) =>
-  found.map(({ msg }) => msg as string).filter((msg) => !/out of reach|^a job failed/.test(msg))
 const gone = async (service: Started, bearer: Bearer) => use(service, bearer).catch(() => 'ended' as const)
-const names = async (service: Started) =>
-  (await service.request<{ flags: readonly { name: string }[] }>('GET', F)).json.flags.map(({ name }) => name)
-const seen = async (t: Test, service: Started) => {
-  for (let n = 0; n < 100; n++, await sleep(100))
-    if ((await service.request('GET', '/readyz')).status === 200) return t.pass('ready')
-  return t.fail('it is not ready')
-}
 const rename = async (service: Started, name: string) =>
-  (await service.request('PUT', `${F}/f`, { key: 'f', name, type: 'BOOLEAN_FLAG_TYPE', enabled: true })).status
-const onStack = (name: string, body: (t: Test, stack: Stack) => Promise<unknown>) =>
-  t.test(name, { timeout: 180_000 }, async (t) => {
-    const { stack, skip } = await startStack(t)
-    if (!stack) return t.pass('needs servers', { skip })
-    return body(t, stack)
-  })
+  (await service.request('PUT', `${FLAGS}/f`, { key: 'f', name, type: 'BOOLEAN_FLAG_TYPE', enabled: true })).status
 
 await onStack(
   'an event store put back to an older copy under running instances ends them, and the next start tells',
@@ -92,7 +67,7 @@ await onStack(
     const { a, b } = await startTwo(t, stack)
     const copy = stack.eventstore.copy()
     t.equal(await rename(a, 'two'), 200)
-    t.equal((await a.request('POST', F, { key: 'g', name: 'G', type: 'BOOLEAN_FLAG_TYPE' })).status, 200)
+    t.equal((await a.request('POST', FLAGS, { key: 'g', name: 'G', type: 'BOOLEAN_FLAG_TYPE' })).status, 200)
     await sleep(2_000)
     await a.close()
     await b.close()
@@ -108,14 +83,6 @@ await onStack(
   },
 )
 
-const refusedStart = async (t: Test, settings: Readonly<Record<string, string>>) => {
-  const failed: unknown = await startService(t, settings).then(
-    () => undefined,
-    (error: unknown) => error,
-  )
-  t.ok(isFailure(failed), String(failed))
-  return String(failed)
-}
 /** What stands in the database, but for the lease. */
 const database = async ({ settings }: Stack) => {
   const client = await MongoClient.connect(settings['mongodb.url']!)

@@ -12,7 +12,7 @@ export const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 export type Bearer = { readonly authorization: string }
 
 /** Asks again while the instance says that it does not know: a machine with other work may make it stale, and then it says no more than that. */
-const known = async <T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> => {
+export const known = async <T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> => {
   for (const end = performance.now() + 30_000; ; await sleep(200)) {
     const answer = await ask()
     if (answer.status !== 503 || performance.now() > end) return answer

@@ -1,0 +1,208 @@
+import { copyFile, readFile, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { newDirectory } from '../adapters/embedded/store.ts'
+import { type Authentication, everyWay, logIn, OIDC } from '../http/people.ts'
+import { type Started, startService } from '../start.ts'
+import { FLAGS, linesOf, names, onStack, own, refusedStart, seen } from './restoring.ts'
+import { type Bearer, issue, known, revoke, sleep } from './revoking.ts'
+import { type Stack, startStack } from './stack.ts'
+
+/** What was acknowledged: tokens that live and that were revoked, flags, and who logged in. */
+type Acknowledged = {
+  readonly tokens: readonly Bearer[]
+  readonly revoked: readonly Bearer[]
+  readonly flags: readonly string[]
+  readonly person: string
+}
+const EVERY = 12
+const issued = async (service: Started, count: number) => {
+  const all: Awaited<ReturnType<typeof issue>>[] = []
+  for (let n = 0; n < count; n++) all.push(await issue(service))
+  return all
+}
+
+/** A deployment that has run, what it acknowledged before and after its older copies were made, and copies of all that it had. */
+const ran = async (t: Test, stack: Stack) => {
+  const keys = join(await newDirectory(t), 'keys')
+  const settings = { ...stack.settings, 'keys.file': keys, 'rate_limit.enabled': 'false' }
+  const { service, liar } = await everyWay(t, settings)
+  const acknowledge = async (sub: string, toRevoke: readonly { readonly id: string; readonly bearer: Bearer }[]) => {
+    liar.lies = { claims: { sub } }
+    const { authentication } = await logIn(service, OIDC)
+    const tokens = await issued(service, EVERY)
+    const flag = { key: sub, name: sub, type: 'BOOLEAN_FLAG_TYPE' }
+    if ((await known(() => service.request('POST', FLAGS, flag))).status !== 200) throw new Error('no flag')
+    for (const { id } of toRevoke) await revoke(service, id)
+    const revoked = toRevoke.map(({ bearer }) => bearer)
+    return { tokens: tokens.map(({ bearer }) => bearer), revoked, flags: [sub], person: authentication.id }
+  }
+  const redis = new Redis(stack.redis.url)
+  t.teardown(() => redis.disconnect())
+  const copyOf = async () => {
+    const events = stack.eventstore.copy()
+    // What a backup that is made while the service runs has: the later copies know a little more.
+    const between = await issued(service, 3)
+    const mongo = await stack.mongo.copy()
+    await redis.save()
+    await copyFile(keys, `${keys}.copy`)
+    return { events, between: between.map(({ bearer }) => bearer), mongo, redis: await stack.redis.copy() }
+  }
+  const ending = await issued(service, 2 * EVERY)
+  const before: Acknowledged = await acknowledge('alice', ending.slice(0, EVERY))
+  while (!/^rollcall_view_lag_events 0$/m.test(await service.metrics())) await sleep(50)
+  const older = await copyOf()
+  const after: Acknowledged = await acknowledge('bob', ending.slice(EVERY))
+  await service.close()
+  const current = {
+    events: stack.eventstore.copy(),
+    mongo: await stack.mongo.copy(),
+    redis: await stack.redis.copy(),
+  }
+  redis.disconnect()
+  return { settings, keys, before, after, older, current }
+}
+type Deployment = Awaited<ReturnType<typeof ran>>
+
+type Copy = 'older' | 'another’s' | 'lost'
+const servers = ['EventStoreDB', 'MongoDB', 'Redis', 'key file'] as const
+type Case = Partial<Readonly<Record<(typeof servers)[number], Copy>>> & {
+  /** The operator goes on though keys are lost. */
+  readonly accepted?: true
+  /** Why the start is refused; else it begins. */
+  readonly refused?: RegExp
+  /** Whether all that was acknowledged after the older copies, or none, is there. */
+  readonly after?: 'there' | 'gone'
+  /** Whether all that was acknowledged before is there. */
+  readonly before?: 'there' | 'gone'
+  /** Whose personal data can be read no more. */
+  readonly lost?: readonly ('alice' | 'bob')[]
+  /** What is told at ERROR. */
+  readonly told?: readonly RegExp[]
+}
+const rebuilt = /^the read models do not fit the history, and are built anew/
+const lostKeys = /^personal data can be read no more/
+
+/** What is put back in place of what a deployment had, and what becomes of its next start. The guide has the same rows. */
+const cases: readonly Case[] = [
+  {},
+  { EventStoreDB: 'older', after: 'gone', told: [rebuilt] },
+  { EventStoreDB: 'another’s', refused: /another history|keys do not fit this log/ },
+  { EventStoreDB: 'lost', refused: /another history.*it is empty/ },
+  { MongoDB: 'older', lost: ['bob'], told: [lostKeys] },
+  { MongoDB: 'another’s', refused: /keys do not fit this log/ },
+  { MongoDB: 'lost', refused: /keys do not fit this log/ },
+  { MongoDB: 'lost', accepted: true, lost: ['alice', 'bob'], told: [lostKeys] },
+  { EventStoreDB: 'older', MongoDB: 'older', after: 'gone', told: [rebuilt] },
+  { EventStoreDB: 'another’s', MongoDB: 'another’s', refused: /keys do not fit this log/ },
+  { Redis: 'older' },
+  { Redis: 'another’s' },
+  { Redis: 'lost' },
+  { 'key file': 'older' },
+  { 'key file': 'another’s', refused: /keys do not fit this log/ },
+  { 'key file': 'lost', refused: /keys do not fit this log/ },
+  { EventStoreDB: 'lost', MongoDB: 'lost', Redis: 'lost', before: 'gone', after: 'gone' },
+]
+const nameOf = (one: Case) =>
+  servers
+    .filter((server) => one[server] !== undefined)
+    .map((server) => `${server} ${one[server]}`)
+    .concat(one.accepted ? ['accepted'] : [])
+    .join(', ') || 'nothing'
+
+const putBack = async (stack: Stack, own: Deployment, other: Deployment, one: Case) => {
+  const from = (server: (typeof servers)[number]) => {
+    const copy = one[server]
+    return copy === undefined ? own.current : copy === 'older' ? own.older : copy === 'lost' ? undefined : other.current
+  }
+  await stack.eventstore.restore(from('EventStoreDB')?.events)
+  await stack.mongo.restore(from('MongoDB')?.mongo)
+  await stack.redis.restore(from('Redis')?.redis)
+  await copyFile(one['key file'] === 'another’s' ? `${other.keys}.copy` : `${own.keys}.copy`, own.keys)
+  if (one['key file'] === 'lost') await rm(own.keys)
+}
+
+/** How many of these the service takes. */
+const taken = async (service: Started, bearers: readonly Bearer[]) => {
+  const statuses = await Promise.all(
+    bearers.map(
+      async (bearer) => (await known(() => service.request('GET', '/auth/v1/self', undefined, bearer))).status,
+    ),
+  )
+  for (const status of statuses) if (status !== 200 && status !== 401) throw new Error(`answered ${status}`)
+  return statuses.filter((status) => status === 200).length
+}
+const personIn = async (service: Started, id: string) => {
+  const { status, json } = await known(() => service.request<Authentication>('GET', `/auth/v1/tokens/${id}`))
+  if (status === 404) return 'gone'
+  return 'io.service.auth.lost' in json.metadata ? 'lost' : json.metadata['io.service.auth.oidc.sub']
+}
+
+/** Counts what was acknowledged. A token that was revoked is taken again only where its revocation is gone and its issue is not. */
+const counted = async (t: Test, service: Started, { before, after, older }: Deployment, one: Case) => {
+  const { before: old = 'there', after: late = 'there', lost = [] } = one
+  const of = (bearers: readonly Bearer[], is: 'there' | 'gone') => (is === 'there' ? bearers.length : 0)
+  t.strictSame(
+    {
+      before: await taken(service, before.tokens),
+      between: await taken(service, older.between),
+      after: await taken(service, after.tokens),
+      revokedBefore: await taken(service, before.revoked),
+      revokedAfter: await taken(service, after.revoked),
+    },
+    {
+      before: of(before.tokens, old),
+      between: of(older.between, late),
+      after: of(after.tokens, late),
+      revokedBefore: 0,
+      revokedAfter: old === 'there' && late === 'gone' ? after.revoked.length : 0,
+    },
+  )
+  const flags = [...(old === 'there' ? before.flags : []), ...(late === 'there' ? after.flags : [])]
+  t.strictSame((await names(service)).toSorted(), flags.toSorted())
+  const person = (name: 'alice' | 'bob', is: 'there' | 'gone') =>
+    is === 'gone' ? 'gone' : lost.includes(name) ? 'lost' : name
+  t.equal(await personIn(service, before.person), person('alice', old))
+  t.equal(await personIn(service, after.person), person('bob', late))
+}
+
+await onStack(
+  'what is put back in place of what a deployment had, and what becomes of its start',
+  async (t, stack) => {
+    const { stack: foreign } = await startStack(t)
+    const [deployment, other] = [await ran(t, stack), await ran(t, foreign!)]
+    for (const one of cases)
+      await t.test(nameOf(one), async (t) => {
+        await putBack(stack, deployment, other, one)
+        const directory = await newDirectory(t)
+        const log = async () => own(linesOf(await readFile(join(directory, 'log'), 'utf8')))
+        if (one.refused) {
+          t.match(await refusedStart(t, deployment.settings, { directory }), one.refused)
+          t.equal((await log()).length, 1, 'in one line')
+          return
+        }
+        const accepting = one.accepted ? { acceptLostKeys: 'MongoDB had no backup' } : {}
+        const service = await startService(t, deployment.settings, { directory, ...accepting })
+        await seen(t, service)
+        await counted(t, service, deployment, one)
+        const job = /^rollcall_job_last_outcome\{name="cleanup-token",outcome="ok"\} 1$/m
+        if (one.Redis) while (!job.test(await service.metrics())) await sleep(50)
+        t.match(await log(), one.told ?? [])
+        t.equal((await log()).length, one.told?.length ?? 0, 'nothing else')
+        const made = await issue(service)
+        await revoke(service, made.id)
+        t.equal(await taken(service, [made.bearer]), 0, 'it goes on')
+      })
+  },
+  280_000,
+)
+
+await t.test('the guide has the same rows', async (t) => {
+  const guide = await readFile(resolve(import.meta.dirname, '../../../docs/guides/operations.md'), 'utf8')
+  const rows = [...guide.matchAll(/^\| ((?:nothing|EventStoreDB|MongoDB|Redis|key file)[^|]*) \| (begins|refused)/gm)]
+  t.strictSame(
+    rows.map(([, name, start]) => [name, start]),
+    cases.map((one) => [nameOf(one), one.refused ? 'refused' : 'begins']),
+  )
+})

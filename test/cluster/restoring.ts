@@ -1,0 +1,50 @@
+import root, { type Test } from 'tap'
+import { isFailure } from '../../src/cli/failure.ts'
+import { type Started, startService } from '../start.ts'
+import { known, sleep } from './revoking.ts'
+import { type Stack, startStack } from './stack.ts'
+
+export const FLAGS = '/api/v1/namespaces/default/flags'
+type Line = Readonly<Record<string, unknown>>
+
+/** The lines of a log of this level. */
+export const linesOf = (log: string, level = 'ERROR'): readonly Line[] =>
+  log
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Line)
+    .filter((line) => line['level'] === level)
+export const lines = async (service: Started, level = 'ERROR') => linesOf(await service.logged(), level)
+/** What is told of the service itself, without that a server is away. */
+export const own = (found: readonly Line[]) =>
+  found.map(({ msg }) => msg as string).filter((msg) => !/out of reach|^a job failed/.test(msg))
+/** The names of the flags, as a list shows them. */
+export const names = async (service: Started) =>
+  (await known(() => service.request<{ flags: readonly { name: string }[] }>('GET', FLAGS))).json.flags.map(
+    ({ name }) => name,
+  )
+export const seen = async (t: Test, service: Started) => {
+  for (let n = 0; n < 100; n++, await sleep(100))
+    if ((await service.request('GET', '/readyz')).status === 200) return t.pass('ready')
+  return t.fail('it is not ready')
+}
+/** A test on servers of its own, or why there are none. */
+export const onStack = (name: string, body: (t: Test, stack: Stack) => Promise<unknown>, timeout = 180_000) =>
+  root.test(name, { timeout }, async (t) => {
+    const { stack, skip } = await startStack(t)
+    if (!stack) return t.pass('needs servers', { skip })
+    return body(t, stack)
+  })
+/** How the start says why it is refused. */
+export const refusedStart = async (
+  t: Test,
+  settings: Readonly<Record<string, string>>,
+  options: Parameters<typeof startService>[2] = {},
+) => {
+  const failed: unknown = await startService(t, settings, options).then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  t.ok(isFailure(failed), String(failed))
+  return String(failed)
+}
