@@ -1,0 +1,111 @@
+import { copyFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { newDirectory } from '../adapters/embedded/store.ts'
+import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
+import { logIn, OIDC, oidcSettings, PUBLIC, refusalOf } from '../http/people.ts'
+import { type Started, startService } from '../start.ts'
+import { FLAGS, lines, linesOf, names, onStack, own, refusedStart, seen } from './restoring.ts'
+import { becomes, issue, known, revoke } from './revoking.ts'
+
+type Settings = Readonly<Record<string, string>>
+const flag = (key: string) => ({ key, name: key, type: 'BOOLEAN_FLAG_TYPE' })
+const make = (service: Started, key: string) => known(() => service.request('POST', FLAGS, flag(key)))
+
+/** Two instances hold together: what one does is in force on the other. */
+const together = async (t: Test, one: Started, other: Started) => {
+  for (const [here, there] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const { bearer, id } = await issue(here)
+    t.ok(await becomes(there, bearer, 200), 'a token works on both')
+    await revoke(there, id)
+    t.ok(await becomes(here, bearer, 401), 'and is revoked on both')
+  }
+}
+const lifetime = async (service: Started) => {
+  const { authentication } = await logIn(service, OIDC, { accept: 'application/json' })
+  return Math.round((Date.parse(authentication.expiresAt!) - Date.parse(authentication.createdAt)) / 60_000)
+}
+const nothing = async () => undefined
+
+/** Settings in which one instance differs from the other and both go on; and what each then does. */
+const works: Readonly<Record<string, readonly [Settings, (t: Test, a: Started, b: Started) => Promise<unknown>]>> = {
+  'clean-up intervals': [{ 'authentication.methods.token.cleanup.interval': '2h' }, nothing],
+  'lifetimes of logins: each gives its own, and both take both': [
+    { 'authentication.session.token_lifetime': '30m' },
+    async (t, a, b) => t.strictSame([await lifetime(a), await lifetime(b)], [24 * 60, 30]),
+  ],
+  'quotas: each holds its own': [
+    { 'quotas.flags_per_namespace': '1' },
+    async (t, a, b) => {
+      t.equal((await make(a, 'beyond')).status, 200)
+      t.match(refusalOf(await make(b, 'refused')), { status: 400, reason: 'quota_exceeded' })
+    },
+  ],
+  'storage.read_only: that one writes no flags': [
+    { 'storage.read_only': 'true' },
+    async (t, a, b) => {
+      t.equal((await make(a, 'written')).status, 200)
+      t.not((await make(b, 'not-written')).status, 200)
+      t.ok((await names(b)).includes('written'))
+    },
+  ],
+  'the size of the index of tokens': [{ 'tokens.index_size': '1' }, nothing],
+  'the service’s name: each calls its metrics by its own': [
+    { 'identifiers.service': 'acme' },
+    async (t, a, b) => {
+      t.match(await a.metrics(), /^rollcall_view_lease_held 1$/m)
+      t.match(await b.metrics(), /^acme_view_lease_held 0$/m)
+    },
+  ],
+  'redis.prefix: jobs and limits of each by itself': [{ 'redis.prefix': 'other' }, nothing],
+}
+
+await onStack('instances whose settings differ hold together', async (t, stack) => {
+  const liar = await lyingProvider(t)
+  const settings: Settings = {
+    ...stack.settings,
+    'keys.file': join(await newDirectory(t), 'keys'),
+    'rate_limit.enabled': 'false',
+    'server.public_url': PUBLIC,
+    ...(oidcSettings('main', liar.url, lyingClient) as Settings),
+  }
+  const a = await startService(t, settings)
+  t.equal((await make(a, 'f')).status, 200)
+
+  for (const [name, [different, each]] of Object.entries(works))
+    await t.test(name, async (t) => {
+      const b = await startService(t, { ...settings, ...different })
+      await seen(t, b)
+      await together(t, a, b)
+      await each(t, a, b)
+      t.strictSame(own([...(await lines(a)), ...(await lines(b))]), [], 'no fault is told')
+    })
+
+  const otherKeys = join(await newDirectory(t), 'keys')
+  const foreign = await startService(t, { 'keys.file': otherKeys })
+  await foreign.close()
+  await copyFile(otherKeys, `${otherKeys}.copy`)
+  const { 'keys.file': _, ...inMongo } = settings
+  for (const [name, different, says] of [
+    ['another prefix of streams', { ...settings, 'eventstore.stream_prefix': 'other.' }, /eventstore\.stream_prefix/],
+    [
+      'another prefix of streams, where that is meant',
+      { ...settings, 'eventstore.stream_prefix': 'other.', 'eventstore.shared': 'true' },
+      /another history|keys do not fit/,
+    ],
+    ['another key file', { ...settings, 'keys.file': `${otherKeys}.copy` }, /keys do not fit this log/],
+    ['no key file', inMongo, /has its keys in a key file.*Set keys\.file/s],
+    ['another database', { ...settings, 'mongodb.database': 'other' }, /keys do not fit this log/],
+  ] as const)
+    await t.test(`${name} is refused in one line, and changes nothing for the other`, async (t) => {
+      const directory = await newDirectory(t)
+      t.match(await refusedStart(t, different, { directory }), says)
+      t.equal(own(linesOf(await readFile(join(directory, 'log'), 'utf8'))).length, 1)
+      const { bearer } = await issue(a)
+      t.ok(await becomes(a, bearer, 200))
+      t.strictSame(own(await lines(a)), [])
+    })
+})
