@@ -13,6 +13,8 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   B11: () => import('./memory.ts'),
   B13: () => import('./evaluate-engine.ts'),
   B18: () => import('./start.ts'),
+  'B19,B20': () => import('./lists.ts'),
+  M1: () => import('./resident.ts'),
   S1: () => import('./stack-append.ts'),
   'S2,S3,S4': () => import('./stack-http.ts'),
 }

@@ -67,7 +67,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, time: string): TokenDo
 /** Who may call, and who ever might. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 3,
+  version: 4,
   fields: [
     'digest',
     'method',
@@ -85,12 +85,13 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
     { by: ['digest'] },
     { by: ['identity', 'deletedAt', 'createdAt'] },
     { by: ['issuedBy', 'deletedAt', 'createdAt'] },
-    { by: ['name'], lacking: 'deletedAt' },
-    { by: ['namespace', 'createdAt'], lacking: 'deletedAt' },
-    { by: ['method', 'expiresAt'], lacking: 'deletedAt' },
-    { by: ['method', 'createdAt'], lacking: 'deletedAt' },
-    { by: ['createdAt'], lacking: 'deletedAt', also: 'expiresAt' },
-    { by: ['createdAt'], having: 'deletedAt' },
+    { by: ['method', 'expiresAt'], lacking: 'deletedAt', also: ['createdAt', 'namespace'] },
+    { by: ['expiresAt'], lacking: 'deletedAt', also: ['createdAt', 'namespace'] },
+    { by: ['name'], lacking: 'deletedAt', also: ['createdAt', 'namespace', 'method', 'expiresAt'] },
+    { by: ['namespace', 'createdAt'], lacking: 'deletedAt', also: ['method', 'expiresAt'] },
+    { by: ['method', 'createdAt'], lacking: 'deletedAt', also: ['namespace', 'expiresAt'] },
+    { by: ['createdAt'], lacking: 'deletedAt', also: ['expiresAt'] },
+    { by: ['createdAt'], having: 'deletedAt', also: ['deletedAt', 'method', 'namespace'] },
     { by: ['deletedAt', 'method'] },
   ],
   category: 'token',

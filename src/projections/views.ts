@@ -8,7 +8,7 @@ export type Index = {
   readonly by: readonly string[]
   readonly lacking?: string
   readonly having?: string
-  readonly also?: string
+  readonly also?: readonly string[]
 }
 
 /**

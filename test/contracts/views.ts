@@ -16,7 +16,7 @@ const view = (version = 1, name = `pets${randomUUID().replaceAll('-', '')}`): Vi
   indexes: [
     { by: ['name', 'createdAt'] },
     { by: ['color', 'createdAt'], lacking: 'size' },
-    { by: ['createdAt'], also: 'color' },
+    { by: ['createdAt'], also: ['color'] },
     { by: ['size'] },
   ],
 })
@@ -277,6 +277,32 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
       const after = { value: day(25), key: 'k25' }
       t.equal(await total({ count: 20, after }), 20, 'all pages, not what follows')
       t.equal(await total({ count: 20 }, { color: { equals: ['red'] }, size: { equals: [undefined] } }), 10)
+    }),
+  )
+
+  void t.test('what is found out of order comes in order, however much of it there is', (t) =>
+    withViews(t, async (views) => {
+      const pets = view()
+      const docs = Array.from({ length: 60 }, (_, n) => pet('x', (n * 37) % 60, n % 4 ? { size: (n * 53) % 60 } : {}))
+      await views.put(pets, [...docs.map((doc, n) => row(`k${n}`, 0, doc, n + 1)), row('gone', 0, undefined, 61)])
+      const wanted = docs
+        .flatMap(({ createdAt, size }, n) =>
+          size !== undefined && size < 40 ? [{ value: createdAt, key: `k${n}` }] : [],
+        )
+        .toSorted((one, other) => (one.value < other.value ? -1 : 1))
+      for (const count of [5, wanted.length, wanted.length + 1, 100]) {
+        const query = { where: { size: { below: 40 } }, order: 'createdAt', limit: 7, count }
+        const total = Math.min(wanted.length, count)
+        for (let n = 0; n < wanted.length; n += 7) {
+          const page = await views.list(pets, { ...query, ...(n > 0 && { after: wanted[n - 1]! }) })
+          t.strictSame(
+            keys(page.rows),
+            wanted.slice(n, n + 7).map(({ key }) => key),
+            `counted up to ${count}`,
+          )
+          t.equal(page.total, total)
+        }
+      }
     }),
   )
 

@@ -1,4 +1,4 @@
-import type { Match, Query, Scalar } from '../../projections/views.ts'
+import type { Index, Match, Query, Scalar } from '../../projections/views.ts'
 import type { Shape } from './protocol.ts'
 import type { Value } from './sqlite.ts'
 
@@ -43,41 +43,67 @@ type Conditions = readonly (readonly [field: string, match: Match])[]
 const isAbsent = (match: Match) => 'equals' in match && match.equals.every((value) => value === undefined)
 const isFew = (match: Match) => 'prefix' in match || ('equals' in match && !isAbsent(match))
 
+/** What lies below a value: mostly few, as what has expired does. */
+const isPast = (match: Match) => 'below' in match && match.from === undefined && !match.orAbsent
+
 /**
  * SQLite cannot know which index finds the fewest. The view says it: what its first index that fits does not hold only
- * filters (`+`), and where none fits, all but the order and what is absent does.
+ * filters (`+`), and where none fits, all but the order and what is absent does. `sorted`: what it finds must be put in order.
+ * That is for few rows: `inOrder` wants an index that has the order.
  */
-const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string): ((field: string) => boolean) => {
+const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string, inOrder: boolean) => {
   const some = (field: string, holds: (match: Match) => boolean) =>
     conditions.some(([name, match]) => name === field && holds(match))
-  const fit = indexes.filter(({ by, lacking }) => some(by[0]!, isFew) && (!lacking || some(lacking, isAbsent)))
-  const chosen = fit.find(({ by }) => by[0] === fit[0]!.by[0] && by.includes(order)) ?? fit[0]
-  if (!chosen) return (field) => field === order || some(field, isAbsent)
-  const inOrder = chosen.by.includes(order)
-  return (field) =>
-    (field === order && inOrder) ||
+  const isRange = ({ by }: Index) => {
+    const at = by.findIndex((field) => field !== order && some(field, isPast))
+    return at >= 0 && by.slice(0, at).every((field) => some(field, isFew))
+  }
+  const has = ({ by }: Index) => by.includes(order)
+  const fit = indexes.filter(
+    (index) =>
+      (some(index.by[0]!, isFew) || isRange(index)) &&
+      (!index.lacking || some(index.lacking, isAbsent)) &&
+      (!inOrder || has(index)),
+  )
+  const [first] = fit
+  const chosen =
+    first && !isRange(first) ? (fit.find((index) => index.by[0] === first.by[0] && has(index)) ?? first) : first
+  if (!chosen) return { sorted: false, finds: (field: string) => field === order || some(field, isAbsent) }
+  const finds = (field: string) =>
+    (field === order && has(chosen)) ||
     field === chosen.lacking ||
-    some(field, (match) => chosen.by.includes(field) && (isFew(match) || isAbsent(match)))
+    some(
+      field,
+      (match) => chosen.by.includes(field) && (isFew(match) || isAbsent(match) || (isRange(chosen) && isPast(match))),
+    )
+  return { sorted: !has(chosen), finds }
 }
 
-/** The statements of a query on a table: one page of documents, and how many there are over all pages, up to its `count`. */
-export const queryOf = (shape: Shape, { where, order, after, limit, count = 0 }: Query) => {
+/**
+ * The statements of a query on a table: one page of documents, and how many there are over all pages, up to its `count`. A row without a
+ * document has no fields, so an index alone tells which rows there are; of those that must be put in order, only those of the page are read.
+ */
+export const queryOf = (shape: Shape, { where, order, after, limit, count = 0 }: Query, inOrder = false) => {
   const conditions: Conditions = Object.entries(where).flatMap(([field, matches]) =>
     (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map(
       (match) => [field, match] as const,
     ),
   )
-  const finds = mayFind(shape, conditions, order)
+  const { sorted, finds } = mayFind(shape, conditions, order, inOrder)
   const column = (field: string) => `${finds(field) ? '' : '+'}${quoted(field)}`
   const by = column(order)
   const parts = conditions.map(([field, match]) => condition(column(field), match))
   const from = `from ${quoted(shape.table)}
-    where ${['_doc is not null', `${by} is not null`, ...parts.map(({ sql }) => sql)].join(' and ')}`
+    where ${[`${by} is not null`, ...parts.map(({ sql }) => sql)].join(' and ')}`
   const values = parts.flatMap((one) => one.values)
   const behind = after ? ` and (${by}, _key) > (?, ?)` : ''
+  const rest = `${from}${behind} order by ${by}, _key limit ?`
   return {
+    sorted,
     page: {
-      sql: `select ${ROW} ${from}${behind} order by ${by}, _key limit ?`,
+      sql: sorted
+        ? `select ${ROW} from ${quoted(shape.table)} where rowid in (select rowid ${rest}) order by ${by}, _key`
+        : `select ${ROW} ${rest}`,
       values: [...values, ...(after ? [after.value, after.key] : []), limit],
     },
     total: { sql: `select count(*) from (select 1 ${from} limit ?)`, values: [...values, count] },

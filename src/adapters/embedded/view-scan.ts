@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Closed, Part, Row } from '../../projections/views.ts'
-import type { Raw } from './protocol.ts'
+import type { Closed, Part, Query, Row } from '../../projections/views.ts'
+import type { Raw, Shape } from './protocol.ts'
 import { type Database, pageOf, rowsOf, type Value } from './sqlite.ts'
-import { ROW } from './view-query.ts'
+import { queryOf, ROW } from './view-query.ts'
 
 /** The row of what a table gives. */
 export const rowOf = <D extends object>([key, revision, position, changes, doc, unreadable]: Raw): Row<D> => ({
@@ -59,4 +59,23 @@ export const tallied = (views: Database, table: string, having: string, by: stri
   return new Map(
     (rowsOf(views, sql).all() as [string | number, number][]).map(([value, count]) => [String(value), count]),
   )
+}
+
+/** One page of a query, and how many rows all pages have. Where these are too many to be put in order, they are looked for in order. */
+export const listed = <D extends object>(
+  views: Database,
+  shape: Shape,
+  query: Query,
+): { readonly rows: readonly Row<D>[]; readonly total: number } => {
+  const { after, limit, count = 0 } = query
+  const { sorted, page, total } = queryOf(shape, query)
+  const counted = () => (rowsOf(views, total.sql).get(...total.values) as [number])[0]
+  const rowsOfPage = ({ sql, values }: typeof page) => (rowsOf(views, sql).all(...values) as Raw[]).map(rowOf<D>)
+  if (sorted && count > 0) {
+    const all = counted()
+    return { rows: rowsOfPage(all < count ? page : queryOf(shape, query, true).page), total: all }
+  }
+  const rows = rowsOfPage(page)
+  if (count === 0 || (!after && rows.length < limit)) return { rows, total: Math.min(rows.length, count) }
+  return { rows, total: counted() }
 }

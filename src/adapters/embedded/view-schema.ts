@@ -21,10 +21,10 @@ export const createKey = (table: string) =>
 export const indexName = (table: string, { by, lacking, having }: Index) =>
   [table, 'by', ...by, ...(lacking ? ['no', lacking] : []), ...(having ? ['with', having] : [])].join('_')
 
-/** Partial, because most fields are absent in most documents. */
+/** Partial, because most fields are absent in most documents. What must be absent is in it too, or SQLite would look at the row. */
 export const createIndex = (table: string, index: Index) => {
   const { by, lacking, having, also } = index
-  const columns = [...by, '_key', ...(also ? [also] : [])]
+  const columns = [...by, '_key', ...(also ?? []), ...(lacking ? [lacking] : [])]
   const where = [
     ...[by[0]!, ...(having ? [having] : [])].map((field) => `${quoted(field)} is not null`),
     ...(lacking ? [`${quoted(lacking)} is null`] : []),

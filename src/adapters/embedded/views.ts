@@ -6,8 +6,8 @@ import type { FlatCheckpoint, Raw } from './protocol.ts'
 import { pendingRows } from './pending-rows.ts'
 import { type Database, rowsOf, type Statement, whileOpen } from './sqlite.ts'
 import { checkpointOf, flat, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
-import { queryOf, ROW } from './view-query.ts'
-import { rowOf, scanned, tallied } from './view-scan.ts'
+import { ROW } from './view-query.ts'
+import { listed, rowOf, scanned, tallied } from './view-scan.ts'
 
 /** Puts that may be on their way to the file; who comes then waits, and is refused when that lasts. */
 const BACKLOG = 1024
@@ -145,11 +145,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       const shape = shapeOf(view)
       return reading(() => {
         if (!hasTable.get(shape.table)) return { rows: [], total: 0 }
-        const { page, total } = queryOf(shape, query)
-        const rows = (rowsOf(views, page.sql).all(...page.values) as Raw[]).map(rowOf<D>)
-        const { after, limit, count = 0 } = query
-        if (count === 0 || (!after && rows.length < limit)) return { rows, total: Math.min(rows.length, count) }
-        return { rows, total: (rowsOf(views, total.sql).get(...total.values) as [number])[0] }
+        return listed<D>(views, shape, query)
       })
     },
     scan: async function* <D extends object>(view: View, part?: Part) {

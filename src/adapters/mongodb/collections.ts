@@ -14,7 +14,10 @@ const nameOf = ({ name, version }: View) => `${name}_${version}`
 /** A field that is absent has its place in an index, as null. */
 const keysOf = ({ lacking, by, having, also }: Index): Record<string, 1> => {
   const fields = (names: readonly (string | undefined)[]) => names.flatMap((name) => (name ? [[`doc.${name}`, 1]] : []))
-  return Object.fromEntries([...fields([lacking, ...by]), ['_id', 1], ...fields([also, having])]) as Record<string, 1>
+  return Object.fromEntries([...fields([lacking, ...by]), ['_id', 1], ...fields([...(also ?? []), having])]) as Record<
+    string,
+    1
+  >
 }
 
 /** Sees to the indexes of a collection once a process; on an empty one it costs nothing. */
