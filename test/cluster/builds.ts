@@ -121,6 +121,8 @@ export const serve = async (t: Test, main: string, settings: Readonly<Record<str
     request,
     /** What it told at this level. */
     told: (level: string) => lines().filter((line) => line['level'] === level),
+    /** While it is frozen it does nothing, and does not know. */
+    freeze: (frozen: boolean) => void child.kill(frozen ? 'SIGSTOP' : 'SIGCONT'),
     /** Ends it as a supervisor does; gives its exit code. */
     end: async () => {
       child.kill('SIGTERM')
