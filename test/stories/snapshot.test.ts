@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Binary, MongoClient } from 'mongodb'
@@ -84,5 +85,40 @@ await t.test(
     const again = await startService(t, {}, { directory: service.directory })
     t.equal(await evaluated(again), false, 'and without')
     t.match(await again.logged(), /it is damaged/)
+  },
+)
+
+await t.test(
+  'who writes to MongoDB lets nobody in: neither a revoked token whose row says otherwise nor one that was never made',
+  { skip: !onCluster && 'on servers only' },
+  async (t) => {
+    const service = await startService(t)
+    const [valid, revoked] = [await issue(service), await issue(service)]
+    t.equal((await service.request('DELETE', `/auth/v1/tokens/${revoked.id}`)).status, 200)
+    const { 'mongodb.url': url, 'mongodb.database': name } = await clusterOf(service.directory)
+    const client = await MongoClient.connect(url!)
+    t.teardown(() => client.close())
+    const forged = randomUUID()
+    let changed = 0
+    for (const { name: collection } of await client.db(name).listCollections().toArray()) {
+      if (!collection.startsWith('tokens_')) continue
+      const rows = client.db(name).collection<{ _id: string; doc: Record<string, unknown> }>(collection)
+      const { modifiedCount } = await rows.updateOne({ _id: revoked.id }, { $unset: { 'doc.deletedAt': '' } })
+      changed += modifiedCount
+      const row = await rows.findOne({ _id: valid.id })
+      const { digest } = (await rows.findOne({ _id: revoked.id }))!.doc
+      await rows.insertOne({ ...row!, _id: forged, doc: { ...row!.doc, id: forged, digest } })
+    }
+    t.equal(changed, 1)
+    const judged = async (at: Started) => [await self(at, valid.bearer), await self(at, revoked.bearer)]
+    t.same(await judged(service), [200, 401])
+    await service.reopen()
+    t.same(await judged(service), [200, 401], 'with the snapshot')
+    await service.close()
+    await damage(service)
+    const again = await startService(t, {}, { directory: service.directory })
+    t.same(await judged(again), [200, 401], 'and without, when rows are read anew')
+    const one = await again.request('GET', `/auth/v1/tokens/${revoked.id}`)
+    t.equal(one.status, 404, 'a single record is told from the log')
   },
 )

@@ -40,6 +40,8 @@ const optionsOf = ({ credentials, tls }: Address, patient: boolean) => ({
   ...(tls && { tls }),
   connectTimeout: PATIENCE_MS,
   keepAlive: 10_000,
+  // Older servers and users with few rights refuse it.
+  disableClientInfo: true,
   ...(patient
     ? { maxRetriesPerRequest: null }
     : { maxRetriesPerRequest: 1, commandTimeout: PATIENCE_MS, autoResendUnfulfilledCommands: false }),

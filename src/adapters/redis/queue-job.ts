@@ -95,19 +95,35 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
     if (signal.aborted) throw new Error('cut short: this instance is closing')
   }
 
-  const queue = new Queue(name, options)
-  const workers = new Worker(name, process, { ...options, ...worker })
-  const backOff = (error: Error) => {
-    // A lock lost by an outage or a suspended machine is what the watchdog is for.
-    if (/\block\b/i.test(error.message)) return
-    health.failed(error)
-    if (client.status !== 'ready' || workers.isPaused() || signal.aborted) return
-    void workers.pause(true)
-    setTimeout(() => void (signal.aborted || workers.resume()), BACK_OFF_MS).unref()
+  const open = () => {
+    const queue = new Queue(name, options)
+    const workers = new Worker(name, process, { ...options, ...worker })
+    const backOff = (error: Error) => {
+      // A lock lost by an outage or a suspended machine is what the watchdog is for.
+      if (/\block\b/i.test(error.message)) return
+      health.failed(error)
+      if (client.status !== 'ready' || workers.isPaused() || signal.aborted) return
+      void workers.pause(true)
+      setTimeout(() => void (signal.aborted || workers.resume()), BACK_OFF_MS).unref()
+    }
+    queue.on('error', health.failed)
+    workers.on('error', backOff)
+    return { queue, workers, look: redisView(job, queue, parts) }
   }
-  queue.on('error', health.failed)
-  workers.on('error', backOff)
-  const look = redisView(job, queue, parts)
+  let opened: ReturnType<typeof open> | undefined
+  let opening: Promise<void> | undefined
+  /** BullMQ begins with INFO, and never again where that was denied: so it begins once that is answered. */
+  const openOnce = (): Promise<void> =>
+    (opening ??= client
+      .info('server')
+      .then(() => {
+        if (!signal.aborted) opened ??= open()
+      })
+      .finally(() => (opening = undefined)))
+  const look = async () => {
+    if (!opened) await heard(openOnce(), health)
+    return opened?.look()
+  }
 
   const watch = async () => {
     const seen = await look()
@@ -118,8 +134,8 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
     }
     const overdue = own.age() - every - (alone ? 0 : grace)
     if (overdue < 0 || seen?.runs) return
-    if (seen && overdue < grace) {
-      await heard(queue.add(name, {}, { ...retries, jobId: `overdue-${name}` }), health)
+    if (seen && opened && overdue < grace) {
+      await heard(opened.queue.add(name, {}, { ...retries, jobId: `overdue-${name}` }), health)
       return
     }
     alone = true
@@ -139,9 +155,10 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
     close: async (): Promise<void> => {
       clearInterval(timer)
       await own.running()?.catch(() => undefined)
+      if (!opened) return
       // By force when Redis does not answer: the other way would wait for it with its timers running.
       const there = client.status === 'ready' && (await soon(client.ping(), CLOSE_MS / 2)) !== undefined
-      await soon(Promise.all([workers.close(!there), queue.close()]), CLOSE_MS)
+      await soon(Promise.all([opened.workers.close(!there), opened.queue.close()]), CLOSE_MS)
     },
   }
 }

@@ -30,8 +30,8 @@ export const counting = async (place: RedisPlace) => {
 }
 
 /** What is counted at one instance is known at the other. */
-export const shareLimits = async (place: RedisPlace): Promise<boolean> => {
-  const options = { key: Buffer.from('key'), prefix: randomUUID(), flushMs: 30, health: { failed: ignore } }
+export const shareLimits = async (place: RedisPlace, prefix: string = randomUUID()): Promise<boolean> => {
+  const options = { key: Buffer.from('key'), prefix, flushMs: 30, health: { failed: ignore } }
   const [one, two] = [openRedisLimits(place, options), openRedisLimits(place, options)]
   const [first, second] = [one.limiter('failures', 10), two.limiter('failures', 10)]
   for (let n = 0; n < 20; n++) first.count('ann')

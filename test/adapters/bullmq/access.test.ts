@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import type { RedisPlace } from '../../../src/adapters/redis/address.ts'
+import { queueContract } from '../../contracts/queue.ts'
+import { redisCluster } from '../redis-topologies.ts'
+import { ownRedis, type Server } from '../servers.ts'
+import { shareLimits, until } from './sharing.ts'
+import { sharedQueue } from './store.ts'
+
+/** The line of the guide that makes the user. */
+const guide = readFileSync(resolve(import.meta.dirname, '../../../../docs/guides/operations.md'), 'utf8')
+const [, line = ''] = /```text acl\n(ACL SETUSER [^\n]+)\n```/.exec(guide) ?? []
+const [command = '', ...args] = line.split(' ')
+const PREFIX = 'rollcall'
+
+const { server, skip } = await ownRedis(t)
+const cluster = await redisCluster(t)
+
+/** The user of the guide at each of the servers, and what was denied to it so far. */
+const withUser = async (servers: readonly Server[]) => {
+  const admins = servers.map(({ url }) => new Redis(url))
+  for (const admin of admins) await admin.call(command, args)
+  const denied = async () => {
+    const entries = await Promise.all(
+      admins.map((admin) => admin.acl('LOG') as Promise<readonly (readonly unknown[])[]>),
+    )
+    return entries.flat().map(String)
+  }
+  const empty = () => Promise.all(admins.map((admin) => admin.flushall()))
+  return { denied, empty, close: () => admins.forEach((admin) => admin.disconnect()) }
+}
+const user = { username: 'rollcall', password: 'change-me' } as const
+
+/** Everything that is asked of Redis, and that nothing of it was denied. */
+const all = async (t: Test, place: RedisPlace, servers: readonly Server[]) => {
+  const { denied, empty, close } = await withUser(servers)
+  await t.test('a queue keeps what it promises', async (t) =>
+    queueContract(t, async () => {
+      await empty()
+      return sharedQueue(place, undefined, PREFIX)
+    }),
+  )
+  t.ok(await shareLimits(place, PREFIX), 'limits are shared')
+  t.same(await denied(), [])
+  close()
+}
+await t.test('the user of the guide may do all that is needed', { skip }, async (t) =>
+  all(t, { url: `${server!.url}/7`, ...user }, [server!]),
+)
+
+await t.test('on a Redis Cluster too', { skip: cluster.skip }, async (t) =>
+  all(t, { ...cluster.topology!.place, ...user }, cluster.topology!.servers),
+)
+
+await t.test('and nothing else', { skip }, async (t) => {
+  const admin = new Redis(server!.url)
+  await admin.set('theirs', '1')
+  const redis = new Redis(server!.url, user)
+  const refused: readonly (readonly string[])[] = [
+    ['GET', 'theirs'],
+    ['SET', '{another}:key', '1'],
+    ['SET', 'rollcall:key', '1'],
+    ['EVAL', "return redis.call('get', 'theirs')", '0'],
+    ['KEYS', '*'],
+    ['SCAN', '0'],
+    ['RANDOMKEY'],
+    ['FLUSHALL'],
+    ['FLUSHDB'],
+    ['SWAPDB', '0', '1'],
+    ['CONFIG', 'GET', '*'],
+    ['ACL', 'LIST'],
+    ['CLIENT', 'LIST'],
+    ['MONITOR'],
+    ['SHUTDOWN', 'NOSAVE'],
+    ['REPLICAOF', 'NO', 'ONE'],
+    ['SCRIPT', 'FLUSH'],
+    ['FUNCTION', 'LIST'],
+    ['PUBLISH', 'all', 'x'],
+    ['SUBSCRIBE', 'all'],
+    ['MIGRATE', '127.0.0.1', '1', 'theirs', '0', '1'],
+  ]
+  for (const [name = '', ...args] of refused) {
+    const why = await redis.call(name, args).then(
+      () => 'done',
+      (error: unknown) => String(error),
+    )
+    t.match(why, /NOPERM|can.t access/, `${name} ${args.join(' ')}`)
+  }
+  redis.disconnect()
+  admin.disconnect()
+})
+
+await t.test('what is denied is told of, and works once it is allowed', { skip }, async (t) => {
+  const admin = new Redis(server!.url)
+  await admin.call(command, args)
+  await admin.acl('SETUSER', 'rollcall', '-info', '-evalsha', '-eval')
+  const store = sharedQueue({ url: server!.url, ...user }, 300, PREFIX)
+  const queue = await store.open()
+  let runs = 0
+  await queue.schedule({ name: 'tick', every: 300, run: async () => void runs++ })
+  t.ok(await until(() => runs > 2), 'jobs go on')
+  t.match(String(store.faults[0]), /NOPERM/)
+  await admin.call(command, args)
+  const before = store.counts.worked
+  t.ok(await until(() => store.counts.worked > before + 3), 'it is asked again, and answers')
+  await queue.close()
+  admin.disconnect()
+})

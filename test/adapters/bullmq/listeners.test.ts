@@ -1,0 +1,64 @@
+import { getEventListeners } from 'node:events'
+import { Redis } from 'ioredis'
+import t from 'tap'
+import { type Client, connectRedis, familyOf } from '../../../src/adapters/redis/connection.ts'
+import { bullmqJob } from '../../../src/adapters/redis/queue-job.ts'
+import { lastRuns } from '../../../src/adapters/redis/queue-runs.ts'
+import { ownRedis } from '../servers.ts'
+import { ignore, until } from './sharing.ts'
+
+const RECONNECTIONS = 100
+const { server, skip } = await ownRedis(t)
+
+await t.test('a hundred connections made anew leave no listener behind', { skip }, async (t) => {
+  const warnings: string[] = []
+  const warned = ({ name }: Error) => void warnings.push(name)
+  process.on('warning', warned)
+  t.teardown(() => process.off('warning', warned))
+  const health = { failed: ignore, worked: ignore }
+  const client = connectRedis({ url: server!.url }, true, health)
+  const disconnect = familyOf(client)
+  const clients: Client[] = [client]
+  const duplicate = client.duplicate.bind(client) as (override?: object) => Redis
+  client.duplicate = ((override?: object) => {
+    const another = duplicate(override)
+    clients.push(another)
+    return another
+  }) as typeof client.duplicate
+  const stop = new AbortController()
+  const runs = lastRuns(client, '{listeners}:runs', ignore)
+  let ran = 0
+  const parts = { client, prefix: '{listeners}', runs, signal: stop.signal, grace: 300, onError: ignore, health }
+  const job = bullmqJob({ name: 'tick', every: 200, run: async () => void ran++ }, parts)
+  const counted = () => [
+    ...clients.map((each) => each.eventNames().reduce((sum, name) => sum + each.listenerCount(name), 0)),
+    getEventListeners(stop.signal, 'abort').length,
+  ]
+
+  const admin = new Redis(server!.url)
+  let ready = 0
+  client.on('ready', () => ready++)
+  const again = async (times: number) => {
+    for (let n = 0; n < times; n++) {
+      const before = ready
+      await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+      if (!(await until(() => ready > before))) t.fail('not connected again')
+      await until(() => clients.every(({ status }) => status === 'ready'))
+    }
+    const enough = ran + 3
+    t.ok(await until(() => ran >= enough), 'the job goes on')
+  }
+  t.ok(await until(() => ran > 2))
+  await again(5)
+  const early = counted()
+  t.equal(early.length, 3, 'the connection, that of the worker, and the signal')
+  await again(RECONNECTIONS)
+  const late = counted()
+  // One wait that is under way may stand among them.
+  for (const [n, count] of late.entries()) t.ok(count <= early[n]! + 3, `${early[n]} listeners became ${count}`)
+  t.same(warnings, [])
+  admin.disconnect()
+  stop.abort()
+  await job.close()
+  disconnect()
+})

@@ -1,0 +1,73 @@
+import { createServer, connect, type AddressInfo } from 'node:net'
+import { BSON } from 'mongodb'
+import t from 'tap'
+import { startService } from '../../start.ts'
+import { startStack } from '../../cluster/stack.ts'
+
+/** Commands that `readWrite` on a database covers, by their actions: find, insert, update, remove, createCollection, createIndex, dropCollection, dropIndex, listCollections, listIndexes, collStats. */
+const COVERED = new Set(
+  (
+    'find getMore killCursors aggregate count distinct insert update delete findAndModify ' +
+    'create createIndexes drop dropIndexes listCollections listIndexes collStats'
+  ).split(' '),
+)
+/** What everybody may ask who is connected. */
+const ANYBODY = new Set(['hello', 'ismaster', 'ping', 'endSessions', 'buildInfo'])
+const [HEAD, MESSAGE] = [16, 2013]
+
+/** The commands in what a client sends, each with its database, as the protocol has them: a head with its length, flags, a section that is a document. */
+const commandsOf = (tell: (name: string, database: string) => void) => {
+  let rest = Buffer.alloc(0)
+  return (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes])
+    while (rest.length >= HEAD && rest.length >= rest.readInt32LE(0)) {
+      const length = rest.readInt32LE(0)
+      if (rest.readInt32LE(12) === MESSAGE && rest[HEAD + 4] === 0) {
+        const start = HEAD + 5
+        const document = BSON.deserialize(rest.subarray(start, start + rest.readInt32LE(start)))
+        tell(Object.keys(document)[0]!, String(document['$db']))
+      }
+      rest = rest.subarray(length)
+    }
+  }
+}
+
+const { stack, skip } = await startStack(t)
+
+await t.test('all that MongoDB is asked, readWrite on the one database covers', { skip }, async (t) => {
+  const asked = new Map<string, Set<string>>()
+  const target = Number(new URL(stack!.mongo.url).port)
+  const tap = createServer((near) => {
+    const far = connect(target, '127.0.0.1')
+    near.on(
+      'data',
+      commandsOf((name, database) => asked.set(name, (asked.get(name) ?? new Set()).add(database))),
+    )
+    near.pipe(far).pipe(near)
+    for (const socket of [near, far]) socket.on('error', () => [near, far].forEach((each) => each.destroy()))
+  })
+  await new Promise<void>((listening) => tap.listen(0, '127.0.0.1', listening))
+  t.teardown(() => tap.close())
+  const url = `mongodb://127.0.0.1:${(tap.address() as AddressInfo).port}`
+  const settings = { ...stack!.settings, 'mongodb.url': url }
+  const service = await startService(t, settings)
+  const created = await service.request<{ readonly authentication: { readonly id: string } }>(
+    'POST',
+    '/auth/v1/method/token',
+    { name: 'n' },
+    { 'idempotency-key': 'one' },
+  )
+  t.equal(created.status, 200)
+  t.equal((await service.request('POST', '/api/v1/namespaces/default/flags', { key: 'f', name: 'F' })).status, 200)
+  t.equal((await service.request('GET', '/auth/v1/tokens')).status, 200)
+  t.equal((await service.request('DELETE', `/auth/v1/tokens/${created.json.authentication.id}`)).status, 200)
+  await service.reopen()
+  t.equal((await service.request('GET', '/auth/v1/tokens')).status, 200)
+  await service.close()
+  for (const name of ['find', 'insert', 'update', 'createIndexes', 'hello']) t.ok(asked.has(name), `${name} was seen`)
+  for (const [name, databases] of asked) {
+    if (ANYBODY.has(name)) continue
+    t.ok(COVERED.has(name), `${name} is covered`)
+    t.strictSame([...databases], [stack!.settings['mongodb.database']!], `${name} asks its own database alone`)
+  }
+})
