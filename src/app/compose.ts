@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { asOf } from '../audit/as-of.ts'
+import { pastReads } from '../audit/past-reads.ts'
 import { digester, plausible } from '../auth/client-token.ts'
 import { reservations } from '../commands/reservations.ts'
 import { instance as decider } from '../commands/instance.ts'
@@ -86,7 +87,16 @@ const serviceOf = async (
     metrics,
     flagStore,
     closed: core.closed,
-    asOf: asOf({ log, views, flagStore, compile: compileFlag, clock: { now, newest: time.newest } }),
+    asOf: asOf({
+      log,
+      views,
+      reads: pastReads({ log, views, key: pepper.key, atOnce: 8, sliceMs: 5 }),
+      lives: core.lives,
+      closed: core.closed,
+      seen: follower.seen,
+      compile: compileFlag,
+      clock: { now, newest: time.newest },
+    }),
     pastReadings: pastReadings(metrics),
     logins: await loginMethods(config, names, stores, faults, now),
     exchange: orchestrator && { orchestrator, attempts: limiter('exchanges', EXCHANGES_A_MINUTE) },

@@ -1,12 +1,6 @@
-import { refuse } from '../errors.ts'
+import { viewBehind, WAIT_MS } from '../audit/view-behind.ts'
 import { tokens } from '../projections/tokens.ts'
 import type { Service } from './service.ts'
-
-/** So long the read models may take to hold what is in the log. */
-const WAIT_MS = 2_000
-
-export const viewBehind = (position: bigint): never =>
-  refuse('view_behind', `view is behind position ${position}`, { headers: { 'retry-after': '1' } })
 
 /** Waits until lists of tokens hold all that is in the log now; gives its position. 503 `view_behind` when that takes too long. */
 export const completeTokens = async (

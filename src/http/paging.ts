@@ -1,8 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { pacer } from '../concurrency.ts'
 import { Refusal } from '../errors.ts'
 import type { Names } from '../contract/identifiers.ts'
-import { type Answer, jsonOf } from './wire/reply.ts'
-import { gather, listed } from './wire/pieces.ts'
+import { type Answer, type Json, jsonOf } from './wire/reply.ts'
+import { type Gathered, listed } from './wire/pieces.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
 
@@ -45,8 +46,9 @@ const firstOf = <T>(all: readonly T[], holds: (item: T) => boolean): number => {
   return found < 0 ? all.length : found
 }
 
+export type Ordered = { readonly doc: { readonly order: string } }
 /** Order of creation: places only grow along the list, and nothing ever moves. */
-export const byOrder: Order<{ readonly doc: { readonly order: string } }> = {
+export const byOrder: Order<Ordered> = {
   cursor: (all, end) => all[end - 1]?.doc.order,
   behind: (all, order) => firstOf(all, ({ doc }) => doc.order > (order as string)),
 }
@@ -75,25 +77,58 @@ const PAGE_MAX = 1000
 export const leavingOut = <T>({ names }: { readonly names: Names }, count: number, answer: Answer<T>): Answer<T> =>
   count === 0 ? answer : { ...answer, headers: { ...answer.headers, [names.unreadableHeader]: String(count) } }
 
-/** What a list shows: the names under which its items stand, each of them with all, and the form of an item. */
-export type Listing<T, N extends string, I> = { readonly names: readonly N[]; readonly show: (item: T) => I }
+/**
+ * What a list shows: the names under which its items stand, each of them with all, and the form of an item. `load` reads items of the page; one
+ * that cannot be read is left out.
+ */
+export type Listing<T, L, N extends string, I> = {
+  readonly names: readonly N[]
+  readonly show: (item: L) => I
+  readonly load: (items: readonly T[]) => readonly L[] | Promise<readonly (L | undefined)[]>
+}
+
+/** Items that are read at once: memory never holds many that the page has no room for. */
+const LOADED = 16
+
+/** The JSON texts of the first items, until the next has no room, and how many items that is. The first is taken whatever its size. */
+const shownOf = async <T, L, I>(
+  items: readonly T[],
+  most: number,
+  { show, load }: Pick<Listing<T, L, never, I>, 'show' | 'load'>,
+): Promise<{ readonly gathered: Gathered<I>; readonly taken: number }> => {
+  const pieces: Json<I>[] = []
+  let bytes = 0
+  const pause = pacer()
+  for (let at = 0; at < items.length; at += LOADED) {
+    for (const [n, item] of (await load(items.slice(at, at + LOADED))).entries()) {
+      if (item === undefined) continue
+      const piece = jsonOf(show(item))
+      const size = Buffer.byteLength(piece) + 1
+      if (pieces.length > 0 && bytes + size > most) return { gathered: { pieces, bytes }, taken: at + n }
+      pieces.push(piece)
+      bytes += size
+      await pause()
+    }
+  }
+  return { gathered: { pieces, bytes }, taken: items.length }
+}
 
 /**
- * One page of a list held whole in memory (api.md §7.7). Begins behind the items that the token names, or at the
+ * One page of a list known whole (api.md §7.7). Begins behind the items that the token names, or at the
  * offset, and ends before it is too large.
  */
-export const pageOf = async <T, N extends string, I>(
+export const pageOf = async <T, L, N extends string, I>(
   { pageTokens, settings }: { readonly pageTokens: PageTokens; readonly settings: { readonly mostBytes: number } },
   scope: readonly unknown[],
   all: readonly T[],
   { limit, offset, pageToken }: PageQuery,
   order: Order<T>,
-  { names, show }: Listing<T, N, I>,
+  { names, ...shown }: Listing<T, L, N, I>,
 ) => {
   const start = pageToken === '' ? Math.min(offset, all.length) : order.behind(all, pageTokens.read(scope, pageToken))
   const items = all.slice(start, start + (limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX)))
-  const gathered = await gather(items, settings.mostBytes / names.length, (item) => jsonOf(show(item)))
-  const end = start + gathered.pieces.length
+  const { gathered, taken } = await shownOf(items, settings.mostBytes / names.length, shown)
+  const end = start + taken
   const nextPageToken = end < all.length ? pageTokens.write(scope, order.cursor(all, end)) : ''
   return listed(names, gathered, { nextPageToken, totalCount: all.length })
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { refuse } from '../errors.ts'
-import { viewBehind } from './complete.ts'
+import { viewBehind } from '../audit/view-behind.ts'
 import { afterPosition, beyondHead, eventReason, idempotencyKey, ifMatch } from './wire/headers.ts'
 import type { Fingerprint } from './idempotency.ts'
 import type { AfterParse, Call } from './route.ts'

@@ -1,20 +1,22 @@
 import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { type Moment, rowAt } from '../audit/as-of.ts'
+import { type Moment, rowNow } from '../audit/as-of.ts'
 import { type Context, idFrom } from '../commands/envelope.ts'
 import { revisionMoved } from '../commands/decide.ts'
 import { refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Stored } from '../events/log.ts'
 import type { Live } from '../projections/flag-store.ts'
-import { flags } from '../projections/flags.ts'
-import { namespaces } from '../projections/namespaces.ts'
+import { type FlagDoc, flags } from '../projections/flags.ts'
+import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
 import { foldRow } from '../projections/engine/fold-rows.ts'
 import { lastKnown, type Projection, readable } from '../projections/projection.ts'
-import { segments } from '../projections/segments.ts'
+import { type SegmentDoc, segments } from '../projections/segments.ts'
 import { type Answer, ok } from './wire/reply.ts'
 import type { TSchema } from 'typebox'
 import type { Nothing, Shown } from '../contract/answer.ts'
+import { byOrder, leavingOut, type Ordered, type PageQuery, pageOf } from './paging.ts'
+import { momentText } from '../contract/moment.ts'
 import { type Call, type RouteOptions, route } from './route.ts'
 import type { Service } from './service.ts'
 import { ordinary } from './statements.ts'
@@ -49,6 +51,31 @@ type Reading = Call<unknown, { readonly at: Moment | undefined }>
 export const viewOf = ({ asOf, flagStore }: Service, { query: { at }, request }: Reading) =>
   at ? asOf(at, request.stop) : flagStore
 
+type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
+
+/** One page of a list in order of creation, where the GET looks (api.md §7.7), with how many documents it leaves out. */
+export const listPage = async <K extends keyof Docs, I>(
+  service: Service,
+  call: Call<unknown, PageQuery & { readonly at: Moment | undefined }>,
+  kind: K,
+  namespace: string,
+  show: (doc: Docs[K]) => I,
+) => {
+  const view = await viewOf(service, call)
+  const all: readonly Ordered[] = await (kind === 'namespaces' ? view.namespaces() : view[kind](namespace))
+  const present = (items: readonly Ordered[]) => items
+  const load = ('load' in view ? view.load[kind] : present) as (
+    items: readonly Ordered[],
+  ) => Promise<readonly (Live<Docs[K]> | undefined)[]>
+  const scope = [kind, ...(kind === 'namespaces' ? [] : [namespace]), momentText(call.query.at)]
+  const page = await pageOf(service, scope, all, call.query, byOrder, {
+    names: [kind],
+    load,
+    show: ({ doc }) => show(doc),
+  })
+  return leavingOut(service, view.closed[kind](namespace), page)
+}
+
 /** The row of the flag that the path names, where the GET looks; undefined where there is none. */
 export const flagAt = async (service: Service, call: Reading) =>
   (await viewOf(service, call)).flag(namespaceOf(call), call.params['flagKey']!)
@@ -66,7 +93,7 @@ export const createsOnly = ({ ifMatch }: Context, have = 0n): void => {
 
 /** The present life of a namespace, `''` where there is none. Memory may be behind another instance, so a miss asks the log. */
 const incarnationOf = async ({ flagStore, log }: Service, namespace: string): Promise<string> =>
-  flagStore.life(namespace) ?? lastKnown(await rowAt(log, namespaces, namespace))?.incarnation ?? ''
+  flagStore.life(namespace) ?? lastKnown(await rowNow(log, namespaces, namespace))?.incarnation ?? ''
 
 type Written = { readonly stored: readonly Stored[] }
 /** What a command on a part leaves: the whole that the part is of, and its revision. */
@@ -82,7 +109,7 @@ const rowAfter = async <D extends object, E extends AnyEvent>(
 ): Promise<Live<D>> => {
   const own = stored.findLast(({ stream }) => stream === `${projection.category}-${id}`)
   if (held && (own === undefined || own.revision === held.revision)) return held
-  const row = own ? await foldRow(log, projection, [own], undefined) : await rowAt(log, projection, id)
+  const row = own ? await foldRow(log, projection, [own], undefined) : await rowNow(log, projection, id)
   return readable(row)?.doc === undefined ? refuse('write_conflict') : (row as Live<D>)
 }
 

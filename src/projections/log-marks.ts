@@ -29,9 +29,9 @@ export const markBefore = async (
   holds: (mark: Sealed<Mark>) => boolean,
   index: number,
 ): Promise<Mark | undefined> => {
-  for (let last = index - 1 - ((index - 1) % MARK_EVERY); last >= 0; last -= BATCH * MARK_EVERY) {
+  for (let last = Math.floor((index - 1) / MARK_EVERY) * MARK_EVERY; last >= 0; last -= BATCH * MARK_EVERY) {
     const keys = Array.from({ length: BATCH }, (_, n) => last - n * MARK_EVERY).filter((each) => each >= 0)
-    const rows = await find<Sealed<Mark>>([...(keys.length > 0 ? keys : [0])].map(markKey))
+    const rows = await find<Sealed<Mark>>(keys.map(markKey))
     const found = rows.flatMap(({ doc }) => (doc && holds(doc) ? doc : [])).sort((a, b) => b.index - a.index)[0]
     if (found) return found
   }

@@ -1,57 +1,253 @@
-import { randomUUID } from 'node:crypto'
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import t from 'tap'
-import { asOf } from '../../src/audit/as-of.ts'
-import { flagStore } from '../../src/projections/flag-store.ts'
-import { namespaceCreated } from '../samples.ts'
-import { memoryLog } from '../memory-log.ts'
+import { isRefusal } from '../../src/errors.ts'
+import { markView } from '../../src/projections/log-marks.ts'
+import { resources } from '../../src/projections/resources.ts'
+import { stateView } from '../../src/projections/stream-states.ts'
+import type { Row, View } from '../../src/projections/views.ts'
+import { flagCreated, namespaceCreated, ofFlag, segmentCreated, tokenIssued } from '../samples.ts'
+import { history, never, second } from './past.ts'
 
-const time = '2026-01-01T00:00:00.000Z'
-const updated = { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'a', to: 'b' } } } as const
+const renamed = (name: string) => ({ type: 'FlagUpdated', data: { ...ofFlag, name: { from: 'a', to: name } } }) as const
+const flagMade = (key: string) => ({ ...flagCreated, data: { ...flagCreated.data, key } })
+const flagGone = (key: string) => ({ type: 'FlagDeleted', data: { ...ofFlag, key } })
+const plain = (row: Row | undefined) =>
+  row && [
+    row.key,
+    String(row.revision),
+    String(row.position),
+    String(row.changes),
+    row.doc && JSON.parse(JSON.stringify(row.doc)),
+    row.unreadable?.why,
+  ]
 
-const reading = async () => {
-  const log = memoryLog({ pageSize: 1 })
-  const events = [namespaceCreated, ...Array.from({ length: 9 }, () => updated)].map(({ type, data }) => ({
-    id: randomUUID(),
-    type,
-    time,
-    data: JSON.stringify(data),
-    meta: '{}',
-  }))
-  await log.append('namespace-ns', events, 'none')
-  let pages = 0
-  const counted: typeof log = {
-    ...log,
-    read: async function* (stream, from) {
-      for await (const page of log.read(stream, from)) {
-        pages++
-        yield page
-      }
-    },
+/** What may happen in a history, by stream. */
+const happenings = [
+  ['namespace-ns', namespaceCreated],
+  ['namespace-ns', { type: 'NamespaceUpdated', data: { key: 'ns', name: { from: 'a', to: 'b' } } }],
+  ['namespace-ns', { type: 'NamespaceDeleted', data: { key: 'ns', incarnation: 'life-1', force: false } }],
+  ['flag-ns+f', flagCreated],
+  ['flag-ns+f', renamed('x')],
+  ['flag-ns+f', flagGone('f')],
+  ['flag-ns+g', flagMade('g')],
+  ['flag-ns+g', { type: 'FlagPainted', data: {} }],
+  ['segment-ns+s', segmentCreated],
+  ['token-t1', tokenIssued],
+  ['token-t1', { type: 'TokenRevoked', data: { id: 't1' } }],
+] as const
+
+const happened = fc.array(
+  fc.record({ what: fc.nat(happenings.length - 1), times: fc.constantFrom(1, 1, 2, 40, 70), time: fc.nat(30) }),
+  { minLength: 1, maxLength: 12 },
+)
+const made = async (steps: readonly { readonly what: number; readonly times: number; readonly time: number }[]) => {
+  const told = history()
+  for (const { what, times, time } of steps) {
+    const [stream, event] = happenings[what]!
+    await told.append(
+      stream,
+      Array.from({ length: times }, () => event),
+      second(time),
+    )
   }
-  const now = () => new Date(time)
-  const flags = flagStore(() => undefined)
-  const views = { scan: async function* () {} }
-  return {
-    asOf: asOf({ log: counted, views, flagStore: flags, compile: () => undefined, clock: { now, newest: now } }),
-    pages: () => pages,
-    head: await log.head(),
-  }
+  return told
 }
+/** Every document there ever was. */
+const wantedOf = (told: Awaited<ReturnType<typeof made>>) =>
+  [...told.folded(told.all).keys()]
+    .map((name) => name.split(' ') as [string, string])
+    .filter(([model]) => resources.some(({ name }) => name === model))
 
-await t.test('a reading whose signal has aborted reads no further, and ends with the reason', async (t) => {
-  const { asOf, pages, head } = await reading()
-  const stop = new AbortController()
-  const then = await asOf({ position: head }, stop.signal)
-  const found = then.namespace('ns')
-  const refused = t.rejects(found, { message: 'nobody waits' })
-  stop.abort(new Error('nobody waits'))
-  await refused
-  t.ok(pages() <= 1, `${pages()} pages were read`)
+await t.test('state at a position is the fold of the prefix, whatever states are there', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      happened,
+      fc.array(fc.nat(), { minLength: 1, maxLength: 4 }),
+      fc.array(fc.nat(), { maxLength: 5 }),
+      async (steps, places, gone) => {
+        const told = await made(steps)
+        await told.built()
+        const states = told.views.rowsOf(stateView)
+        for (const n of gone) states.delete([...states.keys()][n % Math.max(1, states.size)] ?? '')
+        for (const place of places) {
+          const events = told.all.slice(0, place % (told.all.length + 1))
+          const position = events.at(-1)?.position ?? 0n
+          const [expected, wanted] = [told.folded(events), wantedOf(told)]
+          const rows = await told.past.rows(position, wanted, never)
+          for (const [n, [model, key]] of wanted.entries()) {
+            const due = plain(expected.get(`${model} ${key}`))
+            const found = plain(rows[n])
+            // Behind what closes it a document is not read on.
+            if (due?.[5] !== undefined && model !== 'tokens') assert.equal(found?.[5], due[5])
+            else assert.deepEqual(found, due, `${model} ${key} at ${position}`)
+          }
+        }
+      },
+    ),
+    { numRuns: 60 },
+  )
+  t.pass('equal')
 })
 
-await t.test('a reading that is waited for reads on', async (t) => {
-  const { asOf, pages, head } = await reading()
-  const then = await asOf({ position: head }, new AbortController().signal)
-  t.match(await then.namespace('ns'), { revision: 9n })
-  t.equal(pages(), 10)
+await t.test('an instant is one prefix of the log, by the greatest time so far, whatever clocks did', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      happened,
+      fc.array(fc.nat(32), { minLength: 1, maxLength: 5 }),
+      fc.array(fc.nat(), { maxLength: 3 }),
+      async (steps, seconds, gone) => {
+        const told = await made(steps)
+        await told.built()
+        const marks = told.views.rowsOf(markView)
+        for (const n of gone) marks.delete([...marks.keys()][n % Math.max(1, marks.size)] ?? '')
+        for (const at of seconds) {
+          let [time, due] = ['', 0n]
+          for (const event of told.all) {
+            if (event.time > time) ({ time } = event)
+            if (time > second(at)) break
+            due = event.position
+          }
+          assert.equal(await told.past.positionOf(second(at), never), due)
+        }
+      },
+    ),
+    { numRuns: 60 },
+  )
+  t.pass('equal')
+})
+
+/** A flag of so many changes, a second each, and what is kept of it. */
+const changed = async (changes: number) => {
+  const told = history()
+  await told.append('namespace-ns', [namespaceCreated], second(0))
+  await told.append('flag-ns+f', [flagCreated], second(0))
+  for (let n = 1; n <= changes; n++) await told.append('flag-ns+f', [renamed(`name ${n}`)], second(n))
+  await told.built()
+  return told
+}
+
+await t.test('one flag of many changes is read from its last state, and an instant from its last mark', async (t) => {
+  const told = await changed(2_000)
+  for (const n of [0, 1, 30, 31, 32, 500, 999, 1_999, 2_000]) {
+    told.counted()
+    const then = await told.asOf({ instant: second(n) })
+    t.match(await then.flag('ns', 'f'), { doc: { name: n === 0 ? 'Flag' : `name ${n}` }, revision: BigInt(n) })
+    const { most, log } = told.counted()
+    t.ok(most <= 33 && log <= 300, `${most} events of the stream, ${log} of the log at ${n}`)
+  }
+})
+
+await t.test('a state or mark that somebody else wrote, or that is of another history, is passed over', async (t) => {
+  const told = await changed(600)
+  const spoil = (view: View, change: (doc: Record<string, unknown>) => object) => {
+    const rows = told.views.rowsOf(view)
+    for (const [key, row] of rows) rows.set(key, { ...row, doc: change(row.doc as Record<string, unknown>) })
+  }
+  const right = async () => {
+    const then = await told.asOf({ instant: second(450) })
+    t.match(await then.flag('ns', 'f'), { doc: { name: 'name 450' } })
+  }
+  spoil(stateView, (doc) => ({ ...doc, text: String(doc['text']).replaceAll('name', 'lie') }))
+  await right()
+  spoil(markView, (doc) => ({ ...doc, at: 10 }))
+  await right()
+  const other = await changed(600)
+  for (const [key, row] of other.views.rowsOf(stateView)) told.views.rowsOf(stateView).set(key, row)
+  await right()
+})
+
+await t.test('a list reads its page and no more, and counts what it leaves out', async (t) => {
+  const told = history()
+  await told.append('namespace-ns', [namespaceCreated], second(0))
+  const keys = Array.from({ length: 60 }, (_, n) => `f${n}`)
+  for (const key of keys) await told.append(`flag-ns+${key}`, [flagMade(key)], second(1))
+  await told.append('flag-ns+f7', [flagGone('f7')], second(2))
+  await told.append('flag-ns+f8', [{ type: 'FlagPainted', data: {} }], second(3))
+  await told.append('flag-ns+f7', [flagMade('f7')], second(4))
+  await told.append('flag-ns+late', [flagMade('late')], second(5))
+  await told.built()
+  told.counted()
+  const listed = async (at: number) => {
+    const then = await told.asOf({ instant: second(at) })
+    return { then, all: (await then.flags('ns')).map(({ key }) => key.slice(3)), left: then.closed.flags() }
+  }
+  const without = (...gone: string[]) => keys.filter((key) => !gone.includes(key))
+  t.strictSame((await listed(0)).all, [])
+  t.match(await listed(1), { all: keys, left: 0 })
+  t.match(await listed(2), { all: without('f7'), left: 0 })
+  t.match(await listed(3), { all: without('f7', 'f8'), left: 1 })
+  t.match(await listed(4), { all: [...without('f7', 'f8'), 'f7'], left: 1 })
+  t.match(await listed(5), { all: [...without('f7', 'f8'), 'f7', 'late'], left: 1 })
+  t.ok(
+    told.counted().streams.every((stream) => stream.startsWith('namespace-')),
+    'no flag was read for the list',
+  )
+  const { then } = await listed(1)
+  const page = await then.load.flags((await then.flags('ns')).slice(5, 8))
+  t.strictSame(
+    page.map((row) => row?.doc.key),
+    ['f5', 'f6', 'f7'],
+  )
+  t.strictSame(
+    told
+      .counted()
+      .streams.filter((stream) => stream.startsWith('flag-'))
+      .sort(),
+    ['flag-ns+f5', 'flag-ns+f6', 'flag-ns+f7'],
+  )
+})
+
+await t.test('lists of namespaces and segments are of the moment, and of the life of the namespace', async (t) => {
+  const told = history()
+  await told.append('namespace-ns', [namespaceCreated], second(1))
+  await told.append('segment-ns+s', [segmentCreated], second(2))
+  await told.append(
+    'namespace-ns',
+    [{ type: 'NamespaceDeleted', data: { key: 'ns', incarnation: 'life-1', force: false } }],
+    second(3),
+  )
+  await told.append(
+    'namespace-ns',
+    [{ ...namespaceCreated, data: { ...namespaceCreated.data, incarnation: 'life-2' } }],
+    second(4),
+  )
+  await told.built()
+  const at = async (n: number) => {
+    const then = await told.asOf({ instant: second(n) })
+    return [
+      (await then.namespaces()).length,
+      (await then.segments('ns')).length,
+      (await then.load.namespaces(await then.namespaces())).length,
+    ]
+  }
+  t.strictSame(
+    [await at(0), await at(1), await at(2), await at(3), await at(4)],
+    [
+      [0, 0, 0],
+      [1, 0, 1],
+      [1, 1, 1],
+      [0, 0, 0],
+      [1, 0, 1],
+    ],
+  )
+})
+
+await t.test('a reading whose signal has aborted reads no further, and ends with the reason', async (t) => {
+  const told = await changed(300)
+  told.views.rowsOf(stateView).clear()
+  const stop = new AbortController()
+  const then = await told.asOf({ position: told.all.at(-1)!.position }, stop.signal)
+  told.counted()
+  const refused = t.rejects(then.flag('ns', 'f'), { message: 'nobody waits' })
+  stop.abort(new Error('nobody waits'))
+  await refused
+  t.ok(told.counted().most <= 33)
+  await t.rejects(told.asOf({ instant: second(3) }, stop.signal), { message: 'nobody waits' })
+})
+
+await t.test('a moment that has not come is refused', async (t) => {
+  const told = await changed(3)
+  for (const moment of [{ position: 10_000n }, { instant: second(2_000_000) }])
+    t.ok(isRefusal(await told.asOf(moment).catch((error: unknown) => error), 'invalid_at'))
 })

@@ -1,4 +1,4 @@
-import { rowAt } from '../../audit/as-of.ts'
+import { rowNow } from '../../audit/as-of.ts'
 import { tokens } from '../../projections/tokens.ts'
 import type { TokenEntry } from '../../projections/token-slots.ts'
 import type { Service } from '../service.ts'
@@ -12,7 +12,7 @@ export const emailRule = ({ log, sealer, logins }: Service) => {
       entry.method === 'oidc' && logins.restricted && verdicts.get(entry) !== true,
     refuses: (entry: TokenEntry): boolean => verdicts.get(entry) === false,
     ask: async (entry: TokenEntry): Promise<TokenEntry> => {
-      const profile = (await rowAt(log, tokens, entry.id))?.doc?.profile
+      const profile = (await rowNow(log, tokens, entry.id))?.doc?.profile
       const opened = profile === undefined ? undefined : await sealer.open(profile)
       const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
       verdicts.set(entry, logins.admits(attributes))

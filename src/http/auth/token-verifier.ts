@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { rowAt } from '../../audit/as-of.ts'
+import { rowNow } from '../../audit/as-of.ts'
 import type { EventLog } from '../../events/log.ts'
 import { readable } from '../../projections/projection.ts'
 import type { TokenIndex } from '../../projections/token-index.ts'
@@ -54,7 +54,7 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
 
   /** The token as the log has it, if it is valid now. The index may know of its end before the stream shows it. Where its stream cannot be read nobody knows: 503 `event_unreadable`. */
   const fromLog = async (id: string, key: string, digested: string) => {
-    const row = await rowAt(log, tokens, id)
+    const row = await rowNow(log, tokens, id)
     if (index.ended(key)) return undefined
     const doc = readable(row)?.doc
     if (doc?.digest !== digested) return undefined

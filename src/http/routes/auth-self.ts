@@ -1,6 +1,6 @@
 import { Nothing } from '../../contract/answer.ts'
 import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../contract/token.ts'
-import { rowAt } from '../../audit/as-of.ts'
+import { rowNow } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { readable } from '../../projections/projection.ts'
@@ -14,7 +14,7 @@ import { contextOf, applyEvents } from '../command-context.ts'
 
 /** The record of the token that a request came with, and its revision. */
 const own = async ({ log }: Service, { actor }: Caller) => {
-  const row = readable(await rowAt(log, tokens, actor.id!))
+  const row = readable(await rowNow(log, tokens, actor.id!))
   return row?.doc
     ? { doc: row.doc, revision: row.changes }
     : refuse('not_found', `authentication "${actor.id}": resource not found`)

@@ -2,7 +2,7 @@ import { Nothing } from '../../contract/answer.ts'
 import { momentText } from '../../contract/moment.ts'
 import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../contract/token.ts'
 import { jsonOf } from '../wire/reply.ts'
-import { type Moment, rowAt } from '../../audit/as-of.ts'
+import { type Moment, rowNow } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { readable } from '../../projections/projection.ts'
@@ -119,7 +119,7 @@ const getToken: Mount = (app, service) => {
     run: async ({ params, query: { at }, request }) => {
       const id = params['id']!
       const then = at && (await asOf(at, request.stop))
-      const row = readable(await (then ? then.token(id) : rowAt(log, tokens, id)))
+      const row = readable(await (then ? then.token(id) : rowNow(log, tokens, id)))
       const time = then ? new Date(await then.clock()) : now()
       const missing = `authentication "${id}": resource not found`
       if (!row?.doc) return refuse('not_found', missing)

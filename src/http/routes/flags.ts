@@ -1,14 +1,12 @@
 import { Nothing } from '../../contract/answer.ts'
 import { Flag, FlagList, flagUpdate, newFlag } from '../../contract/flag.ts'
-import { momentText } from '../../contract/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
 import { flagJson } from '../present/flag.ts'
-import { createsOnly, flagWriter, namespacedRoute, namespaceOf, viewOf } from '../resource-routes.ts'
-import { byOrder, leavingOut, pageOf } from '../paging.ts'
+import { createsOnly, flagWriter, namespacedRoute, namespaceOf, listPage, viewOf } from '../resource-routes.ts'
 import type { Mount } from '../service.ts'
 
 const tag = 'Flags'
@@ -22,17 +20,7 @@ const listFlags: Mount = (app, service) =>
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
     answer: FlagList,
-    run: async (call) => {
-      const { query } = call
-      const namespace = namespaceOf(call)
-      const view = await viewOf(service, call)
-      const all = await view.flags(namespace)
-      const page = await pageOf(service, ['flags', namespace, momentText(query.at)], all, query, byOrder, {
-        names: ['flags'],
-        show: ({ doc }) => flagJson(doc),
-      })
-      return leavingOut(service, view.closed.flags(namespace), page)
-    },
+    run: (call) => listPage(service, call, 'flags', namespaceOf(call), flagJson),
   })
 
 const createFlag: Mount = (app, service) => {

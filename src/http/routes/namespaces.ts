@@ -1,13 +1,20 @@
 import { Nothing } from '../../contract/answer.ts'
 import { Namespace, namespaceDeletion, NamespaceList, namespaceUpdate, newNamespace } from '../../contract/namespace.ts'
-import { momentText } from '../../contract/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { namespace } from '../../commands/namespace.ts'
 import { refuse } from '../../errors.ts'
-import { createsOnly, inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
+import {
+  createsOnly,
+  inPath,
+  NAMESPACE,
+  namespaceOf,
+  namespaceWriter,
+  newId,
+  listPage,
+  viewOf,
+} from '../resource-routes.ts'
 import { ok } from '../wire/reply.ts'
-import { byOrder, leavingOut, pageOf } from '../paging.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Mount } from '../service.ts'
@@ -25,16 +32,7 @@ const listNamespaces: Mount = (app, service) =>
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
     answer: NamespaceList,
-    run: async (call) => {
-      const { query } = call
-      const view = await viewOf(service, call)
-      const all = await view.namespaces()
-      const page = await pageOf(service, ['namespaces', momentText(query.at)], all, query, byOrder, {
-        names: ['namespaces'],
-        show: ({ doc }) => namespaceJson(doc),
-      })
-      return leavingOut(service, view.closed.namespaces(), page)
-    },
+    run: (call) => listPage(service, call, 'namespaces', '', namespaceJson),
   })
 
 const createNamespace: Mount = (app, service) => {

@@ -36,6 +36,7 @@ const listRollouts: Mount = (app, service) =>
       const scope = ['rollouts', namespaceOf(call), params['flagKey'], momentText(query.at)]
       const page = await pageOf(service, scope, row?.doc.rollouts ?? [], query, byRank, {
         names: ['rules', 'rollouts'],
+        load: (items) => items,
         show: (rollout: RolloutDoc) => rolloutJson(row!.doc, rollout),
       })
       return revised(page, row?.changes)

@@ -30,6 +30,7 @@ const listRules: Mount = (app, service) =>
       const scope = ['rules', namespaceOf(call), params['flagKey'], momentText(query.at)]
       const page = await pageOf(service, scope, row?.doc.rules ?? [], query, byRank, {
         names: ['rules'],
+        load: (items) => items,
         show: (rule: RuleDoc) => ruleJson(row!.doc, rule),
       })
       return revised(page, row?.changes)

@@ -1,12 +1,10 @@
 import { Nothing } from '../../contract/answer.ts'
-import { momentText } from '../../contract/moment.ts'
 import { paged, single } from '../../contract/resource.ts'
 import { newSegment, Segment, SegmentList, segmentUpdate } from '../../contract/segment.ts'
 import { segment } from '../../commands/segment.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, viewOf } from '../resource-routes.ts'
-import { byOrder, leavingOut, pageOf } from '../paging.ts'
+import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, listPage, viewOf } from '../resource-routes.ts'
 import { segmentJson } from '../present/segment.ts'
 import type { Mount } from '../service.ts'
 
@@ -21,17 +19,7 @@ const listSegments: Mount = (app, service) =>
     query: paged,
     errors: ['invalid_page_token', 'invalid_at'],
     answer: SegmentList,
-    run: async (call) => {
-      const { query } = call
-      const namespace = namespaceOf(call)
-      const view = await viewOf(service, call)
-      const all = await view.segments(namespace)
-      const page = await pageOf(service, ['segments', namespace, momentText(query.at)], all, query, byOrder, {
-        names: ['segments'],
-        show: ({ doc }) => segmentJson(doc),
-      })
-      return leavingOut(service, view.closed.segments(namespace), page)
-    },
+    run: (call) => listPage(service, call, 'segments', namespaceOf(call), segmentJson),
   })
 
 const createSegment: Mount = (app, service) => {

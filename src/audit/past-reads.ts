@@ -1,0 +1,155 @@
+import { pacer, semaphore } from '../concurrency.ts'
+import { isRefusal } from '../errors.ts'
+import type { EventLog } from '../events/log.ts'
+import { unreadableOf } from '../events/unreadable.ts'
+import type { Sealed } from '../projections/chronicle.ts'
+import { type Mark, markBefore, markSeals, markView, settled } from '../projections/log-marks.ts'
+import type { AnyProjection } from '../projections/projection.ts'
+import { resources } from '../projections/resources.ts'
+import { foldFrom, type State, stateSeals, stateView } from '../projections/stream-states.ts'
+import type { Row, Views } from '../projections/views.ts'
+
+/** A document: the read model it is in, and its key there. */
+export type Wanted = readonly [model: string, key: string]
+
+/** The one way to what was. Each ends with the reason of its signal once that aborts. */
+export type PastReads = {
+  /** Position of the last record whose settled time is not later than an instant (RFC 3339 UTC with milliseconds); 0n where there is none. */
+  readonly positionOf: (instant: string, signal: AbortSignal) => Promise<bigint>
+  /** The rows of documents as they stood at a position, in the order asked for; undefined before the first event of one. What cannot be read is a closed row. */
+  readonly rows: (
+    position: bigint,
+    wanted: readonly Wanted[],
+    signal: AbortSignal,
+  ) => Promise<readonly (Row | undefined)[]>
+}
+
+export type PastSources = {
+  readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
+  readonly views: Pick<Views, 'list' | 'getMany' | 'checkpoint'>
+  /** The key that marks and states are sealed under. */
+  readonly key: Uint8Array
+  /** How many reads of the stores may be under way at once. */
+  readonly atOnce: number
+  /** Milliseconds that a reading may hold the thread. */
+  readonly sliceMs: number
+}
+
+const modelOf = (name: string): AnyProjection => resources.find((model) => model.name === name)!
+
+/** The same pages, each pulled in its turn. */
+async function* inTurn<T>(places: ReturnType<typeof semaphore>, pages: AsyncIterable<T>): AsyncGenerator<T> {
+  const source = pages[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { done, value } = await places.hold(() => source.next())
+      if (done) return
+      yield value
+    }
+  } finally {
+    await source.return?.()
+  }
+}
+
+/** What a view has, or nothing while it is out of reach: what it would say only saves time. */
+const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
+  work.catch((error: unknown) => {
+    if (isRefusal(error, 'backend_unavailable')) return undefined
+    throw error
+  })
+
+/** Works through items, so many at once; stops at the first failure. */
+const each = async <T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> => {
+  const results: R[] = []
+  let [next, failed] = [0, false]
+  const worker = async () => {
+    while (next < items.length && !failed) {
+      const n = next++
+      try {
+        results[n] = await work(items[n]!)
+      } catch (error) {
+        failed = true
+        throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return results
+}
+
+/** Reads the past in this thread, by marks and states where they are there and from the log alone where they are not. */
+export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): PastReads => {
+  const places = semaphore(atOnce)
+  const pause = pacer(sliceMs)
+  const marks = markSeals(key)
+  const states = stateSeals(key)
+
+  /** The log, read in turn, by somebody who is still waited for. */
+  const logFor = (signal: AbortSignal): Pick<EventLog, 'read' | 'readAll'> => {
+    const watched = async function* <T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
+      for await (const page of inTurn(places, pages)) {
+        signal.throwIfAborted()
+        yield page
+        await pause()
+        signal.throwIfAborted()
+      }
+    }
+    return {
+      read: (stream, from, most) => watched(log.read(stream, from, most)),
+      readAll: (after, to) => watched(log.readAll(after, to)),
+    }
+  }
+  const ask = <T>(work: () => Promise<T>): Promise<T | undefined> => whereThere(places.hold(work))
+  const find = async <D extends object>(keys: readonly string[]) =>
+    (await ask(() => views.getMany<D>(markView, keys))) ?? []
+
+  /** The first mark behind an instant. */
+  const markBehind = async (instant: string): Promise<Mark | undefined> => {
+    const query = { where: { time: { from: `${instant}~` } }, order: 'time', limit: 1 }
+    const doc = (await ask(() => views.list<Sealed<Mark>>(markView, query)))?.rows[0]?.doc
+    return doc && marks.holds(doc) ? doc : undefined
+  }
+
+  const stateAt = async (stream: string, position: bigint): Promise<State | undefined> => {
+    const where = { stream: { equals: [stream] }, before: { from: -Number(position) } }
+    const query = { where, order: 'before', limit: 1 }
+    const doc = (await ask(() => views.list<Sealed<State>>(stateView, query)))?.rows[0]?.doc
+    return doc && states.holds(doc) ? doc : undefined
+  }
+
+  const rowAt = async (position: bigint, [name, id]: Wanted, signal: AbortSignal): Promise<Row | undefined> => {
+    signal.throwIfAborted()
+    const [model, own] = [modelOf(name), logFor(signal)]
+    const stream = `${model.category}-${id}`
+    const fold = (state?: State) => foldFrom(own, model, stream, state, (event) => event.position <= position)
+    try {
+      const row = await fold(await stateAt(stream, position))
+      return row === 'stale' ? ((await fold()) as Row | undefined) : row
+    } catch (error) {
+      const closed = unreadableOf(error)
+      if (!closed) throw error
+      return { key: id, revision: 0n, position: 0n, changes: 0n, doc: undefined, unreadable: closed }
+    }
+  }
+
+  return {
+    positionOf: async (instant, signal) => {
+      signal.throwIfAborted()
+      const behind = await markBehind(instant)
+      let index = behind?.index ?? (await ask(() => views.checkpoint(markView)))?.events ?? 0
+      let mark = await markBefore(find, marks.holds, index)
+      for (; mark && mark.time > instant; mark = await markBefore(find, marks.holds, index)) ({ index } = mark)
+      let [position, time] = [BigInt(mark?.at ?? 0), mark?.time ?? '']
+      const to = behind ? BigInt(behind.at) : await log.head()
+      for await (const page of logFor(signal).readAll(position, to)) {
+        for (const event of page) {
+          time = settled(time, event)
+          if (time > instant) return position
+          ;({ position } = event)
+        }
+      }
+      return position
+    },
+    rows: (position, wanted, signal) => each(wanted, atOnce, (one) => rowAt(position, one, signal)),
+  }
+}

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto'
+import { asOf, type Moment } from '../../src/audit/as-of.ts'
+import { pastReads } from '../../src/audit/past-reads.ts'
+import type { EventLog, Stored } from '../../src/events/log.ts'
+import { chroniclesOf, projections } from '../../src/projections/all.ts'
+import { closedDocuments } from '../../src/projections/closed-documents.ts'
+import { advanced, START } from '../../src/projections/engine/checkpoints.ts'
+import { livesStore } from '../../src/projections/lives-store.ts'
+import { meets, type Where } from '../../src/projections/match.ts'
+import { project } from '../../src/projections/projection.ts'
+import { resources } from '../../src/projections/resources.ts'
+import type { Checkpoint, Query, Row, View } from '../../src/projections/views.ts'
+import { memoryLog } from '../memory-log.ts'
+
+export const second = (n: number): string => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString()
+export const never = new AbortController().signal
+const key = new Uint8Array(32)
+
+type Told = { readonly type: string; readonly data: object }
+
+/** Rows in memory, found as a store of views finds them. */
+const memoryViews = () => {
+  const views = new Map<string, Map<string, Row>>()
+  const checkpoints = new Map<string, Checkpoint>()
+  const rowsOf = ({ name }: View) => {
+    const rows = views.get(name) ?? new Map<string, Row>()
+    views.set(name, rows)
+    return rows
+  }
+  const value = ({ doc }: Row, field: string) => (doc as Readonly<Record<string, string | number>>)[field]!
+  return {
+    rowsOf,
+    mark: ({ name }: View, checkpoint: Checkpoint): void => void checkpoints.set(name, checkpoint),
+    checkpoint: async ({ name }: View) => checkpoints.get(name),
+    getMany: async <D extends object>(view: View, keys: readonly string[]) =>
+      keys.flatMap((key) => (rowsOf(view).get(key) as Row<D> | undefined) ?? []),
+    list: async <D extends object>(view: View, { where, order, limit }: Query) => {
+      const found = [...rowsOf(view).values()].filter(({ doc }) => doc && meets(doc, where as Where))
+      found.sort((a, b) =>
+        value(a, order) < value(b, order) || (value(a, order) === value(b, order) && a.key < b.key) ? -1 : 1,
+      )
+      return { rows: found.slice(0, limit) as unknown as Row<D>[], total: 0 }
+    },
+  }
+}
+
+/** A history with what the past is read from, and counts of what a reading reads of each stream. */
+export const history = () => {
+  const inner = memoryLog({ pageSize: 50 })
+  const views = memoryViews()
+  const reads = new Map<string, number>()
+  let walked = 0
+  const log: EventLog = {
+    ...inner,
+    read: async function* (stream, from, most) {
+      for await (const page of inner.read(stream, from, most)) {
+        reads.set(stream, (reads.get(stream) ?? 0) + page.length)
+        yield page
+      }
+    },
+    readAll: async function* (after, to) {
+      for await (const page of inner.readAll(after, to)) {
+        walked += page.length
+        yield page
+      }
+    },
+  }
+  const revisions = new Map<string, bigint>()
+  const append = async (stream: string, events: readonly Told[], at: string) => {
+    const revision = revisions.get(stream)
+    const stored = events.map(({ type, data }) => ({
+      id: randomUUID(),
+      type,
+      time: at,
+      data: JSON.stringify(data),
+      meta: '{}',
+    }))
+    await inner.append(stream, stored, revision ?? 'none')
+    revisions.set(stream, (revision ?? -1n) + BigInt(events.length))
+  }
+
+  /** Builds what the past is read from, as far as the log goes. */
+  const built = async (pageSize = 50) => {
+    for (const chronicle of chroniclesOf(key)) {
+      let checkpoint: Checkpoint = START
+      for (let at = 0; at < inner.all.length; at += pageSize) {
+        const page = inner.all.slice(at, at + pageSize)
+        const find = <D extends object>(keys: readonly string[]) => views.getMany<D>(chronicle, keys)
+        for (const row of await chronicle.rowsOf({ log: inner, find }, checkpoint, page))
+          views.rowsOf(chronicle).set(row.key, row)
+        checkpoint = advanced(chronicle, checkpoint, page)
+      }
+      views.mark(chronicle, checkpoint)
+    }
+  }
+
+  /** Rows of all read models by name and key, folded from these events alone. */
+  const folded = (events: readonly Stored[]) => {
+    const rows = new Map<string, Row>()
+    for (const event of events)
+      for (const projection of projections) {
+        if (!event.stream.startsWith(`${projection.category}-`)) continue
+        const name = `${projection.name} ${event.stream.slice(projection.category.length + 1)}`
+        rows.set(name, project(projection, rows.get(name), event))
+      }
+    return rows
+  }
+  /** What memory holds of all there is. */
+  const memory = () => {
+    const lives = livesStore()
+    const closed = closedDocuments(resources, () => undefined)
+    for (const [name, row] of folded(inner.all)) {
+      const projection = projections.find((each) => name.startsWith(`${each.name} `))!
+      if (!lives.set(projection.name, row)) closed.take(projection, row)
+    }
+    return { lives, closed }
+  }
+
+  const past = pastReads({ log, views, key, atOnce: 8, sliceMs: 5 })
+  const now = () => new Date(second(1_000_000))
+  const sources = () => ({
+    log,
+    views: { scan: async function* () {} },
+    reads: past,
+    ...memory(),
+    seen: async () => true,
+    compile: () => 'compiled',
+    clock: { now, newest: now },
+  })
+  return {
+    append,
+    built,
+    folded,
+    views,
+    past,
+    all: inner.all,
+    /** Events read since the last call: the most of one stream, of all streams, and of the log. */
+    counted: () => {
+      const most = Math.max(0, ...reads.values())
+      const streams = [...reads.keys()]
+      const log = walked
+      reads.clear()
+      walked = 0
+      return { most, streams, log }
+    },
+    asOf: (moment: Moment, signal: AbortSignal = never) => asOf(sources())(moment, signal),
+  }
+}
