@@ -1,16 +1,17 @@
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import t, { type Test } from 'tap'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
+import type { EventLog } from '../../src/events/log.ts'
 import { collect, happened } from '../contracts/log.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 
 const store = async (t: Test) => {
   const server = await startEventStore()
   t.teardown(() => server.kill())
-  const open = async (prefix?: string) => {
+  const open = async (prefix?: string, categories: readonly string[] = ['test', 'other']) => {
     const log = await openEventStore(server.url, {
       ...(prefix !== undefined && { prefix }),
-      categories: ['test', 'other'],
+      categories,
       onError: (_, error) => t.fail('no error', { error }),
     })
     t.teardown(() => log.close())
@@ -66,6 +67,52 @@ void t.test('two histories in one store see nothing of each other', async (t) =>
     )
     t.equal((await log.first())?.data, `{"n":${n}}`)
   }
+})
+
+/** The streams of so many events, as they are followed. */
+const streams = async (log: EventLog, count: number) => {
+  const stop = new AbortController()
+  const followed: string[] = []
+  for await (const page of log.follow(0n, stop.signal)) {
+    followed.push(...page.map(({ stream }) => stream))
+    if (followed.length >= count) stop.abort()
+  }
+  return followed
+}
+
+void t.test(
+  'under a prefix a category that only a later version knows is of the log, without one it is not',
+  async (t) => {
+    const { open } = await store(t)
+    for (const [prefix, seen] of [
+      ['mine.', ['test-1', 'later-1', 'test-2']],
+      ['', ['test-1', 'test-2']],
+    ] as const) {
+      const [log, ahead] = [await open(prefix), await open(prefix, ['test', 'later'])]
+      const followed = streams(log, seen.length)
+      await ahead.append('test-1', [happened(1)], 'none')
+      const { positions } = await ahead.append('later-1', [happened(2)], 'none')
+      t.equal((await log.head()) === positions[0], prefix !== '')
+      t.equal((await log.at(positions[0]!))?.stream, prefix === '' ? undefined : 'later-1')
+      await ahead.append('test-2', [happened(3)], 'none')
+      t.same(
+        (await collect(log.readAll(0n))).map(({ stream }) => stream),
+        seen,
+      )
+      t.same(await followed, seen)
+      await t.rejects(log.append('later-2', [happened(4)], 'none'), /is of no category of this log/)
+    }
+  },
+)
+
+void t.test('a prefix that another begins with sees nothing of it', async (t) => {
+  const { open } = await store(t)
+  const [one, other] = [await open('mine.'), await open('mine.eu.')]
+  await other.append('test-1', [happened(1)], 'none')
+  t.equal(await one.first(), undefined)
+  await one.append('test-1', [happened(2)], 'none')
+  t.equal((await collect(one.readAll(0n))).length, 1)
+  t.equal((await collect(other.readAll(0n))).length, 1)
 })
 
 void t.test(

@@ -27,7 +27,7 @@ const answeredBy = (answer: (options: ReadAllOptions) => readonly ResolvedEvent[
     start(client as unknown as EventStoreDBClient) satisfies StreamingRead<ResolvedEvent>
     for (const item of answer(asked)) if (take(item)) return
   }
-  return reader({ gather } as unknown as Connection, ownOf(new Set(['test'])), patience, patience)
+  return reader({ gather } as unknown as Connection, ownOf('', new Set(['test'])), patience, patience)
 }
 const isBackwards = ({ direction }: ReadAllOptions) => direction === 'backwards'
 

@@ -104,8 +104,16 @@ export const decode = ({ streamId, id, type, revision, data, metadata, created, 
 export const isEnveloped = ({ metadata }: Recorded): boolean =>
   isObject(metadata) && typeof metadata['time'] === 'string' && 'meta' in metadata
 
-/** True for the events of these categories; the store's own streams, links and marks begin with `$`. */
+const CATEGORY = /^[a-z]+$/
+
+/**
+ * True for the events of the log: under a prefix every stream that begins with a category, which a later version may know alone; without one
+ * the streams of these categories. The store's own streams, links and marks begin with `$`.
+ */
 export const ownOf =
-  (categories: ReadonlySet<string>) =>
-  ({ streamId, type }: Recorded): boolean =>
-    !type.startsWith('$') && categories.has(streamId.slice(0, Math.max(0, streamId.indexOf('-'))))
+  (prefix: string, categories: ReadonlySet<string>) =>
+  ({ streamId, type }: Recorded): boolean => {
+    if (type.startsWith('$') || !streamId.startsWith(prefix)) return false
+    const category = streamId.slice(prefix.length, Math.max(prefix.length, streamId.indexOf('-')))
+    return prefix === '' ? categories.has(category) : CATEGORY.test(category)
+  }

@@ -11,7 +11,8 @@ type Follow = {
   readonly driver: Driver
   readonly connection: Connection
   readonly reader: Reader
-  readonly categories: ReadonlySet<string>
+  /** What the names of its streams begin with. */
+  readonly prefixes: string[]
   readonly isOwn: (event: Recorded) => boolean
   readonly onError: (error: unknown) => void
   readonly onRestart: () => void
@@ -35,9 +36,7 @@ const orAborted = async <T>(signal: AbortSignal, next: Promise<T>): Promise<T | 
  * Follows the log over a connection of its own. Subscriptions never resume by themselves, and the server drops slow
  * ones: they are a fast lane, and paged reads close every gap.
  */
-export const follower = ({ driver, connection, reader, categories, isOwn, onError, onRestart }: Follow) => {
-  const prefixes = [...categories].map((category) => `${category}-`)
-
+export const follower = ({ driver, connection, reader, prefixes, isOwn, onError, onRestart }: Follow) => {
   const subscribe = (from: bigint, after: bigint, signal: AbortSignal): Live => {
     const used = connection.client()
     const subscription = used.subscribeToAll({

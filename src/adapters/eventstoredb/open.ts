@@ -15,7 +15,7 @@ export const STREAM_PREFIX = 'rollcall.'
 type Options = {
   /** What stands before the name of each stream in the store, and nowhere else; without `-`, which ends a category. */
   readonly prefix?: string
-  /** The categories whose streams are the log; everything else in the store is not seen. */
+  /** The categories that are written. Without a prefix their streams are the log; with one all are that begin with it and a category, of later versions too. Everything else in the store is not seen. */
   readonly categories: Iterable<string>
   /** Told once for each outage that a follower survives. */
   readonly onError: (job: string, error: unknown) => void
@@ -52,8 +52,8 @@ export const openEventStore = async (
 ): Promise<EventStore> => {
   const driver: Driver = await import('@eventstore/db-client')
   const known = [...categories]
-  const own = new Set(known.map((category) => prefix + category))
-  const isOwn = ownOf(own)
+  const own = new Set(known)
+  const isOwn = ownOf(prefix, own)
   const closing = new AbortController()
   const address = addressOf(url)
   const connecting = { driver, deadline, patience, onRenewed: () => onRestart('connection') }
@@ -74,7 +74,7 @@ export const openEventStore = async (
     driver,
     connection: following,
     reader: read,
-    categories: own,
+    prefixes: prefix === '' ? known.map((category) => `${category}-`) : [prefix],
     isOwn,
     onError: (error) => onError('follow', error),
     onRestart: () => onRestart('subscription'),
@@ -88,10 +88,9 @@ export const openEventStore = async (
 
   return {
     append: async (stream, events, expected) => {
-      const named = prefix + stream
-      if (!own.has(named.slice(0, Math.max(0, named.indexOf('-')))))
+      if (!own.has(stream.slice(0, Math.max(0, stream.indexOf('-')))))
         throw new Error(`${stream} is of no category of this log`)
-      return whenOpen(append).append(named, events, expected)
+      return whenOpen(append).append(prefix + stream, events, expected)
     },
     read: (stream, from) => pages(read.read(prefix + stream, from)),
     readAll: (after, to) => pages(read.readAll(after, to)),
