@@ -13,7 +13,8 @@ import { type Limiter, limiter } from '../auth/rate-limit.ts'
 import type { Queue } from '../jobs/queue.ts'
 import { portFaults } from './port-faults.ts'
 import type { Snapshots } from '../projections/snapshots.ts'
-import type { Views } from '../projections/views.ts'
+import { readModelsOf } from '../projections/all.ts'
+import type { View, Views } from '../projections/views.ts'
 
 /** Where this deployment lives: the three ports, the keys of subjects, and the key that token digests and page tokens are made with. */
 export type Stores = {
@@ -99,6 +100,13 @@ const openDirectory: Open = async (config, told, { secrets, acceptLostKeys, acce
   }
 }
 
+/**
+ * The lease of who sees to these read models. A version that has others has a lease of its own: in a rolling update it must not wait for read
+ * models that the holder of the version before knows nothing of.
+ */
+const leaseOf = (models: readonly View[]): string =>
+  ['views', ...models.map(({ name, version }) => `${name}_${version}`).toSorted()].join(' ')
+
 /** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
 const openCluster: Open = async (config, told, beginning) => {
   const { openServers } = await import('./open-servers.ts')
@@ -116,7 +124,7 @@ const openCluster: Open = async (config, told, beginning) => {
     }
     const queue = closing(await openBullmq(place, { onError, health, prefix }))
     const limits = closing(openRedisLimits(place, { key: servers.pepper.key, health, prefix }))
-    const lease = closing(mongo.lease('views', LEASE_MS))
+    const lease = closing(mongo.lease(leaseOf(readModelsOf(servers.pepper.key)), LEASE_MS))
     return {
       ...servers,
       views: mongo.views,
