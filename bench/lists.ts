@@ -27,6 +27,7 @@ const tokenRow = (n: number, of: number, deleted: number): ViewRow<TokenDoc> => 
   const doc: TokenDoc = {
     id,
     digest: `k1.${id}`,
+    began: n + 1,
     method,
     createdAt: timeOf(n - of),
     updatedAt: timeOf(n - of),

@@ -94,6 +94,7 @@ const serviceOf = async (
       lives: core.lives,
       closed: core.closed,
       seen: follower.seen,
+      viewsReached: follower.viewsReached,
       compile: compileFlag,
       clock: { now, newest: time.newest },
     }),

@@ -7,9 +7,11 @@ import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
 import { lastKnown, type Projection, project, readable } from '../projections/projection.ts'
 import { type SegmentDoc, segments } from '../projections/segments.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
-import type { Row, Views } from '../projections/views.ts'
+import type { Row, View, Views } from '../projections/views.ts'
 import { type ListSources, pastLists, type ReadPast } from './past-lists.ts'
 import type { PastReads } from './past-reads.ts'
+import { type TokensAsked, type TokensPage, tokensAt } from './past-tokens.ts'
+import { viewBehind, WAIT_MS } from './view-behind.ts'
 
 /** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
 export type Moment = { readonly instant: string } | { readonly position: bigint }
@@ -73,7 +75,9 @@ const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> 
 
 export type AsOfOptions<C> = ListSources & {
   readonly log: Reads
-  readonly views: Pick<Views, 'scan'>
+  readonly views: Pick<Views, 'list'>
+  /** True once a view holds every event up to the position, false when that takes longer than the milliseconds given. */
+  readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
   readonly reads: PastReads
   readonly compile: Compile<C>
   readonly clock: Clock
@@ -87,7 +91,7 @@ export type AsOfOptions<C> = ListSources & {
 export const asOf =
   <C>(sources: AsOfOptions<C>) =>
   async (asked: Moment, signal: AbortSignal) => {
-    const { log, views, reads, compile, clock } = sources
+    const { log, views, viewsReached, reads, closed, compile, clock } = sources
     signal.throwIfAborted()
     const come = await insistOnCome(log, clock, asked)
     const position = 'position' in come ? come.position : await reads.positionOf(come.instant, signal)
@@ -140,12 +144,11 @@ export const asOf =
       /** The flag in the form it is evaluated in. */
       compiled: (namespace: string, key: string) => compiled(namespace, key),
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living((await read(tokens, [id]))[0]),
-      /** Every token there was, deleted ones too, in no order. */
-      tokens: async function* (): AsyncGenerator<TokenDoc> {
-        for await (const rows of views.scan(tokens)) {
-          const keys = rows.map(({ key }) => key)
-          for (const row of await read(tokens, keys)) if (row?.doc) yield row.doc
-        }
+      /** One page of tokens, oldest first. */
+      tokens: async (asked: TokensAsked): Promise<TokensPage> => {
+        if (!(await viewsReached(tokens, position, WAIT_MS))) viewBehind(position)
+        const unreadable = closed.all(tokens.category).map(([id]) => id)
+        return tokensAt({ views, read: (ids) => read(tokens, ids), closed: unreadable }, position, asked)
       },
       /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
       clock: async (): Promise<string> => (await clockAt(log, asked)) ?? new Date(0).toISOString(),

@@ -8,7 +8,6 @@ import type { Lived, LivesStore } from '../projections/lives-store.ts'
 import { namespaces } from '../projections/namespaces.ts'
 import { compareOrder, type Projection } from '../projections/projection.ts'
 import { segments } from '../projections/segments.ts'
-import { tokens } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
 import { viewBehind, WAIT_MS } from './view-behind.ts'
 
@@ -109,11 +108,6 @@ export const pastLists = ({ lives, closed, seen, position, signal, read, lifeOf 
     /** The documents of a part of a list, in its order. */
     load: { namespaces: load(namespaces), flags: load(flags), segments: load(segments) },
     /** How many documents the lists asked for here have left out. */
-    closed: {
-      namespaces: () => left,
-      flags: () => left,
-      segments: () => left,
-      tokens: () => closed.all(tokens.category).length,
-    },
+    closed: { namespaces: () => left, flags: () => left, segments: () => left },
   }
 }

@@ -3,8 +3,8 @@ import type { Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
 import type { Closed, Row, View } from './views.ts'
 
-/** Where an event stands, for a projection. */
-export type At = Pick<Stored, 'time' | 'position'>
+/** Where an event stands, for a projection. `closed`: what came before it cannot be read. */
+export type At = Pick<Stored, 'time' | 'position'> & { readonly closed?: true }
 
 /** Place in a list ordered by creation: time, then log position, as text that compares. */
 export const orderOf = ({ time, position }: At): string => `${time} ${String(position).padStart(20, '0')}`
@@ -65,7 +65,8 @@ export const project = <D extends object, E extends AnyEvent>(
     return { ...place, changes, doc: row?.doc, ...(before && { doc: undefined, unreadable: before }) }
   try {
     const event = readEvent(projection.read, stored)
-    const doc = projection.on[event.type as E['type']](before ? before.before : row?.doc, event.data, stored)
+    const at = before ? ({ ...stored, closed: true } as const) : stored
+    const doc = projection.on[event.type as E['type']](before ? before.before : row?.doc, event.data, at)
     return { ...place, changes: changes + 1n, doc }
   } catch (error) {
     const by = unreadableBy(error, stored)

@@ -1,11 +1,13 @@
 import { type DataOf, reader } from '../events/define.ts'
 import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'
-import type { Projection } from './projection.ts'
+import type { At, Projection } from './projection.ts'
 
 /**
  * One authentication record, deleted ones too. Times are RFC 3339 UTC with milliseconds. `profile` is sealed. `name` is
  * a static token's name in lower case, for searches. `identity` is the same for all tokens of one holder: the name as
  * given, a service account, or a person's pseudonym. `issuedBy` is the token that asked for this one.
+ * `began` and `ended` are positions in the log, `changed` and `changedBefore` those of the last change of the expiry and
+ * of the one before it, and `previousExpiry` is what it was before the last: by them a list at a moment is found.
  */
 export type TokenDoc = {
   readonly id: string
@@ -24,10 +26,15 @@ export type TokenDoc = {
   readonly identity?: string
   readonly profile?: string
   readonly issuedBy?: string
+  readonly began: number
+  readonly ended?: number
+  readonly changed?: number
+  readonly changedBefore?: number
+  readonly previousExpiry?: string
 }
 
 /** Member by member: spreading would take a rebuild of a million tokens three times as long. */
-const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, time: string): TokenDoc => {
+const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At): TokenDoc => {
   const {
     id,
     digest,
@@ -50,6 +57,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, time: string): TokenDo
     updatedAt: time,
     attributes,
     metadata,
+    began: Number(position),
   }
   if (expiresAt !== undefined) doc.expiresAt = expiresAt
   if (namespace !== undefined) doc.namespace = namespace
@@ -64,10 +72,17 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, time: string): TokenDo
   return doc
 }
 
+const ended = (doc: TokenDoc, { time, position, closed }: At): TokenDoc => {
+  const at = Number(position)
+  // What it was meanwhile only its stream can say.
+  const unknown = closed ? { changed: at, changedBefore: at } : {}
+  return { ...doc, ...unknown, deletedAt: time, updatedAt: time, ended: doc.ended ?? at }
+}
+
 /** Who may call, and who ever might. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 4,
+  version: 5,
   fields: [
     'digest',
     'method',
@@ -79,6 +94,11 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
     'identity',
     'provider',
     'issuedBy',
+    'began',
+    'ended',
+    'changed',
+    'changedBefore',
+    'previousExpiry',
   ],
   // Most searches are for records that are not deleted, which soon are the fewest.
   indexes: [
@@ -90,8 +110,13 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
     { by: ['name'], lacking: 'deletedAt', also: ['createdAt', 'namespace', 'method', 'expiresAt'] },
     { by: ['namespace', 'createdAt'], lacking: 'deletedAt', also: ['method', 'expiresAt'] },
     { by: ['method', 'createdAt'], lacking: 'deletedAt', also: ['namespace', 'expiresAt'] },
-    { by: ['createdAt'], lacking: 'deletedAt', also: ['expiresAt'] },
-    { by: ['createdAt'], having: 'deletedAt', also: ['deletedAt', 'method', 'namespace'] },
+    { by: ['createdAt'], lacking: 'deletedAt', also: ['expiresAt', 'began', 'changed', 'changedBefore'] },
+    {
+      by: ['createdAt'],
+      having: 'deletedAt',
+      also: ['deletedAt', 'method', 'namespace', 'ended', 'began', 'expiresAt', 'changed', 'changedBefore'],
+    },
+    { by: ['createdAt'], having: 'changed', also: ['changed', 'changedBefore', 'previousExpiry', 'ended', 'began'] },
     { by: ['deletedAt', 'method'] },
   ],
   category: 'token',
@@ -99,9 +124,17 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
   ends: new Set(['TokenRevoked', 'TokenExpired']),
   clue: (json) => /"digest":"([^"\\]+)"/.exec(json)?.[1],
   on: {
-    TokenIssued: (_, token, { time }) => issued(token, time),
-    TokenExpiryChanged: (doc, { to }, { time }) => doc && { ...doc, expiresAt: to, updatedAt: time },
-    TokenRevoked: (doc, _, { time }) => doc && { ...doc, deletedAt: time, updatedAt: time },
-    TokenExpired: (doc, _, { time }) => doc && { ...doc, deletedAt: time, updatedAt: time },
+    TokenIssued: (_, token, at) => issued(token, at),
+    TokenExpiryChanged: (doc, { to }, { time, position }) =>
+      doc && {
+        ...doc,
+        ...(doc.changed !== undefined && { changedBefore: doc.changed }),
+        ...(doc.expiresAt !== undefined && { previousExpiry: doc.expiresAt }),
+        expiresAt: to,
+        updatedAt: time,
+        changed: Number(position),
+      },
+    TokenRevoked: (doc, _, at) => doc && ended(doc, at),
+    TokenExpired: (doc, _, at) => doc && ended(doc, at),
   },
 }

@@ -6,6 +6,7 @@ import { chroniclesOf, projections } from '../../src/projections/all.ts'
 import { closedDocuments } from '../../src/projections/closed-documents.ts'
 import { advanced, START } from '../../src/projections/engine/checkpoints.ts'
 import { livesStore } from '../../src/projections/lives-store.ts'
+import { markView } from '../../src/projections/log-marks.ts'
 import { meets, type Where } from '../../src/projections/match.ts'
 import { project } from '../../src/projections/projection.ts'
 import { resources } from '../../src/projections/resources.ts'
@@ -34,12 +35,16 @@ const memoryViews = () => {
     checkpoint: async ({ name }: View) => checkpoints.get(name),
     getMany: async <D extends object>(view: View, keys: readonly string[]) =>
       keys.flatMap((key) => (rowsOf(view).get(key) as Row<D> | undefined) ?? []),
-    list: async <D extends object>(view: View, { where, order, limit }: Query) => {
+    list: async <D extends object>(view: View, { where, order, limit, after, count = 0 }: Query) => {
       const found = [...rowsOf(view).values()].filter(({ doc }) => doc && meets(doc, where as Where))
       found.sort((a, b) =>
         value(a, order) < value(b, order) || (value(a, order) === value(b, order) && a.key < b.key) ? -1 : 1,
       )
-      return { rows: found.slice(0, limit) as unknown as Row<D>[], total: 0 }
+      const behind = found.filter(
+        (row) =>
+          !after || value(row, order) > after.value || (value(row, order) === after.value && row.key > after.key),
+      )
+      return { rows: behind.slice(0, limit) as unknown as Row<D>[], total: Math.min(count, found.length) }
     },
   }
 }
@@ -92,6 +97,10 @@ export const history = () => {
       }
       views.mark(chronicle, checkpoint)
     }
+    for (const [name, row] of folded(inner.all)) {
+      const [model, id] = name.split(' ') as [string, string]
+      views.rowsOf(resources.find((each) => each.name === model) ?? { ...markView, name: model }).set(id, row)
+    }
   }
 
   /** Rows of all read models by name and key, folded from these events alone. */
@@ -120,7 +129,8 @@ export const history = () => {
   const now = () => new Date(second(1_000_000))
   const sources = () => ({
     log,
-    views: { scan: async function* () {} },
+    views,
+    viewsReached: async () => true,
     reads: past,
     ...memory(),
     seen: async () => true,

@@ -12,7 +12,7 @@ await t.test('a list of tokens counts up to ten thousand, and says when there ar
   t.notOk('totalCountExact' in rest, 'left out while it is')
   const database = await openDatabase(join(service.directory, 'data', 'views.sqlite'), 'rebuildable')
   t.teardown(() => database.close())
-  const table = 'tokens_4'
+  const table = 'tokens_5'
   const columns = '_revision, _position, _changes, _doc, createdAt, method'
   const more = (from: number, to: number) =>
     database.exec(`insert into ${table} (_key, ${columns})

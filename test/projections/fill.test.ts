@@ -17,7 +17,7 @@ const time = '2026-01-01T00:00:00.000Z'
 const rowOf = (doc: Partial<TokenDoc> = {}): Row<TokenDoc> => {
   const id = randomUUID()
   const digest = `k1.${createHash('sha256').update(id).digest('base64url')}`
-  const rest = { createdAt: time, updatedAt: time, attributes: { 'token.description': 'long' }, metadata: {} }
+  const rest = { began: 1, createdAt: time, updatedAt: time, attributes: { 'token.description': 'long' }, metadata: {} }
   return {
     key: id,
     revision: 3n,

@@ -57,7 +57,7 @@ await t.test('a thousand tokens and more are held as the first were', async (t) 
     const method = n % 2 === 0 ? 'token' : 'oidc'
     const maker = n % 2 === 0 && { issuedBy: `maker-${n % 3}` }
     const dates = { createdAt: at, updatedAt: at, order: at, expiresAt: at }
-    const rest = { attributes: {}, metadata: {}, namespace: `ns-${n % 5}`, ...maker }
+    const rest = { began: 1, attributes: {}, metadata: {}, namespace: `ns-${n % 5}`, ...maker }
     return { id: uuid(n), digest: digest(n), method, ...dates, ...rest }
   }
   const count = 3000

@@ -35,6 +35,7 @@ const rowOf = (n: number, doc: Partial<TokenDoc> = {}, revision = 0n): Row<Token
     method: 'token',
     createdAt: NOW,
     updatedAt: NOW,
+    began: 1,
     attributes: {},
     metadata: {},
     ...doc,

@@ -1,6 +1,7 @@
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
-import { meets, type Where } from '../../projections/match.ts'
-import { notDeleted, ofStatus, type TokenStatus } from '../../projections/token-status.ts'
+import type { Where } from '../../projections/match.ts'
+import { conditionsOf, type TokensWanted } from '../../projections/token-past.ts'
+import type { TokenStatus } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 import type { Query } from '../../projections/views.ts'
 import { isLogin } from '../../events/login.ts'
@@ -33,39 +34,25 @@ export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Met
 const ofField = (field: string, values: readonly string[]): Where =>
   values.length === 0 ? {} : { [field]: { equals: values } }
 
-/** The filter as conditions on the view. */
-export const whereOf = (
+/** The filter as it is asked of a moment, by what its clock shows (RFC 3339 UTC). */
+export const wantedOf = (
   { method, identities, provider, namespaceKey, status, q, issuedBy }: TokenFilter,
-  now: Date,
-): Where => ({
-  ...(status === undefined ? notDeleted : ofStatus[status](now.toISOString())),
-  ...ofField('method', method === undefined ? [] : [method]),
-  ...ofField('identity', identities),
-  ...ofField('provider', provider === '' ? [] : [provider]),
-  ...ofField('namespace', namespaceKey === '' ? [] : [namespaceKey]),
-  ...ofField('issuedBy', issuedBy),
-  ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
+  now: string,
+): TokensWanted => ({
+  status,
+  now,
+  where: {
+    ...ofField('method', method === undefined ? [] : [method]),
+    ...ofField('identity', identities),
+    ...ofField('provider', provider === '' ? [] : [provider]),
+    ...ofField('namespace', namespaceKey === '' ? [] : [namespaceKey]),
+    ...ofField('issuedBy', issuedBy),
+    ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
+  },
 })
+
+/** The filter as conditions on the view. */
+export const whereOf = (filter: TokenFilter, now: Date): Where => conditionsOf(wantedOf(filter, now.toISOString()))
 
 /** Place of a record in a list, as a page token carries it. */
 export const placeOf = ({ createdAt, id }: TokenDoc): NonNullable<Query['after']> => ({ value: createdAt, key: id })
-
-/** Whether a record stands behind a place. */
-const isBehind = ({ createdAt, id }: TokenDoc, after: Query['after']): boolean =>
-  after === undefined || createdAt > after.value || (createdAt === after.value && id > after.key)
-
-/**
- * The first `limit` records behind a place, and how many meet the conditions anywhere. Records may come in any order;
- * at most twice the limit are held.
- */
-export const firstOf = async (docs: AsyncIterable<TokenDoc>, where: Where, after: Query['after'], limit: number) => {
-  let [first, total]: [TokenDoc[], number] = [[], 0]
-  const cut = () => first.sort((one, other) => (isBehind(one, placeOf(other)) ? 1 : -1)).slice(0, limit)
-  for await (const doc of docs) {
-    if (!meets(doc, where)) continue
-    total++
-    if (isBehind(doc, after)) first.push(doc)
-    if (first.length >= 2 * limit) first = cut()
-  }
-  return { docs: cut(), total }
-}

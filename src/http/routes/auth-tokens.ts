@@ -15,7 +15,7 @@ import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
-import { firstOf, identitiesOf, placeOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
+import { identitiesOf, placeOf, type TokenFilter, wantedOf, whereOf } from '../auth/token-filter.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
 const PAGE = 25
@@ -57,9 +57,8 @@ const listThen = async (
 ): Promise<Listing> => {
   const then = await asOf(moment, stop)
   const time = new Date(await then.clock())
-  const where = whereOf(filter, time)
-  const found = await firstOf(then.tokens(), where, after, limit)
-  return { ...found, time, left: then.closed.tokens() }
+  const asked = { ...wantedOf(filter, time.toISOString()), limit, count: COUNTED + 1, ...(after && { after }) }
+  return { ...(await then.tokens(asked)), time }
 }
 
 const listTokens: Mount = (app, service) => {

@@ -4,7 +4,8 @@ import { shapeOf } from '../../../src/adapters/embedded/view-build.ts'
 import { type Database, openDatabase, rowsOf } from '../../../src/adapters/embedded/sqlite.ts'
 import { queryOf } from '../../../src/adapters/embedded/view-query.ts'
 import { createIndex, createKey, createTable } from '../../../src/adapters/embedded/view-schema.ts'
-import { type TokenFilter, whereOf } from '../../../src/http/auth/token-filter.ts'
+import { type TokenFilter, wantedOf, whereOf } from '../../../src/http/auth/token-filter.ts'
+import { atPosition } from '../../../src/projections/token-past.ts'
 import { STATUSES } from '../../../src/projections/token-status.ts'
 import { tokens } from '../../../src/projections/tokens.ts'
 import type { Query } from '../../../src/projections/views.ts'
@@ -97,6 +98,21 @@ void t.test('what is asked of tokens is found by an index, in its order', async 
       total.every((step) => step.includes(' COVERING INDEX tokens_by')),
       `${name}, counted: ${total.join('; ')}`,
     )
+  }
+  const covering = (where: Query['where']) => plans(database, { where, order: 'createdAt', limit: 26, count: 10_001 })
+  for (const status of [undefined, ...STATUSES]) {
+    const { known, unknown } = atPosition(wantedOf({ ...all, status }, now.toISOString()), 99n)
+    for (const where of [...known, ...(unknown ? [unknown] : [])]) {
+      const { page, total } = covering(where)
+      t.match(page.join(), /USING (COVERING )?INDEX tokens_by_/, page.join('; '))
+      if (!('expiresAt' in where)) t.equal(page.length, 1, 'in its order')
+      t.match(
+        total[0],
+        status === 'EXPIRED' ? / INDEX tokens_by_/ : / COVERING INDEX tokens_by_createdAt/,
+        `${JSON.stringify(where)}: ${total.join('; ')}`,
+      )
+      if (where === unknown || 'previousExpiry' in where) t.match(page[0], 'with_changed', page.join('; '))
+    }
   }
   const holders = 'tokens_by_identity_deletedAt_createdAt'
   const [expired, expiredOf] = ['tokens_by_expiresAt_no_deletedAt', 'tokens_by_method_expiresAt_no_deletedAt']

@@ -1,6 +1,4 @@
 import t from 'tap'
-import { firstOf, whereOf } from '../../../src/http/auth/token-filter.ts'
-import type { TokenDoc } from '../../../src/projections/tokens.ts'
 import { setTimeout } from 'node:timers/promises'
 import { startService } from '../../start.ts'
 import { creator, refuses } from './refusals.ts'
@@ -230,36 +228,4 @@ await t.test('at', async (t) => {
     t.same(seen, await ids(`at=${bound.at}`))
     t.same(seen.slice(1), [kept.id, short.id, bound.id])
   })
-})
-
-await t.test('the first tokens of many that come in any order, and how many there are', async (t) => {
-  const doc = (n: number): TokenDoc => {
-    const at = new Date(n * 1000).toISOString()
-    const dates = { createdAt: at, updatedAt: at, order: at }
-    return { id: `t${n}`, digest: 'd', method: n % 2 ? 'oidc' : 'token', ...dates, attributes: {}, metadata: {} }
-  }
-  const docs = [7, 3, 9, 1, 8, 2, 6, 4, 5].map(doc).map((one) => (one.method === 'token' ? { ...one, name: 'a' } : one))
-  const every = async function* () {
-    yield* docs
-  }
-  const all = {
-    method: undefined,
-    identities: [],
-    provider: '',
-    namespaceKey: '',
-    status: undefined,
-    q: '',
-    issuedBy: [],
-  }
-  const now = new Date()
-  const found = await firstOf(every(), whereOf(all, now), undefined, 2)
-  t.same([found.docs.map(({ id }) => id), found.total], [['t1', 't2'], 9])
-  const next = await firstOf(every(), whereOf(all, now), { value: doc(2).createdAt, key: 't2' }, 3)
-  t.same([next.docs.map(({ id }) => id), next.total], [['t3', 't4', 't5'], 9])
-  const named = await firstOf(every(), whereOf({ ...all, q: 'A' }, now), undefined, 9)
-  t.same(
-    [named.docs.map(({ id }) => id), named.total],
-    [['t2', 't4', 't6', 't8'], 4],
-    'what has no name begins with nothing',
-  )
 })

@@ -1,0 +1,42 @@
+import type { Where } from './match.ts'
+import { notDeleted, ofStatus, type TokenStatus } from './token-status.ts'
+
+/** What a list of tokens asks for: conditions on what never changes, the status wanted, and the present of the moment (RFC 3339 UTC). */
+export type TokensWanted = {
+  readonly where: Where
+  readonly status: TokenStatus | undefined
+  readonly now: string
+}
+
+/** All conditions on a record as it stood at the moment. */
+export const conditionsOf = ({ where, status, now }: TokensWanted): Where => ({
+  ...where,
+  ...(status === undefined ? notDeleted : ofStatus[status](now)),
+})
+
+/**
+ * What records meet now of which a list at a position holds: `known`, parts without a record in common, whose records all belong to it; and
+ * `unknown`, those of which only their streams can say it, because their expiry has changed more than once since.
+ */
+export const atPosition = (
+  wanted: TokensWanted,
+  position: bigint,
+): { readonly known: readonly Where[]; readonly unknown: Where | undefined } => {
+  const behind = Number(position) + 1
+  const before = { below: behind } as const
+  const [later, notYet] = [{ from: behind }, { from: behind, orAbsent: true }] as const
+  const notLater = { below: behind, orAbsent: true } as const
+  const base: Where = { ...wanted.where, began: before }
+  const gone: Where = { ...base, deletedAt: { from: '' } }
+  if (wanted.status === 'DELETED') return { known: [{ ...gone, ended: before }], unknown: undefined }
+  const unknown: Where = { ...base, changed: later, changedBefore: later }
+  const expiresAt = conditionsOf(wanted)['expiresAt']
+  const there: readonly Where[] = [
+    { ...base, ...notDeleted },
+    { ...gone, ended: later },
+  ]
+  if (!expiresAt) return { known: there.map((one) => ({ ...one, changedBefore: notLater })), unknown }
+  const asNow = there.map((one) => ({ ...one, expiresAt, changed: notLater }))
+  const asBefore = { ...base, changed: later, changedBefore: notLater, previousExpiry: expiresAt, ended: notYet }
+  return { known: [...asNow, asBefore], unknown }
+}

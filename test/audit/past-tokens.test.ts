@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { meets } from '../../src/projections/match.ts'
+import { atPosition, conditionsOf } from '../../src/projections/token-past.ts'
+import { STATUSES, statusOf } from '../../src/projections/token-status.ts'
+import type { TokenDoc } from '../../src/projections/tokens.ts'
+import { tokenIssued } from '../samples.ts'
+import { history, second } from './past.ts'
+
+const issued = (id: string, expires: number | undefined) => {
+  const { expiresAt: _, ...data } = tokenIssued.data
+  return { type: 'TokenIssued', data: { ...data, id, ...(expires !== undefined && { expiresAt: second(expires) }) } }
+}
+const endings = (id: string) =>
+  [
+    { type: 'TokenRevoked', data: { id } },
+    { type: 'TokenExpired', data: { id, expiresAt: second(0) } },
+  ] as const
+
+/** A history of tokens: each issued, its expiry brought forward some times, and perhaps something that cannot be read, and its end. */
+const anyTokens = fc.array(
+  fc.record({
+    id: fc.integer({ min: 0, max: 12 }),
+    what: fc.constantFrom('issue', 'issue', 'earlier', 'earlier', 'end', 'odd'),
+    at: fc.nat(40),
+  }),
+  { minLength: 5, maxLength: 40 },
+)
+
+const made = async (steps: readonly { readonly id: number; readonly what: string; readonly at: number }[]) => {
+  const told = history()
+  const there = new Map<number, number>()
+  for (const [n, { id, what, at }] of steps.entries()) {
+    const [name, expiry] = [`t${String(id).padStart(2, '0')}`, there.get(id)]
+    const append = (event: { readonly type: string; readonly data: object }) =>
+      told.append(`token-${name}`, [event], second(n))
+    if (expiry === undefined) {
+      there.set(id, at)
+      await append(issued(name, at % 3 === 0 ? undefined : at + 20))
+    } else if (what === 'earlier') {
+      there.set(id, Math.max(0, expiry - 3))
+      await append({ type: 'TokenExpiryChanged', data: { id: name, to: second(Math.max(0, expiry - 3)) } })
+    } else if (what === 'end') await append(endings(name)[at % 2]!)
+    else if (what === 'odd') await append({ type: 'TokenPainted', data: {} })
+  }
+  await told.built()
+  return told
+}
+
+await t.test(
+  'a list at a moment is the list of the prefix, page by page, with its count, whatever the status',
+  async (t) => {
+    let compared = 0
+    await fc.assert(
+      fc.asyncProperty(
+        anyTokens,
+        fc.nat(),
+        fc.constantFrom(undefined, ...STATUSES),
+        fc.integer({ min: 1, max: 4 }),
+        async (steps, place, status, limit) => {
+          const told = await made(steps)
+          const events = told.all.slice(0, place % (told.all.length + 1))
+          const position = events.at(-1)?.position ?? 0n
+          const then = await told.asOf({ position })
+          const now = new Date(await then.clock())
+          const rows = [...told.folded(events)].filter(([name]) => name.startsWith('tokens ')).map(([, row]) => row)
+          const docs = rows.flatMap(({ doc }) => (doc as TokenDoc | undefined) ?? [])
+          const due = docs
+            .filter((doc) => (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status))
+            .sort((one, other) => (one.createdAt + one.id < other.createdAt + other.id ? -1 : 1))
+          const seen: TokenDoc[] = []
+          for (let after: { value: string; key: string } | undefined; ; ) {
+            const asked = { where: {}, status, now: now.toISOString(), limit, count: 100, ...(after && { after }) }
+            const page = await then.tokens(asked)
+            assert.equal(page.total, due.length)
+            assert.equal(page.left >= rows.filter(({ unreadable }) => unreadable).length || page.left === 0, true)
+            seen.push(...page.docs)
+            const last = page.docs.at(-1)
+            if (!last || page.docs.length < limit) break
+            after = { value: last.createdAt, key: last.id }
+          }
+          assert.deepEqual(JSON.parse(JSON.stringify(seen)), JSON.parse(JSON.stringify(due)))
+          compared += due.length
+        },
+      ),
+      { numRuns: 200 },
+    )
+    t.ok(compared > 100, `${compared} records`)
+  },
+)
+
+await t.test('a page folds its own records alone', async (t) => {
+  const told = history()
+  for (let n = 0; n < 200; n++)
+    await told.append(
+      `token-t${String(n).padStart(3, '0')}`,
+      [issued(`t${String(n).padStart(3, '0')}`, undefined)],
+      second(n),
+    )
+  for (let n = 0; n < 100; n++)
+    await told.append(`token-t${String(n).padStart(3, '0')}`, [endings('x')[0]], second(300))
+  await told.built()
+  const then = await told.asOf({ instant: second(250) })
+  told.counted()
+  const page = await then.tokens({ where: {}, status: undefined, now: second(250), limit: 26, count: 10_001 })
+  t.match(page, { total: 200, left: 0 })
+  t.strictSame(
+    page.docs.map(({ id, deletedAt }) => [id, deletedAt]),
+    Array.from({ length: 26 }, (_, n) => [`t${String(n).padStart(3, '0')}`, undefined]),
+  )
+  t.equal(told.counted().streams.length, 26)
+})
+
+await t.test('no record is in two parts of a list', (t) => {
+  const positions = [undefined, 5, 15]
+  for (const status of [undefined, ...STATUSES])
+    for (const ended of positions)
+      for (const changed of positions)
+        for (const changedBefore of changed === 15 ? positions : [undefined]) {
+          const doc = {
+            began: 1,
+            createdAt: 'x',
+            expiresAt: '2',
+            previousExpiry: '3',
+            ended,
+            ...(ended !== undefined && { deletedAt: 'x' }),
+            changed,
+            changedBefore,
+          }
+          const wanted = { where: {}, status, now: '1' }
+          const { known, unknown } = atPosition(wanted, 10n)
+          const parts = [...known, ...(unknown ? [unknown] : [])].filter((where) => meets(doc, where))
+          t.ok(parts.length <= 1, JSON.stringify([status, doc, parts]))
+          t.type(conditionsOf(wanted), 'object')
+        }
+  t.end()
+})
