@@ -1,0 +1,148 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { loadConfig } from '../src/config/load.ts'
+import { evaluation } from './http.ts'
+import { offFirstCore, p99AtRate, type Server, startServer } from './load.ts'
+import { tokenIssued } from './log-store.ts'
+import { median, progress, type Row, row, seconds } from './measure.ts'
+import { fillPast, type Moments, type Sizes } from './past-data.ts'
+
+/** Events in all, of which a tenth changes one flag, a tenth a thousandth as many flags, and the others issue tokens; the targets are those of 1,000,000. */
+const EVENTS = Number(process.env['ROLLCALL_BENCH_PAST'] ?? 100_000)
+const SIZES: Sizes = {
+  flags: Math.max(2, Math.round(EVENTS / 1000)),
+  changes: 100,
+  most: Math.round(EVENTS / 10),
+  tokens: Math.round(EVENTS * 0.4),
+}
+/** The lines that a list is measured against: fifty for each flag. */
+const LINES = SIZES.flags * 50
+const ROUNDS = 9
+const CALLERS = 4
+/** Evaluations a second, and for how many seconds. */
+const RATE = Number(process.env['ROLLCALL_BENCH_RATE'] ?? 1000)
+const SECONDS = 5
+const TOKEN = 'bench-of-the-past-with-enough-letters'
+
+const get = async ({ url }: Server, path: string): Promise<void> => {
+  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${TOKEN}` } })
+  const text = await answer.text()
+  if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${text.slice(0, 200)}`)
+}
+
+/** Milliseconds of several works, by turns: the median of each. */
+const times = async <K extends string>(works: Readonly<Record<K, () => Promise<void> | void>>) => {
+  const names = Object.keys(works) as K[]
+  const measured = new Map<K, number[]>(names.map((name) => [name, []]))
+  for (let round = -1; round < ROUNDS; round++)
+    for (const name of names) {
+      const took = (await seconds(works[name])) * 1000
+      if (round >= 0) measured.get(name)!.push(took)
+    }
+  progress(names.map((name) => `${name} ${median(measured.get(name)!).toFixed(1)} ms`).join(', '))
+  return Object.fromEntries(names.map((name) => [name, median(measured.get(name)!)])) as Record<K, number>
+}
+
+const FLAG = '/api/v1/flags/flag-0'
+const FLAGS = '/api/v1/flags?limit=1000'
+const TOKENS = '/auth/v1/tokens?limit=25'
+
+/** C9 and C10: readings of the past against the same now, and against JSON.parse. */
+const readings = async (server: Server, moments: Moments): Promise<readonly Row[]> => {
+  const lines = Array.from({ length: LINES }, () => JSON.stringify(tokenIssued()))
+  const took = await times({
+    flag: () => get(server, `${FLAG}?at=${moments.one}`),
+    flagNow: () => get(server, FLAG),
+    list: () => get(server, `${FLAGS}&at=${moments.all}`),
+    parse: () => {
+      for (const line of lines) JSON.parse(line)
+    },
+    tokens: () => get(server, `${TOKENS}&at=${moments.tokens}`),
+    tokensNow: () => get(server, TOKENS),
+  })
+  const ms = (one: number, other: number) => `${one.toFixed(1)} ms against ${other.toFixed(1)} ms`
+  const count = (number: number) => number.toLocaleString('en')
+  const { flags, most, tokens } = SIZES
+  return [
+    row(
+      'C9',
+      `one flag of ${count(most)} changes at its middle / now`,
+      took.flag / took.flagNow,
+      { atMost: 20 },
+      '',
+      ms(took.flag, took.flagNow),
+    ),
+    row(
+      'C9',
+      `list of ${count(flags)} flags at a moment / JSON.parse of ${count(LINES)} lines`,
+      took.list / took.parse,
+      { atMost: 2 },
+      '',
+      ms(took.list, took.parse),
+    ),
+    row(
+      'C10',
+      `token list, 25 of ${count(tokens)}, at a moment / now`,
+      took.tokens / took.tokensNow,
+      { atMost: 5 },
+      '',
+      ms(took.tokens, took.tokensNow),
+    ),
+  ]
+}
+
+/** C8: what readings of the past without pause do to evaluations at a fixed rate. */
+const beside = async (server: Server, moments: Moments): Promise<Row> => {
+  const load = evaluation({ ...server, tokens: [TOKEN] }, '/evaluate/v1/boolean', SIZES.flags)
+  const paths = [
+    `${FLAGS}&at=${moments.all}`,
+    `${FLAG}?at=${moments.one}`,
+    `${TOKENS}&at=${moments.tokens}`,
+    `${FLAG}?at=${moments.one}`,
+  ]
+  const [alone, busy]: [number[], number[]] = [[], []]
+  let read = 0
+  for (let round = 0; round < 3; round++) {
+    alone.push(await p99AtRate(load, RATE, SECONDS))
+    const over = new AbortController()
+    const callers = paths.slice(0, CALLERS).map(async (path) => {
+      for (; !over.signal.aborted; read++) await get(server, path)
+    })
+    busy.push(await p99AtRate(load, RATE, SECONDS))
+    over.abort()
+    await Promise.all(callers)
+  }
+  const [a, b] = [Math.max(1, Math.min(...alone)), Math.min(...busy)]
+  const note = `${b} ms, ${a} ms at ${RATE}/s; ${read} readings meanwhile`
+  return row(
+    'C8',
+    `p99 of evaluations while ${CALLERS} callers read the past without pause / while nobody does`,
+    b / a,
+    { atMost: 1.5 },
+    '',
+    note,
+  )
+}
+
+/** C8, C9 and C10: the past, read from a service in a process of its own. */
+export const run = () =>
+  offFirstCore(async (): Promise<readonly Row[]> => {
+    const directory = await mkdtemp(join(process.env['ROLLCALL_BENCH_DIR'] ?? process.cwd(), '.bench-'))
+    try {
+      progress(
+        `C8, C9, C10: a history of ${SIZES.most} changes of one flag, ${SIZES.flags} flags, ${SIZES.tokens} tokens`,
+      )
+      const { config } = loadConfig({ env: {}, flags: { 'storage.data_dir': directory } })
+      const moments = await fillPast(config, SIZES)
+      const set = { 'storage.data_dir': directory, 'authentication.methods.token.bootstrap.token': TOKEN }
+      const given = Object.entries(set).map(([key, value]) => `--set=${key}=${value}`)
+      const server = await startServer('service', ...given, `--token=${TOKEN}`)
+      try {
+        return [await beside(server, moments), ...(await readings(server, moments))]
+      } finally {
+        await server.stop()
+      }
+    } finally {
+      await rm(directory, { recursive: true, force: true })
+    }
+  })
