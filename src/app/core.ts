@@ -48,14 +48,14 @@ const DIVERGED =
 /** Sees to it that the log stays the one that was followed. One that does not ends the service, and nothing more is written to the views. */
 const guardOf = (
   log: EventLog,
-  restarts: Stores['restarts'],
+  { restarts, breaks }: Pick<Stores, 'restarts' | 'breaks'>,
   follower: () => Pick<ReturnType<typeof runner>, 'followed' | 'abandon'>,
   fatal: Fatal,
 ): LogGuard =>
   logGuard({
     log,
     followed: () => follower().followed(),
-    renewed: () => Object.values(restarts).reduce((sum, count) => sum + count, 0),
+    renewed: () => Object.values(restarts).reduce((sum, count) => sum + count, breaks()),
     onDiverged: ({ position, event }, found) => {
       follower().abandon()
       const there = found === undefined ? 'there is no event' : `there is event ${found}`
@@ -105,7 +105,9 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const { views, keys, alone, writes, restarts, queue } = stores
   const time = orderedTime(now, logger)
   const roll = followedRoll(logger)
-  const log = roll.through(time.through(stores.log))
+  const followed = roll.through(time.through(stores.log))
+  const guard = alone ? undefined : guardOf(followed, stores, () => follower, fatal)
+  const log = guard?.through(followed) ?? followed
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const { index, held, lives, closed, remember, recall } = memoryOf(config, logger)
@@ -122,7 +124,6 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     capacity: config.tokens.index_size,
     logger,
   })
-  const guard = alone ? undefined : guardOf(log, restarts, () => follower, fatal)
   const follower: ReturnType<typeof runner> = runner({
     log,
     views,

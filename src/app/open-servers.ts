@@ -43,8 +43,11 @@ export const openServers = async (
     )
     const restarts = { connection: 0, subscription: 0 }
     const onRestart = (what: keyof typeof restarts) => void restarts[what]++
+    let broken = 0
+    const onBreak = () => void broken++
+    const breaks = () => broken
     const { stream_prefix: prefix } = eventstore
-    const options = { prefix, categories: Object.keys(catalog), onError, onRestart }
+    const options = { prefix, categories: Object.keys(catalog), onError, onRestart, onBreak }
     const log = closing(await openEventStore(eventstore.url!, options))
     await reaching('eventstore', () => log.head())
     if (!eventstore.shared) await insistOnPrefix(log, prefix)
@@ -53,7 +56,7 @@ export const openServers = async (
     const { pepper, kek } = await mongo.deploymentKeys(inFile, secrets, accepted !== undefined)
     await accepted?.(log, pepper.kid)
     const keys = await mongo.keys(kek, accepted !== undefined)
-    return { log, keys, pepper, binding: mongo.binding, restarts, mongo, closing, close }
+    return { log, keys, pepper, binding: mongo.binding, restarts, breaks, mongo, closing, close }
   } catch (error) {
     await close()
     throw error

@@ -42,6 +42,8 @@ export type Stores = {
   readonly full: () => boolean
   /** Counters of the connections and subscriptions that the log's client has renewed. */
   readonly restarts: Readonly<Record<string, number>>
+  /** How often what is followed of the log was seen to break off, or the log was out of reach. */
+  readonly breaks: () => number
   readonly close: () => Promise<void>
 }
 
@@ -97,6 +99,7 @@ const openDirectory: Open = async (config, told, { secrets, acceptLostKeys, acce
     limiter: (_, limit) => limiter(limit),
     sharing: () => true,
     restarts: {},
+    breaks: () => 0,
   }
 }
 

@@ -61,6 +61,55 @@ await onStack(
   },
 )
 
+/** Writes at both until they have ended; how many commands that were begun after now were acknowledged. */
+const writesTaken = async (services: readonly Started[]) => {
+  let taken = 0
+  const write = async (service: Started) => {
+    for (const end = performance.now() + 30_000; performance.now() < end && !(await ended(service)); await sleep(5)) {
+      const body = { name: 'late' }
+      const answer = await service.request('POST', '/auth/v1/method/token', body).catch(() => undefined)
+      if (answer?.status === 200) taken++
+    }
+  }
+  await Promise.all(services.flatMap((service) => [write(service), write(service)]))
+  return taken
+}
+/** Events that stand before all others. */
+const before = (count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    id: crypto.randomUUID(),
+    type: 'TokenExpired@1',
+    contentType: 'application/json',
+    data: Buffer.from('{}'),
+    metadata: Buffer.from('{}'),
+    stream: `rollcall.token-before${n}`,
+    revision: 0n,
+    position: BigInt(n),
+    created: 0n,
+  }))
+
+for (const [what, other] of [
+  ['an older copy', (copy: ReturnType<Stack['eventstore']['copy']>) => copy],
+  ['another, longer history', (copy: ReturnType<Stack['eventstore']['copy']>) => [...before(500), ...copy]],
+] as const)
+  await onStack(
+    `no command is acknowledged in ${what} that is put in place under running instances`,
+    async (t, stack) => {
+      const { a, b } = await startTwo(t, stack)
+      const keep = await issue(a)
+      t.ok(await becomes(b, keep.bearer, 200))
+      const copy = stack.eventstore.copy()
+      const late = await issue(a)
+      t.ok(await becomes(b, late.bearer, 200))
+      await stack.eventstore.restore(other(copy))
+      t.equal(await writesTaken([a, b]), 0)
+      for (const one of [a, b]) {
+        t.ok(await ends(one))
+        t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
+      }
+    },
+  )
+
 await onStack(
   'put back between a stop and a start: read models are built anew before it is ready',
   async (t, stack) => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Stored } from '../../src/events/log.ts'
+import type { EventLog, NewEvent, Stored } from '../../src/events/log.ts'
 import { type Anchor, logGuard } from '../../src/projections/engine/log-guard.ts'
 
 const here: Anchor = { position: 10n, event: 'ten' }
@@ -105,5 +105,84 @@ await t.test('a place that another wrote down is looked for without a word', asy
   t.equal(await guard.has({ position: 10n, event: 'other' }), false)
   t.strictSame(told, [])
   t.equal(guard.suspicious(), false)
+  await guard.close()
+})
+
+const UNAVAILABLE = { reason: 'backend_unavailable' } as object as Error
+const event: NewEvent = { id: 'new', type: 'Happened', time: '', data: '{}', meta: '{}' }
+/** Appends through the guard to a log that gives this position; `appends` counts those that reached it. */
+const appending = (guard: ReturnType<typeof guarded>['guard'], position = 11n, during = () => {}) => {
+  const inner = { appends: 0 }
+  const append: EventLog['append'] = async () => {
+    inner.appends++
+    during()
+    return { revision: 0n, positions: [position] }
+  }
+  const log = guard.through({ append } as unknown as EventLog)
+  return { inner, append: () => log.append('s', [event], 'none') }
+}
+
+await t.test('while nothing breaks off an append asks nothing', async (t) => {
+  const { guard, state } = guarded()
+  const { append } = appending(guard)
+  t.same(await append(), { revision: 0n, positions: [11n] })
+  t.equal(state.asked, 0)
+  await guard.close()
+})
+
+await t.test('after a break the first append is let through once the log was seen to be the same', async (t) => {
+  const { guard, state } = guarded()
+  const { append, inner } = appending(guard)
+  state.renewed++
+  await append()
+  t.ok(state.asked > 0)
+  t.equal(inner.appends, 1)
+  await guard.close()
+})
+
+await t.test('after a break nothing reaches another log, and nobody waits until that is believed', async (t) => {
+  const { guard, state, told } = guarded({ confirmMs: 60_000 })
+  const { append, inner } = appending(guard)
+  state.id = 'other'
+  state.renewed++
+  await t.rejects(append(), UNAVAILABLE)
+  await t.rejects(append(), UNAVAILABLE)
+  t.equal(inner.appends, 0)
+  t.strictSame(told, [])
+  state.id = 'ten'
+  t.ok(await eventually(() => !guard.suspicious()))
+  await append()
+  t.equal(inner.appends, 1, 'a doubt that is over holds nothing up')
+  await guard.close()
+})
+
+await t.test('a log out of reach after a break takes nothing', async (t) => {
+  const { guard, state } = guarded()
+  const { append, inner } = appending(guard)
+  state.renewed++
+  state.down = true
+  await t.rejects(append(), UNAVAILABLE)
+  t.equal(inner.appends, 0)
+  await guard.close()
+})
+
+await t.test('what breaks off while an append is under way is looked at before it is answered for', async (t) => {
+  const { guard, state } = guarded({ confirmMs: 60_000 })
+  const { append, inner } = appending(guard, 11n, () => {
+    state.id = undefined
+    state.renewed++
+  })
+  await t.rejects(append(), UNAVAILABLE)
+  t.equal(inner.appends, 1)
+  await guard.close()
+})
+
+await t.test('an append that is given a place before what was followed proves that the log is shorter', async (t) => {
+  const { guard, state } = guarded({ confirmMs: 60_000 })
+  const { append } = appending(guard, 10n)
+  t.same((await append()).positions, [10n], 'unless it is a repeated one')
+  t.equal(state.asked, 1)
+  state.id = undefined
+  await t.rejects(append(), UNAVAILABLE)
   await guard.close()
 })

@@ -113,6 +113,7 @@ type Connecting = {
   readonly deadline: number
   readonly patience: number
   readonly onRenewed: () => void
+  readonly onBreak: () => void
 }
 
 const noTurn = (): never => {
@@ -120,7 +121,7 @@ const noTurn = (): never => {
 }
 
 /** One connection to the store, with a timer around every call from when it has its turn, made anew when it goes silent. */
-export const connection = ({ driver, url, deadline, patience, onRenewed }: Connecting) => {
+export const connection = ({ driver, url, deadline, patience, onRenewed, onBreak }: Connecting) => {
   const make = () =>
     patchClient(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
   let client: EventStoreDBClient = make()
@@ -157,6 +158,7 @@ export const connection = ({ driver, url, deadline, patience, onRenewed }: Conne
     } catch (error) {
       if (used === client && !isExpired(error)) strikes = 0
       else if (used === client && ++strikes >= STRIKES) renew()
+      if (isFailure(error, 'unavailable', 14)) onBreak()
       throw error
     }
   }

@@ -16,6 +16,7 @@ type Follow = {
   readonly isOwn: (event: Recorded) => boolean
   readonly onError: (error: unknown) => void
   readonly onRestart: () => void
+  readonly onBreak: () => void
 }
 
 /** Gives what comes first: what was asked for, or nothing once the signal aborts. */
@@ -36,7 +37,7 @@ const orAborted = async <T>(signal: AbortSignal, next: Promise<T>): Promise<T | 
  * Follows the log over a connection of its own. Subscriptions never resume by themselves, and the server drops slow
  * ones: they are a fast lane, and paged reads close every gap.
  */
-export const follower = ({ driver, connection, reader, prefixes, isOwn, onError, onRestart }: Follow) => {
+export const follower = ({ driver, connection, reader, prefixes, isOwn, onError, onRestart, onBreak }: Follow) => {
   const subscribe = (from: bigint, after: bigint, signal: AbortSignal): Live => {
     const used = connection.client()
     const subscription = used.subscribeToAll({
@@ -78,6 +79,7 @@ export const follower = ({ driver, connection, reader, prefixes, isOwn, onError,
           position = page.at(-1)!.position
           yield page
         }
+        if (!signal.aborted) onBreak()
         if (live.confirmed()) failures = 0
         if (live.failure() !== undefined) await failed(live.failure())
       } catch (error) {

@@ -21,6 +21,8 @@ type Options = {
   readonly onError: (job: string, error: unknown) => void
   /** Told of each connection and each subscription that is made anew. */
   readonly onRestart?: (what: 'connection' | 'subscription') => void
+  /** Told of each call that found the store out of reach, and of each subscription that broke off: what is there next may be another. */
+  readonly onBreak?: () => void
   /** Milliseconds that one call may take; short, for a leader that hangs is left after two that expired. */
   readonly deadline?: number
   /** Milliseconds after which an append or a read that has no certain answer is refused; a new leader is elected within 8.5 s. */
@@ -45,6 +47,7 @@ export const openEventStore = async (
     categories,
     onError,
     onRestart = () => {},
+    onBreak = () => {},
     deadline = 1_500,
     patience = 10_000,
     inFlight = 4_000,
@@ -56,7 +59,7 @@ export const openEventStore = async (
   const isOwn = ownOf(prefix, own)
   const closing = new AbortController()
   const address = addressOf(url)
-  const connecting = { driver, deadline, patience, onRenewed: () => onRestart('connection') }
+  const connecting = { driver, deadline, patience, onRenewed: () => onRestart('connection'), onBreak }
   const main = connection({ ...connecting, url: address.leader })
   // Followers of a cluster notice nothing when its leader dies, so what is only followed is followed there.
   const following = connection({ ...connecting, url: address.follower })
@@ -78,6 +81,7 @@ export const openEventStore = async (
     isOwn,
     onError: (error) => onError('follow', error),
     onRestart: () => onRestart('subscription'),
+    onBreak,
   })
   const short = <E extends Stored | undefined>(event: E): E =>
     event && { ...event, stream: event.stream.slice(prefix.length) }

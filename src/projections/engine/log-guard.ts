@@ -1,4 +1,5 @@
-import { pause } from '../../concurrency.ts'
+import { pause, sharedCalls } from '../../concurrency.ts'
+import { refuse } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
 
 /** A place in the log: a position, and the id of the event there. */
@@ -8,7 +9,7 @@ export type LogGuardOptions = {
   readonly log: Pick<EventLog, 'at'>
   /** The last event that was followed. */
   readonly followed: () => Anchor
-  /** Changes with each connection and each subscription that is made anew. */
+  /** Grows with each connection and each subscription that is lost or made anew. */
   readonly renewed: () => number
   /** Told once that the log has another event there, or none. */
   readonly onDiverged: (anchor: Anchor, found: string | undefined) => void
@@ -19,21 +20,12 @@ export type LogGuardOptions = {
 }
 
 const TICK_MS = 250
+const UNSURE = 'the history does not show what was followed: nothing is written to it'
 
-/**
- * Sees to it that the log is still the one that was followed. A follower delivers before the leader shows, and a leader
- * that was deposed shows an older log for a moment: a doubt that lasts makes the instance suspicious, and only one that
- * outlives both is believed.
- */
-export const logGuard = (options: LogGuardOptions) => {
-  const { log, followed, renewed, onDiverged, everyMs = 2_000, doubtMs = 250, confirmMs = 3_000 } = options
-  const stop = new AbortController()
-  let suspicious = false
-  let diverged = false
-  let asking: Promise<unknown> | undefined
-
-  /** Asks until the log has the event there, or has not had it for so long that it is believed. */
-  const ask = async (
+/** Asks until the log has the event there, or has not had it for so long that it is believed. */
+const asker =
+  ({ log, doubtMs, confirmMs }: Required<Pick<LogGuardOptions, 'log' | 'doubtMs' | 'confirmMs'>>, stop: AbortSignal) =>
+  async (
     anchor: Anchor,
     onDoubt: () => void,
   ): Promise<{ readonly has: boolean; readonly found?: string | undefined }> => {
@@ -43,14 +35,62 @@ export const logGuard = (options: LogGuardOptions) => {
       if (found === anchor.event) return { has: true }
       const doubted = performance.now() - since
       if (doubted >= doubtMs) onDoubt()
-      if (doubted >= confirmMs || stop.signal.aborted) return { has: false, found }
-      await pause(wait, stop.signal)
+      if (doubted >= confirmMs || stop.aborted) return { has: false, found }
+      await pause(wait, stop)
     }
   }
+
+/** A log that takes events only while it is `sure` to be the one that was followed, and answers for them only then. */
+const proven = (
+  log: EventLog,
+  followed: () => Anchor,
+  sure: () => Promise<boolean>,
+  onImpossible: () => void,
+): EventLog => {
+  const insist = async () => {
+    if (!(await sure())) refuse('backend_unavailable', undefined, { cause: new Error(UNSURE) })
+  }
+  return {
+    ...log,
+    append: async (stream, events, expected) => {
+      await insist()
+      const { position } = followed()
+      const appended = await log.append(stream, events, expected)
+      // Where it stands no event can be new to who has followed the log beyond; a repeated append is there.
+      if (appended.positions.at(-1)! <= position) onImpossible()
+      await insist()
+      return appended
+    },
+  }
+}
+
+/**
+ * Sees to it that the log is still the one that was followed. A follower delivers before the leader shows, and a leader
+ * that was deposed shows an older log for a moment: a doubt that lasts makes the instance suspicious, and only one that
+ * outlives both is believed.
+ */
+export const logGuard = (options: LogGuardOptions) => {
+  const { log, followed, renewed, onDiverged, everyMs = 2_000, doubtMs = 250, confirmMs = 3_000 } = options
+  const stop = new AbortController()
+  const ask = asker({ log, doubtMs, confirmMs }, stop.signal)
+  let suspicious = false
+  let diverged = false
+  const shared = sharedCalls<unknown>()
+  /** Places of appends that cannot be of the log that was followed. */
+  let impossible = 0
+  const generation = () => renewed() + impossible
+  /** The generation in which the log was last seen to agree. */
+  let verified = generation()
+  /** Who waits no longer once there is a doubt. */
+  const waiting = new Set<() => void>()
+
   const look = async (): Promise<boolean> => {
-    const anchor = followed()
-    const { has, found } = await ask(anchor, () => (suspicious = true))
-    if (has) suspicious = false
+    const [anchor, seen] = [followed(), generation()]
+    const { has, found } = await ask(anchor, () => {
+      suspicious = true
+      for (const go of waiting) go()
+    })
+    if (has) [suspicious, verified] = [false, Math.max(verified, seen)]
     else if (!diverged && !stop.signal.aborted) {
       diverged = true
       onDiverged(anchor, found)
@@ -58,16 +98,23 @@ export const logGuard = (options: LogGuardOptions) => {
     return has
   }
   /** Looks aside. Without an answer nothing is known, and the lease of freshness runs out by itself. */
-  const doubt = (): Promise<unknown> =>
-    (asking ??= look()
-      .catch(() => undefined)
-      .finally(() => (asking = undefined)))
+  const doubt = (): Promise<unknown> => shared('look', () => look().catch(() => undefined))
+  const sure = async (): Promise<boolean> => {
+    const asked = generation()
+    const known = () => verified >= asked && !suspicious && !diverged
+    if (known() || suspicious || diverged) return known()
+    let leave = () => {}
+    const inDoubt = new Promise<void>((go) => waiting.add((leave = go)))
+    await Promise.race([doubt(), inDoubt])
+    waiting.delete(leave)
+    return known()
+  }
 
   const run = async () => {
-    let [at, seen] = [performance.now(), renewed()]
+    let at = performance.now()
     while (!stop.signal.aborted) {
-      if (renewed() !== seen || performance.now() - at >= everyMs) {
-        ;[at, seen] = [performance.now(), renewed()]
+      if (verified < generation() || performance.now() - at >= everyMs) {
+        at = performance.now()
         await doubt()
       }
       await pause(TICK_MS, stop.signal)
@@ -79,6 +126,8 @@ export const logGuard = (options: LogGuardOptions) => {
     /** True where the log has the last event that was followed, as it is now. Rejects where it is out of reach. */
     agrees: look,
     doubt,
+    /** The same log, which takes events only while it is known to be the one that was followed, and answers for them only then. */
+    through: (inner: EventLog): EventLog => proven(inner, followed, sure, () => impossible++),
     /** True where the log has the event of a place that another wrote down. */
     has: async (anchor: Anchor): Promise<boolean> => (await ask(anchor, () => undefined)).has,
     /** True while the log does not show what was followed. */
