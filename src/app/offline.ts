@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { digester } from '../auth/client-token.ts'
 import { fail } from '../cli/failure.ts'
+import { info } from '../cli/terminal/terminal.ts'
 import type { Services } from '../cli/services.ts'
 import { reservations } from '../commands/reservations.ts'
 import { type Context, enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
 import { noFlag } from '../commands/flag/state.ts'
+import { instance } from '../commands/instance.ts'
 import { namespace as namespaceDecider } from '../commands/namespace.ts'
 import type { Config } from '../config/load.ts'
 import { refuse } from '../errors.ts'
@@ -23,8 +25,8 @@ import { type AnyProjection, rowOf } from '../projections/projection.ts'
 import { tokens } from '../projections/tokens.ts'
 import { operator } from './operator.ts'
 import { formatBeside } from './roll.ts'
-import { insistOnSameLog } from './settle.ts'
-import { eventsOf, openHistory, openStores, type Stores } from './stores.ts'
+import { insistOnSameLog, settle } from './settle.ts'
+import { eventsOf, type History, openHistory, openStores, type Stores } from './stores.ts'
 
 /** Works on what is there and closes it: a directory without a history is not made into one. */
 const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
@@ -46,8 +48,49 @@ const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
   }
 }
 
+/** What the stores and the looks at them have to say goes where messages for people go. */
+const saying = (record: unknown, message = ''): void => {
+  const what = JSON.stringify(record)
+  info(what === '{}' ? message : `${message} ${what}`)
+}
+const teller = { info: () => undefined, warn: saying, error: saying }
+
 const withStores = <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> =>
-  withOpened(config, () => openStores(config, {}), work)
+  withOpened(config, () => openStores(config, { logger: teller }), work)
+
+/**
+ * The same for what is written to: first it is seen to, as at a start, that this is the history which the data were begun on, and that the
+ * read models fit it. On servers those that run see to the latter.
+ */
+const withSettled = <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> =>
+  withStores(config, async (stores) => {
+    const { log, keys, snapshots, alone } = stores
+    const rebuilt = alone ? await settle(stores, teller) : await insistOnSameLog(stores)
+    if (rebuilt) {
+      await snapshots.remove()
+      const { execute } = executor(
+        log,
+        enveloper(sealer(keys), 'command-line', () => new Date()),
+        { format: await formatBeside(stores) },
+      )
+      const event = { instance: 'command-line', ...rebuilt }
+      await execute(instance, 'command-line', 'RecordRebuild', event, { actor: operator() })
+    }
+    return work(stores)
+  })
+
+/** The history alone on servers, where those that run see to all else. */
+const withHistory = <T>(config: Config, work: (history: History) => Promise<T>): Promise<T> =>
+  config.storage.type === 'embedded'
+    ? withSettled(config, work)
+    : withOpened(
+        config,
+        () => openHistory(config),
+        async (history) => {
+          await insistOnSameLog(history)
+          return work(history)
+        },
+      )
 
 /** Who asks at the command line, and why. */
 const asOperator = (reason: string | undefined): Context => ({
@@ -60,37 +103,31 @@ const asOperator = (reason: string | undefined): Context => ({
  * runs or not. Reads and writes the history alone; read models follow.
  */
 export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }) =>
-  withOpened(
-    config,
-    () => openHistory(config),
-    async (history) => {
-      const { log, keys, pepper } = history
-      const now = () => new Date()
-      const seal = sealer(keys)
-      await insistOnSameLog(history)
-      const names = namesOf(config.identifiers)
-      const asked = newToken(names).read(request)
-      inFuture(asked, now())
-      const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now), {
-        format: await formatBeside(history),
-      })
-      const { namespaceKey } = asked
-      if (namespaceKey !== '' && (await foldOf(namespaceDecider, namespaceKey)).state.incarnation === undefined)
-        refuse('not_found', `namespace "${namespaceKey}" not found`)
-      const applied = async (stored: readonly Stored[]) =>
-        rowOf([[tokens as unknown as AnyProjection, await foldRow(log, tokens, stored, undefined)]])
-      const issuer = { execute, applied, digest: digester(pepper), now }
-      const { clientToken, doc } = await issueToken(issuer, staticToken(asked), asOperator(reason))
-      return { clientToken, authentication: await presentAuthentication(doc, names, seal, now()) }
-    },
-  )
+  withHistory(config, async ({ log, keys, pepper, alone }) => {
+    const now = () => new Date()
+    const seal = sealer(keys)
+    const names = namesOf(config.identifiers)
+    const asked = newToken(names).read(request)
+    inFuture(asked, now())
+    const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now), {
+      format: await formatBeside({ log, alone }),
+    })
+    const { namespaceKey } = asked
+    if (namespaceKey !== '' && (await foldOf(namespaceDecider, namespaceKey)).state.incarnation === undefined)
+      refuse('not_found', `namespace "${namespaceKey}" not found`)
+    const applied = async (stored: readonly Stored[]) =>
+      rowOf([[tokens as unknown as AnyProjection, await foldRow(log, tokens, stored, undefined)]])
+    const issuer = { execute, applied, digest: digester(pepper), now }
+    const { clientToken, doc } = await issueToken(issuer, staticToken(asked), asOperator(reason))
+    return { clientToken, authentication: await presentAuthentication(doc, names, seal, now()) }
+  })
 
 /**
  * Deletes a flag on the data directory. Reads what concerns the flag and no more, for what all of them hold may be more than memory; its
  * rows are written at once, so that the next start does not read what is deleted.
  */
 export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }) =>
-  withStores(config, async ({ log, views, keys, alone }) => {
+  withSettled(config, async ({ log, views, keys, alone }) => {
     const now = () => new Date()
     const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
       format: await formatBeside({ log, alone }),
@@ -126,7 +163,7 @@ export const projectionStatus: Services['projectionStatus'] = (config) =>
 
 /** Builds read models of the data directory anew. */
 export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }) =>
-  withStores(config, async ({ log, views, snapshots, pepper }) => {
+  withSettled(config, async ({ log, views, snapshots, pepper }) => {
     // What memory began from may have been made of what is built anew.
     await snapshots.remove()
     const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))

@@ -1,5 +1,4 @@
 import type { KeyFile } from '../adapters/embedded/key-file.ts'
-import type { Fatal } from './fatal.ts'
 import type { Logger } from './logger.ts'
 
 /** The service's own secrets, which tokens and personal data are sealed with. */
@@ -11,8 +10,11 @@ export type Told = {
   readonly onError?: (job: string, error: unknown) => void
   /** The disk is full, or has room again. */
   readonly onFull?: (full: boolean) => void
-  /** A fault that the stores do not recover from. */
-  readonly fatal?: Fatal
+  /** The embedded store can be written no more. */
+  readonly onLost?: (error: Error) => void
+  /** Of the embedded store, the history, or the file of the read models, is damaged. */
+  readonly onDamage?: (error: Error) => void
+  readonly onDamagedViews?: (error: Error) => void
   /** Where what concerns the operator is told. */
   readonly logger?: Pick<Logger, 'info' | 'warn' | 'error'>
 }

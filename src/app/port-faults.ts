@@ -54,8 +54,11 @@ type Calls = Readonly<Record<string, (...args: never[]) => unknown>>
 export const fails = (error: unknown): boolean =>
   !(error instanceof Refusal) || (error.status === 503 && error.reason !== 'event_unreadable')
 
-const isFull = ({ cause }: { readonly cause?: unknown }) =>
-  cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC'
+/** True for what a full disk or a damaged file fails: each has a line of its own. */
+export const isToldElsewhere = (error: unknown): boolean => {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && 'code' in cause && (cause.code === 'ENOSPC' || cause.code === 'DAMAGED')
+}
 
 /** Tells of what the service needs and cannot reach: one ERROR line when it begins to fail, one INFO line when it works again. */
 export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_MS) => {
@@ -77,8 +80,7 @@ export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_
       failed: (port, operation, error) => {
         if (typeof error !== 'object' || error === null) return
         known.add(error)
-        // The disk has a line of its own.
-        if (isFull(error)) return
+        if (isToldElsewhere(error)) return
         clearTimeout(quiet)
         quiet = undefined
         const now = performance.now()

@@ -110,11 +110,11 @@ export const insistOnSameLog = async ({
   log,
   binding,
   alone,
-}: Pick<Stores, 'log' | 'binding' | 'alone'>): Promise<void> => {
+}: Pick<Stores, 'log' | 'binding' | 'alone'>): Promise<undefined> => {
   const known = await binding.read()
-  if (!known) return
+  if (!known) return undefined
   const first = await log.first()
-  if (first?.id !== known.event) another(alone, first?.id, known.event)
+  return first?.id === known.event ? undefined : another(alone, first?.id, known.event)
 }
 
 /** Keeps beside the keys which log this is, once it has an event. Refuses where another log stands there meanwhile. */

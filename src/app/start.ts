@@ -4,6 +4,7 @@ import { compose, type Composed } from './compose.ts'
 import { isFailure } from '../cli/failure.ts'
 import type { Config } from '../config/load.ts'
 import { placeOf } from '../config/addresses.ts'
+import { damageWatch } from './damage.ts'
 import { endInTime, unlessEnding } from './ending.ts'
 import { type Fatal, faults } from './fatal.ts'
 import { preconditions } from '../http/preconditions.ts'
@@ -17,6 +18,7 @@ import { metricsRoutes } from '../http/routes/metrics.ts'
 import { type HttpSettings, httpServer, shutDown } from '../http/server.ts'
 import type { Service } from '../http/service.ts'
 import { type Logger, loggerOf } from './logger.ts'
+import { isToldElsewhere } from './port-faults.ts'
 import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
 import { sooner, standbyServer } from './standby-server.ts'
@@ -56,7 +58,9 @@ const begun = async (
   fatal: Fatal,
   { now = wallClock(), stores, ending, ...accepting }: StartOptions,
 ): Promise<Composed> => {
-  const onError = (job: string, error: unknown) => logger.error({ err: error, job }, 'a job failed')
+  const onError = (job: string, error: unknown) => {
+    if (!isToldElsewhere(error)) logger.error({ err: error, job }, 'a job failed')
+  }
   const { data_dir: directory } = config.storage
   const onFull = (full: boolean) =>
     full
@@ -65,16 +69,20 @@ const begun = async (
           `disk full: nothing can be written in ${directory}; make room, and writes go on by themselves`,
         )
       : logger.info({ directory }, 'the disk has room again')
-  const opened = stores ?? (await openStores(config, { onError, onFull, fatal, logger }, accepting))
-  logger.info({ kid: opened.pepper.kid }, 'the keys are those of this log')
-  let composed: Composed | undefined
-  try {
-    composed = await compose(config, opened, logger, now, fatal)
-    await unlessEnding(composed.begin(ending), ending)
-    return composed
-  } catch (error) {
-    await (composed ?? opened).close()
-    throw error
+  for (let tries = 1; ; tries++) {
+    const { during, ofViews, ...watching } = damageWatch(fatal)
+    const opened = stores ?? (await openStores(config, { onError, onFull, ...watching, logger }, accepting))
+    logger.info({ kid: opened.pepper.kid }, 'the keys are those of this log')
+    let composed: Composed | undefined
+    try {
+      composed = await compose(config, opened, logger, now, fatal)
+      await during(unlessEnding(composed.begin(ending), ending))
+      return composed
+    } catch (error) {
+      // Closed, a store sets damaged read models aside.
+      await (composed ?? opened).close()
+      if (!ofViews() || tries > 1) throw error
+    }
   }
 }
 

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import type { Standing } from '../adapters/embedded/standing.ts'
+import { damagedFile } from '../adapters/embedded/sqlite.ts'
 import { isFailure } from '../cli/failure.ts'
 import type { Config } from '../config/load.ts'
 import type { Binding } from '../events/binding.ts'
 import type { Keys } from '../events/personal.ts'
 import type { EventLog } from '../events/log.ts'
+import { Refusal } from '../errors.ts'
+import { damagedStart } from './damage.ts'
 import { logFits } from './log-fits.ts'
 import { keysFit } from './keys-fit.ts'
 import { foundInDirectory } from './keys-found.ts'
@@ -62,7 +65,9 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
     return await open()
   } catch (cause) {
     if (isFailure(cause)) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const found = cause instanceof Refusal && cause.cause instanceof Error ? cause.cause : cause
+    const why = found instanceof Error ? found.message : String(found)
+    if (damagedFile(found) !== undefined) damagedStart(`data directory ${directory} cannot be used: ${why}`)
     throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
   }
 }
@@ -71,23 +76,30 @@ type Open = (config: Config, told: Told, beginning?: Beginning) => Promise<Store
 
 /** One directory with SQLite files, which this process alone writes to. */
 const openDirectory: Open = async (config, told, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
-  const { onError = () => undefined, onFull, fatal, logger = silent } = told
+  const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = told
   const { openEmbedded } = await import('../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
   const { data_dir } = config.storage
   let own: Secrets | undefined
   const decide = async (standing: Standing) => {
     const { log: history } = standing
-    const damage = history && (await logFits(history, standing.look(), eventsOf(config), acceptDamagedLog, logger))
+    const damage =
+      history && (await logFits(history, await standing.look(), eventsOf(config), acceptDamagedLog, logger))
     const { accepted } = await keysFit(await foundInDirectory(config, standing), acceptLostKeys, logger)
     own = await openKeyFile(config.keys.file!, secrets)
     const { pepper, kek } = own
     return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
   }
-  const onLost = (error: Error) =>
-    fatal?.(error, 'rollcall ends: the embedded store can be written no more by this process')
+  const onSetAside = (file: string, { message }: Error) =>
+    logger.warn({ file, why: message }, 'damaged read models were set aside: they are built anew from the history')
+  const watching = {
+    ...(onLost && { onLost }),
+    ...(onDamage && { onDamage }),
+    ...(onDamagedViews && { onDamagedViews }),
+    ...(onFull && { onFull }),
+  }
   const embedded = await inDirectory(data_dir, () =>
-    openEmbedded(data_dir, { kek: decide, onError, onLost, ...(onFull && { onFull }) }),
+    openEmbedded(data_dir, { kek: decide, onError, onSetAside, ...watching }),
   )
   return {
     ...embedded,
@@ -152,9 +164,8 @@ const openers: Readonly<Record<Config['storage']['type'], Open>> = { embedded: o
 /** Opens the stores that the configuration names; drivers are loaded only for those. Fails before anything is made where the keys are not those that the history was written with. */
 export const openStores: Open = (config, told, beginning) => openers[config.storage.type](config, told, beginning)
 
-/** The history and the keys alone, for who writes an event beside the service. On servers that may be while it runs: several write there. */
+/** The history and the keys alone on servers, for who writes an event beside the service, which may run: several write there. */
 export const openHistory = async (config: Config): Promise<History> => {
-  if (config.storage.type === 'embedded') return openDirectory(config, {})
   const { openServers } = await import('./open-servers.ts')
   return { ...(await openServers(config, {})), alone: false }
 }

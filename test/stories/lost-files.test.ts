@@ -255,3 +255,70 @@ await t.test('read models older than the history: not ready until the lists are 
   t.equal(json.totalCount, 2001)
   t.comment(`${unready} times not ready`)
 })
+
+const rollcall = (...args: readonly string[]) =>
+  spawnSync(process.execPath, [main, ...args], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
+/** Every verb that writes to a data directory. */
+const verbs = [
+  ['flag', 'delete', 'f', '--yes', '--data'],
+  ['token', 'create', 'rescue', '--reason', 'locked out', '--data'],
+  ['projections', 'rebuild', '--all', '--yes', '--data'],
+] as const
+
+await t.test('a verb that works on the data refuses another history, as a start does', async (t) => {
+  const first = await startService(t, embedded)
+  const other = await startService(t, { ...embedded, 'keys.file': join(dataOf(first), 'keys') })
+  t.equal((await other.request('POST', F, flag)).status, 200)
+  await first.close()
+  await other.close()
+  const data = dataOf(first)
+  await putBack('events.sqlite', dataOf(other), data)
+  const views = await contents(data, 'views.sqlite')
+  const away = join(await scratch(t), 'moved')
+  for (const verb of verbs) {
+    const { status, stderr } = rollcall(...verb, data)
+    t.equal(status, 1, stderr)
+    t.match(stderr, /another history than the one that this deployment was begun on/)
+  }
+  const { status, stderr } = rollcall('migrate', '--from', data, '--to', away, '--yes')
+  t.equal(status, 1, stderr)
+  t.match(stderr, /another history/)
+  t.equal(await contents(data, 'views.sqlite'), views)
+  t.equal((await other.reopen(), await names(other)).length, 1, 'nothing was written to it')
+})
+
+for (const verb of verbs)
+  await t.test(
+    `${verb.slice(0, 2).join(' ')} on a history that lost events: what is gone is told, for good`,
+    async (t) => {
+      const first = await startService(t, embedded)
+      t.equal((await first.request('POST', F, flag)).status, 200)
+      await first.reopen()
+      const copy = await copied(t, first)
+      for (const name of ['two', 'three']) await first.request('PUT', `${F}/f`, { ...flag, name })
+      const gone = await issue(first)
+      await first.close()
+      await putBack('events.sqlite', copy, dataOf(first))
+      const { status, stderr } = rollcall(...verb, dataOf(first))
+      t.equal(status, 0, stderr)
+      t.match(stderr, /the read models do not fit the history.*shorter.*"events_gone":3/)
+      const service = await startService(t, embedded, { directory: first.directory })
+      t.strictSame(await names(service), verb[0] === 'flag' ? [] : ['one'])
+      t.equal(await accepted(service, gone.bearer), 401)
+      t.strictSame(
+        (await lines(service)).filter(({ cause }) => cause !== undefined),
+        [],
+      )
+      await service.close()
+      t.match(
+        (await events(service))
+          .filter(({ type }) => type === 'ReadModelsRebuilt')
+          .map(({ data }) => JSON.parse(data) as Line),
+        [{ cause: 'shorter', eventsGone: 3, instance: 'command-line' }],
+      )
+    },
+  )

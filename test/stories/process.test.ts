@@ -75,7 +75,13 @@ await t.test('what cannot start says why and ends', { timeout: 60_000 }, async (
 
   const broken = await directoryOf(t)
   await writeFile(join(broken, 'events.sqlite'), 'this was never a database, whatever its name says '.repeat(20))
-  t.match(await failed(t, broken), { exit: 1, err: new RegExp(`data directory ${broken} cannot be used: `), out: '' })
+  t.match(await failed(t, broken), {
+    exit: 1,
+    err: new RegExp(
+      `data directory ${broken} cannot be used: ${broken}/events.sqlite: .*\nBring the file back from the backup`,
+    ),
+    out: /^\{"level":"ERROR".*\}\n$/,
+  })
 
   const bootstrap = 'AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN'
   const weak = await failed(t, await directoryOf(t), { [`ROLLCALL_${bootstrap}`]: 'weak-hunter2' })

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { semaphore } from '../../concurrency.ts'
 import { Refusal } from '../../errors.ts'
+import { DAMAGED } from './sqlite.ts'
 import { type Calls, type Op, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 
 /** Requests of one side that may wait for the writer; who comes then waits for room. */
@@ -21,12 +22,17 @@ export type Channel = {
 export type ChannelOptions = {
   /** Told once when a side can be written no more, or the writer has ended unasked. */
   readonly onLost: (error: Error) => void
+  /** Told once, in place of that, when the file of the read models is damaged. */
+  readonly onDamagedViews: (error: Error) => void
   /** Makes the cause of a write that found no room; told of each. */
   readonly noRoom: () => Error
 }
 
 /** Starts the writer on its files and answers when it is ready; throws when they do not open. */
-export const openChannel = async (paths: Paths, { onLost, noRoom }: ChannelOptions): Promise<Channel> => {
+export const openChannel = async (
+  paths: Paths,
+  { onLost, onDamagedViews, noRoom }: ChannelOptions,
+): Promise<Channel> => {
   const worker = new Worker(new URL('./writer.js', import.meta.url), { workerData: paths })
   const pending = new Map<number, Pending>()
   const gates = { log: semaphore(BOUND), views: semaphore(BOUND), keys: semaphore(BOUND) }
@@ -36,8 +42,8 @@ export const openChannel = async (paths: Paths, { onLost, noRoom }: ChannelOptio
   let closing: Promise<void> | undefined
 
   const files: Readonly<Record<Side, string>> = { log: paths.events, views: paths.views, keys: paths.subjects }
-  const lose = (side: Side, cause: Error) => {
-    if (lost.size === 0 && !closing) onLost(cause)
+  const lose = (side: Side, cause: Error, told = onLost) => {
+    if (lost.size === 0 && !closing) told(cause)
     if (!lost.has(side)) lost.set(side, cause)
   }
 
@@ -54,8 +60,10 @@ export const openChannel = async (paths: Paths, { onLost, noRoom }: ChannelOptio
       ids.forEach((id, n) => settle(id, ({ done }) => done(outcome.values[n])))
     } else {
       const { kind, side, message } = outcome
-      const cause = kind === 'full' ? noRoom() : new Error(`${files[side]}: ${message}`)
+      const error = new Error(`${files[side]}: ${message}`)
+      const cause = kind === 'full' ? noRoom() : kind === 'damaged' ? Object.assign(error, { code: DAMAGED }) : error
       if (kind === 'lost') lose(side, cause)
+      if (kind === 'damaged') lose(side, cause, side === 'views' ? onDamagedViews : onLost)
       for (const id of ids) settle(id, ({ fail }) => fail(cause))
     }
   }

@@ -21,7 +21,10 @@ export const withCheckedLog = async (
       findings = broken(error)
     }
     const isWhole = findings.every(({ check }) => check !== 'sqlite')
-    await take(findings, database && isWhole ? embeddedLog(closed, database) : undefined)
+    await take(
+      findings,
+      database && isWhole ? embeddedLog(closed, database, { file, onDamage: () => undefined }) : undefined,
+    )
   } finally {
     database?.close()
   }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { refuse } from '../../errors.ts'
 import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import type { Channel } from './channel.ts'
-import { type Database, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
+import { type Database, isBroken, isDamage, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
 
 /** Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
 const COLUMNS = 'revision, id || char(31) || time || char(31) || type || char(31) || stream, data, meta'
@@ -55,8 +55,13 @@ const sleepers = () => {
   }
 }
 
+const isAtFault = (error: unknown) => isBroken(error) || isDamage(error)
+
+/** Where the log is, and who is told that it is damaged. */
+export type LogFile = { readonly file: string; readonly onDamage: (error: Error) => void }
+
 /** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
-export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
+export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage }: LogFile): EventLog => {
   const from = (columns: string, where: string) => rowsOf(reader, `select ${columns} from events where ${where}`)
   const between = 'position > ? and position <= ?'
   const ofStream = from(`${COLUMNS}, position`, 'stream = ? and revision >= ? order by revision limit ?')
@@ -69,7 +74,7 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
   const followers = sleepers()
   let open = true
 
-  const reading = whileOpen(() => open)
+  const reading = whileOpen(() => open, { file, isDamage: isAtFault, onDamage })
   const pageFrom = (...query: Parameters<typeof pageOf>): Page =>
     reading(() => {
       const { rows, more } = pageOf(...query)
@@ -82,8 +87,8 @@ export const embeddedLog = (channel: Channel, reader: Database): EventLog => {
     const end = Math.min(to, after + PAGE_ROWS)
     const [count, size] = reading(() => extent.get(after, end) as [number, number])
     if (after + count !== end || isPage(0, size)) return pageFrom(ofAll, after, to)
-    const rows = reading(() => unplaced.all(after, end) as Raw[])
-    return { page: rows.map((row, n) => stored(row, after + n + 1)), more: end < to }
+    const read = () => (unplaced.all(after, end) as Raw[]).map((row, n) => stored(row, after + n + 1))
+    return { page: reading(read), more: end < to }
   }
 
   async function* readAll(after: bigint, to = head()): AsyncGenerator<readonly Stored[]> {

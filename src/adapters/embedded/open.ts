@@ -13,7 +13,8 @@ import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
 import { roomOf } from './disk-space.ts'
 import { snapshotFile } from './snapshot-file.ts'
-import { type Database, openDatabase } from './sqlite.ts'
+import { setAside } from './set-aside.ts'
+import { damagedFile, type Database, isBroken, isMisshapen, ofFile, openDatabase, whileOpen } from './sqlite.ts'
 import { type Standing, withStanding } from './standing.ts'
 import { embeddedViews } from './views.ts'
 
@@ -32,9 +33,9 @@ export type Embedded = {
 /** The key-encryption key to go on with. */
 export type Kek = {
   readonly kek: Uint8Array
-  /** Keys of subjects are lost, and that was accepted: tells the history so, before new ones are made. */
   /** The log is damaged, and that was accepted: tells the history so. */
   readonly damage?: ((log: EventLog) => Promise<void>) | undefined
+  /** Keys of subjects are lost, and that was accepted: tells the history so, before new ones are made. */
   readonly accepted?: ((log: EventLog) => Promise<void>) | undefined
 }
 export type EmbeddedOptions = {
@@ -44,16 +45,36 @@ export type EmbeddedOptions = {
   readonly onError: (job: string, error: unknown) => void
   /** Told once when a file can be written no more, or the writer has ended unasked. */
   readonly onLost?: (error: Error) => void
+  /** Told once when the log is found damaged by who reads it. */
+  readonly onDamage?: (error: Error) => void
+  /** Told once when the file of the read models is found damaged. It is set aside when the store is closed. */
+  readonly onDamagedViews?: (error: Error) => void
+  /** Told when that is done, with its new name. */
+  readonly onSetAside?: (file: string, cause: Error) => void
   /** Told when the disk is full, and when there is room again. */
   readonly onFull?: (full: boolean) => void
 }
 
-/**
- * Opens the whole embedded store over one writer thread. Three databases, by what may happen to them: events.sqlite must never be lost,
- * views.sqlite can be deleted at any time, subjects.sqlite must be able to forget. Throws when another process has the directory.
- */
-export const openEmbedded = async (directory: string, options: EmbeddedOptions): Promise<Embedded> => {
-  const { kek: given, onError, onLost = () => undefined, onFull = () => undefined } = options
+/** Passes on the first call alone. */
+const once = (tell: (error: Error) => void) => {
+  let told = false
+  return (error: Error): void => {
+    if (!told) tell(error)
+    told = true
+  }
+}
+
+type Opened = { readonly store: Embedded } | { readonly spoiled: Error }
+
+/** Opens the store, or gives what is wrong with the file of the read models, which was set aside then. */
+const opened = async (directory: string, options: EmbeddedOptions): Promise<Opened> => {
+  const { kek: given, onError, onLost = () => undefined, onFull = () => undefined, onSetAside } = options
+  let spoiled: Error | undefined
+  const onDamage = once((error) => options.onDamage?.(error))
+  const onDamagedViews = once((error) => {
+    spoiled = error
+    options.onDamagedViews?.(error)
+  })
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const paths = {
     events: join(directory, 'events.sqlite'),
@@ -69,30 +90,58 @@ export const openEmbedded = async (directory: string, options: EmbeddedOptions):
     room.close()
     for (const reader of readers) reader.close()
     await channel?.close()
+    if (spoiled) {
+      const aside = setAside(paths.views)
+      onSetAside?.(aside, spoiled)
+    }
     unlock()
   }
   try {
     const decided = typeof given === 'function' ? await withStanding(paths, given) : { kek: given }
     const { kek, damage, accepted }: Kek = decided
-    channel = await openChannel(paths, { onLost, noRoom: room.lacking })
+    const writer = await openChannel(paths, { onLost, onDamagedViews, noRoom: room.lacking })
+    channel = writer
     const events = await openDatabase(paths.events, 'read')
-    const views = await openDatabase(paths.views, 'read')
+    const views = await ofFile(paths.views, () => openDatabase(paths.views, 'read'))
     readers.push(events, views)
-    const log = embeddedLog(channel, events)
+    const ofLog = { file: paths.events, onDamage }
+    const log = embeddedLog(writer, events, ofLog)
     await damage?.(log)
     await accepted?.(log)
-    const keys = await embeddedKeys(channel, kek, accepted !== undefined)
-    const readModels = embeddedViews(channel, { views, events, another: () => openDatabase(paths.views, 'read') })
-    const queue = embeddedQueue(channel, events, onError)
+    const keys = await embeddedKeys(writer, kek, accepted !== undefined)
+    const watched = { views: { file: paths.views, onDamage: onDamagedViews }, events: ofLog }
+    const another = () => openDatabase(paths.views, 'read')
+    const readModels = await ofFile(
+      paths.views,
+      () => embeddedViews(writer, { views, events, another, watched }),
+      isMisshapen,
+    )
+    const reading = whileOpen(() => true, { ...ofLog, isDamage: isBroken })
+    const queue = embeddedQueue(writer, events, onError, reading)
     const close = async () => {
       for (const port of [queue, log, readModels, keys]) await port.close()
       await release()
     }
-    const binding = embeddedBinding(channel)
+    const binding = embeddedBinding(writer)
     const snapshots = snapshotFile(join(directory, 'memory.snapshot'))
-    return { log, views: readModels, snapshots, queue, keys, binding, full: room.full, close }
+    return { store: { log, views: readModels, snapshots, queue, keys, binding, full: room.full, close } }
   } catch (error) {
+    if (damagedFile(error) === paths.views) spoiled ??= error as Error
     await release()
+    if (spoiled) return { spoiled }
     throw error
+  }
+}
+
+/**
+ * Opens the whole embedded store over one writer thread. Three databases, by what may happen to them: events.sqlite must never be lost,
+ * views.sqlite can be deleted at any time, and is made anew where it does not open, subjects.sqlite must be able to forget. Throws when
+ * another process has the directory.
+ */
+export const openEmbedded = async (directory: string, options: EmbeddedOptions): Promise<Embedded> => {
+  for (let again = false; ; again = true) {
+    const found = await opened(directory, options)
+    if ('store' in found) return found.store
+    if (again) throw found.spoiled
   }
 }

@@ -76,10 +76,10 @@ export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
 }
 
 /**
- * `lost`: this process never writes this side of the store again. `failed`: this group was not written, the next may
+ * `lost`: this process never writes this side of the store again. `damaged`: nor does any other, the file is at fault. `failed`: this group was not written, the next may
  * be. `full`: there was no room.
  */
-export type Failure = { readonly kind: 'lost' | 'failed' | 'full'; readonly message: string }
+export type Failure = { readonly kind: 'lost' | 'damaged' | 'failed' | 'full'; readonly message: string }
 export type Reply = readonly [
   ids: readonly number[],
   outcome: { readonly values: readonly unknown[] } | (Failure & { readonly side: Side }),

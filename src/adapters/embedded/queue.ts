@@ -23,6 +23,7 @@ export const embeddedQueue = (
   channel: Channel,
   reader: Database,
   onError: (job: string, error: unknown) => void,
+  reading: <T>(read: () => T) => T,
 ): Queue => {
   const lastRuns = rowsOf(reader, 'select name, started, finished, error from runs order by name')
   const stop = new AbortController()
@@ -70,7 +71,7 @@ export const embeddedQueue = (
       if (timers.has(job.name) || running.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
       start(job)
     },
-    runs: async () => (lastRuns.all() as Raw[]).map((raw) => runOf(raw, progress.get(raw[0]))),
+    runs: async () => reading(() => lastRuns.all() as Raw[]).map((raw) => runOf(raw, progress.get(raw[0]))),
     close: async () => {
       stop.abort()
       for (const timer of timers.values()) clearTimeout(timer)

@@ -81,20 +81,47 @@ export const pageOf = (
   return { rows, more: false }
 }
 
+/** A file whose damage somebody wants to know of, and which errors say that it is damaged. */
+export type Watched = {
+  readonly file: string
+  readonly isDamage: (error: unknown) => boolean
+  readonly onDamage: (error: Error) => void
+}
+
+/** The refusal of a read that failed. Damage of the file is told to who watches it. */
+export const refusalOf = (cause: unknown, { file, isDamage, onDamage }: Watched): Refusal => {
+  if (cause instanceof Refusal) return cause
+  if (!isDamage(cause)) return new Refusal('backend_unavailable', undefined, { cause })
+  const damage = damaged(file, cause)
+  onDamage(damage)
+  return new Refusal('backend_unavailable', undefined, { cause: damage })
+}
+
 /** Runs reads of a store that is open; closed, or failing, it refuses with `backend_unavailable`. */
 export const whileOpen =
-  (isOpen: () => boolean) =>
+  (isOpen: () => boolean, watched: Watched) =>
   <T>(read: () => T): T => {
     if (!isOpen()) refuse('backend_unavailable')
     try {
       return read()
     } catch (cause) {
-      throw new Refusal('backend_unavailable', undefined, { cause })
+      throw refusalOf(cause, watched)
     }
   }
 
-const code = (error: unknown): number | undefined =>
-  error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined
+/** SQLite's own words for its codes: the packaged driver leaves the code out where a query fails that gives several rows. */
+const CODES: Readonly<Record<string, number>> = {
+  'database is locked': 5,
+  'disk I/O error': 10,
+  'database disk image is malformed': 11,
+  'database or disk is full': 13,
+  'unable to open database file': 14,
+  'file is not a database': 26,
+}
+const code = (error: unknown): number | undefined => {
+  if (!(error instanceof Error)) return undefined
+  return 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : CODES[error.message]
+}
 
 /** SQLITE_BUSY: another connection holds the file. */
 export const isBusy = (error: unknown): boolean => code(error) === 5
@@ -102,3 +129,37 @@ export const isBusy = (error: unknown): boolean => code(error) === 5
 export const isFull = (error: unknown): boolean => code(error) === 13
 /** The disk, or what it holds, is at fault: CORRUPT, IOERR, CANTOPEN, NOTADB. */
 export const isBroken = (error: unknown): boolean => [10, 11, 14, 26].includes(code(error) ?? 0)
+/** What was read makes no sense, though SQLite gave it: not JSON, no number. */
+const isSenseless = (error: unknown): boolean =>
+  (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) &&
+  !('code' in error && error.code === 'ERR_INVALID_ARG_TYPE')
+/** The file does not hold what was written into it: CORRUPT, NOTADB, or rows that make no sense. */
+export const isDamage = (error: unknown): boolean => [11, 26].includes(code(error) ?? 0) || isSenseless(error)
+/** Tables, indexes or rows are not as this program makes them: ERROR, CONSTRAINT, MISMATCH. */
+export const isMisshapen = (error: unknown): boolean => [1, 19, 20].includes(code(error) ?? 0)
+
+export const DAMAGED = 'DAMAGED'
+/** Says which file it is that is damaged. */
+export const damaged = (file: string, cause: unknown): Error => {
+  // What makes no sense is not quoted: it may be anything.
+  const why = isSenseless(cause) || !(cause instanceof Error) ? 'a row makes no sense' : cause.message
+  return Object.assign(new Error(`${file}: ${why}`), { code: DAMAGED, file })
+}
+/** The file that an error says is damaged. */
+export const damagedFile = (error: unknown): string | undefined =>
+  error instanceof Error && 'file' in error && 'code' in error && error.code === DAMAGED
+    ? String(error.file)
+    : undefined
+
+/** Does what concerns a file, and says which one it is when that is damaged. */
+export const ofFile = async <T>(
+  file: string,
+  work: () => T | Promise<T>,
+  isAtFault: (error: unknown) => boolean = () => false,
+): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    throw isBroken(error) || isDamage(error) || isAtFault(error) ? damaged(file, error) : error
+  }
+}

@@ -7,14 +7,14 @@ import { WITNESS } from './keys.ts'
 import { type Look, lookAtLog, NOTHING } from './look.ts'
 import { embeddedLog } from './log.ts'
 import type { Paths } from './protocol.ts'
-import { openDatabase, rowsOf } from './sqlite.ts'
+import { ofFile, openDatabase, rowsOf } from './sqlite.ts'
 
 /** What stands in a directory before anything of it is made. */
 export type Standing = {
   /** The history, to read; undefined where there is none. */
   readonly log: Pick<EventLog, 'first' | 'read' | 'readAll' | 'head'> | undefined
   /** What is cheap to see of the history. */
-  readonly look: () => Look
+  readonly look: () => Promise<Look>
   /** Whether there are keys of subjects, and this key-encryption key opens them. */
   readonly subjects: (kek: Uint8Array) => 'missing' | 'closed' | 'open'
 }
@@ -29,13 +29,15 @@ export const withStanding = async <T>(
   { events, subjects }: Pick<Paths, 'events' | 'subjects'>,
   look: (standing: Standing) => Promise<T>,
 ): Promise<T> => {
-  const history = isThere(events) ? await openDatabase(events, 'read') : undefined
+  const history = isThere(events) ? await ofFile(events, () => openDatabase(events, 'read')) : undefined
+  const told = { file: events, onDamage: () => undefined }
   try {
-    const log = history && rowsOf(history, HAS_TABLE).get('events') ? embeddedLog(closed, history) : undefined
-    const witness = await witnessIn(subjects)
+    const hasEvents = await ofFile(events, () => history && rowsOf(history, HAS_TABLE).get('events'))
+    const log = history && hasEvents ? embeddedLog(closed, history, told) : undefined
+    const witness = await ofFile(subjects, () => witnessIn(subjects))
     return await look({
       log,
-      look: () => (history ? lookAtLog(history) : NOTHING),
+      look: () => ofFile(events, () => (history ? lookAtLog(history) : NOTHING)),
       subjects: (kek) => (witness ? (opens(kek, WITNESS, witness) ? 'open' : 'closed') : 'missing'),
     })
   } finally {

@@ -1,75 +1,29 @@
-import { semaphore, within } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import { type Part, type Row, supersedes, type View, type Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import type { FlatCheckpoint, Raw } from './protocol.ts'
-import { pendingRows } from './pending-rows.ts'
-import { type Database, rowsOf, type Statement, whileOpen } from './sqlite.ts'
-import { checkpointOf, flat, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
+import { rowsUnderWay } from './pending-rows.ts'
+import {
+  type Database,
+  isBroken,
+  isDamage,
+  refusalOf,
+  rowsOf,
+  type Statement,
+  type Watched,
+  whileOpen,
+} from './sqlite.ts'
+import { checkpointOf, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
 import { ROW } from './view-query.ts'
 import { listed, rowOf, scanned, tallied } from './view-scan.ts'
-
-/** Puts that may be on their way to the file; who comes then waits, and is refused when that lasts. */
-const BACKLOG = 1024
-const PATIENCE_MS = 5000
 
 /** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. */
 export type ViewReaders = {
   readonly views: Database
   readonly events: Database
   readonly another: () => Promise<Database>
-}
-
-/** Waits until this has happened, and refuses when it takes too long. */
-const soon = (work: Promise<unknown>) =>
-  within(PATIENCE_MS, work, () =>
-    refuse('backend_unavailable', undefined, {
-      cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`),
-    }),
-  )
-
-/** Rows on their way to the file: they stand in memory until they are there, also when the file cannot be written any more. */
-const rowsUnderWay = (channel: Channel) => {
-  const pending = pendingRows()
-  const flushing = new Set<Promise<void>>()
-  const backlog = semaphore(BACKLOG)
-  /** Why the views cannot be written any more. */
-  let failure: unknown
-
-  return {
-    get: pending.get,
-    /** Answers when the rows are on their way. */
-    put: async (view: View, rows: readonly Row[]): Promise<void> => {
-      const entered = backlog.enter()
-      if (entered)
-        await soon(entered).catch((late: unknown) => {
-          void entered.then(backlog.leave)
-          throw late
-        })
-      if (failure !== undefined) {
-        backlog.leave()
-        throw failure
-      }
-      const shape = shapeOf(view)
-      pending.put(shape.table, rows)
-      const flush = channel.call('put', shape, flat(shape, rows)).then(
-        () => pending.drop(shape.table, rows),
-        (cause: unknown) => {
-          failure = cause
-        },
-      )
-      flushing.add(flush)
-      void flush.then(() => {
-        flushing.delete(flush)
-        backlog.leave()
-      })
-    },
-    /** Resolves when all that is under way now is in the file. */
-    flushed: async (): Promise<void> => {
-      if (flushing.size > 0) await soon(Promise.all(flushing))
-      if (failure !== undefined) throw failure
-    },
-  }
+  /** Who is told of damage of either. */
+  readonly watched: { readonly views: Omit<Watched, 'isDamage'>; readonly events: Omit<Watched, 'isDamage'> }
 }
 
 /** Finds the row of a key in a table; a table that is not there has none. */
@@ -114,14 +68,16 @@ const extents = (
  * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and what a crash
  * loses comes back from the log.
  */
-export const embeddedViews = (channel: Channel, { views, events, another }: ViewReaders): Views => {
+export const embeddedViews = (channel: Channel, { views, events, another, watched }: ViewReaders): Views => {
   const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
   const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')
   const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
   const underWay = rowsUnderWay(channel)
   let open = true
 
-  const reading = whileOpen(() => open)
+  const ofViews: Watched = { ...watched.views, isDamage }
+  const reading = whileOpen(() => open, ofViews)
+  const readingRecords = whileOpen(() => open, { ...watched.events, isDamage: isBroken })
 
   const kept = rowsByKey(views, (table) => hasTable.get(table) !== undefined, reading)
   const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
@@ -155,6 +111,8 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
       const snapshot = await another()
       try {
         yield* scanned<D>(snapshot, table, part)
+      } catch (error) {
+        throw refusalOf(error, ofViews)
       } finally {
         snapshot.close()
       }
@@ -177,7 +135,7 @@ export const embeddedViews = (channel: Channel, { views, events, another }: View
     build,
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
     record: async <V>(kind: string, key: string) =>
-      reading(() => {
+      readingRecords(() => {
         const found = recordOf.get(kind, key, Date.now()) as [number, string] | undefined
         return found && { revision: found[0], value: JSON.parse(found[1]) as V }
       }),

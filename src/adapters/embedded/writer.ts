@@ -1,6 +1,16 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { type Calls, type Failure, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
-import { type Database, isBroken, isBusy, isFull, openDatabase } from './sqlite.ts'
+import {
+  type Database,
+  isBroken,
+  isBusy,
+  isDamage,
+  isFull,
+  isMisshapen,
+  type Mode,
+  ofFile,
+  openDatabase,
+} from './sqlite.ts'
 import { keysWriter } from './write-keys.ts'
 import { logWriter } from './write-log.ts'
 import { viewsWriter } from './write-views.ts'
@@ -12,16 +22,29 @@ import { viewsWriter } from './write-views.ts'
 const RETRY_MS = 250
 const port = parentPort!
 const paths = workerData as Paths
-const databases: Readonly<Record<Side, Database>> = {
-  log: await openDatabase(paths.events, 'durable'),
-  views: await openDatabase(paths.views, 'rebuildable'),
-  keys: await openDatabase(paths.subjects, 'erasing'),
-}
-const log = logWriter(databases.log)
-const views = viewsWriter(databases.views)
-const keys = keysWriter(databases.keys, `${paths.subjects}-journal`)
+/** A database, and who writes it; damage is told with the name of the file. */
+const opened = <W>(
+  file: string,
+  mode: Mode,
+  writer: (database: Database) => W,
+  isAtFault?: (error: unknown) => boolean,
+) =>
+  ofFile(
+    file,
+    async () => {
+      const database = await openDatabase(file, mode)
+      return { database, writer: writer(database) }
+    },
+    isAtFault,
+  )
+const { database: events, writer: log } = await opened(paths.events, 'durable', logWriter)
+const { database: subjects, writer: keys } = await opened(paths.subjects, 'erasing', (database) =>
+  keysWriter(database, `${paths.subjects}-journal`),
+)
+const { database: readModels, writer: views } = await opened(paths.views, 'rebuildable', viewsWriter, isMisshapen)
+const databases: Readonly<Record<Side, Database>> = { log: events, views: readModels, keys: subjects }
 const ops: Calls = { ...log.ops, ...views.ops, ...keys.ops, close: () => undefined }
-const lost = new Map<Side, string>()
+const lost = new Map<Side, Failure>()
 /**
  * View rows that found no room on the disk, kept in order and retried. Other view writes are refused meanwhile, so none
  * waits and no checkpoint gets ahead of the rows.
@@ -41,7 +64,10 @@ const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
   let committing = false
   try {
     const before = lost.get(side)
-    if (before !== undefined) throw new Error(before)
+    if (before !== undefined) {
+      answer(group, { ...before, side })
+      return undefined
+    }
     database.exec('begin immediate')
     const values = group.map(([, op, args]) => (ops[op] as (...args: readonly unknown[]) => unknown)(...args))
     committing = true
@@ -53,9 +79,10 @@ const commit = (side: Side, group: readonly Request[]): Failure | undefined => {
     const noRoom = isFull(error) || isBusy(error)
     const failure: Failure = { kind: isFull(error) ? 'full' : 'failed', message }
     if (noRoom && side === 'views') return failure
-    if (isBroken(error) || (committing && !noRoom) || (side === 'views' && !noRoom))
-      lost.set(side, lost.get(side) ?? message)
-    answer(group, { ...(lost.has(side) ? { kind: 'lost', message } : failure), side })
+    const isAtFault = isDamage(error) || (side === 'views' && isMisshapen(error))
+    if (isAtFault || isBroken(error) || (committing && !noRoom) || (side === 'views' && !noRoom))
+      lost.set(side, { kind: isAtFault ? 'damaged' : 'lost', message })
+    answer(group, { ...(lost.get(side) ?? failure), side })
   }
   return undefined
 }
@@ -70,7 +97,7 @@ const undo = (side: Side) => {
     if (side === 'log') log.reset()
     if (side === 'views') views.undo()
   } catch (error) {
-    lost.set(side, error instanceof Error ? error.message : String(error))
+    lost.set(side, { kind: 'lost', message: error instanceof Error ? error.message : String(error) })
   }
 }
 

@@ -2,12 +2,15 @@ import { existsSync } from 'node:fs'
 import { fail } from '../../cli/failure.ts'
 import type { Services } from '../../cli/services.ts'
 import { migrate, type HistoryStore } from './copy.ts'
+import { insistOnSameLog } from '../settle.ts'
 import { eventsOf, openStores, type Stores } from '../stores.ts'
 
 const nothing = async function* () {}
 
 /** What a place looks like that is not there yet. */
-const empty = (pepper: HistoryStore['pepper']): Pick<Stores, 'log' | 'keys' | 'pepper' | 'close'> => {
+const empty = (
+  pepper: HistoryStore['pepper'],
+): Pick<Stores, 'log' | 'keys' | 'pepper' | 'binding' | 'alone' | 'close'> => {
   const none = async () => fail('failed', 'A dry run writes nothing.')
   const close = async () => {}
   return {
@@ -23,6 +26,8 @@ const empty = (pepper: HistoryStore['pepper']): Pick<Stores, 'log' | 'keys' | 'p
     },
     keys: { make: none, find: async () => undefined, destroy: none, close },
     pepper,
+    binding: { read: async () => undefined, write: none },
+    alone: true,
     close,
   }
 }
@@ -40,9 +45,11 @@ export const moveStores: Services['moveStores'] = async (from, to, move) => {
   const secrets = await openKeyFile(from.keys.file!)
   const source = await openStores(from, {})
   try {
+    await insistOnSameLog(source)
     const isThere = to.storage.type !== 'embedded' || existsSync(eventsOf(to))
     const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, {}, { secrets })
     try {
+      await insistOnSameLog(target)
       return await migrate(source, target, move)
     } finally {
       await target.close()

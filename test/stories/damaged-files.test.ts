@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import t, { type Test } from 'tap'
+import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { startService } from '../start.ts'
+
+/** Files of a data directory are damaged, before a start and under a running service. */
+const embedded = { 'storage.type': 'embedded' }
+const TOKEN = 'the-bootstrap-token-of-the-tests'
+const F = '/api/v1/namespaces/default/flags'
+const PAGE = 4096
+const main = resolve(import.meta.dirname, '../../src/main.js')
+type Line = Readonly<Record<string, unknown>>
+
+const scratch = async (t: Test) => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** A data directory of a service that has run and was stopped: tokens, and a flag with parts. */
+const ran = async (t: Test) => {
+  const first = await startService(t, { ...embedded, 'rate_limit.enabled': 'false' })
+  await first.request('POST', F, { key: 'f', name: 'one', type: 'BOOLEAN_FLAG_TYPE', enabled: true })
+  for (let n = 0; n < 150; n++)
+    await first.request('POST', '/auth/v1/method/token', { name: `token ${n}`, description: 'd'.repeat(100) })
+  await first.close()
+  const data = join(first.directory, 'data')
+  await rm(join(data, 'memory.snapshot'), { force: true })
+  return async () => {
+    const copy = join(await scratch(t), 'data')
+    await cp(data, copy, { recursive: true })
+    return copy
+  }
+}
+
+type Served = {
+  readonly ask: (
+    method: string,
+    path: string,
+    body?: object,
+  ) => Promise<{ readonly status: number; readonly text: string }>
+  /** What it ended with. */
+  readonly ended: Promise<number | string>
+  readonly kill: ChildProcess['kill']
+  readonly lines: () => readonly Line[]
+  readonly err: () => string
+  /** False where it ended instead. */
+  readonly listens: boolean
+}
+
+/** A service as a process of its own, once it listens or has ended; one that does neither is killed. */
+const serve = async (t: Test, data: string): Promise<Served> => {
+  const child = spawn(process.execPath, [main, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0'], {
+    env: { PATH: process.env['PATH'], ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN: TOKEN },
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  })
+  let [out, err] = ['', '']
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  child.stderr.on('data', (data: Buffer) => (err += String(data)))
+  const url = await new Promise<string | undefined>((listening) => {
+    void ended.then(() => listening(undefined))
+    child.stdout.on('data', (data: Buffer) => {
+      out += String(data)
+      const found = /"url":"([^"]+)"/.exec(out)
+      if (found) listening(found[1])
+    })
+  })
+  return {
+    ask: async (method, path, body) => {
+      const answer = await fetch(`${url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${TOKEN}`, connection: 'close' },
+        signal: AbortSignal.timeout(20_000),
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      return { status: answer.status, text: await answer.text() }
+    },
+    ended,
+    kill: (signal) => child.kill(signal),
+    lines: () =>
+      out
+        .split('\n')
+        .filter((line) => line.endsWith('}'))
+        .map((line) => JSON.parse(line) as Line),
+    err: () => err,
+    listens: url !== undefined,
+  }
+}
+const of = (lines: readonly Line[], level: string) => lines.filter((line) => line['level'] === level)
+
+const overwrite = async (file: string, at: number, bytes: Uint8Array) => {
+  const handle = await open(file, 'r+')
+  await handle.write(bytes, 0, bytes.length, at)
+  await handle.close()
+}
+const sql = async (data: string, text: string) => {
+  const database = await openDatabase(join(data, 'views.sqlite'), 'rebuildable')
+  database.exec(text)
+  database.close()
+}
+const eventsIn = async (data: string): Promise<string> => {
+  const database = await openDatabase(join(data, 'events.sqlite'), 'read')
+  const all = database.prepare('select * from events order by position').all()
+  database.close()
+  return all.map((event) => JSON.stringify(event)).join('\n')
+}
+/** Every page but the first, which holds the schema. */
+const tear = async (file: string) => {
+  const { size } = await stat(file)
+  for (let at = PAGE; at < size; at += PAGE) await overwrite(file, at + 10, Buffer.alloc(PAGE / 2, 0xa5))
+}
+
+await t.test(
+  'read models that are damaged are set aside at the start, and built anew',
+  { timeout: 240_000 },
+  async (t) => {
+    const copied = await ran(t)
+    for (const [what, damage] of [
+      [
+        'not a database',
+        (file: string) => writeFile(file, 'this was never a database, whatever its name says '.repeat(200)),
+      ],
+      ['torn pages', tear],
+      ['cut in half', async (file: string) => truncate(file, Math.floor((await stat(file)).size / 2))],
+      ['a row that is not JSON', (file: string) => sql(join(file, '..'), 'update flags_3 set _doc = \'{"key":\'')],
+    ] as const)
+      await t.test(what, async (t) => {
+        const data = await copied()
+        const events = await eventsIn(data)
+        const keys = await readFile(join(data, 'keys'))
+        await damage(join(data, 'views.sqlite'))
+        const service = await serve(t, data)
+        t.ok(service.listens, service.err())
+        t.equal((await service.ask('GET', '/readyz')).status, 200)
+        t.match((await service.ask('GET', `${F}/f`)).text, /"name":"one"/)
+        t.match((await service.ask('GET', '/auth/v1/tokens?pageSize=1')).text, /"totalCount":151/)
+        service.kill('SIGTERM')
+        t.equal(await service.ended, 0)
+        t.strictSame(of(service.lines(), 'ERROR'), [])
+        const [line, ...more] = of(service.lines(), 'WARN').filter(({ msg }) => /set aside/.test(String(msg)))
+        t.strictSame(more, [])
+        t.match(line, { file: join(data, 'views.sqlite.damaged'), why: /views\.sqlite: / })
+        t.notMatch(JSON.stringify(service.lines()), /key\\":/, 'what the row holds is not quoted')
+        t.ok((await readdir(data)).includes('views.sqlite.damaged'))
+        t.ok((await eventsIn(data)).startsWith(events), 'the history is as it was')
+        t.ok((await readFile(join(data, 'keys'))).equals(keys))
+      })
+  },
+)
+
+const endsWithOne = async (t: Test, service: Served, says: RegExp) => {
+  t.equal(await service.ended, 1)
+  const [line, ...more] = of(service.lines(), 'ERROR')
+  t.match(line, { msg: says, err: { message: /\.sqlite: / } })
+  t.strictSame(more, [], 'it is told once')
+}
+
+await t.test('read models found damaged by a running service end it, and the next start heals', async (t) => {
+  const copied = await ran(t)
+  const data = await copied()
+  const service = await serve(t, data)
+  await sql(data, "update tokens_3 set _doc = '{' where _doc is not null")
+  const { status, text } = await service.ask('GET', '/auth/v1/tokens')
+  t.equal(status, 503)
+  t.match(text, /backend_unavailable/)
+  await endsWithOne(t, service, /^rollcall ends: the read models are damaged/)
+  t.match(of(service.lines(), 'WARN'), [{ file: join(data, 'views.sqlite.damaged') }])
+  const next = await serve(t, data)
+  t.match((await next.ask('GET', '/auth/v1/tokens?pageSize=1')).text, /"totalCount":151/)
+})
+
+await t.test('a bad page of the history met by a read ends the service, and is told once', async (t) => {
+  const copied = await ran(t)
+  const data = await copied()
+  const service = await serve(t, data)
+  t.equal((await service.ask('GET', `${F}/f?at=1`)).status, 404)
+  await tear(join(data, 'events.sqlite'))
+  const asked = [1, 2, 3].map(() => service.ask('GET', `${F}/f?at=30`).catch(() => ({ status: 503 })))
+  for (const { status } of await Promise.all(asked)) t.equal(status, 503)
+  await endsWithOne(t, service, /^rollcall ends: the history is damaged.*rollcall log check/)
+  const next = await serve(t, data)
+  t.notOk(next.listens, 'the next start does not serve it')
+  t.equal(await next.ended, 1)
+  t.match(next.err(), /events\.sqlite: .*\n?.*backup/)
+})
