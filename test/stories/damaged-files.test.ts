@@ -102,9 +102,12 @@ const overwrite = async (file: string, at: number, bytes: Uint8Array) => {
   await handle.write(bytes, 0, bytes.length, at)
   await handle.close()
 }
-const sql = async (data: string, text: string) => {
+/** Puts a text that is no JSON in place of the documents of a view. */
+const spoil = async (data: string, view: string) => {
   const database = await openDatabase(join(data, 'views.sqlite'), 'rebuildable')
-  database.exec(text)
+  const tables = "select name from sqlite_schema where type = 'table' and name glob ?"
+  const [table] = database.prepare(tables).all(`${view}_[0-9]*`) as { readonly name: string }[]
+  database.exec(`update "${table!.name}" set _doc = '{"key":' where _doc is not null`)
   database.close()
 }
 const eventsIn = async (data: string): Promise<string> => {
@@ -131,7 +134,7 @@ await t.test(
       ],
       ['torn pages', tear],
       ['cut in half', async (file: string) => truncate(file, Math.floor((await stat(file)).size / 2))],
-      ['a row that is not JSON', (file: string) => sql(join(file, '..'), 'update flags_3 set _doc = \'{"key":\'')],
+      ['a row that is not JSON', (file: string) => spoil(join(file, '..'), 'flags')],
     ] as const)
       await t.test(what, async (t) => {
         const data = await copied()
@@ -168,7 +171,7 @@ await t.test('read models found damaged by a running service end it, and the nex
   const copied = await ran(t)
   const data = await copied()
   const service = await serve(t, data)
-  await sql(data, "update tokens_3 set _doc = '{' where _doc is not null")
+  await spoil(data, 'tokens')
   const { status, text } = await service.ask('GET', '/auth/v1/tokens')
   t.equal(status, 503)
   t.match(text, /backend_unavailable/)
@@ -192,3 +195,37 @@ await t.test('a bad page of the history met by a read ends the service, and is t
   t.equal(await next.ended, 1)
   t.match(next.err(), /events\.sqlite: .*\n?.*backup/)
 })
+
+/** The same numbers each time, from 0 to below 1. */
+const numbers = (seed: number) => () => {
+  seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fff_ffff
+  return seed / 0x8000_0000
+}
+
+await t.test(
+  'pages of the history overwritten anywhere: it serves the truth, or ends and names the file',
+  async (t) => {
+    const copied = await ran(t)
+    const next = numbers(7)
+    for (let n = 0; n < 8; n++) {
+      const data = await copied()
+      const file = join(data, 'events.sqlite')
+      const page = Math.floor((next() * (await stat(file)).size) / PAGE)
+      const garbage = Uint8Array.from({ length: PAGE - 100 }, () => Math.floor(next() * 256))
+      await overwrite(file, page * PAGE + 100, garbage)
+      const service = await serve(t, data)
+      if (!service.listens) {
+        t.equal(await service.ended, 1, `page ${page}: ${service.err()}`)
+        t.match(service.err(), /events\.sqlite: /)
+        continue
+      }
+      const { status, text } = await service
+        .ask('GET', '/auth/v1/tokens?pageSize=1')
+        .catch(() => ({ status: 503, text: '' }))
+      if (status === 200) t.match(text, /"totalCount":151/, `page ${page}`)
+      else t.equal(status, 503)
+      service.kill('SIGTERM')
+      t.match(String(await service.ended), /^[01]$/)
+    }
+  },
+)
