@@ -105,6 +105,36 @@ export const refuse = (reason: Reason, message?: string, extras?: Extras): never
 export const invalid = (field: string, description: string, reason: Reason = 'invalid_argument'): never =>
   refuse(reason, `invalid field ${field}: ${description}`, { violation: { field, description } })
 
+/**
+ * The error of one member of a request: of a refusal the field has the member's place in front, and where it is about no field, its
+ * `metadata` has the place as `member`. Any other error as it is.
+ */
+export const placed = (error: unknown, place: string): unknown => {
+  if (!(error instanceof Refusal)) return error
+  const { reason, message, violation, headers, cause } = error
+  const { member, ...metadata } = error.metadata
+  if (violation) {
+    const { description } = violation
+    const field = `${place}.${violation.field}`
+    const told = `invalid field ${field}: ${description}`
+    return new Refusal(reason, told, { headers, cause, metadata, violation: { field, description } })
+  }
+  return new Refusal(reason, message, {
+    headers,
+    cause,
+    metadata: { ...metadata, member: member === undefined ? place : `${place}.${member}` },
+  })
+}
+
+/** What the work gives; its refusals name the place of the member that it is about. */
+export const inPlace = <T>(place: string, work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    throw placed(error, place)
+  }
+}
+
 /** True for a refusal with this reason. */
 export const isRefusal = (error: unknown, reason: Reason): error is Refusal =>
   error instanceof Refusal && error.reason === reason

@@ -9,7 +9,7 @@ import type { Sealer } from '../events/personal.ts'
 export type Origin = Pick<Meta, 'ip' | 'userAgent'>
 
 /** Who asks, from where and why. The origin is sealed for `subject`, once for all commands that share it; without a subject it is not kept. */
-export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'writtenAt' | keyof Origin> & {
+export type Context = Omit<Meta, 'schema' | 'command' | 'instance' | 'more' | 'writtenAt' | keyof Origin> & {
   readonly origin?: Origin
   /** Names the command: asked again under the same id, it has the one effect it had the first time. */
   readonly commandId?: string
@@ -85,7 +85,8 @@ export const enveloper = (
     const { at, writtenAt } = time()
     const who = { actor, requestId, correlationId, causationId, route, reason, subject, ...origin, writtenAt }
     return events.map(({ event: { type }, shape: { version } }, n) => {
-      const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, ...who }
+      const more = events.length - 1 - n || undefined
+      const meta: { [K in keyof Meta]: Meta[K] | undefined } = { schema: version, command, instance, more, ...who }
       return {
         id: eventId(context.commandId, stream, n),
         type: wireName(type, version),

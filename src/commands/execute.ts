@@ -133,11 +133,9 @@ export const executor = (
       if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
       const { weight } = decider
       const grown = () => decided.reduce((state, event) => evolve(decider, state, event), fold.state)
-      admit({
-        events: decided,
-        growth: () => (weight ? weight(grown()) - weight(fold.state) : 0),
-        actor: context.actor,
-      })
+      let growth: number | undefined
+      const measured = () => (growth ??= weight ? weight(grown()) - weight(fold.state) : 0)
+      admit({ events: decided, growth: measured, actor: context.actor })
       const written = await envelope(stream, told, name, context)
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined

@@ -1,85 +1,17 @@
-import { isRefusal, refuse } from '../errors.ts'
+import { refuse } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
 import type { Context } from './envelope.ts'
 import type { Execute, FoldOf } from './execute.ts'
-import { type FlagCommands, flag, holds } from './flag/flag.ts'
-import { aside, type FlagOutcome, idOf, releaser } from './release.ts'
+import { type FlagCommands, flag } from './flag/flag.ts'
 import { noRolloutParent, segmentsOf } from './flag/rollouts.ts'
 import { noRuleParent } from './flag/rules.ts'
-import { lives, type OfFlag } from './flag/state.ts'
+import { newTo, noSegmentOf, segmentsNeeded } from './flag/segments-needed.ts'
+import { holds, type OfFlag } from './flag/state.ts'
 import { type Reservation, RESERVATION_LIFE_MS, namespace } from './namespace.ts'
 import { emptyMap, type PersistentMap } from './persistent-map.ts'
+import { aside, idOf, releaser } from './release.ts'
 import { type SegmentCommands, segment } from './segment.ts'
-
-type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout'
-type Asked<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
-
-/** Rounds in which a rule or rollout is changed by others between the reservations and the command. */
-const ROUNDS = 3
-
-/** What the reservations are made with: `newId` names each, `now` says when. */
-type Means = {
-  readonly execute: Execute
-  readonly foldOf: FoldOf
-  readonly newId: () => string
-  readonly now: () => Date
-}
-
-/** Changes of a rule or rollout, which reserves the segments it names on behalf of its flag. */
-const segmentUser = ({ execute, foldOf, newId, now }: Means, { release, settled }: ReturnType<typeof releaser>) => {
-  const attached = async (
-    of: OfFlag,
-    keys: readonly string[],
-    missing: (of: OfFlag, key: string) => never,
-    context: Context,
-  ) => {
-    const uses: { segment: string; reservation: string }[] = []
-    const stored: Stored[] = []
-    for (const key of keys) {
-      const reservation = newId()
-      const { namespace, incarnation } = of
-      const ask = { namespace, key, incarnation, flag: of.key, reservation, reservedAt: now().toISOString() }
-      try {
-        stored.push(...(await execute(segment, idOf(ask), 'AttachSegment', ask, aside(context))).stored)
-      } catch (error) {
-        await release(of, uses, context)
-        if (isRefusal(error, 'not_found')) missing(of, key)
-        throw error
-      }
-      uses.push({ segment: key, reservation })
-    }
-    return { uses, stored }
-  }
-
-  const withSegments = async <K extends Asks>(
-    name: K,
-    ask: Asked<K> & OfFlag & { readonly id: string },
-    segments: readonly string[],
-    missing: (of: OfFlag, key: string) => never,
-    context: Context,
-  ): Promise<FlagOutcome> => {
-    const { namespace, key, incarnation } = ask
-    const of = { namespace, key, incarnation }
-    for (let round = 1; ; round++) {
-      const fold = await foldOf(flag, idOf(of))
-      const { state } = fold
-      const part = [...state.rules, ...state.rollouts].find(({ id }) => id === ask.id)
-      const held = part && 'segments' in part ? part.segments.map((use) => use.segment) : []
-      const asks = lives(state, of) && (part !== undefined || name.startsWith('Add'))
-      const needed = asks ? [...new Set(segments)].filter((segment) => !held.includes(segment)) : []
-      const { uses, stored } = await attached(of, needed, missing, context)
-      try {
-        const command = { ...ask, reservations: uses } as unknown as FlagCommands[K]
-        const outcome = await settled(of, uses, context, () => execute(flag, idOf(of), name, command, context, fold))
-        return { ...outcome, stored: [...stored, ...outcome.stored] }
-      } catch (error) {
-        if (!isRefusal(error, 'write_conflict') || round === ROUNDS) throw error
-      }
-    }
-  }
-
-  return withSegments
-}
+import { type Asked, type Means, segmentUser } from './segment-claims.ts'
 
 /** Finds the reservations that no flag holds or ever will: their writers were given up. Ends at the first reservation that stands, for then all of it stays. */
 const staleFinder =
@@ -137,18 +69,28 @@ export const reservations = (execute: Execute, foldOf: FoldOf, newId: () => stri
       settled(ask, [], context, () => execute(flag, idOf(ask), 'DeleteFlag', ask, context)),
 
     addRule: (ask: Asked<'AddRule'>, context: Context) =>
-      withSegments('AddRule', ask, ask.segments, noRuleParent, context),
+      withSegments('AddRule', ask, newTo('AddRule', ask.id, ask.segments), noRuleParent, context),
     updateRule: (ask: Asked<'UpdateRule'>, context: Context) =>
-      withSegments('UpdateRule', ask, ask.segments, noRuleParent, context),
+      withSegments('UpdateRule', ask, newTo('UpdateRule', ask.id, ask.segments), noRuleParent, context),
     removeRule: (ask: FlagCommands['RemoveRule'], context: Context) =>
       settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRule', ask, context)),
 
     addRollout: (ask: Asked<'AddRollout'>, context: Context) =>
-      withSegments('AddRollout', ask, segmentsOf(ask.part), noRolloutParent, context),
+      withSegments('AddRollout', ask, newTo('AddRollout', ask.id, segmentsOf(ask.part)), noRolloutParent, context),
     updateRollout: (ask: Asked<'UpdateRollout'>, context: Context) =>
-      withSegments('UpdateRollout', ask, segmentsOf(ask.part), noRolloutParent, context),
+      withSegments(
+        'UpdateRollout',
+        ask,
+        newTo('UpdateRollout', ask.id, segmentsOf(ask.part)),
+        noRolloutParent,
+        context,
+      ),
     removeRollout: (ask: FlagCommands['RemoveRollout'], context: Context) =>
       settled(ask, [], context, () => execute(flag, idOf(ask), 'RemoveRollout', ask, context)),
+
+    /** Several changes as one: a segment that several parts come to use is reserved once. */
+    changeFlag: (ask: Asked<'ChangeFlag'>, context: Context) =>
+      withSegments('ChangeFlag', ask, (state) => segmentsNeeded(state, ask), noSegmentOf(ask), context),
 
     /** Needs no reservation: a segment that is deleted with its namespace is missed by nobody. */
     createSegment: async (

@@ -19,14 +19,12 @@ export const Constraint = named('Constraint', {
 })
 export type Constraint = Shown<typeof Constraint>
 
+export const constraintFields = {
+  type: comparisonTypes.field('unknown'),
+  property: text({ required: true, max: 255 }),
+  operator: text({ required: true }),
+  value: text(),
+  description,
+}
 /** Body that makes a constraint or replaces it. */
-export const constraintBody = input(
-  {
-    type: comparisonTypes.field('unknown'),
-    property: text({ required: true, max: 255 }),
-    operator: text({ required: true }),
-    value: text(),
-    description,
-  },
-  'ConstraintBody',
-)
+export const constraintBody = input(constraintFields, 'ConstraintBody')

@@ -30,4 +30,5 @@ export const newFlag = input(
   { key, ...common, type: flagTypes.field('variant'), metadata: optional(metadata) },
   'NewFlag',
 )
-export const flagUpdate = input({ ...common, defaultVariantId: text(), metadata: optional(metadata) }, 'FlagUpdate')
+export const flagFields = { ...common, defaultVariantId: text(), metadata: optional(metadata) }
+export const flagUpdate = input(flagFields, 'FlagUpdate')

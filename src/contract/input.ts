@@ -3,8 +3,8 @@ import { invalid, refuse } from '../errors.ts'
 import type { Field, Input } from './field.ts'
 import { type Raw, settle } from './value.ts'
 
-type Fields = Readonly<Record<string, Field<unknown>>>
-type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
+export type Fields = Readonly<Record<string, Field<unknown>>>
+export type ReadOf<F extends Fields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
 
 /** What the members of a request are read to. */
 export type ReadBy<I> = I extends Input<infer T, never> ? T : never

@@ -27,24 +27,34 @@ export const RolloutList = named('RolloutList', {
   ...pageFields,
 })
 
-const replaceable = {
+/** Members of the two kinds of part. */
+export const rolloutParts = {
+  segment: { ...segmentFields, value: truth() },
+  threshold: { percentage: float(), value: truth() },
+}
+export const rolloutFields = {
   description,
-  segment: optional(object(input({ ...segmentFields, value: truth() }))),
-  threshold: optional(object(input({ percentage: float(), value: truth() }))),
+  segment: optional(object(input(rolloutParts.segment))),
+  threshold: optional(object(input(rolloutParts.threshold))),
 }
 /** Bodies of a new rollout, of one that is replaced (its rank stays), and of the order of rollouts. */
-export const newRollout = input({ rank, ...replaceable }, 'NewRollout')
-export const rolloutUpdate = input(replaceable, 'RolloutUpdate')
+export const newRollout = input({ rank, ...rolloutFields }, 'NewRollout')
+export const rolloutUpdate = input(rolloutFields, 'RolloutUpdate')
 export const rolloutOrder = input({ rolloutIds: ids }, 'RolloutOrder')
 
 type Asked = Pick<ReadBy<typeof newRollout>, 'segment' | 'threshold'>
 
+/** Refuses a rollout that is of both kinds. */
+export const twoParts = (): never => invalid('rule', 'only one of segment or threshold can be present')
+
 /** What the rollout gives to whom, in one of the two ways; `neither` refuses where it is none. */
 export const rolloutPart = ({ segment, threshold }: Asked, neither: () => never) => {
-  if (segment && threshold) return invalid('rule', 'only one of segment or threshold can be present')
+  if (segment && threshold) return twoParts()
   if (segment) return { type: 'segment', ...segmentsGiven(segment), value: segment.value } as const
   if (!threshold) return neither()
-  const { percentage, value } = threshold
-  if (percentage < 0 || percentage > 100) invalid('threshold.percentage', 'must be within range [0, 100]')
-  return { type: 'threshold', percentage, value } as const
+  return { type: 'threshold', ...threshold, percentage: withinRange(threshold.percentage) } as const
 }
+
+/** The percentage, which must be one. */
+export const withinRange = (percentage: number): number =>
+  percentage < 0 || percentage > 100 ? invalid('threshold.percentage', 'must be within range [0, 100]') : percentage

@@ -18,7 +18,7 @@ export const Segment = named('Segment', {
 export type Segment = Shown<typeof Segment>
 export const SegmentList = named('SegmentList', { segments: Type.Array(Segment), ...pageFields })
 
-const replaceable = { name, description, matchType: matchTypes.field('all') }
+export const segmentOwnFields = { name, description, matchType: matchTypes.field('all') }
 /** Bodies of a new segment, and of one that is replaced. */
-export const newSegment = input({ key, ...replaceable }, 'NewSegment')
-export const segmentUpdate = input(replaceable, 'SegmentUpdate')
+export const newSegment = input({ key, ...segmentOwnFields }, 'NewSegment')
+export const segmentUpdate = input(segmentOwnFields, 'SegmentUpdate')

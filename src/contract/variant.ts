@@ -17,13 +17,11 @@ export const Variant = named('Variant', {
 })
 export type Variant = Shown<typeof Variant>
 
+export const variantFields = {
+  key: text({ required: true, max: 255, control: false }),
+  name: text({ max: 255 }),
+  description,
+  attachment,
+}
 /** Body that makes a variant or replaces it. */
-export const variantBody = input(
-  {
-    key: text({ required: true, max: 255, control: false }),
-    name: text({ max: 255 }),
-    description,
-    attachment,
-  },
-  'VariantBody',
-)
+export const variantBody = input(variantFields, 'VariantBody')

@@ -46,6 +46,15 @@ export const metaSchema = object('Who wrote the event, how and why.', {
   ),
   ip: Type.Optional(sealed("The caller's address.", 'IPv4 or IPv6 address', 'subject')),
   userAgent: Type.Optional(sealed("The caller's `User-Agent`.", 'first 512 characters', 'subject')),
+  more: Type.Optional(
+    Type.Integer({
+      description:
+        'How many events of the same append follow on this one: who follows the log shows none of them without the others.',
+      unit: 'events, from 1; absent in the last',
+      personal: 'none',
+      minimum: 1,
+    }),
+  ),
   writtenAt: Type.Optional(
     time("What the writer's clock showed, where `time` is later: no event is earlier than the one in front of it."),
   ),
@@ -55,3 +64,6 @@ export type Meta = Readonly<Static<typeof metaSchema>>
 
 /** Who acted. `id` is the authentication id of a token, `user` and `host` are those of an operator. */
 export type Actor = Readonly<Meta['actor']>
+
+/** True for an event on which others of the same append follow. In canonical JSON the name of a member stands so in no text: there its quotes are escaped. */
+export const goesOn = ({ meta }: { readonly meta: string }): boolean => meta.includes('"more":')

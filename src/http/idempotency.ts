@@ -11,6 +11,9 @@ const KEPT_MS = 24 * 3_600_000
 /** A request of another instance that has run for longer than this is taken over: it cannot be running any more. */
 const ABANDONED_MS = 30_000
 
+/** An answer that is larger fits no record of every store. The request is then carried out again under its command id, and so answered the same. */
+const MOST_KEPT_BYTES = 4 * 1_048_576
+
 /** What is kept of a request under an idempotency key. The command id is chosen once, so whoever finishes the request has the one effect. */
 export type StoredResponse = {
   readonly fingerprint: string
@@ -101,9 +104,14 @@ export const idempotency = ({ views, now, instance, replays, alone }: Options) =
     try {
       const answer = await work(kept.commandId)
       const { status = 200, body, headers = {}, etag } = answer
+      const text = JSON.stringify(body)
+      if (Buffer.byteLength(text) > MOST_KEPT_BYTES) {
+        await views.swapRecord(TABLE, key, revision, { ...kept, since: 0 }, kept.since + KEPT_MS)
+        return answer
+      }
       const saved = {
         status,
-        text: JSON.stringify(body),
+        text,
         headers,
         ...(etag === undefined ? {} : { etag }),
         secret: answer.secret !== undefined,

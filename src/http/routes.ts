@@ -14,6 +14,7 @@ import { distributionsRoutes } from './routes/distributions.ts'
 import { evaluateBatchRoutes } from './routes/evaluate-batch.ts'
 import { evaluateLegacyRoutes } from './routes/evaluate-legacy.ts'
 import { evaluateRoutes } from './routes/evaluate.ts'
+import { flagChangesRoutes } from './routes/flag-changes.ts'
 import { flagsRoutes } from './routes/flags.ts'
 import { healthRoutes } from './routes/health.ts'
 import { metaRoutes } from './routes/meta.ts'
@@ -22,6 +23,7 @@ import { namespacesRoutes } from './routes/namespaces.ts'
 import { ofrepRoutes } from './routes/ofrep.ts'
 import { rolloutsRoutes } from './routes/rollouts.ts'
 import { rulesRoutes } from './routes/rules.ts'
+import { segmentChangesRoutes } from './routes/segment-changes.ts'
 import { segmentsRoutes } from './routes/segments.ts'
 import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
@@ -62,10 +64,12 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   ofrepRoutes(app, service, ask)
   namespacesRoutes(app, service)
   flagsRoutes(app, service)
+  flagChangesRoutes(app, service)
   variantsRoutes(app, service)
   rulesRoutes(app, service)
   distributionsRoutes(app, service)
   rolloutsRoutes(app, service)
   segmentsRoutes(app, service)
+  segmentChangesRoutes(app, service)
   constraintsRoutes(app, service)
 }

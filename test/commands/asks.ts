@@ -1,10 +1,12 @@
 import fc from 'fast-check'
+import type { FlagChange } from '../../src/commands/flag/changes.ts'
 import type { FlagCommands } from '../../src/commands/flag/flag.ts'
 import type { LoginCommands } from '../../src/commands/login.ts'
 import type { NamespaceCommands } from '../../src/commands/namespace.ts'
 import type { RefusalCommands } from '../../src/commands/refusal.ts'
 import type { RollCommands } from '../../src/commands/roll.ts'
-import type { SegmentCommands } from '../../src/commands/segment.ts'
+import type { SegmentChange, SegmentCommands } from '../../src/commands/segment.ts'
+import type { Constraint } from '../../src/events/segment.ts'
 import type { TokenCommands } from '../../src/commands/token.ts'
 
 /** Arbitraries of a category's commands; a table total over them, so that no command is left out of the laws. */
@@ -34,10 +36,55 @@ const ids = fc.uniqueArray(id, { minLength: 2 })
 const rank = fc.constantFrom(0, 0, 1, 2, 7)
 const variant = fc.record({ id, key: one('x', 'y', 'z'), name: text, description: text, attachment: text })
 const distribution = fc.record({ id, variantId: id, rollout: percent })
+/** As a request mints them: no id is there twice. */
+const distributions = fc.array(fc.record({ id: fc.noShrink(fc.uuid()), variantId: id, rollout: percent }), {
+  maxLength: 4,
+})
+/** Any of the members, with all of the others. */
+const some = <O extends string, T extends object, A extends object = object>(
+  op: O,
+  members: { readonly [K in keyof T]: fc.Arbitrary<T[K]> },
+  others: { readonly [K in keyof A]: fc.Arbitrary<A[K]> } = {} as never,
+) =>
+  fc
+    .tuple(fc.record(members, { requiredKeys: [] }), fc.record(others))
+    .map(([given, all]) => ({ op, ...(given as Partial<T>), ...(all as A) }))
+const partGiven = fc.oneof(
+  fc.record(
+    { type: fc.constant('threshold' as const), percentage: percent, value: fc.boolean() },
+    { requiredKeys: ['type'] },
+  ),
+  fc.record(
+    { type: fc.constant('segment' as const), segments, operator, value: fc.boolean() },
+    { requiredKeys: ['type'] },
+  ),
+)
 const part: fc.Arbitrary<FlagCommands['AddRollout']['part']> = fc.oneof(
   fc.record({ type: fc.constant('threshold' as const), percentage: percent, value: fc.boolean() }),
   fc.record({ type: fc.constant('segment' as const), segments, operator, value: fc.boolean() }),
 )
+
+const flagChange: fc.Arbitrary<FlagChange> = fc.oneof(
+  some('UpdateFlag', {
+    name: text,
+    description: text,
+    enabled: fc.boolean(),
+    metadata: fc.dictionary(text, text),
+    defaultVariantId: one('', '1', '2'),
+  }),
+  variant.map((variant) => ({ op: 'AddVariant', ...variant }) as const),
+  some('UpdateVariant', { key: one('x', 'y', 'z'), name: text, description: text, attachment: text }, { id }),
+  fc.record({
+    op: fc.constantFrom('RemoveVariant' as const, 'RemoveRule' as const, 'RemoveRollout' as const),
+    id,
+  }),
+  fc.record({ op: fc.constant('AddRule' as const), id, segments, operator, distributions }),
+  some('UpdateRule', { segments, operator, distributions }, { id }),
+  fc.record({ op: fc.constantFrom('OrderRules' as const, 'OrderRollouts' as const), ids }),
+  fc.record({ op: fc.constant('AddRollout' as const), id, description: text, part }),
+  some('UpdateRollout', { description: text, part: partGiven }, { id }),
+)
+export const flagChanges = fc.array(flagChange, { minLength: 1, maxLength: 6 })
 
 export const flagAsks: Asks<FlagCommands> = {
   CreateFlag: fc
@@ -72,6 +119,7 @@ export const flagAsks: Asks<FlagCommands> = {
   UpdateRollout: of('f', { id, description: text, part, reservations }),
   RemoveRollout: of('f', { id }),
   OrderRollouts: of('f', { ids }),
+  ChangeFlag: of('f', { changes: flagChanges, reservations }),
 }
 
 const constraint = fc.record({
@@ -84,6 +132,18 @@ const constraint = fc.record({
 })
 const matchType = fc.constantFrom('all' as const, 'any' as const)
 
+const segmentChange: fc.Arbitrary<SegmentChange> = fc.oneof(
+  some('UpdateSegment', { name: text, description: text, matchType }),
+  constraint.map((constraint) => ({ op: 'AddConstraint', constraint }) as const),
+  fc
+    .tuple(id, text)
+    .map(
+      ([id, value]) => ({ op: 'UpdateConstraint', id, to: (present: Constraint) => ({ ...present, value }) }) as const,
+    ),
+  fc.record({ op: fc.constant('RemoveConstraint' as const), id }),
+)
+export const segmentChanges = fc.array(segmentChange, { minLength: 1, maxLength: 6 })
+
 export const segmentAsks: Asks<SegmentCommands> = {
   CreateSegment: fc
     .record({ name: text, description: text, matchType })
@@ -95,6 +155,7 @@ export const segmentAsks: Asks<SegmentCommands> = {
   RemoveConstraint: of('s', { id }),
   AttachSegment: of('s', { flag: one('f', 'g'), reservation: one('u1', 'u2'), reservedAt: time }),
   DetachSegment: of('s', { reservation: one('u1', 'u2') }),
+  ChangeSegment: of('s', { changes: segmentChanges }),
 }
 
 const ns = fc.constant('ns')

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { flag, holds } from '../../src/commands/flag/flag.ts'
+import { flag } from '../../src/commands/flag/flag.ts'
+import { holds } from '../../src/commands/flag/state.ts'
 import { given } from '../given.ts'
 import { flagCreated as created, ofFlag, ruleAdded, variantAdded } from '../samples.ts'
 

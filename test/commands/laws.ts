@@ -7,10 +7,10 @@ import type { Asks } from './asks.ts'
 type Payloads = Readonly<Record<string, object>>
 export type Ask = { readonly name: string; readonly command: object }
 
-/** Any sequence of the commands of a table, those that end things seldom, so that histories grow. */
+/** Any sequence of the commands of a table, those that end things seldom, so that histories grow; those of many seldom too, for they bring what the others bring. */
 export const anyAsks = <C extends Payloads>(asks: Asks<C>, maxLength = 60): fc.Arbitrary<Ask[]> => {
   const each = Object.entries<fc.Arbitrary<object>>(asks).map(([name, command]) => ({
-    weight: /^(Delete|Void|Revoke)/.test(name) ? 1 : 6,
+    weight: /^(Delete|Void|Revoke|Change)/.test(name) ? 1 : 6,
     arbitrary: command.map((command) => ({ name, command })),
   }))
   return fc.array(fc.oneof(...each), { minLength: maxLength / 2, maxLength, size: 'max' })

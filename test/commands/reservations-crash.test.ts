@@ -5,7 +5,7 @@ import { isRefusal, refuse } from '../../src/errors.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { ofFlag, ofSegment } from '../samples.ts'
-import { begin, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk } from './world.ts'
+import { begin, changesAsk, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk } from './world.ts'
 
 /** The log as a process sees it that dies at its nth append, just before or just after it is durable: from then on nothing answers. */
 const dying = (log: EventLog, nth: number, after: boolean): EventLog => {
@@ -34,6 +34,8 @@ const crashes: Readonly<Record<string, (reservations: Reservations) => Promise<u
   'addRule, refused': (reservations) => reservations.addRule({ ...ruleAsk('r1', 's', 'q'), rank: 1 }, context),
   updateRule: (reservations) => reservations.updateRule(ruleAsk('r0', 'q'), context),
   removeRule: (reservations) => reservations.removeRule({ ...ofFlag, id: 'r0' }, context),
+  changeFlag: (reservations) => reservations.changeFlag(changesAsk('s', 'q'), context),
+  'changeFlag, refused': (reservations) => reservations.changeFlag(changesAsk('s', 'missing'), context),
   addRollout: (reservations) => reservations.addRollout({ ...rolloutAsk('o1', 's', 'q'), rank: 0 }, context),
   deleteSegment: (reservations) => reservations.deleteSegment({ ...ofSegment, key: 'q' }, context),
 }

@@ -8,6 +8,7 @@ import { Refusal } from '../../src/errors.ts'
 import { namespaceCreated, ofFlag, ofSegment } from '../samples.ts'
 import {
   begin,
+  changesAsk,
   complaints,
   context,
   flagAsk,
@@ -38,6 +39,7 @@ const racers: Readonly<Record<string, Racer>> = {
   removeRule: ({ reservations }) => reservations.removeRule({ ...ofFlag, id: 'r0' }, context),
   addRollout: ({ reservations }) => reservations.addRollout({ ...rolloutAsk('o1', 'q'), rank: 0 }, context),
   updateRollout: ({ reservations }) => reservations.updateRollout(rolloutAsk('o1', 's'), context),
+  changeFlag: ({ reservations }) => reservations.changeFlag(changesAsk('s', 'q'), context),
   removeRollout: ({ reservations }) => reservations.removeRollout({ ...ofFlag, id: 'o1' }, context),
   deleteSegment: ({ reservations }) => reservations.deleteSegment(ofSegment, context),
   deleteOtherSegment: ({ reservations }) => reservations.deleteSegment({ ...ofSegment, key: 'q' }, context),
@@ -97,6 +99,8 @@ for (const pair of [
   ['deleteNamespace', 'createFlag'],
   ['deleteFlag', 'recreateFlag'],
   ['deleteFlag', 'addRule'],
+  ['deleteOtherSegment', 'changeFlag'],
+  ['changeFlag', 'changeFlag'],
   ['createOther', 'nextLife'],
 ] as const) {
   await t.test(`${pair.join(' against ')}, from a full and from an empty namespace`, async (t) => {

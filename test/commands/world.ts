@@ -1,6 +1,6 @@
 import type fc from 'fast-check'
 import { stateOf } from '../state-of.ts'
-import { reservations } from '../../src/commands/reservations.ts'
+import { type Reservations, reservations } from '../../src/commands/reservations.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
@@ -53,6 +53,23 @@ export const flagAsk = (key: string) =>
 export const ruleAsk = (id: string, ...segments: string[]) => ({ ...ofFlag, id, segments, operator: 'or' }) as const
 export const rolloutAsk = (id: string, ...segments: string[]) =>
   ({ ...ofFlag, id, description: '', part: { type: 'segment', segments, operator: 'or', value: true } }) as const
+
+/** A rule and a rollout for each of the segments, in place of the rule `r0`. */
+export const changesAsk = (...segments: string[]): Parameters<Reservations['changeFlag']>[0] => ({
+  ...ofFlag,
+  changes: [
+    ...segments.flatMap((segment) => [
+      { op: 'AddRule', id: `rule-${segment}`, segments: [segment], operator: 'or', distributions: [] } as const,
+      {
+        op: 'AddRollout',
+        id: `rollout-${segment}`,
+        description: '',
+        part: { type: 'segment', segments: [segment], operator: 'or', value: true },
+      } as const,
+    ]),
+    { op: 'RemoveRule', id: 'r0' },
+  ],
+})
 
 /** What must hold in every end: complaints, none when all is well. */
 export const complaints = async (log: EventLog & { readonly all: readonly Stored[] }): Promise<string[]> => {

@@ -10,6 +10,7 @@ const N = '/api/v1/namespaces/{namespaceKey}'
 const parts: Readonly<Record<string, string>> = {
   '/flags': 'GET POST',
   '/flags/{key}': 'GET PUT DELETE',
+  '/flags/{key}/changes': 'POST',
   '/flags/{flagKey}/variants': 'POST',
   '/flags/{flagKey}/variants/{id}': 'PUT DELETE',
   '/flags/{flagKey}/rules': 'GET POST',
@@ -19,6 +20,7 @@ const parts: Readonly<Record<string, string>> = {
   '/flags/{flagKey}/rules/{ruleId}/distributions/{id}': 'PUT DELETE',
   '/segments': 'GET POST',
   '/segments/{key}': 'GET PUT DELETE',
+  '/segments/{key}/changes': 'POST',
   '/segments/{segmentKey}/constraints': 'POST',
   '/segments/{segmentKey}/constraints/{id}': 'PUT DELETE',
 }

@@ -80,3 +80,20 @@ await t.test('a key belongs to its owner and to one request', async (t) => {
   await t.rejects(one.once('me', 'key', { ...asked, fingerprint: 'another' }, work), refused('idempotency_mismatch'))
   t.equal(effects.length, 2)
 })
+
+await t.test('an answer that is too large to keep is given again by the same command', async (t) => {
+  const { instance, effects } = await instances(t)
+  const large = 'x'.repeat(5 * 1_048_576)
+  const work = (commandId: string) => {
+    effects.push(commandId)
+    return { body: { large } }
+  }
+  const [first, again] = [
+    await instance('one', false).once('me', 'key', asked, work),
+    await instance('two', false).once('me', 'key', asked, work),
+  ]
+  t.ok(JSON.stringify(first.body) === JSON.stringify(again.body), 'the same answer')
+  t.strictSame([effects.length, effects[1]], [2, effects[0]], 'the command id makes it one effect')
+  const other = { ...asked, fingerprint: 'POST /y' }
+  await t.rejects(instance('two', false).once('me', 'key', other, work), refused('idempotency_mismatch'))
+})

@@ -183,6 +183,45 @@ await t.test('no request holds everybody up', async (t) => {
       `${N}/flags/large/variants`,
       { key: 'x', attachment: JSON.stringify('\n'.repeat(500_000)) },
     ],
+    [
+      'as many changes as there may be',
+      'POST',
+      `${N}/flags/flag-2/changes`,
+      {
+        changes: Array.from({ length: 200 }, () => ({
+          op: 'rollout.create',
+          description: 'd'.repeat(10_000),
+          threshold: {},
+        })),
+      },
+    ],
+    [
+      'changes and distributions of a large flag',
+      'POST',
+      `${N}/flags/flag-2/changes`,
+      {
+        changes: [
+          { op: 'variant.create', ref: 'v', key: 'v' },
+          {
+            op: 'rule.create',
+            segmentKey: 'all',
+            distributions: Array.from({ length: 1_100 }, () => ({ variantId: 'v', rollout: 0 })),
+          },
+        ],
+      },
+    ],
+    [
+      'changes with attachments',
+      'POST',
+      `${N}/flags/flag-3/changes`,
+      {
+        changes: Array.from({ length: 3 }, (_, n) => ({
+          op: 'variant.create',
+          key: `y${n}`,
+          attachment: JSON.stringify('x'.repeat(1_000_000)),
+        })),
+      },
+    ],
     ['metadata', 'PUT', `${N}/flags/flag-1`, { name: 'n', metadata: { m: Array.from({ length: 32_000 }, () => 1) } }],
     [
       'a list of texts',

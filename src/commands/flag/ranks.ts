@@ -18,6 +18,7 @@ export const numbered = (parts: readonly Ranked[]): Move[] =>
 /** The moves that put the listed parts first, in the order of the list, and the others behind them as they stand. An unknown id is refused. */
 export const ordered = (parts: readonly Ranked[], ids: readonly string[], field: string): Move[] => {
   const listed = new Map(parts.map((part) => [part.id, part]))
-  const first = [...new Set(ids)].map((id) => listed.get(id) ?? invalid(field, `contains unknown id "${id}"`))
-  return numbered([...first, ...parts.filter((part) => !first.includes(part))])
+  const asked = new Set(ids)
+  const first = Array.from(asked, (id) => listed.get(id) ?? invalid(field, `contains unknown id "${id}"`))
+  return numbered([...first, ...parts.filter(({ id }) => !asked.has(id))])
 }

@@ -28,7 +28,8 @@ export type RolloutCommands = {
   AddRollout: Ask & { readonly rank: number }
   UpdateRollout: Ask
   RemoveRollout: OfFlag & { readonly id: string }
-  OrderRollouts: OfFlag & { readonly ids: readonly string[] }
+  /** `field` is what the request calls the ids. */
+  OrderRollouts: OfFlag & { readonly ids: readonly string[]; readonly field?: string }
 }
 
 /** The segments that a rollout part names. */
@@ -85,9 +86,9 @@ export const decideRollouts: Decide<RolloutCommands> = {
       ? [{ type: 'RolloutRemoved', data: { ...naming(of), rollout: id, moved: numbered(without(rollouts, id)) } }]
       : [],
 
-  OrderRollouts: (flag, { ids, ...of }) => {
+  OrderRollouts: (flag, { ids, field = 'rolloutIds', ...of }) => {
     if (!lives(flag, of)) return noFlag(of)
-    const moves = ordered(flag.rollouts, ids, 'rolloutIds')
+    const moves = ordered(flag.rollouts, ids, field)
     return moves.length > 0 ? [{ type: 'RolloutsReordered', data: { ...naming(of), moved: moves } }] : []
   },
 }

@@ -18,7 +18,8 @@ export type RuleCommands = {
   AddRule: Ask & { readonly rank: number }
   UpdateRule: Ask
   RemoveRule: OfFlag & { readonly id: string }
-  OrderRules: OfFlag & { readonly ids: readonly string[] }
+  /** `field` is what the request calls the ids. */
+  OrderRules: OfFlag & { readonly ids: readonly string[]; readonly field?: string }
   AddDistribution: OfRule & { readonly distribution: Distribution }
   UpdateDistribution: OfRule & { readonly distribution: Distribution }
   RemoveDistribution: OfRule & { readonly id: string; readonly variantId: string }
@@ -78,9 +79,9 @@ export const decideRules: Decide<RuleCommands> = {
       ? [{ type: 'RuleRemoved', data: { ...naming(of), rule: id, moved: numbered(without(rules, id)) } }]
       : [],
 
-  OrderRules: (flag, { ids, ...of }) => {
+  OrderRules: (flag, { ids, field = 'ruleIds', ...of }) => {
     if (!lives(flag, of)) return noFlag(of)
-    const moves = ordered(flag.rules, ids, 'ruleIds')
+    const moves = ordered(flag.rules, ids, field)
     return moves.length > 0 ? [{ type: 'RulesReordered', data: { ...naming(of), moved: moves } }] : []
   },
 

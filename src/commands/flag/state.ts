@@ -57,6 +57,10 @@ export const usesOf = ({ rules, rollouts }: Flag): readonly Use[] => [
   ...rollouts.flatMap((rollout) => (rollout.type === 'segment' ? rollout.segments : [])),
 ]
 
+/** True when the flag, or one of its parts, stands under this reservation. */
+export const holds = (flag: Flag, reservation: string): boolean =>
+  flag.reservation === reservation || usesOf(flag).some((use) => use.reservation === reservation)
+
 /** Refuses a reservation that was given up: its writer was away so long that others went on without it. */
 export const standing = ({ voided }: Flag, reservation: string): string =>
   voided.has(reservation) ? refuse('write_conflict') : reservation

@@ -3,8 +3,7 @@ import { Nothing } from '../../contract/answer.ts'
 import { Constraint, constraintBody } from '../../contract/constraint.ts'
 import type { ReadBy } from '../../contract/input.ts'
 import { segment } from '../../commands/segment.ts'
-import { invalid, refuse } from '../../errors.ts'
-import { checkConstraint } from '../../evaluation/operators.ts'
+import { checkedConstraint } from '../constraint-check.ts'
 import { namespacedRoute, newId, segmentWriter } from '../resource-routes.ts'
 import { partOf } from '../../contract/rule-fields.ts'
 import { constraintJson } from '../present/segment.ts'
@@ -12,18 +11,6 @@ import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 
 type Body = ReadBy<typeof constraintBody>
-
-/** The constraint in the form it is stored in, or 400 with what is wrong (api.md §7.3). */
-const checked = (asked: Body) => {
-  const { type, property, description } = asked
-  const found = checkConstraint(asked)
-  if (found.kind === 'field') return invalid(found.field, found.description)
-  if (found.kind === 'refused') return refuse('invalid_argument', found.message)
-  // An unknown type was refused with the sentence of the check.
-  if (type === 'unknown') return refuse('invalid_argument')
-  const { operator, value } = found
-  return { type, property, operator, value, description }
-}
 
 const tag = 'Constraints'
 
@@ -34,7 +21,7 @@ export const constraintsRoutes = (app: FastifyInstance, service: Service): void 
 
   /** Runs the command with the constraint that the body says, and answers with it. */
   const write = (call: Call<Body, undefined>, command: 'AddConstraint' | 'UpdateConstraint', id: string) => {
-    const constraint = { id, ...checked(call.body) }
+    const constraint = { id, ...checkedConstraint(call.body) }
     return respondWith(
       call,
       call.params['segmentKey']!,

@@ -2,6 +2,7 @@ import { pause } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
+import { goesOn } from '../../events/meta.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
 import { type AnyProjection, project, type Projection } from '../projection.ts'
 import type { Row } from '../views.ts'
@@ -70,6 +71,23 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
     if (event.revision === next()) row = project(projection, row, event)
   }
   return row!
+}
+
+/** The events of a stream, with those behind them where the last are the beginning of an append: what is written at once is shown at once. */
+export const wholeAppend = async (
+  log: Pick<EventLog, 'read'>,
+  events: readonly Stored[],
+): Promise<readonly Stored[]> => {
+  const last = events.at(-1)!
+  if (!goesOn(last)) return events
+  const all = [...events]
+  for await (const page of log.read(last.stream, last.revision + 1n)) {
+    for (const event of page) {
+      all.push(event)
+      if (!goesOn(event)) return all
+    }
+  }
+  return all
 }
 
 /** An event by its place. */

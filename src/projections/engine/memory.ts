@@ -4,7 +4,7 @@ import { refuse } from '../../errors.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Row } from '../views.ts'
-import { foldRow, keyOf, type Met, revisionTracker } from './fold-rows.ts'
+import { foldRow, keyOf, type Met, revisionTracker, wholeAppend } from './fold-rows.ts'
 
 export type MemoryOptions = {
   readonly log: EventLog
@@ -100,7 +100,8 @@ export const memory = (options: MemoryOptions) => {
     /** Applies events that were followed, unless they are this instance's own. */
     applyFollowed: (stream: string, events: readonly Stored[]): Promise<unknown> =>
       inTurn(stream, async () => {
-        if (!remembered.has(events) && !taken(stream, events)) await apply(stream, events, false)
+        if (!remembered.has(events) && !taken(stream, events))
+          await apply(stream, await wholeAppend(log, events), false)
       }),
     /** Streams of which memory holds events behind that position too. */
     ahead: remembered.all,

@@ -112,3 +112,32 @@ await t.test('every field that a request may carry is kept and shown again', asy
   const updates = [threshold(50, false, 'b'), { ...bySegment, description: 'e' }, bySegments]
   await all('PUT', `${rollouts}/{id}`, ['ns', 'f', rolloutIds], ...updates)
 })
+
+await t.test('a change of several has every field that a request of its own has', async (t) => {
+  const { request } = await startService(t)
+  const { schemas } = (await request<Document>('GET', '/openapi.json')).json.components
+  type Kind = {
+    readonly allOf: readonly [{ readonly properties: { readonly op: { readonly const: string } } }, Schema]
+  }
+  const kinds = ['FlagChange', 'SegmentChange'].flatMap((name) => (schemas[name] as unknown as { anyOf: Kind[] }).anyOf)
+  const membersOf = (op: string) => {
+    const kind = kinds.find(({ allOf: [{ properties }] }) => properties.op.const === op)
+    return Object.keys(kind?.allOf[1].properties ?? {}).sort()
+  }
+  const same = (op: string, body: string, { without = [], and = [] }: Readonly<Record<string, string[]>> = {}) => {
+    const own = Object.keys(schemas[body]?.properties ?? {}).filter((name) => !without.includes(name))
+    t.ok(own.length > 0, body)
+    t.strictSame(membersOf(op), [...own, ...and].sort(), op)
+  }
+  same('flag.update', 'FlagUpdate')
+  same('variant.create', 'VariantBody', { and: ['ref'] })
+  same('variant.update', 'VariantBody', { and: ['id'] })
+  same('rollout.create', 'NewRollout', { without: ['rank'], and: ['ref'] })
+  same('rollout.update', 'RolloutUpdate', { and: ['id'] })
+  same('rule.create', 'NewRule', { without: ['rank'], and: ['ref', 'distributions'] })
+  same('rule.update', 'RuleUpdate', { and: ['id', 'distributions'] })
+  same('segment.update', 'SegmentUpdate')
+  same('constraint.create', 'ConstraintBody', { and: ['ref'] })
+  same('constraint.update', 'ConstraintBody', { and: ['id'] })
+  t.equal(kinds.length, 16)
+})

@@ -1,0 +1,60 @@
+import { inPlace, Refusal } from '../../errors.ts'
+import type { Rollout, Rule } from '../../events/flag.ts'
+import { type ChangeCommands, decidedInOrder, type FlagChange, segmentsNamed } from './changes.ts'
+import { noRolloutParent } from './rollouts.ts'
+import { noRuleParent } from './rules.ts'
+import { type Flag, lives, type OfFlag, usesOf } from './state.ts'
+
+type Ask = Omit<ChangeCommands['ChangeFlag'], 'reservations'>
+
+/** Commands by which a rule or rollout may come to use segments. */
+type User = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout'
+const isUser = (change: FlagChange): change is Extract<FlagChange, { readonly op: User }> =>
+  /^(Add|Update)(Rule|Rollout)$/.test(change.op)
+
+/** The segments that the rule or rollout is to use and does not use yet; of one that is to change and is missing none. */
+export const newTo =
+  (user: User, id: string, segments: readonly string[]) =>
+  ({ rules, rollouts }: Flag): readonly string[] => {
+    const parts: readonly (Rule | Rollout)[] = user.endsWith('Rule') ? rules : rollouts
+    const part = parts.find((part) => part.id === id)
+    const held = new Set(part && 'segments' in part ? part.segments.map((use) => use.segment) : [])
+    return part || user.startsWith('Add') ? [...new Set(segments)].filter((segment) => !held.has(segment)) : []
+  }
+
+/**
+ * The segments that need a reservation for these changes of the flag, in the order in which parts come to use them, up to the change that
+ * will be refused. Found by deciding with reservations that nobody made.
+ */
+export const segmentsNeeded = (flag: Flag, ask: Ask): readonly string[] => {
+  const named = new Set(ask.changes.flatMap(segmentsNamed))
+  if (named.size === 0 || !lives(flag, ask)) return []
+  const trial = Array.from(named, (segment) => ({ segment, reservation: `trial ${segment}` }))
+  const reservations = new Set(trial.map(({ reservation }) => reservation))
+  const needed = new Set<string>()
+  const steps = decidedInOrder(flag, { ...ask, reservations: trial })
+  let state = flag
+  let decided = 0
+  try {
+    for (const step of steps) {
+      for (const use of usesOf(step.state)) if (reservations.has(use.reservation)) needed.add(use.segment)
+      state = step.state
+      decided++
+    }
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    const change = ask.changes[decided]!
+    for (const segment of isUser(change) ? newTo(change.op, change.id, segmentsNamed(change))(state) : [])
+      needed.add(segment)
+  }
+  return [...needed]
+}
+
+/** Refuses the first change that names a missing segment, as its own route does. */
+export const noSegmentOf =
+  ({ changes }: Ask) =>
+  (of: OfFlag, segment: string): never => {
+    const n = changes.findIndex((change) => segmentsNamed(change).includes(segment))
+    const missing = changes[n]?.op.endsWith('Rule') ? noRuleParent : noRolloutParent
+    return inPlace(`changes[${n}]`, () => missing(of, segment))
+  }

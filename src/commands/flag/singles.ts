@@ -1,0 +1,27 @@
+import type { Decider } from '../decider.ts'
+import type { FlagEvent } from '../../events/flag.ts'
+import { decideOwn, evolveOwn, type OwnCommands } from './own.ts'
+import { decideRollouts, evolveRollouts, type RolloutCommands } from './rollouts.ts'
+import { decideRules, evolveRules, type RuleCommands } from './rules.ts'
+import type { Decide, Flag } from './state.ts'
+import { decideVariants, evolveVariants, type VariantCommands } from './variants.ts'
+
+/** Commands that are one change each. */
+export type SingleCommands = OwnCommands & VariantCommands & RuleCommands & RolloutCommands
+
+export const decideSingle: Decide<SingleCommands> = {
+  ...decideOwn,
+  ...decideVariants,
+  ...decideRules,
+  ...decideRollouts,
+}
+
+export const evolveSingle: Decider<Flag, SingleCommands, FlagEvent>['evolve'] = {
+  ...evolveOwn,
+  ...evolveVariants,
+  ...evolveRules,
+  ...evolveRollouts,
+}
+
+/** The flag after one more event. */
+export const evolveFlag = (flag: Flag, { type, data }: FlagEvent): Flag => evolveSingle[type](flag, data as never)

@@ -1,0 +1,78 @@
+import { isRefusal } from '../errors.ts'
+import type { Stored } from '../events/log.ts'
+import type { Context } from './envelope.ts'
+import type { Execute, FoldOf } from './execute.ts'
+import { type FlagCommands, flag } from './flag/flag.ts'
+import { type Flag, lives, type OfFlag } from './flag/state.ts'
+import { aside, type FlagOutcome, idOf, type releaser } from './release.ts'
+import { segment } from './segment.ts'
+
+type Asks = 'AddRule' | 'UpdateRule' | 'AddRollout' | 'UpdateRollout' | 'ChangeFlag'
+/** A command on a flag, before the reservations that it needs are made. */
+export type Asked<K extends keyof FlagCommands> = Omit<FlagCommands[K], 'reservations'>
+
+/** Rounds in which a rule or rollout is changed by others between the reservations and the command. */
+const ROUNDS = 3
+
+/** What the reservations are made with: `newId` names each, `now` says when. */
+export type Means = {
+  readonly execute: Execute
+  readonly foldOf: FoldOf
+  readonly newId: () => string
+  readonly now: () => Date
+}
+
+/** Commands that bring rules or rollouts to use segments, which they reserve on behalf of their flag. */
+export const segmentUser = (
+  { execute, foldOf, newId, now }: Means,
+  { release, settled }: ReturnType<typeof releaser>,
+) => {
+  const attached = async (
+    of: OfFlag,
+    keys: readonly string[],
+    missing: (of: OfFlag, key: string) => never,
+    context: Context,
+  ) => {
+    const uses: { segment: string; reservation: string }[] = []
+    const stored: Stored[] = []
+    for (const key of keys) {
+      const reservation = newId()
+      const { namespace, incarnation } = of
+      const ask = { namespace, key, incarnation, flag: of.key, reservation, reservedAt: now().toISOString() }
+      try {
+        stored.push(...(await execute(segment, idOf(ask), 'AttachSegment', ask, aside(context))).stored)
+      } catch (error) {
+        await release(of, uses, context)
+        if (isRefusal(error, 'not_found')) missing(of, key)
+        throw error
+      }
+      uses.push({ segment: key, reservation })
+    }
+    return { uses, stored }
+  }
+
+  const withSegments = async <K extends Asks>(
+    name: K,
+    ask: Asked<K> & OfFlag,
+    neededBy: (state: Flag) => readonly string[],
+    missing: (of: OfFlag, key: string) => never,
+    context: Context,
+  ): Promise<FlagOutcome> => {
+    const { namespace, key, incarnation } = ask
+    const of = { namespace, key, incarnation }
+    for (let round = 1; ; round++) {
+      const fold = await foldOf(flag, idOf(of))
+      const { state } = fold
+      const { uses, stored } = await attached(of, lives(state, of) ? neededBy(state) : [], missing, context)
+      try {
+        const command = { ...ask, reservations: uses } as unknown as FlagCommands[K]
+        const outcome = await settled(of, uses, context, () => execute(flag, idOf(of), name, command, context, fold))
+        return { ...outcome, stored: [...stored, ...outcome.stored] }
+      } catch (error) {
+        if (!isRefusal(error, 'write_conflict') || round === ROUNDS) throw error
+      }
+    }
+  }
+
+  return withSegments
+}

@@ -1,0 +1,54 @@
+import { inPlace, invalid } from '../errors.ts'
+import type { AnyEvent } from '../events/define.ts'
+import { bytesOf, MOST_BYTES } from './size.ts'
+
+/** Decides one thing about the state that it meets. */
+export type Step<S, E> = (state: S) => readonly E[]
+type Evolve<S, E> = (state: S, event: E) => S
+
+/** Decides the steps one after the other, each about the state that those before it left; gives that state with each. */
+export function* inSequence<S, E extends AnyEvent>(
+  evolve: Evolve<S, E>,
+  before: S,
+  steps: Iterable<Step<S, E>>,
+): Generator<{ readonly events: readonly E[]; readonly state: S }> {
+  let state = before
+  for (const step of steps) {
+    const events = step(state)
+    state = events.reduce(evolve, state)
+    yield { events, state }
+  }
+}
+
+/** What the steps come to as one. */
+export const asOne = <S, E extends AnyEvent>(evolve: Evolve<S, E>, steps: Iterable<Step<S, E>>): Step<S, E> => {
+  return (state) => Array.from(inSequence(evolve, state, steps), ({ events }) => events).flat()
+}
+
+/** The step, whose refusals name its place in the request. */
+export const at =
+  <S, E>(place: string, step: Step<S, E>): Step<S, E> =>
+  (state) =>
+    inPlace(place, () => step(state))
+
+/** Steps times parts. A step looks at every part, so that many of them about something large would hold everybody up. */
+const MOST_WORK = 2_000_000
+
+/** Refuses more steps than there may be in one request about something with so many parts. */
+export const insistOnWork = (steps: number, parts: number): void => {
+  if (steps * (parts + steps) > MOST_WORK) invalid('changes', `must not be so many where there are ${parts} parts`)
+}
+
+/** The events of one request, refused where they are too large for one append. */
+export const insistOnSize = <E extends AnyEvent>(
+  decided: Iterable<{ readonly events: readonly E[] }>,
+): readonly E[] => {
+  const all: E[] = []
+  let bytes = 0
+  for (const { events } of decided) {
+    all.push(...events)
+    bytes += bytesOf(events)
+    if (bytes > MOST_BYTES) invalid('changes', 'must not bring about more than 7 MiB of events')
+  }
+  return all
+}

@@ -1,0 +1,90 @@
+import type { FlagChange } from '../../commands/flag/changes.ts'
+import { ChangedFlag, type FlagChangeAsked, flagChanges } from '../../contract/flag-changes.ts'
+import type { FlagDoc } from '../../projections/flags.ts'
+import { flagJson, rolloutJson, ruleJson } from '../present/flag.ts'
+import { type Refs, refsOf } from '../refs.ts'
+import { flagWriter, namespacedRoute, newId } from '../resource-routes.ts'
+import type { Mount } from '../service.ts'
+
+type Asked<O extends FlagChangeAsked['op']> = Extract<FlagChangeAsked, { readonly op: O }>
+type Shares = Asked<'rule.create'>['distributions']
+
+/** The ids of distributions, and those of the variants that they give. */
+const sharesOf = ({ idOf, made }: Refs, place: string, shares: Shares) =>
+  shares.map(({ variantId, rollout }, n) => ({
+    id: made(`${place}.distributions[${n}]`),
+    variantId: idOf(variantId),
+    rollout,
+  }))
+
+const meant: {
+  readonly [O in FlagChangeAsked['op']]: (change: Asked<O>, refs: Refs, place: string) => FlagChange
+} = {
+  'flag.update': ({ op: _op, defaultVariantId, ...change }, { idOf }) => ({
+    op: 'UpdateFlag',
+    ...change,
+    defaultVariantId: defaultVariantId === undefined ? undefined : idOf(defaultVariantId),
+  }),
+  'variant.create': ({ op: _op, ref, ...variant }, { made }, place) => ({
+    op: 'AddVariant',
+    ...variant,
+    id: made(place, ref),
+  }),
+  'variant.update': ({ op: _op, id, ...change }, { idOf }) => ({ op: 'UpdateVariant', ...change, id: idOf(id) }),
+  'variant.delete': ({ id }, { idOf }) => ({ op: 'RemoveVariant', id: idOf(id) }),
+  'rollout.create': ({ op: _op, ref, ...rollout }, { made }, place) => ({
+    op: 'AddRollout',
+    ...rollout,
+    id: made(place, ref),
+  }),
+  'rollout.update': ({ op: _op, id, ...change }, { idOf }) => ({ op: 'UpdateRollout', ...change, id: idOf(id) }),
+  'rollout.delete': ({ id }, { idOf }) => ({ op: 'RemoveRollout', id: idOf(id) }),
+  'rollout.order': ({ ids }, { idOf }) => ({ op: 'OrderRollouts', ids: ids.map(idOf) }),
+  'rule.create': ({ op: _op, ref, distributions, ...rule }, refs, place) => ({
+    op: 'AddRule',
+    ...rule,
+    distributions: sharesOf(refs, place, distributions),
+    id: refs.made(place, ref),
+  }),
+  'rule.update': ({ op: _op, id, distributions, ...change }, refs, place) => ({
+    op: 'UpdateRule',
+    ...change,
+    distributions: distributions && sharesOf(refs, place, distributions),
+    id: refs.idOf(id),
+  }),
+  'rule.delete': ({ id }, { idOf }) => ({ op: 'RemoveRule', id: idOf(id) }),
+  'rule.order': ({ ids }, { idOf }) => ({ op: 'OrderRules', ids: ids.map(idOf) }),
+}
+
+const shown = (doc: FlagDoc, refs: Refs): ChangedFlag => ({
+  flag: flagJson(doc),
+  rules: doc.rules.map((rule) => ruleJson(doc, rule)),
+  rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
+  refs: refs.all(),
+})
+
+/** Several changes of a flag and its parts as one (api.md §7.9). */
+export const flagChangesRoutes: Mount = (app, service) => {
+  const { reservations } = service
+  const { respondWith } = flagWriter(service)
+  namespacedRoute(app, {
+    method: 'POST',
+    url: '/flags/:key/changes',
+    tag: 'Flags',
+    summary: 'Change a flag with its variants, rules and rollouts: all of the changes in order, or none.',
+    writes: 'unless-read-only',
+    errors: ['not_found', 'not_unique', 'type_change', 'quota_exceeded', 'revision_moved'],
+    body: flagChanges,
+    answer: ChangedFlag,
+    run: (call) => {
+      const refs = refsOf((word) => newId(call, word))
+      const changes = call.body.changes.map((change, n) => meant[change.op](change as never, refs, `changes[${n}]`))
+      return respondWith(
+        call,
+        call.params['key']!,
+        (of, context) => reservations.changeFlag({ ...of, changes }, context),
+        (doc) => shown(doc, refs),
+      )
+    },
+  })
+}

@@ -1,0 +1,55 @@
+import t from 'tap'
+import type { FlagDoc } from '../../src/projections/flags.ts'
+import { flags } from '../../src/projections/flags.ts'
+import { memory } from '../../src/projections/engine/memory.ts'
+import { anyProjection } from '../../src/projections/projection.ts'
+import type { Row } from '../../src/projections/views.ts'
+import { begin, changesAsk, context, instance } from '../commands/world.ts'
+import { memoryLog } from '../memory-log.ts'
+import { ofFlag } from '../samples.ts'
+
+await t.test('who follows the log shows nothing of an append before all of it, wherever pages end', async (t) => {
+  const log = memoryLog()
+  await begin(log)
+  const { reservations } = instance(log)
+  const before = log.all.length
+  await reservations.changeFlag(changesAsk('s', 'q'), context)
+  await reservations.changeFlag(changesAsk('s', 'q'), context)
+  await reservations.removeRule({ ...ofFlag, id: 'rule-s' }, context)
+  const events = log.all.filter(({ stream }) => stream.startsWith('flag-'))
+  const appended = log.all.slice(before).filter(({ stream }) => stream.startsWith('flag-'))
+  t.equal(appended.length, 5, 'four of one append, and one')
+
+  for (const size of [1, 2, 3, events.length]) {
+    const shown: (readonly [rules: number, rollouts: number])[] = []
+    const remember = (_: unknown, { doc }: Row) => {
+      const { rules, rollouts } = doc as FlagDoc
+      shown.push([rules.length, rollouts.length])
+    }
+    const { applyFollowed, reach } = memory({ log, projections: [anyProjection(flags)], remember })
+    for (let at = 0; at < events.length; at += size) {
+      const page = events.slice(at, at + size)
+      await applyFollowed(page[0]!.stream, page)
+      reach(page.at(-1)!.position, page)
+    }
+    const all = [...new Set(shown.map(String))]
+    t.ok(
+      all.every((each) => ['0,0', '2,2', '1,2'].includes(each)),
+      `pages of ${size}: ${all.join(' ')}`,
+    )
+    t.strictSame(shown.at(-1), [1, 2])
+  }
+})
+
+await t.test('what an append lacks for good holds nothing up', async (t) => {
+  const log = memoryLog()
+  await begin(log)
+  await instance(log).reservations.changeFlag(changesAsk('s', 'q'), context)
+  const events = log.all.filter(({ stream }) => stream.startsWith('flag-')).slice(0, -2)
+  const cut = { ...log, read: async function* () {} }
+  const revisions: bigint[] = []
+  const remember = (_: unknown, { revision }: Row) => void revisions.push(revision)
+  const { applyFollowed } = memory({ log: cut, projections: [anyProjection(flags)], remember })
+  await applyFollowed(events[0]!.stream, events)
+  t.strictSame(revisions, [events.at(-1)!.revision])
+})
