@@ -1,12 +1,13 @@
 import { pacer, semaphore } from '../concurrency.ts'
 import { isRefusal } from '../errors.ts'
-import type { EventLog } from '../events/log.ts'
+import type { EventLog, Stored } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 import type { Sealed } from '../projections/chronicle.ts'
 import { type Mark, markBefore, markSeals, markView, settled } from '../projections/log-marks.ts'
-import type { AnyProjection } from '../projections/projection.ts'
+import { type AnyProjection, project } from '../projections/projection.ts'
 import { resources } from '../projections/resources.ts'
-import { foldFrom, type State, stateSeals, stateView } from '../projections/stream-states.ts'
+import { foldFrom, type State, STATE_EVERY, stateSeals, stateView } from '../projections/stream-states.ts'
+import { tokens } from '../projections/tokens.ts'
 import type { Row, Views } from '../projections/views.ts'
 
 /** A document: the read model it is in, and its key there. */
@@ -77,6 +78,25 @@ const each = async <T, R>(items: readonly T[], atOnce: number, work: (item: T) =
   return results
 }
 
+/** The row of a stream that is so short that no state of it is kept, as that of a token is; undefined where it is longer. */
+const whole = async (
+  log: Pick<EventLog, 'read'>,
+  model: AnyProjection,
+  stream: string,
+  within: (event: Stored) => boolean,
+): Promise<{ readonly row: Row | undefined } | undefined> => {
+  let row: Row | undefined
+  let events = 0
+  for await (const page of log.read(stream, 0n, STATE_EVERY)) {
+    for (const event of page) {
+      if (!within(event)) return { row }
+      row = project(model, row, event)
+    }
+    events += page.length
+  }
+  return events < STATE_EVERY ? { row } : undefined
+}
+
 /** Reads the past in this thread, by marks and states where they are there and from the log alone where they are not. */
 export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): PastReads => {
   const places = semaphore(atOnce)
@@ -121,8 +141,11 @@ export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): Pa
     signal.throwIfAborted()
     const [model, own] = [modelOf(name), logFor(signal)]
     const stream = `${model.category}-${id}`
-    const fold = (state?: State) => foldFrom(own, model, stream, state, (event) => event.position <= position)
+    const within = (event: Stored) => event.position <= position
+    const fold = (state?: State) => foldFrom(own, model, stream, state, within)
     try {
+      const short = model.name === tokens.name ? await whole(own, model, stream, within) : undefined
+      if (short) return short.row
       const row = await fold(await stateAt(stream, position))
       return row === 'stale' ? ((await fold()) as Row | undefined) : row
     } catch (error) {

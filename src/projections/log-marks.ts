@@ -29,11 +29,14 @@ export const markBefore = async (
   holds: (mark: Sealed<Mark>) => boolean,
   index: number,
 ): Promise<Mark | undefined> => {
-  for (let last = Math.floor((index - 1) / MARK_EVERY) * MARK_EVERY; last >= 0; last -= BATCH * MARK_EVERY) {
-    const keys = Array.from({ length: BATCH }, (_, n) => last - n * MARK_EVERY).filter((each) => each >= 0)
+  let batch = 1
+  for (let last = Math.floor((index - 1) / MARK_EVERY) * MARK_EVERY; last >= 0; ) {
+    const keys = Array.from({ length: batch }, (_, n) => last - n * MARK_EVERY).filter((each) => each >= 0)
     const rows = await find<Sealed<Mark>>(keys.map(markKey))
     const found = rows.flatMap(({ doc }) => (doc && holds(doc) ? doc : [])).sort((a, b) => b.index - a.index)[0]
     if (found) return found
+    last -= batch * MARK_EVERY
+    batch = BATCH
   }
   return undefined
 }
