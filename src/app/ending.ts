@@ -26,7 +26,7 @@ export const endInTime = (
   ending: AbortSignal | undefined,
   grace: number,
   logger: Pick<Logger, 'warn'>,
-  exit: (() => void) | undefined,
+  cut: (() => void) | undefined,
 ): void => {
   const late = () => {
     const left = process.getActiveResourcesInfo().length
@@ -34,7 +34,7 @@ export const endInTime = (
       { left },
       'the end took longer than server.shutdown_grace, and is not waited for: what was acknowledged is durable',
     )
-    exit?.()
+    cut?.()
   }
   ending?.addEventListener('abort', () => void setTimeout(late, grace).unref(), { once: true })
 }

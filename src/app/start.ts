@@ -49,6 +49,8 @@ export type StartOptions = {
   readonly ending?: AbortSignal
   /** Exits the process once a fault has ended the service. Given only when the process is the service's own, so that any uncaught error in it counts as a fault. */
   readonly fatal?: () => void
+  /** Ends the process when the grace is over, whatever its threads do. */
+  readonly cut?: () => void
 }
 
 /** Opens the stores and begins. What is begun in vain is closed again. */
@@ -180,7 +182,7 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   for (const note of options.meant ?? []) logger.info(note)
   const { fatal, endWith, release } = faults(logger, options.fatal)
   const { ending } = options
-  endInTime(ending, config.server.shutdown_grace, logger, options.fatal)
+  endInTime(ending, config.server.shutdown_grace, logger, options.cut)
   try {
     const { url, close } = await listening(config, logger, fatal, options)
     let closing: Promise<void> | undefined

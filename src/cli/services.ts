@@ -55,6 +55,8 @@ export type Services = {
       readonly warnings: readonly string[]
       readonly meant: readonly string[]
       readonly fatal: () => void
+      /** Ends the process without waiting for anything. */
+      readonly cut: () => void
       /** Asks the service to end; a start that is under way rejects with the reason. */
       readonly ending?: AbortSignal
       /** Why the service goes on though keys are lost. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Agent, type IncomingMessage, request } from 'node:http'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -58,6 +58,15 @@ const serve = async (
     exited,
     token: () => String(told().find((line) => line['client_token'])?.['client_token']),
   }
+}
+
+/** The one process that another has started. */
+const childOf = async (parent: number): Promise<number> => {
+  const { stdout } = spawn('ps', ['-o', 'pid=', '--ppid', String(parent)])
+  let pid = ''
+  for await (const data of stdout) pid += String(data)
+  if (!/^\s*\d+\s*$/.test(pid) || Number(pid) < 2) throw new Error(`no one process, but ${JSON.stringify(pid)}`)
+  return Number(pid)
 }
 
 /** Whether it ended by itself in a time that no grace of these tests reaches. */
@@ -205,11 +214,7 @@ await t.test(
       const service = await serve(t, directory, {}, inside)
       if (ready) await service.listens()
       else await service.until((lines) => lines.length > 0)
-      const { stdout } = spawn('ps', ['-o', 'pid=', '--ppid', String(service.child.pid)])
-      let pid = ''
-      for await (const data of stdout) pid += String(data)
-      t.match(pid, /^\s*\d+\s*$/)
-      if (Number(pid) > 1) process.kill(Number(pid), 'SIGTERM')
+      process.kill(await childOf(service.child.pid!), 'SIGTERM')
       t.equal(await soon(service.exited), 0, `${ready ? 'while it listens' : 'while it starts'}: ${service.said()}`)
     }
   },
@@ -225,4 +230,30 @@ await t.test('a server that is away and not there yet keeps nobody from ending',
   await service.until((lines) => lines.some(({ msg }) => /trying until it is/.test(String(msg))))
   service.child.kill('SIGTERM')
   t.equal(await soon(service.exited), 0)
+})
+
+await t.test('a store that does not come back keeps it no longer than the grace', { timeout: 90_000 }, async (t) => {
+  if (!((await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))))
+    return leaveOut(t, 'no strace here')
+  const directory = await newDirectory(t)
+  const calls = join(directory, 'calls')
+  const slow = ['strace', '-f', '-qq', '-o', calls, '-e', 'trace=ftruncate', '-e']
+  const service = await serve(t, join(directory, 'data'), { ROLLCALL_SERVER_SHUTDOWN_GRACE: '1s' }, [
+    ...slow,
+    'inject=ftruncate:delay_enter=80000000',
+  ])
+  // From then on its writer is inside SQLite.
+  while (!(await readFile(calls, 'utf8').catch(() => '')).includes('ftruncate('))
+    await new Promise((wake) => setTimeout(wake, 50))
+  const pid = await childOf(service.child.pid!)
+  process.kill(pid, 'SIGTERM')
+  await service.until((lines) => lines.some(({ msg }) => /longer than server.shutdown_grace/.test(String(msg))))
+  const isThere = async () => {
+    const { stdout } = spawn('ps', ['-o', 'stat=', '-p', String(pid)])
+    let state = ''
+    for await (const data of stdout) state += String(data)
+    return !/^\s*(?:Z.*)?$/s.test(state)
+  }
+  for (let looks = 0; looks < 100 && (await isThere()); looks++) await new Promise((wake) => setTimeout(wake, 100))
+  t.notOk(await isThere(), 'it is over, whatever its threads do')
 })
