@@ -59,6 +59,31 @@ await t.test('two instances on the same servers', { skip }, async (t) => {
     t.equal(left!.headers.etag, right!.headers.etag)
   })
 
+  await t.test('several changes made on one are seen on the other all at once', async (t) => {
+    const flag = '/api/v1/namespaces/default/flags/several'
+    await a.request('POST', '/api/v1/flags', { key: 'several', name: 's', type: 'BOOLEAN_FLAG_TYPE' })
+    const refs = ['1', '2', '3', '4', '5']
+    const make = refs.map((ref) => ({ op: 'rollout.create', ref, threshold: { percentage: 1, value: true } }))
+    const written = new AbortController()
+    const seen = new Set<unknown>()
+    const reading = (async () => {
+      while (!written.signal.aborted) seen.add((await b.request('GET', `${flag}/rollouts`)).json['totalCount'])
+    })()
+    for (let n = 0; n < 40; n++) {
+      const made = await a.request<{ refs: Record<string, string> }>('POST', `${flag}/changes`, { changes: make })
+      t.equal(made.status, 200)
+      const gone = refs.map((ref) => ({ op: 'rollout.delete', id: made.json.refs[ref] }))
+      t.equal((await a.request('POST', `${flag}/changes`, { changes: gone })).status, 200)
+    }
+    written.abort()
+    await reading
+    t.strictSame(
+      [...seen].toSorted((one, other) => Number(one) - Number(other)),
+      [0, 5],
+      'nothing between',
+    )
+  })
+
   await t.test('one idempotency key has one effect over both instances', async (t) => {
     const key = { 'idempotency-key': 'once' }
     const answers = await Promise.all(

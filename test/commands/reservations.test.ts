@@ -8,7 +8,7 @@ import { type Reason, Refusal } from '../../src/errors.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
 import { ofFlag, ofSegment } from '../samples.ts'
-import { begin, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk, segmentAsk } from './world.ts'
+import { begin, changesAsk, complaints, context, flagAsk, instance, rolloutAsk, ruleAsk, segmentAsk } from './world.ts'
 
 const started = async () => {
   const log = memoryLog()
@@ -210,6 +210,37 @@ await t.test('a command repeated under its id has its one effect, and the same o
   t.equal((await stateOf(log, namespace, 'ns')).reservations.size, 2)
   t.equal((await stateOf(log, segment, 'ns+s')).reservations.size, 1)
   t.strictSame(await complaints(log), [])
+})
+
+await t.test('changes repeated under their id have one effect, and reserve each segment once', async (t) => {
+  const { log, reservations, before } = await started()
+  await reservations.addRule({ ...ruleAsk('r0', 's'), rank: 0 }, context)
+  const named = { ...context, commandId: 'command-1' }
+  const once = await reservations.changeFlag(changesAsk('s', 'q'), named)
+  await reservations.removeRollout({ ...ofFlag, id: 'rollout-q' }, context)
+  const twice = await reservations.changeFlag(changesAsk('s', 'q'), named)
+  t.strictSame([twice.repeated, twice.revision], [true, once.revision])
+  t.strictSame([twice.state.rules.length, twice.state.rollouts.length], [2, 2], 'as of then')
+  const count = (type: string) => log.all.slice(before).filter((event) => event.type === type).length
+  t.strictSame([count('RuleAdded'), count('RolloutAdded'), count('RuleRemoved')], [3, 2, 1])
+  for (const key of ['s', 'q']) t.equal((await stateOf(log, segment, `ns+${key}`)).reservations.size, 1)
+  t.strictSame(await complaints(log), [])
+})
+
+await t.test('changes that are refused at the last leave nothing, and hold no segment', async (t) => {
+  const { log, reservations } = await started()
+  const ask = changesAsk('s', 'q')
+  const wrong = { ...ask, changes: [...ask.changes, { op: 'UpdateRollout', id: 'none' } as const] }
+  const head = log.all.filter(({ stream }) => stream.startsWith('flag-')).length
+  await refused(t, reservations.changeFlag(wrong, context), 'not_found', 'rollout "ns/none" not found')
+  await refused(
+    t,
+    reservations.changeFlag(changesAsk('s', 'none'), context),
+    'not_found',
+    'flag "ns/f" or segment "ns/none" not found',
+  )
+  t.equal(log.all.filter(({ stream }) => stream.startsWith('flag-')).length, head)
+  for (const key of ['s', 'q']) t.equal((await stateOf(log, segment, `ns+${key}`)).reservations.size, 0)
 })
 
 await t.test('a command repeated under its id answers as of then, whatever came after it', async (t) => {
