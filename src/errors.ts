@@ -109,7 +109,7 @@ export const invalid = (field: string, description: string, reason: Reason = 'in
  * The error of one member of a request: of a refusal the field has the member's place in front, and where it is about no field, its
  * `metadata` has the place as `member`. Any other error as it is.
  */
-export const placed = (error: unknown, place: string): unknown => {
+const placed = (error: unknown, place: string): unknown => {
   if (!(error instanceof Refusal)) return error
   const { reason, message, violation, headers, cause } = error
   const { member, ...metadata } = error.metadata

@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
+import { onCluster } from '../../cluster/own.ts'
 import { startService } from '../../start.ts'
 import { eventsOf } from '../events-of.ts'
 import { maker } from '../flags.ts'
@@ -392,4 +394,21 @@ await t.test('a namespace that is full may shrink by changes, and not grow', asy
   t.match(more, { status: 400, text: /quota_exceeded/ })
   const swap = { changes: [variant('e'), { op: 'variant.delete', id: full.json.refs['a'] }] }
   t.equal((await request('POST', CHANGES, swap)).status, 200, 'what counts is what the changes come to')
+})
+
+await t.test('what is larger than one append of EventStoreDB is refused there, with nothing done', async (t) => {
+  const { request } = await startService(t)
+  const make = maker({ request })
+  await make.segment('s')
+  await make.variantFlag('f')
+  const noise = () => JSON.stringify(randomBytes(440_000).toString('hex'))
+  const changes = [
+    { op: 'rule.create', segmentKey: 's' },
+    ...['a', 'b', 'c'].map((key) => ({ op: 'variant.create', key, attachment: noise() })),
+  ]
+  const { status } = await request('POST', CHANGES, { changes })
+  t.equal(status, onCluster ? 413 : 200)
+  const { totalCount } = (await request<{ totalCount: number }>('GET', `${F}/rules`)).json
+  t.equal(totalCount, onCluster ? 0 : 1)
+  t.equal((await request('DELETE', `${N}/segments/s`)).status, onCluster ? 200 : 400, 'held where it is used')
 })
