@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { type About, EXIT, fail, isFailure } from './failure.ts'
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
@@ -11,7 +12,7 @@ export type Asked = {
   readonly whole?: boolean
 }
 export type Client = {
-  /** Asks a running service and gives the JSON of its 200. Any other outcome is a Failure with the exit code that belongs to it. */
+  /** Asks a running service and gives the JSON of its 200. A read that it has no place for now is asked again while there is time. Any other outcome is a Failure with the exit code that belongs to it. */
   readonly ask: <T>(method: string, path: string, asked?: Asked) => Promise<T>
 }
 
@@ -104,6 +105,12 @@ const unanswered = (error: unknown, address: string, timeout: number): never => 
   }
 }
 
+/** Milliseconds after which a read that the service had no place for may be asked again; undefined where there is no use in it. */
+const pauseOf = (method: string, { status, headers }: Response): number | undefined => {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  return method === 'GET' && (status === 429 || status === 503) && seconds >= 0 ? seconds * 1000 : undefined
+}
+
 /** A client of the service at `address`. Redirects are not followed, so the token goes nowhere else. `timeout` is in milliseconds. */
 export const client = (address: string, token: string | undefined, timeout: number): Client => {
   const root = base(address)
@@ -112,18 +119,30 @@ export const client = (address: string, token: string | undefined, timeout: numb
       const url = new URL(root + path)
       for (const [name, value] of Object.entries(query))
         if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
-      const answer = await fetch(url, {
-        method,
-        redirect: 'manual',
-        signal: AbortSignal.timeout(timeout),
-        headers: {
-          accept: 'application/json',
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      }).catch((error: unknown) => unanswered(error, root, timeout))
+      const last = performance.now() + timeout
+      const once = () =>
+        fetch(url, {
+          method,
+          redirect: 'manual',
+          signal: AbortSignal.timeout(timeout),
+          headers: {
+            accept: 'application/json',
+            ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+            ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+            ...headers,
+          },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        }).catch((error: unknown) => unanswered(error, root, timeout))
+      let answer = await once()
+      for (
+        let pause = pauseOf(method, answer);
+        pause !== undefined && performance.now() + pause < last;
+        pause = pauseOf(method, answer)
+      ) {
+        await answer.body?.cancel()
+        await setTimeout(pause)
+        answer = await once()
+      }
       const content = await answer.text().catch((error: unknown) => unanswered(error, root, timeout))
       let parsed: unknown
       try {

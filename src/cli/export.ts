@@ -24,8 +24,8 @@ type ExportOptions = TargetOptions & {
   readonly progress: boolean
 }
 
-/** Flags whose parts are asked for at the same time. */
-const AT_ONCE = 8
+/** Flags whose parts are asked for at the same time: as many as one credential may read of the past at once. */
+const AT_ONCE = 4
 
 /** Does the work for each item, several at a time; the results stand in the order of the items. */
 const each = async <T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> => {

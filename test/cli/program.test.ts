@@ -7,6 +7,7 @@ import { expiryOf } from '../../src/cli/expiry.ts'
 import { at } from '../../src/cli/terminal/output.ts'
 import { run } from '../../src/cli/program.ts'
 import type { Services } from '../../src/cli/services.ts'
+import { readModelsOf } from '../../src/projections/all.ts'
 import { startService } from '../start.ts'
 import { type Answer, record, refusal, rollcall, standIn } from './service.ts'
 
@@ -92,6 +93,24 @@ await t.test('an answer of the service decides the exit code', async (t) => {
     t.match([ran.exit, ran.out, ran.err], [exit, '', said], String(said))
   }
 })
+
+await t.test(
+  'a read that the service has no place for is asked again while there is time, a write is not',
+  async (t) => {
+    const busy: Answer = { ...refusal(429, 8, 'rate_limited', 'too many requests'), headers: { 'retry-after': '1' } }
+    let left = 2
+    const service = await standIn(({ method }) => (method === 'GET' && --left < 0 ? { body: record('x') } : busy))
+    t.teardown(service.close)
+    const to = ['--address', service.address]
+    t.equal((await rollcall(['token', 'get', 'x', ...to])).exit, 0)
+    t.equal(service.seen.length, 3)
+    left = 1000
+    t.match(await rollcall(['token', 'get', 'x', ...to, '--timeout', '1500ms']), { exit: 7, err: /too many/ })
+    t.equal(service.seen.length, 5)
+    t.equal((await rollcall(['token', 'create', 'ci', ...to])).exit, 7)
+    t.equal(service.seen.filter(({ method }) => method === 'POST').length, 1)
+  },
+)
 
 await t.test('a service that is not there, and an address that is none', async (t) => {
   const gone = await standIn(() => ({}))
@@ -323,7 +342,10 @@ await t.test('read models are told of and built anew on the data, while the serv
   t.match(await rollcall(['projections', 'status', '--data', data]), { exit: 1, err: /is in use by process/ })
   await service.close()
   const stood = await status()
-  t.strictSame(new Set(stood.map(({ name }) => name)), new Set(['flags', 'namespaces', 'segments', 'tokens']))
+  t.strictSame(
+    new Set(stood.map(({ name }) => name)),
+    new Set(readModelsOf(new Uint8Array(32)).map(({ name }) => name)),
+  )
   for (const view of stood) t.match(view, { lag: 0, position: view['head'] })
   t.match(await rollcall(['projections', 'status', '--data', data]), {
     exit: 0,
