@@ -5,6 +5,7 @@ import { enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
 import type { Config } from '../config/load.ts'
 import { namesOf } from '../contract/identifiers.ts'
+import { isRefusal } from '../errors.ts'
 import { compileFlag } from '../evaluation/compile.ts'
 import type { EventLog } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
@@ -97,7 +98,9 @@ const memoryOf = (config: Config, logger: Logger) => {
 export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () => Date, fatal: Fatal) => {
   const faults = portFaults(logger)
   const onError = (what: string) => (error: unknown) => {
-    if (!faults.knows(error)) logger.error({ err: error }, what)
+    // While the log is in doubt nothing is written, which has its own line once it is known what became of it.
+    const inDoubt = guard?.suspicious() === true && isRefusal(error, 'backend_unavailable')
+    if (!faults.knows(error) && !inDoubt) logger.error({ err: error }, what)
   }
   const names = namesOf(config.identifiers)
   const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
