@@ -160,8 +160,8 @@ await t.test('every file is reached from main.ts: what is mounted or registered 
     reached.add(name)
     for (const next of arrows.get(name) ?? []) walk(next)
   }
-  // The writer's thread is begun by its URL, and docs/make.ts asks what the configuration has to tell.
-  for (const entry of ['main.ts', 'adapters/embedded/writer.ts', 'config/docs.ts']) walk(entry)
+  // The threads that write and that read the past are begun by their URLs, and docs/make.ts asks what the configuration has to tell.
+  for (const entry of ['main.ts', 'adapters/embedded/writer.ts', 'app/past-thread.ts', 'config/docs.ts']) walk(entry)
   t.strictSame(
     files.filter((name) => !reached.has(name)),
     [],

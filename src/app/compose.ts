@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { asOf } from '../audit/as-of.ts'
-import { pastReads } from '../audit/past-reads.ts'
 import { digester, plausible } from '../auth/client-token.ts'
 import { reservations } from '../commands/reservations.ts'
 import { instance as decider } from '../commands/instance.ts'
@@ -22,6 +21,8 @@ import type { Fatal } from './fatal.ts'
 import type { Logger } from './logger.ts'
 import { exchangeOf, loginMethods } from './login-methods.ts'
 import type { Progress } from '../projections/engine/rebuild.ts'
+import { pastOf } from './past.ts'
+import type { Past } from './past-worker.ts'
 import { progressLines } from './progress-lines.ts'
 import { readinessOf } from './readiness.ts'
 import { serviceSettings } from './settings.ts'
@@ -48,7 +49,7 @@ export type Composed = {
 const serviceOf = async (
   config: Config,
   core: Core,
-  { logger, now, draining }: { logger: Logger; now: () => Date; draining: () => boolean },
+  { logger, now, past, draining }: { logger: Logger; now: () => Date; past: Past; draining: () => boolean },
 ): Promise<Service> => {
   const { faults, onError, names, metrics, stores, time, log, instance, seal } = core
   const { flagStore, execute, follower, guard, lease } = core
@@ -89,8 +90,7 @@ const serviceOf = async (
     closed: core.closed,
     asOf: asOf({
       log,
-      views,
-      reads: pastReads({ log, views, key: pepper.key, atOnce: 8, sliceMs: 5 }),
+      reads: past,
       lives: core.lives,
       closed: core.closed,
       seen: follower.seen,
@@ -130,7 +130,8 @@ export const compose = async (
     lease &&
     membership({ ...core, version, fresh: lease.fresh, logger, onError: core.onError('the roll was not kept') })
   let draining = false
-  const service = await serviceOf(config, core, { logger, now, draining: () => draining })
+  const past = pastOf(core)
+  const service = await serviceOf(config, core, { logger, now, past, draining: () => draining })
   return {
     service,
     begin: async (ending) => {
@@ -160,6 +161,7 @@ export const compose = async (
       draining = true
     },
     close: async () => {
+      await past.close()
       await service.refusals.close()
       // A job that is under way may wait for the views, which are seen to until it is over.
       await stores.queue.close()

@@ -13,6 +13,7 @@ const advice: Readonly<Record<string, string>> = {
   mongodb: 'see that MongoDB runs, has a primary and can be reached',
   redis: 'see that Redis runs and can be reached',
   provider: 'see that the provider can be reached and takes the client id and secret',
+  past: 'look at the data directory and its disk, and at the memory that the service may take',
   cluster: 'see that the API server of the cluster can be reached and lets this service ask for token reviews',
 }
 
@@ -39,6 +40,7 @@ const REFUSED = 'out of reach or failing: what needs it is refused until it work
 const effects: Readonly<Record<string, string>> = {
   redis:
     'out of reach or failing: until it works again each instance does the jobs by itself and counts its own limits; nothing is refused',
+  past: 'the past cannot be read: what names a moment is refused; the next that does tries it anew',
 }
 
 /** Told of the calls of one store. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Files } from '../adapters/embedded/read-only.ts'
 import type { Standing } from '../adapters/embedded/standing.ts'
 import { damagedFile } from '../adapters/embedded/sqlite.ts'
 import { isFailure } from '../cli/failure.ts'
@@ -30,6 +31,8 @@ export type Stores = {
   readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
   readonly keys: Keys
   readonly binding: Binding
+  /** The files of an embedded store, for who reads them in a thread of its own. */
+  readonly files?: Files
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }
   /** True when no other instance writes to these stores, so what this instance knows is all there is. */
   readonly alone: boolean

@@ -7,10 +7,10 @@ import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
 import { lastKnown, type Projection, project, readable } from '../projections/projection.ts'
 import { type SegmentDoc, segments } from '../projections/segments.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
-import type { Row, View, Views } from '../projections/views.ts'
+import type { Row, View } from '../projections/views.ts'
 import { type ListSources, pastLists, type ReadPast } from './past-lists.ts'
 import type { PastReads } from './past-reads.ts'
-import { type TokensAsked, type TokensPage, tokensAt } from './past-tokens.ts'
+import type { TokensAsked } from './past-tokens.ts'
 import { viewBehind, WAIT_MS } from './view-behind.ts'
 
 /** A moment of the log: after the last event at or before an instant (RFC 3339 UTC with milliseconds) or a position. */
@@ -32,6 +32,9 @@ export const rowNow = async <D extends object, E extends AnyEvent>(
 
 /** What the clock shows, and the time of the newest event, which is later when the clock was ahead once. */
 export type Clock = { readonly now: () => Date; readonly newest: () => Date }
+
+/** Documents that are asked for at once. */
+const ASKED = 128
 
 /** A clock that asks and one that answers differ a little. */
 const CLOCKS_DIFFER_MS = 5_000
@@ -61,6 +64,9 @@ const once = <T>(read: (...names: readonly string[]) => Promise<T>) => {
   }
 }
 
+/** One page of a list of tokens, how many there are over all pages, and how many are left out. */
+export type TokensPage = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly left: number }
+
 type InNamespace = { readonly incarnation: string }
 const living = <D extends object>(row: Row<D> | undefined): Live<D> | undefined =>
   readable(row)?.doc === undefined ? undefined : (row as Live<D>)
@@ -75,7 +81,6 @@ const clockAt = async (log: Reads, moment: Moment): Promise<string | undefined> 
 
 export type AsOfOptions<C> = ListSources & {
   readonly log: Reads
-  readonly views: Pick<Views, 'list'>
   /** True once a view holds every event up to the position, false when that takes longer than the milliseconds given. */
   readonly viewsReached: (view: View, position: bigint, withinMs: number) => Promise<boolean>
   readonly reads: PastReads
@@ -91,16 +96,23 @@ export type AsOfOptions<C> = ListSources & {
 export const asOf =
   <C>(sources: AsOfOptions<C>) =>
   async (asked: Moment, signal: AbortSignal) => {
-    const { log, views, viewsReached, reads, closed, compile, clock } = sources
+    const { log, viewsReached, reads, closed, compile, clock } = sources
     signal.throwIfAborted()
     const come = await insistOnCome(log, clock, asked)
     const position = 'position' in come ? come.position : await reads.positionOf(come.instant, signal)
-    const read: ReadPast = async ({ name }, ids) =>
-      (await reads.rows(
-        position,
-        ids.map((id) => [name, id] as const),
-        signal,
-      )) as never
+    const readFirst: ReadPast = async ({ name }, ids) => {
+      const wanted = ids.slice(0, ASKED).map((id) => [name, id] as const)
+      return (await reads.rows(position, wanted, signal)) as never
+    }
+    const read: ReadPast = async <D extends object, E extends AnyEvent>(
+      model: Projection<D, E>,
+      ids: readonly string[],
+    ) => {
+      const rows: (Row<D> | undefined)[] = []
+      while (rows.length < ids.length)
+        rows.push(...(await readFirst(model, ids.slice(rows.length, rows.length + ASKED))))
+      return rows
+    }
     const reading = <D extends object, E extends AnyEvent>(projection: Projection<D, E>) =>
       once(async (...names) => (await read(projection, [names.join('+')]))[0])
     const [namespaceRow, flagRow, segmentRow] = [reading(namespaces), reading(flags), reading(segments)]
@@ -125,7 +137,7 @@ export const asOf =
     const segment = (namespace: string, key: string): Promise<Live<SegmentDoc> | undefined> =>
       ofLife(namespace, segmentRow(namespace, key))
 
-    const lists = pastLists({ ...sources, position, signal, read, lifeOf: (key) => lifeOf(key, undefined) })
+    const lists = pastLists({ ...sources, position, signal, read, readFirst, lifeOf: (key) => lifeOf(key, undefined) })
 
     const compiled = once(async (namespace = '', key = ''): Promise<C | undefined> => {
       const row = await flag(namespace, key)
@@ -145,10 +157,11 @@ export const asOf =
       compiled: (namespace: string, key: string) => compiled(namespace, key),
       token: async (id: string): Promise<Live<TokenDoc> | undefined> => living((await read(tokens, [id]))[0]),
       /** One page of tokens, oldest first. */
-      tokens: async (asked: TokensAsked): Promise<TokensPage> => {
+      tokens: async (asked: Omit<TokensAsked, 'closed'>): Promise<TokensPage> => {
         if (!(await viewsReached(tokens, position, WAIT_MS))) viewBehind(position)
         const unreadable = closed.all(tokens.category).map(([id]) => id)
-        return tokensAt({ views, read: (ids) => read(tokens, ids), closed: unreadable }, position, asked)
+        const { ids, total, left } = await reads.tokens(position, { ...asked, closed: unreadable }, signal)
+        return { docs: (await read(tokens, ids)).flatMap((row) => row?.doc ?? []), total, left }
       },
       /** What the clock showed, RFC 3339 UTC: by it a token had expired or not. At a position where no event stands, the earliest there is. */
       clock: async (): Promise<string> => (await clockAt(log, asked)) ?? new Date(0).toISOString(),

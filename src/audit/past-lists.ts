@@ -30,6 +30,8 @@ type AtMoment = ListSources & {
   readonly position: bigint
   readonly signal: AbortSignal
   readonly read: ReadPast
+  /** Reads the first so many of them, one at least. */
+  readonly readFirst: ReadPast
   /** The life of a namespace, as far as it is known; undefined where there is none. */
   readonly lifeOf: (namespace: string) => Promise<string | undefined>
 }
@@ -40,7 +42,7 @@ export type Listed = { readonly key: string; readonly doc: { readonly order: str
 type InList = { readonly order: string; readonly incarnation: string }
 
 /** The lists of a moment, in order of creation, known without folding what is in them. What cannot be read is left out and counted. */
-export const pastLists = ({ lives, closed, seen, position, signal, read, lifeOf }: AtMoment) => {
+export const pastLists = ({ lives, closed, seen, position, signal, read, readFirst, lifeOf }: AtMoment) => {
   let left = 0
 
   /** The keys of a category that were closed at the moment. */
@@ -91,7 +93,7 @@ export const pastLists = ({ lives, closed, seen, position, signal, read, lifeOf 
   const load =
     <D extends object, E extends AnyEvent>(model: Projection<D, E>) =>
     async (items: readonly Listed[]): Promise<readonly (Live<D> | undefined)[]> => {
-      const rows = await read(
+      const rows = await readFirst(
         model,
         items.map(({ key }) => key),
       )
@@ -105,7 +107,7 @@ export const pastLists = ({ lives, closed, seen, position, signal, read, lifeOf 
     },
     flags: (namespace: string) => listIn(flags, flagLives, namespace),
     segments: (namespace: string) => listIn(segments, segmentLives, namespace),
-    /** The documents of a part of a list, in its order. */
+    /** The first so many documents of a part of a list, in its order: one at least. */
     load: { namespaces: load(namespaces), flags: load(flags), segments: load(segments) },
     /** How many documents the lists asked for here have left out. */
     closed: { namespaces: () => left, flags: () => left, segments: () => left },

@@ -3,12 +3,13 @@ import { isRefusal } from '../errors.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import { unreadableOf } from '../events/unreadable.ts'
 import type { Sealed } from '../projections/chronicle.ts'
-import { type Mark, markBefore, markSeals, markView, settled } from '../projections/log-marks.ts'
 import { type AnyProjection, project } from '../projections/projection.ts'
 import { resources } from '../projections/resources.ts'
 import { foldFrom, type State, STATE_EVERY, stateSeals, stateView } from '../projections/stream-states.ts'
-import { tokens } from '../projections/tokens.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, Views } from '../projections/views.ts'
+import { type Ask, type LogFor, positionFinder } from './past-positions.ts'
+import { type TokenPlaces, type TokensAsked, tokensAt } from './past-tokens.ts'
 
 /** A document: the read model it is in, and its key there. */
 export type Wanted = readonly [model: string, key: string]
@@ -17,12 +18,17 @@ export type Wanted = readonly [model: string, key: string]
 export type PastReads = {
   /** Position of the last record whose settled time is not later than an instant (RFC 3339 UTC with milliseconds); 0n where there is none. */
   readonly positionOf: (instant: string, signal: AbortSignal) => Promise<bigint>
-  /** The rows of documents as they stood at a position, in the order asked for; undefined before the first event of one. What cannot be read is a closed row. */
+  /**
+   * The rows of the first so many of the documents as they stood at a position, of one at least; undefined before the first event of one.
+   * What cannot be read is a closed row.
+   */
   readonly rows: (
     position: bigint,
     wanted: readonly Wanted[],
     signal: AbortSignal,
   ) => Promise<readonly (Row | undefined)[]>
+  /** The ids of one page of tokens as they stood at a position, oldest first. */
+  readonly tokens: (position: bigint, asked: TokensAsked, signal: AbortSignal) => Promise<TokenPlaces>
 }
 
 export type PastSources = {
@@ -30,7 +36,7 @@ export type PastSources = {
   readonly views: Pick<Views, 'list' | 'getMany' | 'checkpoint'>
   /** The key that marks and states are sealed under. */
   readonly key: Uint8Array
-  /** How many reads of the stores may be under way at once. */
+  /** How many documents are read at once, and how many reads of the stores may be under way. */
   readonly atOnce: number
   /** Milliseconds that a reading may hold the thread. */
   readonly sliceMs: number
@@ -58,6 +64,9 @@ const whereThere = <T>(work: Promise<T>): Promise<T | undefined> =>
     if (isRefusal(error, 'backend_unavailable')) return undefined
     throw error
   })
+
+/** Documents that are read in one go, so many times as are read at once: memory never holds many that an answer has no room for. */
+const GO = 2
 
 /** Works through items, so many at once; stops at the first failure. */
 const each = async <T, R>(items: readonly T[], atOnce: number, work: (item: T) => Promise<R>): Promise<R[]> => {
@@ -101,11 +110,10 @@ const whole = async (
 export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): PastReads => {
   const places = semaphore(atOnce)
   const pause = pacer(sliceMs)
-  const marks = markSeals(key)
   const states = stateSeals(key)
 
   /** The log, read in turn, by somebody who is still waited for. */
-  const logFor = (signal: AbortSignal): Pick<EventLog, 'read' | 'readAll'> => {
+  const logFor: LogFor = (signal) => {
     const watched = async function* <T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
       for await (const page of inTurn(places, pages)) {
         signal.throwIfAborted()
@@ -115,21 +123,11 @@ export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): Pa
       }
     }
     return {
-      read: (stream, from, most) => watched(log.read(stream, from, most)),
+      read: (stream, from, most, upTo) => watched(log.read(stream, from, most, upTo)),
       readAll: (after, to) => watched(log.readAll(after, to)),
     }
   }
-  const ask = <T>(work: () => Promise<T>): Promise<T | undefined> => whereThere(places.hold(work))
-  const find = async <D extends object>(keys: readonly string[]) =>
-    (await ask(() => views.getMany<D>(markView, keys))) ?? []
-
-  /** The first mark behind an instant. */
-  const markBehind = async (instant: string): Promise<Mark | undefined> => {
-    const query = { where: { time: { from: `${instant}~` } }, order: 'time', limit: 1 }
-    const doc = (await ask(() => views.list<Sealed<Mark>>(markView, query)))?.rows[0]?.doc
-    return doc && marks.holds(doc) ? doc : undefined
-  }
-
+  const ask: Ask = (work) => whereThere(places.hold(work))
   const stateAt = async (stream: string, position: bigint): Promise<State | undefined> => {
     const where = { stream: { equals: [stream] }, before: { from: -Number(position) } }
     const query = { where, order: 'before', limit: 1 }
@@ -142,7 +140,7 @@ export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): Pa
     const [model, own] = [modelOf(name), logFor(signal)]
     const stream = `${model.category}-${id}`
     const within = (event: Stored) => event.position <= position
-    const fold = (state?: State) => foldFrom(own, model, stream, state, within)
+    const fold = (state?: State) => foldFrom(own, model, stream, state, within, position)
     try {
       const short = model.name === tokens.name ? await whole(own, model, stream, within) : undefined
       if (short) return short.row
@@ -156,23 +154,17 @@ export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): Pa
   }
 
   return {
-    positionOf: async (instant, signal) => {
-      signal.throwIfAborted()
-      const behind = await markBehind(instant)
-      let index = behind?.index ?? (await ask(() => views.checkpoint(markView)))?.events ?? 0
-      let mark = await markBefore(find, marks.holds, index)
-      for (; mark && mark.time > instant; mark = await markBefore(find, marks.holds, index)) ({ index } = mark)
-      let [position, time] = [BigInt(mark?.at ?? 0), mark?.time ?? '']
-      const to = behind ? BigInt(behind.at) : await log.head()
-      for await (const page of logFor(signal).readAll(position, to)) {
-        for (const event of page) {
-          time = settled(time, event)
-          if (time > instant) return position
-          ;({ position } = event)
-        }
+    positionOf: positionFinder({ log, views, key }, ask, logFor),
+    rows: (position, wanted, signal) =>
+      each(wanted.slice(0, GO * atOnce), atOnce, (one) => rowAt(position, one, signal)),
+    tokens: (position, asked, signal) => {
+      const list: Views['list'] = (view, query) => {
+        signal.throwIfAborted()
+        return places.hold(() => views.list(view, query))
       }
-      return position
+      const read = (ids: readonly string[]) =>
+        each(ids, atOnce, (id) => rowAt(position, [tokens.name, id], signal)) as Promise<(Row<TokenDoc> | undefined)[]>
+      return tokensAt({ views: { list }, read }, position, asked)
     },
-    rows: (position, wanted, signal) => each(wanted, atOnce, (one) => rowAt(position, one, signal)),
   }
 }

@@ -3,9 +3,11 @@ import { atPosition, conditionsOf, type TokensWanted } from '../projections/toke
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Query, Row, Views } from '../projections/views.ts'
 
-/** One page of a list of tokens, and how many there are over all pages, counted up to `count`. */
-export type TokensAsked = TokensWanted & Pick<Query, 'after' | 'limit'> & { readonly count: number }
-export type TokensPage = { readonly docs: readonly TokenDoc[]; readonly total: number; readonly left: number }
+/** What a list of tokens asks for of one page, and up to which number all are counted; `closed` are the ids of records that cannot be read now. */
+export type TokensAsked = TokensWanted &
+  Pick<Query, 'after' | 'limit'> & { readonly count: number; readonly closed: readonly string[] }
+/** Which records a page has, how many there are over all pages, and how many are left out because they cannot be read. */
+export type TokenPlaces = { readonly ids: readonly string[]; readonly total: number; readonly left: number }
 
 /** Records that are folded at once because only their streams know. */
 const FOLDED = 256
@@ -14,12 +16,10 @@ type Sources = {
   readonly views: Pick<Views, 'list'>
   /** Reads records as they stood at the moment. */
   readonly read: (ids: readonly string[]) => Promise<readonly (Row<TokenDoc> | undefined)[]>
-  /** The ids of records that cannot be read now. */
-  readonly closed: readonly string[]
 }
 
-/** A record by its place in the list, folded or not yet. */
-type Place = { readonly createdAt: string; readonly id: string; readonly doc?: TokenDoc }
+/** A record by its place in the list. */
+type Place = { readonly createdAt: string; readonly id: string }
 
 const isBehind = ({ createdAt, id }: Place, after: Query['after']): boolean =>
   after === undefined || createdAt > after.value || (createdAt === after.value && id > after.key)
@@ -43,15 +43,15 @@ async function* inPages(views: Sources['views'], where: Where): AsyncGenerator<r
 }
 
 /**
- * Tokens as they stood at a position, found by when each began, ended and changed. Only the records of the page are folded, and those of
- * which their rows cannot say whether they belong to the list.
+ * Tokens as they stood at a position, found by when each began, ended and changed. Only those are folded of which their rows cannot say
+ * whether they belong to the list.
  */
 export const tokensAt = async (
-  { views, read, closed }: Sources,
+  { views, read }: Sources,
   position: bigint,
   asked: TokensAsked,
-): Promise<TokensPage> => {
-  const { after, limit, count } = asked
+): Promise<TokenPlaces> => {
+  const { after, limit, count, closed } = asked
   const { known, unknown } = atPosition(asked, position)
   const conditions = conditionsOf(asked)
   const places: Place[] = []
@@ -74,7 +74,7 @@ export const tokensAt = async (
       if (row?.unreadable) left++
       else if (row?.doc && meets(row.doc, conditions)) {
         total++
-        if (isBehind(row.doc, after)) places.push({ createdAt: row.doc.createdAt, id: row.key, doc: row.doc })
+        if (isBehind(row.doc, after)) places.push({ createdAt: row.doc.createdAt, id: row.key })
       }
     }
   }
@@ -82,11 +82,5 @@ export const tokensAt = async (
   if (unknown) for await (const ids of inPages(views, unknown)) await folded(ids)
 
   const page = places.sort(inOrder).slice(0, limit)
-  const rows = await read(page.filter(({ doc }) => !doc).map(({ id }) => id))
-  const docs = new Map(rows.flatMap((row) => (row?.doc ? [[row.key, row.doc] as const] : [])))
-  return {
-    docs: page.flatMap(({ id, doc = docs.get(id) }) => doc ?? []),
-    total: Math.min(total, count),
-    left,
-  }
+  return { ids: page.map(({ id }) => id), total: Math.min(total, count), left }
 }

@@ -36,8 +36,8 @@ export type EventLog = {
    * `expected`, is the same one again: it gives the first answer and writes nothing.
    */
   readonly append: (stream: string, events: readonly NewEvent[], expected: Expected) => Promise<Appended>
-  /** The events of one stream in order, from a revision on, no more than `most`; a stream never written is empty. What the store has lost is missing: the revisions show the gap. A stream that it gives no more at all: Refusal `event_unreadable`. */
-  readonly read: (stream: string, from?: bigint, most?: number) => AsyncIterable<readonly Stored[]>
+  /** The events of one stream in order, from a revision on, no more than `most`; a stream never written is empty. What the store has lost is missing: the revisions show the gap. A stream that it gives no more at all: Refusal `event_unreadable`. Whose position is beyond `upTo` is not asked for: it may come or not. */
+  readonly read: (stream: string, from?: bigint, most?: number, upTo?: bigint) => AsyncIterable<readonly Stored[]>
   /** All events after a position (0n = from the start) up to and including another (default: the head when the read starts). */
   readonly readAll: (after: bigint, to?: bigint) => AsyncIterable<readonly Stored[]>
   /** Like readAll, and then every event as it is appended, until the signal aborts. No gap, no duplicate, in order. */

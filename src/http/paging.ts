@@ -78,17 +78,14 @@ export const leavingOut = <T>({ names }: { readonly names: Names }, count: numbe
   count === 0 ? answer : { ...answer, headers: { ...answer.headers, [names.unreadableHeader]: String(count) } }
 
 /**
- * What a list shows: the names under which its items stand, each of them with all, and the form of an item. `load` reads items of the page; one
- * that cannot be read is left out.
+ * What a list shows: the names under which its items stand, each of them with all, and the form of an item. `load` reads the first so many of
+ * the items that are left of the page, one at least; one that cannot be read is left out.
  */
 export type Listing<T, L, N extends string, I> = {
   readonly names: readonly N[]
   readonly show: (item: L) => I
   readonly load: (items: readonly T[]) => readonly L[] | Promise<readonly (L | undefined)[]>
 }
-
-/** Items that are read at once: memory never holds many that the page has no room for. */
-const LOADED = 16
 
 /** The JSON texts of the first items, until the next has no room, and how many items that is. The first is taken whatever its size. */
 const shownOf = async <T, L, I>(
@@ -99,8 +96,9 @@ const shownOf = async <T, L, I>(
   const pieces: Json<I>[] = []
   let bytes = 0
   const pause = pacer()
-  for (let at = 0; at < items.length; at += LOADED) {
-    for (const [n, item] of (await load(items.slice(at, at + LOADED))).entries()) {
+  for (let at = 0; at < items.length; ) {
+    const loaded = await load(items.slice(at))
+    for (const [n, item] of loaded.entries()) {
       if (item === undefined) continue
       const piece = jsonOf(show(item))
       const size = Buffer.byteLength(piece) + 1
@@ -109,6 +107,7 @@ const shownOf = async <T, L, I>(
       bytes += size
       await pause()
     }
+    at += loaded.length
   }
   return { gathered: { pieces, bytes }, taken: items.length }
 }

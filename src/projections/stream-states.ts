@@ -70,19 +70,23 @@ const stateOf = (row: Row, { stream, id, position, revision }: Stored): State | 
   return { ...state, event: id, ...(text !== undefined && { text }) }
 }
 
-/** The row of a stream's document behind the last of its events that is `within`, folded from a state that was kept; `stale` where the stream has another event there. */
+/**
+ * The row of a stream's document behind the last of its events that is `within`, of which none is beyond `upTo`, folded from a state that was
+ * kept; `stale` where the stream has another event there.
+ */
 export const foldFrom = async (
   log: Pick<EventLog, 'read'>,
   model: AnyProjection,
   stream: string,
   state: State | undefined,
   within: (event: Stored) => boolean,
+  upTo?: bigint,
 ): Promise<Row | undefined | 'stale'> => {
   let row = state && rowOf(model, state)
   let [next, most, isFirst] = [row?.revision ?? 0n, STATE_EVERY + 1, true]
   for (let more = true; more; most = MOST_FOLDED) {
     let count = 0
-    for await (const page of log.read(stream, next, most)) {
+    for await (const page of log.read(stream, next, most, upTo)) {
       for (const event of page) {
         if (state && isFirst) {
           if (!isOf(state, event)) return 'stale'

@@ -7,6 +7,9 @@ import { type Database, isBroken, isDamage, isPage, PAGE_ROWS, pageOf, rowsOf, w
 /** Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
 const COLUMNS = 'revision, id || char(31) || time || char(31) || type || char(31) || stream, data, meta'
 const PART = '\x1f'
+const BETWEEN = 'position > ? and position <= ?'
+const IN_STREAM = 'stream = ? and revision >= ? and +position <= ? order by revision limit ?'
+const MOST = BigInt(Number.MAX_SAFE_INTEGER)
 
 type Raw = [revision: number, head: string, data: string, meta: string]
 type Placed = [...Raw, position: number]
@@ -63,11 +66,10 @@ export type LogFile = { readonly file: string; readonly onDamage: (error: Error)
 /** The log in a SQLite file: appended by the writer thread, read on a connection of its own. Positions are 1, 2, 3 …; times never run backwards. */
 export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage }: LogFile): EventLog => {
   const from = (columns: string, where: string) => rowsOf(reader, `select ${columns} from events where ${where}`)
-  const between = 'position > ? and position <= ?'
-  const ofStream = from(`${COLUMNS}, position`, 'stream = ? and revision >= ? order by revision limit ?')
-  const ofAll = from(`${COLUMNS}, position`, `${between} order by position`)
-  const unplaced = from(COLUMNS, `${between} order by position`)
-  const extent = from('count(*), total(octet_length(data) + octet_length(meta))', between)
+  const ofStream = from(`${COLUMNS}, position`, IN_STREAM)
+  const ofAll = from(`${COLUMNS}, position`, `${BETWEEN} order by position`)
+  const unplaced = from(COLUMNS, `${BETWEEN} order by position`)
+  const extent = from('count(*), total(octet_length(data) + octet_length(meta))', BETWEEN)
   const newest = rowsOf(reader, 'select max(position) from events')
   const oneAt = from(`${COLUMNS}, position`, 'position = ?')
   const oldest = from(`${COLUMNS}, position`, 'position > ? order by position limit 1')
@@ -112,9 +114,9 @@ export const embeddedLog = (channel: Channel, reader: Database, { file, onDamage
       const { revision, positions, times } = reply
       return { revision: BigInt(revision), positions: positions.map(BigInt), ...(times && { times }) }
     },
-    read: async function* (stream, from = 0n, most = Number.MAX_SAFE_INTEGER) {
+    read: async function* (stream, from = 0n, most = Number.MAX_SAFE_INTEGER, upTo = MOST) {
       for (let [next, left] = [from, most]; left > 0; ) {
-        const { page, more } = pageFrom(ofStream, stream, Number(next), left)
+        const { page, more } = pageFrom(ofStream, stream, Number(next), Number(upTo), left)
         if (page.length > 0) yield page
         if (!more) return
         next = page.at(-1)!.revision + 1n

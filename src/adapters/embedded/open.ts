@@ -12,6 +12,7 @@ import { lockDirectory } from './lock.ts'
 import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
 import { roomOf } from './disk-space.ts'
+import type { Files } from './read-only.ts'
 import { snapshotFile } from './snapshot-file.ts'
 import { setAside } from './set-aside.ts'
 import { damagedFile, type Database, isBroken, isMisshapen, ofFile, openDatabase, whileOpen } from './sqlite.ts'
@@ -25,6 +26,7 @@ export type Embedded = {
   readonly queue: Queue
   readonly keys: Keys
   readonly binding: Binding
+  readonly files: Files
   /** True while the disk has no room for what is to be written. */
   readonly full: () => boolean
   /** Ends the jobs, writes what waits, and gives the directory free. */
@@ -124,7 +126,12 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     }
     const binding = embeddedBinding(writer)
     const snapshots = snapshotFile(join(directory, 'memory.snapshot'))
-    return { store: { log, views: readModels, snapshots, queue, keys, binding, full: room.full, close } }
+    const files: Files = {
+      paths,
+      flushed: readModels.flushed,
+      onDamage: (file, error) => (file === paths.views ? onDamagedViews(error) : onDamage(error)),
+    }
+    return { store: { log, views: readModels, snapshots, queue, keys, binding, files, full: room.full, close } }
   } catch (error) {
     if (damagedFile(error) === paths.views) spoiled ??= error as Error
     await release()

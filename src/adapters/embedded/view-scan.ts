@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Closed, Part, Query, Row } from '../../projections/views.ts'
 import type { Raw, Shape } from './protocol.ts'
-import { type Database, pageOf, rowsOf, type Value } from './sqlite.ts'
+import { type Database, pageOf, rowsOf, type Statement, type Value } from './sqlite.ts'
 import { queryOf, ROW } from './view-query.ts'
 
 /** The row of what a table gives. */
@@ -63,14 +63,14 @@ export const tallied = (views: Database, table: string, having: string, by: stri
 
 /** One page of a query, and how many rows all pages have. Where these are too many to be put in order, they are looked for in order. */
 export const listed = <D extends object>(
-  views: Database,
+  prepare: (sql: string) => Statement,
   shape: Shape,
   query: Query,
 ): { readonly rows: readonly Row<D>[]; readonly total: number } => {
   const { after, limit, count = 0 } = query
   const { sorted, page, total } = queryOf(shape, query)
-  const counted = () => (rowsOf(views, total.sql).get(...total.values) as [number])[0]
-  const rowsOfPage = ({ sql, values }: typeof page) => (rowsOf(views, sql).all(...values) as Raw[]).map(rowOf<D>)
+  const counted = () => (prepare(total.sql).get(...total.values) as [number])[0]
+  const rowsOfPage = ({ sql, values }: typeof page) => (prepare(sql).all(...values) as Raw[]).map(rowOf<D>)
   if (sorted && count > 0) {
     const all = counted()
     return { rows: rowsOfPage(all < count ? page : queryOf(shape, query, true).page), total: all }

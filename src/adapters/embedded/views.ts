@@ -7,6 +7,7 @@ import {
   type Database,
   isBroken,
   isDamage,
+  prepared,
   refusalOf,
   rowsOf,
   type Statement,
@@ -26,6 +27,9 @@ export type ViewReaders = {
   readonly watched: { readonly views: Omit<Watched, 'isDamage'>; readonly events: Omit<Watched, 'isDamage'> }
 }
 
+/** The views, and when all that was put before stands in their file. */
+export type EmbeddedViews = Views & { readonly flushed: () => Promise<void> }
+
 /** Finds the row of a key in a table; a table that is not there has none. */
 const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading: ReturnType<typeof whileOpen>) => {
   const one = new Map<string, Statement>()
@@ -40,6 +44,16 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
       const raw = statement.get(key) as Raw | undefined
       return raw && rowOf<D>(raw)
     })
+}
+
+/** Whether a table is there: one that was, stays. */
+const tablesIn = (hasTable: Statement) => {
+  const there = new Set<string>()
+  return (table: string): boolean => {
+    const found = there.has(table) || hasTable.get(table) !== undefined
+    if (found) there.add(table)
+    return found
+  }
 }
 
 /** How many rows a view has in its file, and how new they are. */
@@ -68,10 +82,11 @@ const extents = (
  * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and what a crash
  * loses comes back from the log.
  */
-export const embeddedViews = (channel: Channel, { views, events, another, watched }: ViewReaders): Views => {
+export const embeddedViews = (channel: Channel, { views, events, another, watched }: ViewReaders): EmbeddedViews => {
   const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
   const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')
   const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
+  const prepare = prepared(views)
   const underWay = rowsUnderWay(channel)
   let open = true
 
@@ -79,7 +94,8 @@ export const embeddedViews = (channel: Channel, { views, events, another, watche
   const reading = whileOpen(() => open, ofViews)
   const readingRecords = whileOpen(() => open, { ...watched.events, isDamage: isBroken })
 
-  const kept = rowsByKey(views, (table) => hasTable.get(table) !== undefined, reading)
+  const isThere = tablesIn(hasTable)
+  const kept = rowsByKey(views, isThere, reading)
   const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
 
   const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
@@ -100,8 +116,8 @@ export const embeddedViews = (channel: Channel, { views, events, another, watche
       await underWay.flushed()
       const shape = shapeOf(view)
       return reading(() => {
-        if (!hasTable.get(shape.table)) return { rows: [], total: 0 }
-        return listed<D>(views, shape, query)
+        if (!isThere(shape.table)) return { rows: [], total: 0 }
+        return listed<D>(prepare, shape, query)
       })
     },
     scan: async function* <D extends object>(view: View, part?: Part) {
@@ -120,7 +136,7 @@ export const embeddedViews = (channel: Channel, { views, events, another, watche
     tally: async (view, having, by) => {
       await underWay.flushed()
       const { table } = shapeOf(view)
-      return reading(() => (hasTable.get(table) ? tallied(views, table, having, by) : new Map<string, number>()))
+      return reading(() => (isThere(table) ? tallied(views, table, having, by) : new Map<string, number>()))
     },
     checkpoint: async (view) =>
       reading(() => {
@@ -131,6 +147,7 @@ export const embeddedViews = (channel: Channel, { views, events, another, watche
       }),
     mark: async (view, from, to) =>
       channel.call('mark', shapeOf(view), from === undefined ? null : Number(from), flatCheckpoint(to)),
+    flushed: underWay.flushed,
     ...extents(views, hasTable, underWay.flushed, reading),
     build,
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature

@@ -1,0 +1,46 @@
+import type { EventLog } from '../../events/log.ts'
+import type { Views } from '../../projections/views.ts'
+import { embeddedLog } from './log.ts'
+import type { Paths } from './protocol.ts'
+import { type Database, openDatabase } from './sqlite.ts'
+import { closed } from './standing.ts'
+import { embeddedViews } from './views.ts'
+
+/** What another thread reads of a store that is open: its files, when all that was put stands in them, and who is told of damage of one. */
+export type Files = {
+  readonly paths: Pick<Paths, 'events' | 'views'>
+  readonly flushed: () => Promise<void>
+  readonly onDamage: (file: string, error: Error) => void
+}
+
+export type ReadOnly = {
+  readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
+  readonly views: Pick<Views, 'list' | 'getMany' | 'checkpoint'>
+  readonly close: () => void
+}
+
+/** Opens the history and the read models of a store that a thread of this process has open, on connections of their own. Reads what stands in the files. */
+export const openReadOnly = async (
+  { events, views }: Files['paths'],
+  onDamage: (file: string, error: Error) => void,
+): Promise<ReadOnly> => {
+  const ofFile = (file: string) => ({ file, onDamage: (error: Error) => onDamage(file, error) })
+  const opened: Database[] = []
+  const close = (): void => {
+    for (const database of opened) database.close()
+  }
+  const open = async (file: string): Promise<Database> => {
+    const database = await openDatabase(file, 'read')
+    opened.push(database)
+    return database
+  }
+  try {
+    const readers = { events: await open(events), views: await open(views), another: () => openDatabase(views, 'read') }
+    const watched = { events: ofFile(events), views: ofFile(views) }
+    const log = embeddedLog(closed, readers.events, watched.events)
+    return { log, views: embeddedViews(closed, { ...readers, watched }), close }
+  } catch (error) {
+    close()
+    throw error
+  }
+}

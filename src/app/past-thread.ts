@@ -1,0 +1,18 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { type Files, openReadOnly } from '../adapters/embedded/read-only.ts'
+import { pastReads } from '../audit/past-reads.ts'
+import { answerPast } from './past-answers.ts'
+import type { Heard } from './past-messages.ts'
+
+/** What the thread is begun with. */
+export type PastThreadData = Files['paths'] & { readonly key: Uint8Array }
+
+/** The thread that reads the past of an embedded store, on connections of its own. */
+const port = parentPort!
+const { key, ...paths } = workerData as PastThreadData
+const { log, views, close } = await openReadOnly(paths, (damaged, error) =>
+  port.postMessage({ damaged, error } satisfies Heard),
+)
+await answerPast(port, pastReads({ log, views, key, atOnce: 8, sliceMs: 5 }))
+close()
+port.close()

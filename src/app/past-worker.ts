@@ -1,0 +1,92 @@
+import { Worker } from 'node:worker_threads'
+import type { Files } from '../adapters/embedded/read-only.ts'
+import type { PastReads } from '../audit/past-reads.ts'
+import { Refusal } from '../errors.ts'
+import { type Asked, errorOf, type Heard, rowOf } from './past-messages.ts'
+import type { PastThreadData } from './past-thread.ts'
+import { fails, type PortFaults } from './port-faults.ts'
+
+/** Readings of the past, and the end of them. */
+export type Past = PastReads & { readonly close: () => Promise<void> }
+
+type Waiting = { readonly done: (value: unknown) => void; readonly fail: (error: Error) => void }
+type Thread = { readonly worker: Worker; readonly waiting: Map<number, Waiting>; readonly ended: Promise<void> }
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+const tell = (worker: Worker, words: Asked): void => worker.postMessage(words)
+
+/**
+ * Readings of the past of an embedded store in a thread of their own, which the first one begins. When it dies that is told, what it was
+ * reading is refused with `backend_unavailable`, and the next reading begins another. A reading that is stopped ends when the thread says so.
+ */
+export const pastWorker = ({ paths, flushed, onDamage }: Files, key: Uint8Array, faults: PortFaults): Past => {
+  const fault = faults.of('past')
+  let thread: Thread | undefined
+  let closing = false
+  let serial = 0
+
+  const begin = (): Thread => {
+    const workerData: PastThreadData = { events: paths.events, views: paths.views, key: Uint8Array.from(key) }
+    const worker = new Worker(new URL('./past-thread.js', import.meta.url), { workerData })
+    const waiting = new Map<number, Waiting>()
+    let cause: unknown = new Error('the thread that reads the past has ended')
+    worker.on('message', (heard: Heard) => {
+      if ('damaged' in heard) return onDamage(heard.damaged, heard.error)
+      const [id, outcome] = heard
+      if ('value' in outcome) waiting.get(id)?.done(outcome.value)
+      else waiting.get(id)?.fail(errorOf(outcome))
+    })
+    worker.on('error', (error) => (cause = error))
+    const ended = new Promise<void>((resolve) => {
+      worker.once('exit', () => {
+        thread = undefined
+        const lost = () => new Refusal('backend_unavailable', undefined, { cause })
+        if (!closing) fault.failed('past', 'read', lost())
+        for (const { fail } of waiting.values()) fail(lost())
+        resolve()
+      })
+    })
+    return { worker, waiting, ended }
+  }
+
+  const read = async <T>(signal: AbortSignal, asked: (id: number) => Asked): Promise<T> => {
+    signal.throwIfAborted()
+    if (closing) throw new Refusal('backend_unavailable')
+    const { worker, waiting } = (thread ??= begin())
+    const id = ++serial
+    const say = (words: Asked) => tell(worker, words)
+    const stop = () => say([id, 'stop'])
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      const value = await new Promise<unknown>((done, fail) => {
+        waiting.set(id, { done, fail })
+        say(asked(id))
+      })
+      fault.worked('past', 'read')
+      return value as T
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!closing && fails(error)) fault.failed('past', 'read', error)
+      throw error
+    } finally {
+      signal.removeEventListener('abort', stop)
+      waiting.delete(id)
+    }
+  }
+
+  return {
+    positionOf: (instant, signal) => read(signal, (id) => [id, 'positionOf', [instant]]),
+    rows: async (position, wanted, signal) =>
+      (await read<readonly string[]>(signal, (id) => [id, 'rows', [position, wanted]])).map(rowOf),
+    tokens: async (position, asked, signal) => {
+      await flushed()
+      return read(signal, (id) => [id, 'tokens', [position, asked]])
+    },
+    close: async () => {
+      closing = true
+      if (!thread) return
+      tell(thread.worker, 'close')
+      await thread.ended
+    },
+  }
+}
