@@ -25,7 +25,7 @@ export const serverSettings = ({ server, cors, identifiers }: Config): HttpSetti
 })
 
 /** What the routes must know of the configuration. */
-export const serviceSettings = ({ authentication, server, cors, storage, rate_limit, metrics }: Config): Settings => {
+export const serviceSettings = ({ authentication, server, cors, storage, rate_limit, metrics, ui }: Config): Settings => {
   const { session } = authentication
   return {
     required: authentication.required,
@@ -44,5 +44,11 @@ export const serviceSettings = ({ authentication, server, cors, storage, rate_li
     mostBytes: server.max_response_bytes,
     trustProxy: server.trust_proxy,
     metricsHere: metrics.enabled && metrics.address === undefined,
+    ui: {
+      enabled: ui.enabled,
+      theme: ui.default_theme,
+      topbarColor: ui.topbar.color ?? '',
+      topbarLabel: ui.topbar.label ?? '',
+    },
   }
 }

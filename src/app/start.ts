@@ -14,6 +14,8 @@ import { forwardedUntrusted } from '../http/wire/forwarded.ts'
 import { observer } from '../http/operations/request-log.ts'
 import { bind, openPort, type Port, unbind } from '../http/wire/port.ts'
 import { mountRoutes } from '../http/routes.ts'
+import { uiRoutes } from '../http/routes/ui.ts'
+import { uiPage } from '../http/ui/page.ts'
 import { metricsRoutes } from '../http/routes/metrics.ts'
 import { type HttpSettings, httpServer, shutDown } from '../http/server.ts'
 import type { Service } from '../http/service.ts'
@@ -21,6 +23,7 @@ import { type Logger, loggerOf } from './logger.ts'
 import { isToldElsewhere } from './port-faults.ts'
 import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
+import { uiFiles } from './ui-files.ts'
 import { sooner, standbyServer } from './standby-server.ts'
 
 export { checkLog } from './log-check.ts'
@@ -124,11 +127,18 @@ const serving = async (
   const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
   const forwarded = forwardedUntrusted(config.server.trust_proxy, () => logger[level](FORWARDED))
   const shared = { logger, ...authorizer(service), answered: observer(service, logger, forwarded) }
+  const ui = uiFiles(config, logger)
   const app = await httpServer({
     ...shared,
     config: settings,
     afterParse: preconditions(service),
-    routes: [(app) => mountRoutes(app, service)],
+    routes: [
+      (app) => mountRoutes(app, service),
+      (app) => {
+        if (ui && ui !== 'unbuilt') uiRoutes(app, ui)
+      },
+    ],
+    ...(ui && { page: uiPage(ui, { publicUrl: service.settings.publicUrl, basePath: service.cookies.basePath }) }),
     documents: { version, names: service.names },
     port: port!,
   })

@@ -35,7 +35,11 @@ export const IssuedToken = named('IssuedToken', {
 })
 export type IssuedToken = Shown<typeof IssuedToken>
 
-export const SessionStarted = named('SessionStarted', { authentication: Authentication })
+export const SessionStarted = named('SessionStarted', {
+  authentication: Authentication,
+  /** When the cookie that was set ends. */
+  sessionEndsAt: Instant,
+})
 
 /** Something that an eye can see, and nothing that shows it another text than the one that is there. */
 const legible = {

@@ -48,8 +48,8 @@ const unreported: Answered = () => undefined
 const noCompiler = () => () => {
   throw new Error('a route states its fields by spec, not by a schema of the framework')
 }
-/** First parts of paths that belong to the API even where no route is mounted: one that is to come, and one that has an address of its own. */
-const RESERVED = ['audit', 'metrics']
+/** First parts of paths that never answer the page, even where no route is mounted. */
+const RESERVED = ['audit', 'metrics', 'ui']
 const firstPart = (url: string): string => url.split(/[/?]/, 2)[1] ?? ''
 
 /** What becomes of a request that no route takes: a browser outside the API gets the page, all else is refused. */

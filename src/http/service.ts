@@ -45,6 +45,13 @@ export type Settings = {
   readonly trustProxy: boolean | readonly string[]
   /** Whether GET /metrics is answered at the address of the service. */
   readonly metricsHere: boolean
+  /** Of the web UI; an absent text is `''`. */
+  readonly ui: {
+    readonly enabled: boolean
+    readonly theme: 'system' | 'light' | 'dark'
+    readonly topbarColor: string
+    readonly topbarLabel: string
+  }
 }
 
 export type Readiness = { readonly ready: boolean; readonly checks: NonNullable<ReadinessAnswer['checks']> }

@@ -5,6 +5,8 @@ export type CredentialRule =
   /** Always, whatever the configuration says; `bearer`: and never from the cookie. */
   | 'always'
   | 'bearer'
+  /** Never: a credential that is of use says who asks, any other is taken note of. */
+  | 'welcome'
   /** Where `authentication.required` says so. */
   | 'required'
   /** The same, unless `authentication.exclude` names this group. */
@@ -16,6 +18,8 @@ export type CredentialRule =
 export type Place =
   /** None: out of reach for every namespaced token. */
   | 'none'
+  /** None in particular: within reach of every token. */
+  | 'any'
   | 'default'
   /** The one in the namespace header. */
   | 'header'

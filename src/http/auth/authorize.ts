@@ -17,6 +17,7 @@ const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 const openness = ({ required, exclude }: Service['settings']): Readonly<Record<CredentialRule, boolean>> => ({
   always: false,
   bearer: false,
+  welcome: true,
   required: !required,
   management: !required || exclude.management,
   evaluation: !required || exclude.evaluation,
@@ -154,20 +155,26 @@ export const authorizer = (
 
   /** Any credential, or none. */
   const long = (request: FastifyRequest, reply: FastifyReply, access: Guarded, done: (error?: Error) => void): void => {
+    const welcome = access.credential === 'welcome'
     let given: Credential
     try {
       given = credential(request, names.tokenCookie)
     } catch (error) {
       if (cookies.isTwice(request)) cookies.clearToken(request, reply)
-      return done(noted(request, error as Refusal))
+      const refusal = noted(request, error as Refusal)
+      return welcome ? done() : done(refusal)
     }
     if (access.credential === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
     const open = isOpen[access.credential]
     if (given.kind === 'none') return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
-    if (!open && !service.fresh()) return done(noted(request, new Refusal('auth_stale')))
+    if ((!open || welcome) && !service.fresh()) return done(noted(request, new Refusal('auth_stale')))
     const { kind, token } = given
     const judged = (entry: TokenEntry | undefined): Refusal | undefined => {
       if (entry && !rule.refuses(entry)) return admit(request, entry, kind, access)
+      if (welcome) {
+        unusable(request, reply, kind === 'cookie')
+        return undefined
+      }
       if (open) return letIn(request)
       if (!entry) return unusable(request, reply, kind === 'cookie')
       if (kind === 'cookie') cookies.clearToken(request, reply)

@@ -68,7 +68,7 @@ const complete = async (service: Service, call: Request, way: LoginMethod): Prom
 
 /** Finishes a login, or says why not: to a browser by sending it to the login page, to others as JSON. */
 export const finishLogin = async (service: Service, call: Request, way: LoginMethod): Promise<Answer<Completed>> => {
-  const { cookies, metrics } = service
+  const { cookies, metrics, settings } = service
   const { request, reply, requestId } = call
   cookies.clearState(reply, way.callbackPath)
   try {
@@ -76,7 +76,7 @@ export const finishLogin = async (service: Service, call: Request, way: LoginMet
   } catch (error) {
     metrics.logins(way.provider ?? '-', 'refused').value++
     attemptFailed(service, request, way, error instanceof Refusal ? error : new Refusal('internal'))
-    if (!(error instanceof Refusal) || !wants(request, 'text/html')) throw error
+    if (!(error instanceof Refusal) || !wants(request, 'text/html') || !settings.ui.enabled) throw error
     const shown = error.reason === 'provider_error' ? (error.metadata['error'] ?? error.reason) : error.reason
     const location = `${cookies.basePath(request)}/login?error=${shown}&ref=${requestId}`
     return redirect(location, { ...error.headers, ...(await position(service)) })

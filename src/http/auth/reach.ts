@@ -11,7 +11,7 @@ export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Pick<Ser
 
 /** The namespace that the head of a request names; undefined: it belongs to none. */
 const namespaceNamed = (
-  place: Exclude<Place, { readonly body: unknown }>,
+  place: Exclude<Place, 'any' | { readonly body: unknown }>,
   request: FastifyRequest,
   service: Pick<Service, 'names'>,
 ): string | undefined => {
@@ -29,6 +29,7 @@ export const reachOf = (
   service: Pick<Service, 'names'>,
 ): boolean | 'undecided' => {
   if (typeof place === 'object' && 'body' in place) return 'undecided'
+  if (place === 'any') return true
   return namespaceNamed(place, request, service) === bound
 }
 

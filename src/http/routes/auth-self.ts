@@ -1,8 +1,10 @@
 import { Nothing } from '../../contract/answer.ts'
+import { Session } from '../../contract/session.ts'
 import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../contract/token.ts'
 import { rowNow } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
+import { statusOf } from '../../projections/token-status.ts'
 import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { presentAuthentication } from '../present/authentication.ts'
@@ -12,12 +14,14 @@ import { authentication } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
+const rowOf = async ({ log }: Service, { actor }: Caller) => readable(await rowNow(log, tokens, actor.id!))
+
 /** The record of the token that a request came with, and its revision. */
-const own = async ({ log }: Service, { actor }: Caller) => {
-  const row = readable(await rowNow(log, tokens, actor.id!))
+const own = async (service: Service, caller: Caller) => {
+  const row = await rowOf(service, caller)
   return row?.doc
     ? { doc: row.doc, revision: row.changes }
-    : refuse('not_found', `authentication "${actor.id}": resource not found`)
+    : refuse('not_found', `authentication "${caller.actor.id}": resource not found`)
 }
 
 const shown = ({ names, sealer, now }: Service, doc: TokenDoc) => presentAuthentication(doc, names, sealer, now())
@@ -67,6 +71,36 @@ const expireSelf: Mount = (app, service) => {
   })
 }
 
+const getSession: Mount = (app, service) => {
+  const { settings, about, now } = service
+  const { theme, topbarColor, topbarLabel } = settings.ui
+  const ui = { theme, topbarColor, topbarLabel }
+  route(app, {
+    method: 'GET',
+    url: '/auth/v1/self/session',
+    ...authentication,
+    access: { credential: 'welcome', namespace: 'any' },
+    summary: 'Who asks, if anybody known, and what a page must know before anybody signs in.',
+    answer: Session,
+    run: async ({ caller }) => {
+      const { required, readOnly } = settings
+      const doc = caller.actor.kind === 'token' ? (await rowOf(service, caller))?.doc : undefined
+      const known = doc !== undefined && statusOf(doc, now()) === 'ACTIVE'
+      const version = known || !required ? { version: about.info.version } : {}
+      return {
+        body: {
+          authenticated: known,
+          required,
+          ...(known && { authentication: await shown(service, doc) }),
+          ...(known && doc.expiresAt !== undefined && { sessionEndsAt: doc.expiresAt }),
+          service: { name: 'rollcall' as const, readOnly, ...version },
+          ui,
+        },
+      }
+    },
+  })
+}
+
 const startSession: Mount = (app, service) => {
   const { names, now, settings, cookies } = service
   route(app, {
@@ -82,8 +116,10 @@ const startSession: Mount = (app, service) => {
       const given = credential(request, names.tokenCookie)
       if (given.kind !== 'bearer' || given.token === undefined) throw new Refusal('credential_missing')
       const life = doc.expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(doc.expiresAt) - now().getTime()
-      cookies.setToken(request, reply, given.token, Math.min(life, settings.session.tokenLifetime))
-      return { body: { authentication: await shown(service, doc) } }
+      const lasts = Math.min(life, settings.session.tokenLifetime)
+      cookies.setToken(request, reply, given.token, lasts)
+      const sessionEndsAt = new Date(now().getTime() + lasts).toISOString()
+      return { body: { authentication: await shown(service, doc), sessionEndsAt } }
     },
   })
 }
@@ -112,6 +148,7 @@ const endSession: Mount = (app, service) => {
 export const authSelfRoutes: Mount = (app, service) => {
   getSelf(app, service)
   expireSelf(app, service)
+  getSession(app, service)
   startSession(app, service)
   endSession(app, service)
 }

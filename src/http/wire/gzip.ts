@@ -4,14 +4,28 @@ import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
 
 const offer = /(?:^|,)\s*(?:(?:x-)?gzip|\*)\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
+const offerOfBrotli = /(?:^|,)\s*br\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
 /** The fastest level: answers are made anew for each request, and it saves most of what there is to save. */
 const level = { level: constants.Z_BEST_SPEED }
 
-/** Whether the client takes gzip: named, or covered by `*`, and not with a weight of zero. */
-export const takesGzip = ({ headers }: Pick<FastifyRequest, 'headers'>): boolean => {
+const takes = ({ headers }: Pick<FastifyRequest, 'headers'>, coding: RegExp): boolean => {
   const accepted = headers['accept-encoding']
-  const named = typeof accepted === 'string' ? offer.exec(accepted) : null
+  const named = typeof accepted === 'string' ? coding.exec(accepted) : null
   return named !== null && Number(named[1] ?? 1) > 0
+}
+
+/** Whether the client takes gzip: named, or covered by `*`, and not with a weight of zero. */
+export const takesGzip = (request: Pick<FastifyRequest, 'headers'>): boolean => takes(request, offer)
+
+/** The bytes of a file, and of its forms that were compressed beforehand. */
+export type Packed = { readonly plain: Buffer; readonly br: Buffer | undefined; readonly gzip: Buffer | undefined }
+
+/** Sends a file in the smallest of its forms that the client takes. */
+export const sendPacked = (request: FastifyRequest, reply: FastifyReply, { plain, br, gzip }: Packed): void => {
+  reply.header('vary', 'accept-encoding')
+  const coding = br && takes(request, offerOfBrotli) ? 'br' : gzip && takesGzip(request) ? 'gzip' : undefined
+  if (coding) reply.header('content-encoding', coding)
+  void reply.send({ br, gzip, plain }[coding ?? 'plain'])
 }
 
 const zip = promisify(gzip)

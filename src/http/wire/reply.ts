@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Writable } from 'node:stream'
-import { gzipInto, type Kept, nameGzip, sendGzip, takesGzip, zippedFast } from './gzip.ts'
+import { gzipInto, type Kept, nameGzip, type Packed, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
 import { type Chunks, sendStream, type StreamTold } from './stream.ts'
@@ -27,6 +27,8 @@ export type Answer<T = unknown> = {
   readonly within?: number
   /** The bytes of the answer, in place of `body`, where the route keeps them. */
   readonly kept?: Kept
+  /** The bytes of the answer, in place of `body`, where they were compressed before there was a request. */
+  readonly packed?: Packed
   readonly etag?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Members of the body that are shown once and kept nowhere. */
@@ -137,7 +139,7 @@ const sendChunks = (
  * True for a stream, whose end is reported later.
  */
 export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: StreamTold): boolean => {
-  const { status = 200, body: shown, json, chunks, kept, secret, etag } = answer
+  const { status = 200, body: shown, json, chunks, kept, packed, secret, etag } = answer
   const { spec } = request
   if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') {
     sendNow(request, reply, json)
@@ -148,6 +150,10 @@ export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answe
   setHeaders(request, reply, answer)
   reply.code(has ? 304 : status)
   if (status >= 400) reply.header('cache-control', 'no-store')
+  if (packed) {
+    sendPacked(request, reply, packed)
+    return false
+  }
   const body = secret ? { ...secret, ...(shown as object) } : shown
   if (has || (body === undefined && json === undefined && !kept)) {
     reply.send()

@@ -1,0 +1,16 @@
+import { Type } from 'typebox'
+import { Instant, named, type Shown, Text } from './answer.ts'
+import { Authentication } from './token.ts'
+
+/** Who asks, as a page must know before anything else (GET /auth/v1/self/session). */
+export const Session = named('Session', {
+  authenticated: Type.Boolean(),
+  /** Whether the service wants a credential. */
+  required: Type.Boolean(),
+  authentication: Type.Optional(Authentication),
+  /** When the token used expires. */
+  sessionEndsAt: Type.Optional(Instant),
+  service: Type.Object({ name: Type.Literal('rollcall'), readOnly: Type.Boolean(), version: Type.Optional(Text) }),
+  ui: Type.Object({ theme: Text, topbarColor: Text, topbarLabel: Text }),
+})
+export type Session = Shown<typeof Session>

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CookieJar } from '../wire/cookies.ts'
+import { held } from '../wire/reply.ts'
+import { BASE, type UiFiles } from './files.ts'
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'self'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+/** Headers of the page (ui.md §12.1). */
+const headersOf = (https: boolean): Readonly<Record<string, string>> => ({
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-cache',
+  'content-security-policy': policy,
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=(), clipboard-write=(self)',
+  ...(https && { 'strict-transport-security': 'max-age=31536000' }),
+})
+
+const unbuilt = `<!doctype html><html lang="en"><head><meta charset="utf-8"><base href="${BASE}"><title>Rollcall</title></head>
+<body><h1>The web UI is not built</h1><p>Run <code>npm run build</code> where Rollcall is installed, then start it again.
+The HTTP API and the command line work without it: see the <a href="docs">documentation of the API</a>.</p></body></html>`
+
+const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('"', '&quot;')
+
+/** Answers every address of the web UI with the one page, which is the same whoever asks; its base path is all that is written into it. */
+export const uiPage = (
+  files: UiFiles | 'unbuilt',
+  { publicUrl, basePath }: { readonly publicUrl: string | undefined; readonly basePath: CookieJar['basePath'] },
+) => {
+  const template = files === 'unbuilt' ? unbuilt : files.page
+  const headers = headersOf(publicUrl?.startsWith('https:') === true)
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const page = template.replace(BASE, () => `${escaped(basePath(request))}/`)
+    const etag = createHash('sha256').update(page).digest('base64url').slice(0, 22)
+    reply.headers(headers).header('etag', `"${etag}"`)
+    if (held(request, etag)) void reply.code(304).send()
+    else void reply.send(page)
+  }
+}

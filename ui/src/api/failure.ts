@@ -1,0 +1,60 @@
+/** What the service says is wrong with a field of a request. */
+export type FieldViolation = { readonly field: string; readonly description: string }
+
+/** Why a request has no answer that is of use. `status` 0: there was no answer at all. */
+export class Failure extends Error {
+  readonly status: number
+  readonly reason: string
+  readonly requestId: string | undefined
+  readonly fields: readonly FieldViolation[]
+  /** Seconds after which it may be asked again, where the service says so. */
+  readonly retryAfter: number | undefined
+
+  constructor(message: string, about: FailureFacts) {
+    super(message)
+    this.name = 'Failure'
+    this.status = about.status
+    this.reason = about.reason
+    this.requestId = about.requestId
+    this.fields = about.fields ?? []
+    this.retryAfter = about.retryAfter
+  }
+}
+
+export type FailureFacts = {
+  readonly status: number
+  readonly reason: string
+  readonly requestId?: string | undefined
+  readonly fields?: readonly FieldViolation[]
+  readonly retryAfter?: number | undefined
+}
+
+export const isFailure = (error: unknown): error is Failure => error instanceof Failure
+
+/** Whether it is not known what became of a write. */
+export const isUnknown = ({ status }: Failure): boolean => status === 0 || status >= 500
+
+type ErrorBody = {
+  readonly message?: string
+  readonly details?: readonly {
+    readonly value?: {
+      readonly reason?: string
+      readonly metadata?: { readonly requestId?: string }
+      readonly fieldViolations?: readonly FieldViolation[]
+    }
+  }[]
+}
+
+/** The failure that an answer of the service tells (api.md §2.1). */
+export const failureOf = async (answer: Response): Promise<Failure> => {
+  const body = (await answer.json().catch(() => ({}))) as ErrorBody
+  const { reason = '', metadata, fieldViolations = [] } = body.details?.[0]?.value ?? {}
+  const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
+  return new Failure(body.message ?? answer.statusText, {
+    status: answer.status,
+    reason,
+    requestId: metadata?.requestId ?? answer.headers.get('x-request-id') ?? undefined,
+    fields: fieldViolations,
+    retryAfter: Number.isFinite(seconds) ? seconds : undefined,
+  })
+}

@@ -1,0 +1,11 @@
+/** Names of reads. One that begins with another's name is stale with it. */
+export const keys = {
+  session: ['session'],
+  methods: ['methods'],
+  tokens: ['tokens'],
+  namespaces: ['namespaces'],
+  flags: (namespace: string) => ['flags', namespace],
+  flag: (namespace: string, key: string) => ['flag', namespace, key],
+  segments: (namespace: string) => ['segments', namespace],
+  segment: (namespace: string, key: string) => ['segment', namespace, key],
+} as const

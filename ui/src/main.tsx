@@ -1,0 +1,47 @@
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { Tooltip } from '@base-ui/react/tooltip'
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { createRoot } from 'react-dom/client'
+import { isFailure } from './api/failure.ts'
+import { Unreachable } from './pages/unreachable.tsx'
+import { StatusRegion } from './parts/status.tsx'
+import { Loading } from './parts/states.tsx'
+import { beginPreferences } from './preferences.ts'
+import { router } from './routes.tsx'
+import { SessionProvider } from './session.tsx'
+import './theme/tokens.css'
+import './theme/base.css'
+import './theme/parts.css'
+import './theme/dialog.css'
+import './theme/shell.css'
+import './theme/table.css'
+
+beginPreferences()
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      // A connection that broke is tried once more; what the service refused is not.
+      retry: (failures, error) => failures < 1 && isFailure(error) && error.status === 0,
+      retryDelay: 300,
+      refetchOnWindowFocus: true,
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+})
+
+createRoot(document.getElementById('root')!).render(
+  <CSPProvider disableStyleElements>
+    <QueryClientProvider client={client}>
+      <Tooltip.Provider delay={300}>
+        <StatusRegion>
+          <SessionProvider waiting={<Loading />} failed={(retry) => <Unreachable onRetry={retry} />}>
+            <RouterProvider router={router} />
+          </SessionProvider>
+        </StatusRegion>
+      </Tooltip.Provider>
+    </QueryClientProvider>
+  </CSPProvider>,
+)

@@ -1,0 +1,18 @@
+import type { ErrorComponentProps } from '@tanstack/react-router'
+import { Button } from '../parts/button.tsx'
+import { states } from '../words/common.ts'
+
+/** An error of the page itself. */
+export const Broken = ({ error }: ErrorComponentProps) => (
+  <main className="content stack" role="alert">
+    <h1>{states.broken}</h1>
+    <p>
+      <code>{error instanceof Error ? error.name : String(error)}</code>
+    </p>
+    <div>
+      <Button look="primary" onClick={() => window.location.reload()}>
+        {states.reloadPage}
+      </Button>
+    </div>
+  </main>
+)

@@ -1,0 +1,150 @@
+import { ChevronDownIcon, ChevronRightIcon, SignInIcon } from '@primer/octicons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { isFailure } from '../api/failure.ts'
+import { keys } from '../api/keys.ts'
+import { beginLogin, type Provider, readProviders } from '../api/methods.ts'
+import { instantWords } from '../parts/moment.ts'
+import { RequestId } from '../parts/alert.tsx'
+import { Button } from '../parts/button.tsx'
+import { Loading } from '../parts/states.tsx'
+import { TokenForm } from '../parts/token-form.tsx'
+import { usePreferences } from '../preferences.ts'
+import { basePath, providerAddress, returnPath } from '../return-path.ts'
+import { useSession } from '../session.tsx'
+import { Environment } from '../shell/environment.tsx'
+import { tellSession } from '../tabs.ts'
+import { common } from '../words/common.ts'
+import { login, loginFailure, requestRef } from '../words/login.ts'
+
+const here = getRouteApi('/login')
+
+/** A button for each provider. While one is opened the others wait. */
+const Providers = ({ providers, returnTo }: { readonly providers: readonly Provider[]; readonly returnTo: string }) => {
+  const [opening, setOpening] = useState<string | undefined>()
+  const [failed, setFailed] = useState<Readonly<Record<string, string>>>({})
+  const open = async (provider: Provider, name: string) => {
+    setOpening(provider.key)
+    setFailed({})
+    const fail = (words: string) => {
+      setFailed({ [provider.key]: words })
+      setOpening(undefined)
+    }
+    try {
+      const address = providerAddress(await beginLogin(provider, returnTo))
+      if (address === undefined) fail(login.badAddress)
+      else window.location.assign(address)
+    } catch (error) {
+      if (!isFailure(error)) throw error
+      fail(error.status === 503 || error.status === 0 ? login.unreachable(name) : error.message)
+    }
+  }
+  return (
+    <div className="tight">
+      {providers.map((provider) => {
+        const name = provider.name ?? login.codehost
+        return (
+          <div className="tight" key={provider.key}>
+            <Button
+              busy={opening === provider.key ? login.opening(name) : undefined}
+              why={opening !== undefined && opening !== provider.key ? login.opening(name) : undefined}
+              onClick={() => void open(provider, name)}
+            >
+              <SignInIcon />
+              {login.continueWith(name)}
+            </Button>
+            {failed[provider.key] !== undefined && (
+              <span className="wrong" role="alert">
+                {failed[provider.key]}
+              </span>
+            )}
+          </div>
+        )
+      })}
+    </div>
+  )
+}
+
+/** What the address says of a sign-in that failed. */
+const Failed = ({ error, id }: { readonly error: string; readonly id: string | undefined }) => {
+  const { title, check } = loginFailure(error)
+  return (
+    <div role="alert" className="alert">
+      <strong>{title}</strong>
+      <p>{check}</p>
+      {id !== undefined && <RequestId id={id} />}
+    </div>
+  )
+}
+
+const TokenPart = ({ alone, onSignedIn }: { readonly alone: boolean; readonly onSignedIn: () => void }) => {
+  const [open, setOpen] = useState(alone)
+  const form = <TokenForm onSignedIn={onSignedIn} />
+  if (alone)
+    return (
+      <>
+        {form}
+        <p className="hint">{login.firstStart}</p>
+      </>
+    )
+  return (
+    <>
+      <Button look="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
+        {login.useToken}
+        {open ? <ChevronDownIcon /> : <ChevronRightIcon />}
+      </Button>
+      {open && form}
+    </>
+  )
+}
+
+/** The sign-in page (ui.md §11.1). */
+export const Login = () => {
+  const { error, ref, return_to, ends } = here.useSearch()
+  const { authenticated, ui } = useSession()
+  const { zone } = usePreferences()
+  const client = useQueryClient()
+  const returnTo = returnPath(return_to)
+  const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readProviders(signal) })
+  const go = () => window.location.replace(basePath() + returnTo)
+  const signedIn = () => {
+    client.clear()
+    tellSession('session')
+    go()
+  }
+  const away = authenticated && error === undefined
+  useEffect(() => {
+    document.title = [ui.topbarLabel, login.title, common.product].filter(Boolean).join(' · ')
+  }, [ui.topbarLabel])
+  useEffect(() => {
+    if (away) window.location.replace(basePath() + returnTo)
+  }, [away, returnTo])
+  if (away) return null
+  const endsAt = ends !== undefined && !Number.isNaN(Date.parse(ends)) ? instantWords(ends, zone) : undefined
+  return (
+    <main className="login">
+      <div>
+        <div className="bar">
+          <strong>{common.product}</strong>
+          <Environment />
+        </div>
+        <h1>{login.title}</h1>
+        {error !== undefined && <Failed error={error} id={requestRef(ref)} />}
+        {endsAt !== undefined && (
+          <div role="alert" className="alert warn">
+            <p>{login.sessionStays(endsAt)}</p>
+          </div>
+        )}
+        {methods.isPending ? (
+          <Loading rows={2} />
+        ) : (
+          <>
+            {methods.data && methods.data.length > 0 && <Providers providers={methods.data} returnTo={returnTo} />}
+            <TokenPart alone={!methods.data?.length} onSignedIn={signedIn} />
+          </>
+        )}
+      </div>
+    </main>
+  )
+}

@@ -1,0 +1,66 @@
+import { Tooltip } from '@base-ui/react/tooltip'
+import type { ComponentProps, ReactNode } from 'react'
+
+export type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
+type ButtonProps = Omit<ComponentProps<'button'>, 'disabled' | 'className'> & {
+  readonly look?: ButtonLook
+  /** Why it does nothing now; it stays in reach of the keyboard and says so. */
+  readonly why?: string | undefined
+  /** What it says while what it began is under way. */
+  readonly busy?: string | undefined
+}
+
+/** The class of a button, for links that look like one. */
+export const buttonClass = (look?: ButtonLook): string => (look ? `button ${look}` : 'button')
+
+/** A button. While it is busy, or has a reason not to act, a press does nothing. */
+export const Button = ({ look, why, busy, onClick, children, type = 'button', ...rest }: ButtonProps) => {
+  const idle = why !== undefined || busy !== undefined
+  const button = (
+    <button
+      {...rest}
+      type={type}
+      className={buttonClass(look)}
+      aria-disabled={idle || undefined}
+      onClick={(event) => {
+        if (idle) event.preventDefault()
+        else onClick?.(event)
+      }}
+    >
+      {busy ?? children}
+    </button>
+  )
+  return why === undefined ? button : <Tip words={why}>{button}</Tip>
+}
+
+/** A button with only an icon: its name is its tooltip. */
+export const IconButton = ({ name, icon, ...rest }: Omit<ButtonProps, 'children'> & { readonly name: string; readonly icon: ReactNode }) => (
+  <Tip words={rest.why ?? name} named>
+    <button
+      {...plain(rest)}
+      type="button"
+      className={buttonClass(rest.look ?? 'icon plain')}
+      aria-label={name}
+      aria-disabled={rest.why !== undefined || rest.busy !== undefined || undefined}
+      onClick={(event) => {
+        if (rest.why === undefined && rest.busy === undefined) rest.onClick?.(event)
+      }}
+    >
+      {icon}
+    </button>
+  </Tip>
+)
+
+const plain = ({ look: _look, why: _why, busy: _busy, ...rest }: Omit<ButtonProps, 'children'>) => rest
+
+/** Words beside what has the focus or the pointer. */
+export const Tip = ({ words, children, named = false }: { readonly words: string; readonly children: React.ReactElement<Record<string, unknown>>; readonly named?: boolean }) => (
+  <Tooltip.Root>
+    <Tooltip.Trigger render={children} {...(!named && { 'aria-description': words })} />
+    <Tooltip.Portal>
+      <Tooltip.Positioner className="popup-place" sideOffset={6}>
+        <Tooltip.Popup className="tip">{words}</Tooltip.Popup>
+      </Tooltip.Positioner>
+    </Tooltip.Portal>
+  </Tooltip.Root>
+)

@@ -1,0 +1,51 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog'
+import { Dialog as Base } from '@base-ui/react/dialog'
+import type { ReactNode, RefObject } from 'react'
+
+type DialogProps = {
+  readonly title: ReactNode
+  readonly open: boolean
+  readonly onClose: () => void
+  readonly children: ReactNode
+  /** It closes by its own buttons alone. */
+  readonly firm?: boolean
+  readonly drawer?: boolean
+  readonly initialFocus?: RefObject<HTMLElement | null>
+}
+
+/** A dialog, labelled by its heading. A click beside it never closes it; Escape does, where it is not firm. */
+export const Dialog = ({ title, open, onClose, children, firm = false, drawer = false, initialFocus }: DialogProps) => (
+  <Base.Root
+    open={open}
+    disablePointerDismissal
+    onOpenChange={(next, details) => {
+      if (next) return
+      if (firm && details.reason === 'escape-key') details.cancel()
+      else onClose()
+    }}
+  >
+    <Base.Portal>
+      <Base.Backdrop className="backdrop" />
+      <Base.Popup className={drawer ? 'dialog drawer' : 'dialog'} {...(initialFocus && { initialFocus })}>
+        <Base.Title>{title}</Base.Title>
+        {children}
+      </Base.Popup>
+    </Base.Portal>
+  </Base.Root>
+)
+
+/** A question that must be answered before anything else. */
+export const Ask = ({ title, open, onClose, children }: DialogProps) => (
+  <AlertDialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
+    <AlertDialog.Portal>
+      <AlertDialog.Backdrop className="backdrop" />
+      <AlertDialog.Popup className="dialog">
+        <AlertDialog.Title>{title}</AlertDialog.Title>
+        {children}
+      </AlertDialog.Popup>
+    </AlertDialog.Portal>
+  </AlertDialog.Root>
+)
+
+/** The buttons of a dialog, at its end. */
+export const Actions = ({ children }: { readonly children: ReactNode }) => <div className="actions">{children}</div>

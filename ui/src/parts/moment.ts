@@ -1,0 +1,61 @@
+import type { Preferences } from '../preferences.ts'
+import { serviceNow } from '../api/clock.ts'
+
+type Zone = Preferences['zone']
+
+/** The name of a time zone: the browser's own, or UTC. */
+export const zoneName = (zone: Zone): string =>
+  zone === 'utc' ? 'UTC' : new Intl.DateTimeFormat('en').resolvedOptions().timeZone
+
+const inZone = (zone: Zone) => (zone === 'utc' ? { timeZone: 'UTC' } : {})
+
+/** An instant in words: `10 Jun 2031, 09:30`, with seconds where order matters. */
+export const instantWords = (instant: string, zone: Zone, seconds = false): string =>
+  new Intl.DateTimeFormat('en-GB', {
+    ...inZone(zone),
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(seconds && { second: '2-digit' }),
+    hourCycle: 'h23',
+  }).format(new Date(instant))
+
+/** The same with its zone. */
+export const fullWords = (instant: string, zone: Zone): string =>
+  `${instantWords(instant, zone, true)} (${zoneName(zone)})`
+
+const units = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
+const WEEK_MS = 7 * 86_400_000
+
+/** The distance of an instant from now, `3 minutes ago`; undefined from seven days on. */
+export const distanceWords = (instant: string, now = serviceNow()): string | undefined => {
+  const ms = Date.parse(instant) - now
+  if (Math.abs(ms) >= WEEK_MS) return undefined
+  const seconds = ms / 1000
+  for (const [unit, length] of units)
+    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit)
+  return ms > 0 ? 'in less than a minute' : 'just now'
+}
+
+/** What the field `datetime-local` holds for an instant: local time to the minute. */
+export const localInput = (instant: Date, zone: Zone): string => {
+  const part = new Intl.DateTimeFormat('sv-SE', {
+    ...inZone(zone),
+    dateStyle: 'short',
+    timeStyle: 'short',
+  }).format(instant)
+  return part.replace(' ', 'T')
+}
+
+/** The instant that a text of `datetime-local` means: a time left out by a change of clocks means the moment after the gap, one that comes twice the first. */
+export const instantOfInput = (text: string, zone: Zone): Date | undefined => {
+  const found = new Date(zone === 'utc' ? `${text}Z` : text)
+  return Number.isNaN(found.getTime()) ? undefined : found
+}

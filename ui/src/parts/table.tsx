@@ -1,0 +1,86 @@
+import { ArrowDownIcon, ArrowUpIcon } from '@primer/octicons-react'
+import type { ReactNode } from 'react'
+
+export type Column<R> = {
+  readonly key: string
+  readonly head: ReactNode
+  /** The word beside the cell where rows are blocks; the head, where that is a text. */
+  readonly label?: string
+  readonly cell: (row: R) => ReactNode
+  /** The name under which the service sorts by it. */
+  readonly sort?: string
+}
+
+export type Order = { readonly by: string; readonly descending: boolean }
+
+type TableProps<R> = {
+  readonly name: string
+  readonly columns: readonly Column<R>[]
+  readonly rows: readonly R[]
+  readonly rowKey: (row: R) => string
+  /** The column whose cell names the row. */
+  readonly heads: string
+  readonly order?: Order
+  readonly onOrder?: (order: Order) => void
+  readonly chosen?: (row: R) => boolean
+}
+
+const Head = <R,>({ column, order, onOrder }: Pick<TableProps<R>, 'order' | 'onOrder'> & { readonly column: Column<R> }) => {
+  const { sort, head } = column
+  if (sort === undefined || !onOrder)
+    return (
+      <th scope="col" role="columnheader">
+        {head}
+      </th>
+    )
+  const mine = order?.by === sort
+  return (
+    <th scope="col" role="columnheader" aria-sort={mine ? (order.descending ? 'descending' : 'ascending') : undefined}>
+      <button
+        type="button"
+        className="sort"
+        onClick={() => onOrder({ by: sort, descending: mine ? !order.descending : false })}
+      >
+        {head}
+        {mine && (order.descending ? <ArrowDownIcon size={12} /> : <ArrowUpIcon size={12} />)}
+      </button>
+    </th>
+  )
+}
+
+/** A table; in a narrow window each of its rows is a block. Roles are named, because a block is no row by itself. */
+export const Table = <R,>({ name, columns, rows, rowKey, heads, order, onOrder, chosen }: TableProps<R>) => (
+  <div className="table-scroll" role="region" aria-label={name} tabIndex={0}>
+    <table className="rows" role="table" aria-label={name}>
+      <thead role="rowgroup">
+        <tr role="row">
+          {columns.map((column) => (
+            <Head
+              key={column.key}
+              column={column}
+              {...(order && { order })}
+              {...(onOrder && { onOrder })}
+            />
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row) => (
+          <tr key={rowKey(row)} role="row" data-chosen={chosen?.(row) || undefined}>
+            {columns.map(({ key, head, label, cell }) =>
+              key === heads ? (
+                <th key={key} scope="row" role="rowheader">
+                  {cell(row)}
+                </th>
+              ) : (
+                <td key={key} role="cell" data-label={label ?? (typeof head === 'string' ? head : '')}>
+                  {cell(row)}
+                </td>
+              ),
+            )}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
+)

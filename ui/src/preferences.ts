@@ -1,0 +1,114 @@
+import { useSyncExternalStore } from 'react'
+import { hear, tellPreferences } from './tabs.ts'
+
+/** What a person chose for this browser; kept in its `localStorage`, and nowhere else. */
+export type Preferences = {
+  readonly theme: 'system' | 'light' | 'dark'
+  readonly zone: 'browser' | 'utc'
+  readonly exactTimes: boolean
+  readonly density: 'normal' | 'compact'
+  readonly singleKeys: boolean
+}
+
+const KEY = 'rollcall.preferences'
+const NAMESPACE = 'rollcall.namespace'
+const ENDS = 'rollcall.session-ends'
+const standard: Preferences = {
+  theme: 'system',
+  zone: 'browser',
+  exactTimes: false,
+  density: 'normal',
+  singleKeys: true,
+}
+let serviceTheme: Preferences['theme'] = 'system'
+let present: Preferences = standard
+let chosen: Partial<Preferences> = {}
+const listeners = new Set<() => void>()
+
+/** Storage may be refused by the browser; then a choice lasts as long as the page. */
+const stored = (name: string): string | undefined => {
+  try {
+    return localStorage.getItem(name) ?? undefined
+  } catch {
+    return undefined
+  }
+}
+const store = (name: string, value: string | undefined): void => {
+  try {
+    if (value === undefined) localStorage.removeItem(name)
+    else localStorage.setItem(name, value)
+  } catch {
+    // The browser keeps nothing for this page.
+  }
+}
+
+const oneOf = <T>(values: readonly T[], value: unknown): T | undefined => values.find((known) => known === value)
+const bool = (value: unknown): boolean | undefined => oneOf([true, false], value)
+
+const parsed = (): Partial<Preferences> => {
+  let raw: Record<string, unknown>
+  try {
+    raw = JSON.parse(stored(KEY) ?? '{}') as Record<string, unknown>
+  } catch {
+    return {}
+  }
+  const known = {
+    theme: oneOf(['system', 'light', 'dark'] as const, raw['theme']),
+    zone: oneOf(['browser', 'utc'] as const, raw['zone']),
+    exactTimes: bool(raw['exactTimes']),
+    density: oneOf(['normal', 'compact'] as const, raw['density']),
+    singleKeys: bool(raw['singleKeys']),
+  }
+  return Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined))
+}
+
+const apply = (): void => {
+  present = { ...standard, theme: serviceTheme, ...chosen }
+  const { dataset } = document.documentElement
+  if (present.theme === 'system') delete dataset['theme']
+  else dataset['theme'] = present.theme
+  dataset['density'] = present.density
+  for (const listener of listeners) listener()
+}
+
+/** Reads what was chosen before, and hears of choices made in other tabs. */
+export const beginPreferences = (): void => {
+  const read = () => {
+    chosen = parsed()
+    apply()
+  }
+  read()
+  hear(({ kind }) => {
+    if (kind === 'preferences') read()
+  })
+}
+
+/** The theme of the service, for who has chosen none. */
+export const setServiceTheme = (theme: string): void => {
+  serviceTheme = oneOf(['system', 'light', 'dark'] as const, theme) ?? 'system'
+  apply()
+}
+
+export const choose = (change: Partial<Preferences>): void => {
+  chosen = { ...chosen, ...change }
+  store(KEY, JSON.stringify(chosen))
+  apply()
+  tellPreferences()
+}
+
+export const usePreferences = (): Preferences =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => present,
+  )
+
+/** The namespace that was looked at last in this browser. */
+export const lastNamespace = (): string => stored(NAMESPACE) ?? 'default'
+export const rememberNamespace = (key: string): void => store(NAMESPACE, key)
+
+/** When the cookie of this browser's session ends (RFC 3339), where it was told. */
+export const sessionEnds = (): string | undefined => stored(ENDS)
+export const rememberSessionEnd = (instant: string | undefined): void => store(ENDS, instant)

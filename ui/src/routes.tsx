@@ -1,0 +1,86 @@
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Navigate,
+  Outlet,
+} from '@tanstack/react-router'
+import { Broken } from './pages/broken.tsx'
+import { Login } from './pages/login.tsx'
+import { NoSuchPage } from './pages/no-such-page.tsx'
+import { SignedIn } from './pages/signed-in.tsx'
+import { lastNamespace } from './preferences.ts'
+import { Shell } from './shell/shell.tsx'
+
+/** The query of an address: texts, each once; what a page does not know is dropped. */
+const asked =
+  <K extends string>(...names: readonly K[]) =>
+  (search: Record<string, unknown>): { readonly [N in K]?: string } =>
+    Object.fromEntries(
+      names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
+    ) as { readonly [N in K]?: string }
+
+const root = createRootRoute({ component: Outlet, notFoundComponent: NoSuchPage, errorComponent: Broken })
+
+export const loginRoute = createRoute({
+  getParentRoute: () => root,
+  path: '/login',
+  validateSearch: asked('error', 'ref', 'return_to', 'ends'),
+  component: Login,
+})
+const signedInRoute = createRoute({ getParentRoute: () => root, path: '/signed-in', component: SignedIn })
+
+/** Every page that wants somebody to be signed in. */
+const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Shell })
+const home = createRoute({
+  getParentRoute: () => inside,
+  path: '/',
+  component: () => <Navigate to="/ns/$ns/flags" params={{ ns: lastNamespace() }} replace />,
+})
+export const flagsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/ns/$ns/flags',
+  validateSearch: asked('q', 'type', 'state', 'sort', 'page', 'at'),
+  component: lazyRouteComponent(() => import('./pages/flags.tsx'), 'Flags'),
+})
+export const tokensRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/tokens',
+  validateSearch: asked('q', 'status', 'ns', 'sort', 'page', 'at'),
+  component: lazyRouteComponent(() => import('./pages/tokens/tokens.tsx'), 'Tokens'),
+})
+const preferencesRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/preferences',
+  component: lazyRouteComponent(() => import('./pages/preferences.tsx'), 'PreferencesPage'),
+})
+
+const texts = (search: string): Record<string, string> => Object.fromEntries(new URLSearchParams(search))
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    loginRoute,
+    signedInRoute,
+    inside.addChildren([home, flagsRoute, tokensRoute, preferencesRoute]),
+  ]),
+  basepath: new URL(document.baseURI).pathname,
+  // Addresses hold plain texts: what a person writes there is what a page reads.
+  parseSearch: texts,
+  stringifySearch: (search) => {
+    const given = Object.entries(search).filter((pair): pair is [string, string] => typeof pair[1] === 'string')
+    return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+  },
+  scrollRestoration: true,
+  defaultPendingMs: 150,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+  interface HistoryState {
+    /** Page tokens of the pages before this one. */
+    readonly before?: readonly string[]
+  }
+}

@@ -1,0 +1,57 @@
+import {
+  BeakerIcon,
+  GearIcon,
+  type Icon,
+  KebabHorizontalIcon,
+  KeyIcon,
+  PeopleIcon,
+  ProjectIcon,
+  StackIcon,
+  TelescopeIcon,
+} from '@primer/octicons-react'
+import { Link, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import { lastNamespace } from '../preferences.ts'
+import { shell } from '../words/shell.ts'
+
+type Entry = { readonly to: string; readonly words: string; readonly icon: Icon; readonly first?: boolean }
+
+const ofNamespace: readonly Entry[] = [{ to: '/ns/$ns/flags', words: shell.flags, icon: TelescopeIcon, first: true }]
+const ofSettings: readonly Entry[] = [
+  { to: '/settings/tokens', words: shell.tokens, icon: KeyIcon, first: true },
+  { to: '/settings/preferences', words: shell.preferences, icon: GearIcon },
+]
+void [BeakerIcon, PeopleIcon, ProjectIcon, StackIcon]
+
+const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly ns: string }) =>
+  entries.map(({ to, words, icon: Icon, first }) => (
+    <li key={to} className={first ? 'first' : 'rest'}>
+      <Link to={to as '/ns/$ns/flags'} params={{ ns }} activeProps={{ 'aria-current': 'page' }}>
+        <Icon />
+        <span>{words}</span>
+      </Link>
+    </li>
+  ))
+
+/** The ways to every section. In a narrow window those that are not asked for often stand behind a button. */
+export const Navigation = () => {
+  const { ns = lastNamespace() } = useParams({ strict: false }) as { readonly ns?: string }
+  const [open, setOpen] = useState(false)
+  return (
+    <nav className="nav" aria-label={shell.main} data-open={open || undefined}>
+      <ul>
+        <Entries entries={ofNamespace} ns={ns} />
+        <li className="group" role="presentation">
+          {shell.settings}
+        </li>
+        <Entries entries={ofSettings} ns={ns} />
+        <li className="more">
+          <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+            <KebabHorizontalIcon />
+            {shell.more}
+          </button>
+        </li>
+      </ul>
+    </nav>
+  )
+}

@@ -1,0 +1,71 @@
+const plurals = new Intl.PluralRules('en')
+
+/** A number with its thing: `1 change`, `2 changes`. */
+export const counted = (n: number, one: string, many: string): string =>
+  `${new Intl.NumberFormat('en').format(n)} ${plurals.select(n) === 'one' ? one : many}`
+
+export const number = (n: number): string => new Intl.NumberFormat('en').format(n)
+
+export const common = {
+  product: 'Rollcall',
+  skip: 'Skip to content',
+  tryAgain: 'Try again',
+  tryAgainIn: (seconds: number) => `Try again in ${counted(seconds, 'second', 'seconds')}`,
+  cancel: 'Cancel',
+  close: 'Close',
+  stay: 'Stay',
+  leave: 'Leave',
+  reload: 'Reload',
+  reason: 'Reason',
+  reasonHint: 'Kept in the history. Optional.',
+  copied: 'Copied.',
+  notCopied: (thing: string) => `Not copied. The ${thing} is selected: press Ctrl+C.`,
+  request: (id: string) => `Request ${id}`,
+  copyRequest: 'Copy request id',
+  pages: 'Pages',
+  previousPage: 'Previous page',
+  nextPage: 'Next page',
+  never: 'Never',
+  loading: 'Loading…',
+  stillLoading: 'Still loading…',
+  clearSearch: 'Clear search',
+  clearFilters: 'Clear filters',
+  catchingUp: 'Saved. The lists are still catching up.',
+  refresh: 'Refresh',
+}
+
+export const states = {
+  notLoaded: (things: string) => `The ${things} could not be loaded`,
+  noMatch: (things: string) => `No ${things} match`,
+  offline: 'The service cannot be reached. What you see may be old.',
+  stale: 'The service is checking itself and answers again in a moment.',
+  limited: (seconds: number) => `Too many requests. Try again in ${seconds} s.`,
+  noPage: 'No such page',
+  goToFlags: 'Go to flags',
+  notFound: (thing: string) => `${thing} not found`,
+  notThere: (thing: string, key: string, namespace: string) => `There is no ${thing} ${key} in ${namespace} now.`,
+  forbidden: 'You may not see this',
+  broken: 'Something in this page broke',
+  reloadPage: 'Reload the page',
+  readOnly: 'Read-only',
+  readOnlyWhy: 'This instance is read-only.',
+  openAccess: 'Open access',
+  openAccessWhy: 'Everybody who reaches this address may do everything. Set authentication.required.',
+  updated: 'Rollcall was updated. Reload when you are done here.',
+  nothingSaved: 'Nothing was saved',
+  unknownOutcome: 'The service could not be reached. It is not known whether this was done. Trying again is safe.',
+  nothingChanged: 'Nothing changed: it was so already.',
+}
+
+export const fields = {
+  nameEmpty: (thing: string) => `Give the ${thing} a name.`,
+  keyEmpty: (thing: string) => `Give the ${thing} a key.`,
+  keyBad: 'Use letters, digits, “-”, “_” and “,” only.',
+  keyTaken: 'This key is taken in this namespace.',
+  tooLong: (most: number, has: number) => `At most ${number(most)} characters; this has ${number(has)}.`,
+  expiryMissing: 'Choose a date and time.',
+  expiryPast: 'Choose a moment in the future.',
+  namespaceMissing: 'Choose a namespace.',
+  tokenEmpty: 'Paste a client token.',
+  percentage: 'Enter a number from 0 to 100.',
+}

@@ -1,0 +1,57 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import { defineConfig, type Plugin } from 'vite'
+
+const out = join(import.meta.dirname, '../dist/ui')
+
+/** Puts `.br` and `.gz` beside every file that is served compressed. */
+const compressed: Plugin = {
+  name: 'compressed',
+  apply: 'build',
+  closeBundle() {
+    const folder = join(out, 'assets')
+    for (const name of readdirSync(folder).filter((name) => /\.(js|css)$/.test(name))) {
+      const bytes = readFileSync(join(folder, name))
+      const size = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+      writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes, { params: size }))
+      writeFileSync(join(folder, `${name}.gz`), gzipSync(bytes, { level: 9 }))
+    }
+  },
+}
+
+/** While the UI is made, its page has no service in front of it that writes the base path. */
+const basePath: Plugin = {
+  name: 'base-path',
+  apply: 'serve',
+  transformIndexHtml: (html) => html.replace('%BASE%', '/'),
+}
+
+const service = process.env['ROLLCALL_URL'] ?? 'http://127.0.0.1:8080'
+const api = ['/auth', '/api', '/evaluate', '/meta', '/ui/icon.svg']
+
+export default defineConfig({
+  root: import.meta.dirname,
+  // Addresses of assets are relative, so that the page works under every base path.
+  base: './',
+  publicDir: 'public',
+  plugins: [compressed, basePath],
+  oxc: { jsx: { runtime: 'automatic' } },
+  build: {
+    outDir: out,
+    emptyOutDir: true,
+    assetsDir: 'assets',
+    assetsInlineLimit: 0,
+    sourcemap: 'hidden',
+    modulePreload: { polyfill: false },
+    cssCodeSplit: false,
+    target: 'es2023',
+    // Packages for servers too say "use client", which means nothing here.
+    rolldownOptions: { onwarn: (warning, tell) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning) },
+  },
+  // The page lives at every address; its files at one, which is relative to the base path.
+  experimental: {
+    renderBuiltUrl: (file, { hostType }) => (hostType === 'html' ? `ui/${file}` : { relative: true }),
+  },
+  server: { proxy: Object.fromEntries(api.map((path) => [path, service])) },
+})
