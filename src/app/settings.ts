@@ -25,7 +25,15 @@ export const serverSettings = ({ server, cors, identifiers }: Config): HttpSetti
 })
 
 /** What the routes must know of the configuration. */
-export const serviceSettings = ({ authentication, server, cors, storage, rate_limit, metrics, ui }: Config): Settings => {
+export const serviceSettings = ({
+  authentication,
+  server,
+  cors,
+  storage,
+  rate_limit,
+  metrics,
+  ui,
+}: Config): Settings => {
   const { session } = authentication
   return {
     required: authentication.required,

@@ -75,6 +75,13 @@ export const SessionProvider = ({
   return <Context value={{ ...data, ended, signedInAgain }}>{children}</Context>
 }
 
+/** Leaves for the sign-in page once the session is gone. */
+export const signedOutHere = (query = ''): void => {
+  rememberSessionEnd(undefined)
+  tellSession('signed-out')
+  window.location.replace(new URL(`login${query}`, document.baseURI).href)
+}
+
 /** Signs out (ui.md §2.3): a session of a login ends at the service, any other token stays valid. Ends on the sign-in page, as a new document. */
 export const signOut = async (session: Session): Promise<void> => {
   const login = ['METHOD_OIDC', 'METHOD_CODEHOST'].includes(session.authentication?.method ?? '')
@@ -85,8 +92,5 @@ export const signOut = async (session: Session): Promise<void> => {
       )
     : false
   await endSession().catch(() => undefined)
-  rememberSessionEnd(undefined)
-  tellSession('signed-out')
-  const notice = left && session.sessionEndsAt ? `?ends=${encodeURIComponent(session.sessionEndsAt)}` : ''
-  window.location.replace(new URL(`login${notice}`, document.baseURI).href)
+  signedOutHere(left && session.sessionEndsAt ? `?ends=${encodeURIComponent(session.sessionEndsAt)}` : '')
 }

@@ -10,7 +10,8 @@ const channel = new BroadcastChannel('rollcall')
 /** Tells the other tabs that somebody signed in, or out, here. */
 export const tellSession = (kind: 'session' | 'signed-out'): void => channel.postMessage({ kind })
 /** Tells the other tabs which reads are stale. */
-export const tellWritten = (keys: readonly (readonly string[])[]): void => channel.postMessage({ kind: 'written', keys })
+export const tellWritten = (keys: readonly (readonly string[])[]): void =>
+  channel.postMessage({ kind: 'written', keys })
 /** Tells the other tabs to look at the preferences again. */
 export const tellPreferences = (): void => channel.postMessage({ kind: 'preferences' })
 

@@ -7,9 +7,15 @@ export type NamespacePage = Shown<typeof NamespaceList>
 
 /** One page of namespaces. */
 export const readNamespaces = async (
-  asked: { readonly q?: string | undefined; readonly page?: string | undefined; readonly limit?: number; readonly include?: 'usage' },
+  asked: {
+    readonly q?: string | undefined
+    readonly page?: string | undefined
+    readonly limit?: number
+    readonly include?: 'usage'
+  },
   signal?: AbortSignal,
 ): Promise<NamespacePage> => {
   const { page, limit = 50, ...rest } = asked
-  return (await request<NamespacePage>(`api/v1/namespaces${query({ ...rest, limit, pageToken: page })}`, { signal })).value
+  return (await request<NamespacePage>(`api/v1/namespaces${query({ ...rest, limit, pageToken: page })}`, { signal }))
+    .value
 }

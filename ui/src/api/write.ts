@@ -1,10 +1,10 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
-import { useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
 import { tellWritten } from '../tabs.ts'
-import { Failure, isFailure, isUnknown } from './failure.ts'
+import { type Failure, isFailure, isUnknown } from './failure.ts'
 import { type Answered, request } from './request.ts'
 
-/** What a person submitted: made once, so that sending it again sends the same bytes under the same key. */
+/** What a person submitted. */
 export type Write = {
   readonly method: 'POST' | 'PUT' | 'DELETE'
   readonly path: string
@@ -17,11 +17,10 @@ export type Write = {
   readonly stale: readonly (readonly string[])[]
 }
 
-export type Outcome<T> =
-  | ({ readonly done: true } & Answered<T>)
-  | { readonly done: false; readonly failure: Failure }
-
-type Prepared = { readonly of: string; readonly key: string }
+export type Done<T> = { readonly done: true; readonly failure?: undefined } & Answered<T>
+export type Refused = { readonly done: false; readonly failure: Failure }
+/** What became of a write. Whoever sends it shows a failure. */
+export type Outcome<T> = Done<T> | Refused
 
 /** UTF-8 in the bytes of a header, which a browser sends as Latin-1. */
 const headerText = (text: string): string =>
@@ -37,13 +36,48 @@ const headersOf = ({ method, revision, reason }: Write, key: string): Record<str
   ...(reason !== undefined && reason !== '' && { 'event-reason': headerText(reason) }),
 })
 
-/**
- * Makes writes, one at a time. Sent again after no answer or a 5xx, the same write repeats the same bytes under the
- * same key. A failure that nobody takes is shown by the page: `send` gives it, and its caller must say where.
- */
-export const useWrite = () => {
+const sendUnder = async <T>(write: Write, key: string): Promise<Outcome<T>> => {
+  try {
+    const answer = await request<T>(write.path, {
+      method: write.method,
+      headers: headersOf(write, key),
+      ...(write.body !== undefined && { body: JSON.stringify(write.body) }),
+    })
+    return { done: true, ...answer }
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return { done: false, failure: error }
+  }
+}
+
+const refresh = async (client: QueryClient, stale: Write['stale']): Promise<void> => {
+  await Promise.all(stale.map((queryKey) => client.invalidateQueries({ queryKey })))
+  tellWritten(stale)
+}
+
+/** The keys under which writes are sent: the same write under the same key, until it is known what became of it. */
+const keysOfWrites = () => {
+  const keys = new Map<string, string>()
+  const nameOf = ({ method, path, body, reason }: Write) => JSON.stringify([method, path, body ?? null, reason ?? ''])
+  return {
+    of: (write: Write): string => {
+      const name = nameOf(write)
+      const key = keys.get(name) ?? newKey()
+      keys.set(name, key)
+      return key
+    },
+    settle: (write: Write, { failure }: Outcome<unknown>): void => {
+      if (!failure || !isUnknown(failure)) keys.delete(nameOf(write))
+    },
+  }
+}
+
+const AT_ONCE = 4
+
+/** Makes writes, one press at a time. What is sent again after no answer or a 5xx repeats the same bytes under the same key. */
+export const useWrites = () => {
   const client = useQueryClient()
-  const prepared = useRef<Prepared | undefined>(undefined)
+  const [keys] = useState(keysOfWrites)
   const running = useRef(false)
   const alive = useRef(true)
   const [sending, setSending] = useState(false)
@@ -53,33 +87,36 @@ export const useWrite = () => {
       alive.current = false
     }
   }, [])
-  const send = useCallback(
-    async <T>(write: Write): Promise<Outcome<T> | undefined> => {
-      if (running.current) return undefined
-      running.current = true
-      setSending(true)
-      const of = JSON.stringify([write.method, write.path, write.body ?? null])
-      if (prepared.current?.of !== of) prepared.current = { of, key: newKey() }
-      try {
-        const answer = await request<T>(write.path, {
-          method: write.method,
-          headers: headersOf(write, prepared.current.key),
-          ...(write.body !== undefined && { body: JSON.stringify(write.body) }),
-        })
-        prepared.current = undefined
-        await Promise.all(write.stale.map((queryKey) => client.invalidateQueries({ queryKey })))
-        tellWritten(write.stale)
-        return { done: true, ...answer }
-      } catch (error) {
-        if (!isFailure(error)) throw error
-        if (!isUnknown(error)) prepared.current = undefined
-        return { done: false, failure: error }
-      } finally {
-        running.current = false
-        if (alive.current) setSending(false)
+  /** What became of each, in their order; undefined while others are under way. */
+  const sendAll = async <T>(writes: readonly Write[]): Promise<readonly Outcome<T>[] | undefined> => {
+    if (running.current) return undefined
+    running.current = true
+    setSending(true)
+    const outcomes: Outcome<T>[] = []
+    const waiting = writes.entries()
+    const worker = async () => {
+      for (const [n, write] of waiting) {
+        const outcome = await sendUnder<T>(write, keys.of(write))
+        keys.settle(write, outcome)
+        outcomes[n] = outcome
       }
-    },
-    [client],
-  )
+    }
+    try {
+      await Promise.all(Array.from({ length: Math.min(AT_ONCE, writes.length) }, worker))
+      const stale = writes.flatMap(({ stale }, n) => (outcomes[n]?.done ? stale : []))
+      await refresh(client, [...new Map(stale.map((key) => [key.join('/'), key])).values()])
+      return outcomes
+    } finally {
+      running.current = false
+      if (alive.current) setSending(false)
+    }
+  }
+  return { sendAll, sending }
+}
+
+/** Makes one write at a time; a second press does nothing. */
+export const useWrite = () => {
+  const { sendAll, sending } = useWrites()
+  const send = async <T>(write: Write): Promise<Outcome<T> | undefined> => (await sendAll<T>([write]))?.[0]
   return { send, sending }
 }

@@ -4,7 +4,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { isFailure } from '../api/failure.ts'
 import { keys } from '../api/keys.ts'
-import { beginLogin, type Provider, readProviders } from '../api/methods.ts'
+import { beginLogin, type Provider, readMethods } from '../api/methods.ts'
 import { instantWords } from '../parts/moment.ts'
 import { RequestId } from '../parts/alert.tsx'
 import { Button } from '../parts/button.tsx'
@@ -91,7 +91,7 @@ const TokenPart = ({ alone, onSignedIn }: { readonly alone: boolean; readonly on
   return (
     <>
       <Button look="plain" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {login.useToken}
+        {login.withToken}
         {open ? <ChevronDownIcon /> : <ChevronRightIcon />}
       </Button>
       {open && form}
@@ -106,7 +106,8 @@ export const Login = () => {
   const { zone } = usePreferences()
   const client = useQueryClient()
   const returnTo = returnPath(return_to)
-  const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readProviders(signal) })
+  const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
+  const providers = methods.data?.providers ?? []
   const go = () => window.location.replace(basePath() + returnTo)
   const signedIn = () => {
     client.clear()
@@ -140,8 +141,8 @@ export const Login = () => {
           <Loading rows={2} />
         ) : (
           <>
-            {methods.data && methods.data.length > 0 && <Providers providers={methods.data} returnTo={returnTo} />}
-            <TokenPart alone={!methods.data?.length} onSignedIn={signedIn} />
+            {providers.length > 0 && <Providers providers={providers} returnTo={returnTo} />}
+            <TokenPart alone={providers.length === 0} onSignedIn={signedIn} />
           </>
         )}
       </div>

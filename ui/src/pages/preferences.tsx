@@ -11,7 +11,15 @@ const DIFFER_MS = 120_000
 const options = <V extends string>(of: Readonly<Record<V, string>>) =>
   (Object.entries(of) as [V, string][]).map(([value, label]) => ({ value, label }))
 
-const Toggle = ({ label, on, onChange }: { readonly label: string; readonly on: boolean; readonly onChange: (on: boolean) => void }) => {
+const Toggle = ({
+  label,
+  on,
+  onChange,
+}: {
+  readonly label: string
+  readonly on: boolean
+  readonly onChange: (on: boolean) => void
+}) => {
   const id = useId()
   return (
     <div className="bar">
@@ -32,7 +40,12 @@ export const PreferencesPage = () => {
       <PageHead heading={words.title} title={[words.title]} />
       <div className="form">
         <p className="muted">{words.about}</p>
-        <Choices label={words.theme} value={theme} options={options(words.themes)} onChange={(theme) => choose({ theme })} />
+        <Choices
+          label={words.theme}
+          value={theme}
+          options={options(words.themes)}
+          onChange={(theme) => choose({ theme })}
+        />
         <Choices
           label={words.zone}
           value={zone}

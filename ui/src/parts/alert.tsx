@@ -34,17 +34,20 @@ export const FailureAlert = ({
   title,
   failure,
   write = false,
+  words,
   onRetry,
 }: {
   readonly title: string
   readonly failure: Failure
   readonly write?: boolean
+  /** In place of what the service says. */
+  readonly words?: string
   readonly onRetry?: () => void
 }) => (
   <div role="alert" className="alert">
     <strong>{title}</strong>
     <p>
-      <Safe text={messageOf(failure, write)} />
+      <Safe text={words ?? messageOf(failure, write)} />
     </p>
     {failure.requestId !== undefined && <RequestId id={failure.requestId} />}
     {onRetry && (

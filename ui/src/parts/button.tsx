@@ -34,7 +34,11 @@ export const Button = ({ look, why, busy, onClick, children, type = 'button', ..
 }
 
 /** A button with only an icon: its name is its tooltip. */
-export const IconButton = ({ name, icon, ...rest }: Omit<ButtonProps, 'children'> & { readonly name: string; readonly icon: ReactNode }) => (
+export const IconButton = ({
+  name,
+  icon,
+  ...rest
+}: Omit<ButtonProps, 'children'> & { readonly name: string; readonly icon: ReactNode }) => (
   <Tip words={rest.why ?? name} named>
     <button
       {...plain(rest)}
@@ -54,7 +58,15 @@ export const IconButton = ({ name, icon, ...rest }: Omit<ButtonProps, 'children'
 const plain = ({ look: _look, why: _why, busy: _busy, ...rest }: Omit<ButtonProps, 'children'>) => rest
 
 /** Words beside what has the focus or the pointer. */
-export const Tip = ({ words, children, named = false }: { readonly words: string; readonly children: React.ReactElement<Record<string, unknown>>; readonly named?: boolean }) => (
+export const Tip = ({
+  words,
+  children,
+  named = false,
+}: {
+  readonly words: string
+  readonly children: React.ReactElement<Record<string, unknown>>
+  readonly named?: boolean
+}) => (
   <Tooltip.Root>
     <Tooltip.Trigger render={children} {...(!named && { 'aria-description': words })} />
     <Tooltip.Portal>

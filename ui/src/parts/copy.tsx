@@ -3,7 +3,15 @@ import { common } from '../words/common.ts'
 import { Button } from './button.tsx'
 
 /** Copies the text of a field; where the clipboard does not take it, selects it instead. */
-export const CopyButton = ({ field, thing, children }: { readonly field: RefObject<HTMLInputElement | null>; readonly thing: string; readonly children: ReactNode }) => {
+export const CopyButton = ({
+  field,
+  thing,
+  children,
+}: {
+  readonly field: RefObject<HTMLInputElement | null>
+  readonly thing: string
+  readonly children: ReactNode
+}) => {
   const [said, setSaid] = useState('')
   const copy = async () => {
     const input = field.current

@@ -74,7 +74,10 @@ export const TextField = (props: TextFieldProps) => {
 }
 
 /** Lines of text. */
-export const TextArea = ({ rows = 3, ...props }: Common & Pick<TextFieldProps, 'value' | 'onChange' | 'name' | 'mono'> & { readonly rows?: number }) => {
+export const TextArea = ({
+  rows = 3,
+  ...props
+}: Common & Pick<TextFieldProps, 'value' | 'onChange' | 'name' | 'mono'> & { readonly rows?: number }) => {
   const id = useId()
   return (
     <div className="field">
@@ -156,12 +159,7 @@ export const Choices = <V extends string>({
       <div className="choices">
         {options.map((option) => (
           <label className="choice" key={option.value}>
-            <input
-              type="radio"
-              name={id}
-              checked={option.value === value}
-              onChange={() => onChange(option.value)}
-            />
+            <input type="radio" name={id} checked={option.value === value} onChange={() => onChange(option.value)} />
             {option.label}
           </label>
         ))}

@@ -4,7 +4,8 @@ import { Fragment } from 'react'
 const unseen = /([\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Zl}\p{Zp}])/u
 const kept = new Set(['\n', '\r', '\t', '\u200d', '\ufe0f'])
 
-const codeOf = (character: string): string => `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
+const codeOf = (character: string): string =>
+  `U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`
 
 /** A text from outside, as text: what cannot be seen in it is drawn as a box with its code, and its direction is its own. */
 export const Safe = ({ text }: { readonly text: string }) => {

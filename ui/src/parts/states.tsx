@@ -37,7 +37,15 @@ export const Loading = ({ rows = 6, onCancel }: { readonly rows?: number; readon
 }
 
 /** What could not be read, in its place. */
-export const LoadFailed = ({ things, error, onRetry }: { readonly things: string; readonly error: unknown; readonly onRetry: () => void }) => {
+export const LoadFailed = ({
+  things,
+  error,
+  onRetry,
+}: {
+  readonly things: string
+  readonly error: unknown
+  readonly onRetry: () => void
+}) => {
   if (!isFailure(error)) throw error
   return <FailureAlert title={states.notLoaded(things)} failure={error} onRetry={onRetry} />
 }

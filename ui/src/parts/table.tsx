@@ -25,7 +25,11 @@ type TableProps<R> = {
   readonly chosen?: (row: R) => boolean
 }
 
-const Head = <R,>({ column, order, onOrder }: Pick<TableProps<R>, 'order' | 'onOrder'> & { readonly column: Column<R> }) => {
+const Head = <R,>({
+  column,
+  order,
+  onOrder,
+}: Pick<TableProps<R>, 'order' | 'onOrder'> & { readonly column: Column<R> }) => {
   const { sort, head } = column
   if (sort === undefined || !onOrder)
     return (
@@ -55,12 +59,7 @@ export const Table = <R,>({ name, columns, rows, rowKey, heads, order, onOrder, 
       <thead role="rowgroup">
         <tr role="row">
           {columns.map((column) => (
-            <Head
-              key={column.key}
-              column={column}
-              {...(order && { order })}
-              {...(onOrder && { onOrder })}
-            />
+            <Head key={column.key} column={column} {...(order && { order })} {...(onOrder && { onOrder })} />
           ))}
         </tr>
       </thead>

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { keys } from '../api/keys.ts'
-import { readProviders } from '../api/methods.ts'
+import { readMethods } from '../api/methods.ts'
 import { Actions, Dialog } from '../parts/dialog.tsx'
 import { TokenForm } from '../parts/token-form.tsx'
 import { basePath } from '../return-path.ts'
@@ -16,7 +16,7 @@ export const SessionEnded = () => {
   const before = useRef(authentication?.id)
   const methods = useQuery({
     queryKey: keys.methods,
-    queryFn: ({ signal }) => readProviders(signal),
+    queryFn: ({ signal }) => readMethods(signal),
     enabled: ended,
   })
   useEffect(() => {
@@ -30,7 +30,7 @@ export const SessionEnded = () => {
   return (
     <Dialog title={login.ended} open={ended} onClose={() => undefined} firm>
       <p>{login.endedWhy}</p>
-      {methods.data?.map(({ key, name = login.codehost }) => (
+      {methods.data?.providers.map(({ key, name = login.codehost }) => (
         <a
           key={key}
           className="button"

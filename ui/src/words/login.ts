@@ -5,7 +5,7 @@ export const login = {
   opening: (name: string) => `Opening ${name}…`,
   unreachable: (name: string) => `${name} could not be reached.`,
   badAddress: "The provider's address cannot be used.",
-  useToken: 'Use a client token',
+  withToken: 'Use a client token',
   token: 'Client token',
   show: 'Show token',
   submit: 'Sign in',

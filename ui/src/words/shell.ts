@@ -24,5 +24,6 @@ export const shell = {
   signOut: 'Sign out…',
   signOutToken: 'Sign out… (the token stays valid)',
   shortcuts: 'Keyboard shortcuts',
+  openNamespaces: 'Open the list of namespaces',
   noNamespace: 'No namespaces match',
 }

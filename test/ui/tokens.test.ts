@@ -1,0 +1,93 @@
+import t from 'tap'
+import { openBrowser, signedIn, skip } from './browser.ts'
+
+const path = '/settings/tokens'
+
+await t.test('a token is made, shown once, and works', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path)
+  await page.getByRole('button', { name: 'New token' }).click()
+  const form = page.getByRole('dialog', { name: 'New static token' })
+  await form.getByRole('button', { name: 'Create token' }).click()
+  await form.getByText('Give the token a name.').waitFor()
+  await form.getByRole('textbox', { name: 'Name' }).fill('ci-prod')
+  await form.getByRole('textbox', { name: 'Reason' }).fill('für die Auslieferung — neu')
+  await form.getByRole('button', { name: 'Create token' }).click()
+
+  const reveal = page.getByRole('dialog', { name: 'Token created' })
+  const token = await reveal.getByRole('textbox', { name: 'Client token' }).inputValue()
+  t.match(token, /^rct_[0-9A-Za-z]{49}$/)
+  const { status } = await service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${token}` })
+  t.equal(status, 200)
+
+  await page.keyboard.press('Escape')
+  await page.mouse.click(5, 400)
+  t.ok(await reveal.isVisible(), 'neither Escape nor a click beside takes it away')
+  await reveal.getByRole('button', { name: 'Done' }).click()
+  await reveal.getByText('Tick the box first').waitFor()
+  await reveal.getByRole('checkbox', { name: 'I have stored this token' }).click()
+  await reveal.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('rowheader', { name: 'ci-prod' }).waitFor()
+  t.notOk((await page.content()).includes(token), 'it stands nowhere on the page')
+  const kept = await page.evaluate('JSON.stringify([localStorage, sessionStorage, history.state, location.href])')
+  t.notOk((kept as string).includes(token), 'nor where a script could find it')
+})
+
+await t.test('an answer lost after the effect leaves one token, and says so', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path, {}, { forced: [0, 401] })
+  let lost = 0
+  await page.route('**/auth/v1/method/token', async (route) => {
+    if (lost++ > 0) return route.fallback()
+    await route.fetch()
+    return route.abort()
+  })
+  await page.getByRole('button', { name: 'New token' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('lost')
+  await page.getByRole('button', { name: 'Create token' }).click()
+  await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
+  await page.getByRole('button', { name: 'Create token' }).click()
+  await page.getByRole('dialog', { name: 'Token created, but its value was lost' }).waitFor()
+  const { json } = await service.request<{ totalCount: number }>('GET', '/auth/v1/tokens?q=lost')
+  t.equal(json.totalCount, 1)
+  await page.getByRole('button', { name: 'Delete this token' }).click()
+  await page.getByRole('status').getByText('Token lost deleted.').waitFor()
+})
+
+await t.test('tokens are deleted together, each with its own result', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path, {}, { forced: [401, 503] })
+  const ids: string[] = []
+  for (const name of ['one', 'two', 'three']) {
+    const { json } = await service.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', {
+      name,
+    })
+    ids.push(json.authentication.id)
+  }
+  await page.reload()
+  let refused = 0
+  await page.route(`**/auth/v1/tokens/${ids[1]}`, (route) =>
+    refused++ === 0
+      ? route.fulfill({ status: 503, json: { code: 14, message: 'backend is unavailable', details: [] } })
+      : route.fallback(),
+  )
+  for (const name of ['one', 'two', 'three']) await page.getByRole('checkbox', { name: `Select ${name}` }).click()
+  await page.getByRole('button', { name: 'Delete 3 tokens' }).click()
+  const ask = page.getByRole('alertdialog')
+  await ask.getByRole('button', { name: 'Delete 3 tokens' }).click()
+  await page.getByRole('alertdialog', { name: '2 of 3 tokens deleted' }).waitFor()
+  await ask.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('status').getByText('3 tokens deleted.').waitFor()
+  for (const id of ids) t.equal((await service.request('GET', `/auth/v1/tokens/${id}`)).status, 404)
+})
+
+await t.test('nothing but the session and the ways in is asked before somebody signs in', { skip }, async (t) => {
+  const { service } = await signedIn(t, '/')
+  const { page } = await openBrowser(t, service)
+  const asked: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (request.resourceType() === 'fetch') asked.push(pathname)
+  })
+  await page.goto(path)
+  await page.getByLabel('Client token').waitFor()
+  t.strictSame([...new Set(asked)].sort(), ['/auth/v1/method', '/auth/v1/self/session'])
+  t.match(page.url(), /\/login\?return_to=%2Fsettings%2Ftokens$/)
+})

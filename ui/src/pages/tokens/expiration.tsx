@@ -1,0 +1,86 @@
+import { serviceNow } from '../../api/clock.ts'
+import { Select, TextField } from '../../parts/field.tsx'
+import { instantOfInput, instantWords, localInput, zoneName } from '../../parts/moment.ts'
+import { type Preferences, usePreferences } from '../../preferences.ts'
+import { fields } from '../../words/common.ts'
+import { tokens } from '../../words/tokens.ts'
+
+const words = tokens.form
+const DAY_MS = 86_400_000
+const MINUTE_MS = 60_000
+type Preset = keyof typeof words.presets
+
+/** When a token is to end, as it was chosen: an instant to the minute, computed when it was chosen. */
+export type Chosen = {
+  readonly preset: Preset
+  readonly instant: string | undefined
+  /** What stands in the field of day and time. */
+  readonly entered: string
+}
+
+const inDays = (days: number): string =>
+  new Date(Math.floor((serviceNow() + days * DAY_MS) / MINUTE_MS) * MINUTE_MS).toISOString()
+
+const chosenAs = (preset: Preset, zone: Preferences['zone'], before?: Chosen): Chosen => {
+  if (preset === 'none') return { preset, instant: undefined, entered: '' }
+  const instant = preset === 'custom' ? (before?.instant ?? inDays(30)) : inDays(Number(preset))
+  return { preset, instant, entered: localInput(new Date(instant), zone) }
+}
+
+export const firstChoice = (): Chosen => chosenAs('30', 'browser')
+
+/** The instant that is sent, or what is wrong with it. */
+export const expiryOf = ({
+  preset,
+  instant,
+}: Chosen): { readonly instant?: string | undefined; readonly wrong?: string } => {
+  if (preset === 'none') return {}
+  if (instant === undefined) return { wrong: fields.expiryMissing }
+  return Date.parse(instant) <= serviceNow() ? { wrong: fields.expiryPast } : { instant }
+}
+
+/** What an instant means, in the zone of the person and in UTC. */
+const meaning = (instant: string, zone: Preferences['zone']): string => {
+  const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' })
+    .formatToParts(new Date(instant))
+    .find(({ type }) => type === 'timeZoneName')
+  const local = zone === 'utc' ? '' : ` ${offset?.value ?? ''} (${zoneName(zone)})`
+  return words.expires(`${instantWords(instant, zone)}${local}`, instantWords(instant, 'utc'))
+}
+
+/** Chooses when a token ends. */
+export const Expiration = ({
+  chosen,
+  wrong,
+  onChange,
+}: {
+  readonly chosen: Chosen
+  readonly wrong: string | undefined
+  readonly onChange: (chosen: Chosen) => void
+}) => {
+  const { zone } = usePreferences()
+  const { preset, instant, entered } = chosen
+  const custom = preset === 'custom'
+  const hint = instant === undefined ? (preset === 'none' ? words.endless : undefined) : meaning(instant, zone)
+  return (
+    <>
+      <Select
+        label={words.expiration}
+        value={preset}
+        options={(Object.entries(words.presets) as [Preset, string][]).map(([value, label]) => ({ value, label }))}
+        {...(!custom && { hint, wrong })}
+        onChange={(next) => onChange(chosenAs(next, zone, chosen))}
+      />
+      {custom && (
+        <TextField
+          label={words.at(zone === 'utc' ? 'UTC' : undefined)}
+          type="datetime-local"
+          value={entered}
+          hint={hint}
+          wrong={wrong}
+          onChange={(text) => onChange({ preset, entered: text, instant: instantOfInput(text, zone)?.toISOString() })}
+        />
+      )}
+    </>
+  )
+}

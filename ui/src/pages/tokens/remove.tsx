@@ -1,0 +1,85 @@
+import { useState } from 'react'
+import type { Failure } from '../../api/failure.ts'
+import { type Authentication, deletion, nameOf } from '../../api/tokens.ts'
+import { useWrites } from '../../api/write.ts'
+import { FailureAlert, messageOf } from '../../parts/alert.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Actions, Ask } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { useSay } from '../../parts/status.tsx'
+import { signedOutHere, useSession } from '../../session.tsx'
+import { common } from '../../words/common.ts'
+import { tokens } from '../../words/tokens.ts'
+
+const words = tokens.remove
+type Result = { readonly record: Authentication; readonly failure: Failure | undefined }
+
+/** Ends one token or several, four at a time, each with its own result; what failed can be tried again. */
+export const RemoveTokens = ({
+  records,
+  onClose,
+}: {
+  readonly records: readonly Authentication[]
+  readonly onClose: (done: boolean) => void
+}) => {
+  const { authentication } = useSession()
+  const [reason, setReason] = useState('')
+  const [results, setResults] = useState<readonly Result[]>([])
+  const { sendAll, sending } = useWrites()
+  const say = useSay()
+  const one = records.length === 1 ? records[0] : undefined
+  const failed = results.filter(({ failure }) => failure)
+  const left = results.length === 0 ? records : failed.map(({ record }) => record)
+  const own = records.some(({ id }) => id === authentication?.id)
+
+  const submit = async () => {
+    const outcomes = await sendAll(left.map(({ id }) => deletion(id, reason)))
+    if (!outcomes) return
+    const now = left.map((record, n): Result => ({ record, failure: outcomes[n]?.failure }))
+    const all = [...results.filter(({ failure }) => !failure), ...now]
+    if (all.every(({ failure }) => !failure)) {
+      say(one ? words.done(nameOf(one)) : words.manyDone(all.length))
+      onClose(true)
+    } else setResults(all)
+    if (own && all.some(({ record, failure }) => record.id === authentication?.id && !failure)) signedOutHere()
+  }
+
+  const partly = results.length > 0 && !one
+  return (
+    <Ask
+      title={
+        partly ? (
+          words.someDone(results.length - failed.length, results.length)
+        ) : one ? (
+          <Safe text={words.title(nameOf(one))} />
+        ) : (
+          words.manyTitle(records.length)
+        )
+      }
+      open
+      onClose={() => onClose(false)}
+    >
+      <p>{one ? words.why : words.manyWhy}</p>
+      {own && <p className="notice">{words.own}</p>}
+      {one && failed[0]?.failure && <FailureAlert title={words.failed} failure={failed[0].failure} write />}
+      {partly && (
+        <ul aria-label={words.results} className="tight">
+          {results.map(({ record, failure }) => (
+            <li key={record.id}>
+              <Safe text={nameOf(record)} />:{' '}
+              {failure ? <Safe text={words.notDeleted(messageOf(failure, true))} /> : words.deleted}
+            </li>
+          ))}
+        </ul>
+      )}
+      <TextField label={common.reason} hint={common.reasonHint} value={reason} onChange={setReason} />
+      <Actions>
+        <Button onClick={() => onClose(false)}>{partly ? common.close : common.cancel}</Button>
+        <Button look="danger solid" busy={sending ? words.sending : undefined} onClick={() => void submit()}>
+          {results.length > 0 ? common.tryAgain : one ? words.submit : tokens.deleteMany(records.length)}
+        </Button>
+      </Actions>
+    </Ask>
+  )
+}

@@ -1,0 +1,69 @@
+import { Combobox } from '@base-ui/react/combobox'
+import { ChevronDownIcon } from '@primer/octicons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useState } from 'react'
+import { keys } from '../api/keys.ts'
+import { readNamespaces } from '../api/namespaces.ts'
+import { shell } from '../words/shell.ts'
+import { Safe } from './safe.tsx'
+
+const SHOWN = 20
+
+type SearchProps = {
+  readonly value: string
+  readonly onChange: (key: string) => void
+  readonly input: React.ComponentProps<'input'>
+}
+
+/** A field in which a namespace is searched at the service, as one types, and chosen. */
+export const NamespaceSearch = ({ value, onChange, input }: SearchProps) => {
+  const [open, setOpen] = useState(false)
+  const [typed, setTyped] = useState('')
+  const asked = useDeferredValue(typed)
+  const { data } = useQuery({
+    queryKey: [...keys.namespaces, 'search', asked],
+    queryFn: ({ signal }) => readNamespaces({ q: asked, limit: SHOWN }, signal),
+    enabled: open,
+    placeholderData: (before) => before,
+  })
+  return (
+    <Combobox.Root
+      items={(data?.namespaces ?? []).map(({ key }) => key)}
+      filter={null}
+      open={open}
+      onOpenChange={(next) => {
+        setOpen(next)
+        setTyped('')
+      }}
+      value={value === '' ? null : value}
+      inputValue={open ? typed : value}
+      onInputValueChange={(text, { reason }) => {
+        if (reason === 'input-change') setTyped(text)
+      }}
+      onValueChange={(key) => {
+        if (key !== null) onChange(key)
+      }}
+    >
+      <div className="picker">
+        <Combobox.Input {...(input as object)} className="input" placeholder={open ? value : ''} />
+        <Combobox.Trigger className="button icon plain" aria-label={shell.openNamespaces} tabIndex={-1}>
+          <ChevronDownIcon />
+        </Combobox.Trigger>
+      </div>
+      <Combobox.Portal>
+        <Combobox.Positioner className="popup-place" sideOffset={6}>
+          <Combobox.Popup className="popup">
+            <Combobox.Empty className="about muted">{shell.noNamespace}</Combobox.Empty>
+            <Combobox.List>
+              {(key: string) => (
+                <Combobox.Item key={key} value={key} className="item">
+                  <Safe text={key} />
+                </Combobox.Item>
+              )}
+            </Combobox.List>
+          </Combobox.Popup>
+        </Combobox.Positioner>
+      </Combobox.Portal>
+    </Combobox.Root>
+  )
+}
