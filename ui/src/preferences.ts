@@ -13,6 +13,7 @@ export type Preferences = {
 const KEY = 'rollcall.preferences'
 const NAMESPACE = 'rollcall.namespace'
 const ENDS = 'rollcall.session-ends'
+const LEFT = 'rollcall.session-left'
 const standard: Preferences = {
   theme: 'system',
   zone: 'browser',
@@ -112,3 +113,7 @@ export const rememberNamespace = (key: string): void => store(NAMESPACE, key)
 /** When the cookie of this browser's session ends (RFC 3339), where it was told. */
 export const sessionEnds = (): string | undefined => stored(ENDS)
 export const rememberSessionEnd = (instant: string | undefined): void => store(ENDS, instant)
+
+/** When a session ends that could not be ended as somebody signed out here. */
+export const sessionLeft = (): string | undefined => stored(LEFT)
+export const rememberSessionLeft = (instant: string | undefined): void => store(LEFT, instant)

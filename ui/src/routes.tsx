@@ -5,8 +5,9 @@ import {
   lazyRouteComponent,
   Navigate,
   Outlet,
+  retainSearchParams,
 } from '@tanstack/react-router'
-import { Broken } from './pages/broken.tsx'
+import { Broken, BrokenAlone } from './pages/broken.tsx'
 import { Login } from './pages/login.tsx'
 import { NoSuchPage } from './pages/no-such-page.tsx'
 import { SignedIn } from './pages/signed-in.tsx'
@@ -21,18 +22,27 @@ const asked =
       names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
     ) as { readonly [N in K]?: string }
 
-const root = createRootRoute({ component: Outlet, notFoundComponent: NoSuchPage, errorComponent: Broken })
+const root = createRootRoute({ component: Outlet, errorComponent: BrokenAlone })
 
 export const loginRoute = createRoute({
   getParentRoute: () => root,
   path: '/login',
-  validateSearch: asked('error', 'ref', 'return_to', 'ends'),
+  validateSearch: asked('error', 'ref', 'return_to'),
   component: Login,
 })
 const signedInRoute = createRoute({ getParentRoute: () => root, path: '/signed-in', component: SignedIn })
 
 /** Every page that wants somebody to be signed in. */
-const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Shell })
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  component: Shell,
+  validateSearch: asked('at'),
+  // The moment that is looked at stands on every link, until somebody goes back to now.
+  search: { middlewares: [retainSearchParams(['at'])] },
+})
+/** Every address that is no other page. */
+const elsewhere = createRoute({ getParentRoute: () => inside, path: '$', component: NoSuchPage })
 const home = createRoute({
   getParentRoute: () => inside,
   path: '/',
@@ -62,7 +72,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     loginRoute,
     signedInRoute,
-    inside.addChildren([home, flagsRoute, tokensRoute, preferencesRoute]),
+    inside.addChildren([elsewhere, home, flagsRoute, tokensRoute, preferencesRoute]),
   ]),
   basepath: new URL(document.baseURI).pathname,
   // Addresses hold plain texts: what a person writes there is what a page reads.
@@ -73,6 +83,7 @@ export const router = createRouter({
   },
   scrollRestoration: true,
   defaultPendingMs: 150,
+  defaultErrorComponent: Broken,
 })
 
 declare module '@tanstack/react-router' {

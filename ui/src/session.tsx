@@ -1,15 +1,25 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
+import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from 'react'
 import { keys } from './api/keys.ts'
 import { whenUnauthorized } from './api/request.ts'
 import { endSession, expireSelf, readSession, type Session } from './api/session.ts'
-import { rememberSessionEnd, setServiceTheme } from './preferences.ts'
+import { holderOf, identityOf } from './identity.ts'
+import { rememberSessionEnd, rememberSessionLeft, setServiceTheme } from './preferences.ts'
+import { basePath } from './return-path.ts'
 import { hear, tellSession } from './tabs.ts'
-import { identityOf } from './identity.ts'
+
+/** Why somebody is asked to sign in again: the session has ended, or will soon. */
+export type Asking = 'ended' | 'early' | undefined
 
 type Known = Session & {
-  /** True once the service has refused this session; what is on the page stays. */
-  readonly ended: boolean
+  /** Who opened this page: what stands on it was read, and typed, by them. */
+  readonly openedBy: Session['authentication']
+  /** Whether the page must not be shown before somebody signs in. */
+  readonly away: boolean
+  /** Whether the browser's session is somebody else's by now. */
+  readonly other: boolean
+  readonly asking: Asking
+  readonly ask: (why: Asking) => void
   /** Called after signing in again. */
   readonly signedInAgain: () => Promise<void>
 }
@@ -26,6 +36,30 @@ export const useSession = (): Known => {
 /** The name of who is signed in. */
 export const useIdentity = () => identityOf(useSession().authentication)
 
+/** A page that the browser kept is shown again only if its session is still there. */
+const useKeptPage = (holder: string): void => {
+  useEffect(() => {
+    const { dataset } = document.documentElement
+    const onHide = () => {
+      dataset['kept'] = ''
+    }
+    const onShow = ({ persisted }: PageTransitionEvent) => {
+      if (!persisted) return
+      const show = ({ authentication }: Session) => {
+        if (holderOf(authentication) === holder) delete dataset['kept']
+        else window.location.reload()
+      }
+      readSession().then(show, () => window.location.reload())
+    }
+    window.addEventListener('pagehide', onHide)
+    window.addEventListener('pageshow', onShow)
+    return () => {
+      window.removeEventListener('pagehide', onHide)
+      window.removeEventListener('pageshow', onShow)
+    }
+  }, [holder])
+}
+
 /** Asks who is signed in, once, before anything else is asked; `waiting` and `failed` are shown until there is an answer. */
 export const SessionProvider = ({
   children,
@@ -37,8 +71,7 @@ export const SessionProvider = ({
   readonly failed: (retry: () => void) => ReactNode
 }) => {
   const client = useQueryClient()
-  const [ended, setEnded] = useState(false)
-  const { data, error, refetch } = useQuery({
+  const { data, failureCount, refetch } = useQuery({
     queryKey: keys.session,
     queryFn: async ({ signal }) => {
       const session = await readSession(signal)
@@ -48,38 +81,56 @@ export const SessionProvider = ({
     retry: true,
     retryDelay: (attempt) => Math.min(1000 * 2 ** attempt, 30_000),
     staleTime: Number.POSITIVE_INFINITY,
+    refetchOnWindowFocus: false,
   })
-  const again = () => void refetch()
+  const [asking, ask] = useState<Asking>()
+  const [opened, setOpened] = useState<Session | undefined>()
+  if (data && !opened) setOpened(data)
+  const holder = holderOf(opened?.authentication)
+  const goesOn = useCallback((now: Session) => holderOf(now.authentication) === holder, [holder])
+  const check = useCallback(async () => {
+    const { data: now } = await refetch()
+    if (!now) return
+    if (goesOn(now)) {
+      ask(undefined)
+      await client.invalidateQueries({ predicate: ({ queryKey: [name] }) => name !== keys.session[0] })
+    } else if (!now.authenticated) ask('ended')
+  }, [client, refetch, goesOn])
   useEffect(() => {
-    whenUnauthorized(() => setEnded(true))
+    whenUnauthorized(() => ask('ended'))
     return hear((told) => {
-      if (told.kind === 'session') void client.invalidateQueries({ queryKey: keys.session })
-      else if (told.kind === 'signed-out') window.location.replace(new URL('login', document.baseURI).href)
+      if (told.kind === 'session') void check()
+      else if (told.kind === 'signed-out') window.location.replace(`${basePath()}/login`)
       else if (told.kind === 'written')
         for (const queryKey of told.keys) void client.invalidateQueries({ queryKey: [...queryKey] })
     })
-  }, [client])
-  useEffect(() => {
-    const onShow = ({ persisted }: PageTransitionEvent) => {
-      if (persisted) window.location.reload()
-    }
-    window.addEventListener('pageshow', onShow)
-    return () => window.removeEventListener('pageshow', onShow)
-  }, [])
-  if (!data) return error ? failed(again) : waiting
-  const signedInAgain = async () => {
-    setEnded(false)
-    tellSession('session')
-    await client.invalidateQueries()
+  }, [client, check])
+  useKeptPage(holder)
+  if (!data || !opened) {
+    const retry = () => void client.cancelQueries({ queryKey: keys.session }).then(() => refetch())
+    return failureCount > 0 ? failed(retry) : waiting
   }
-  return <Context value={{ ...data, ended, signedInAgain }}>{children}</Context>
+  const known: Known = {
+    ...data,
+    openedBy: opened.authentication,
+    away: opened.required && !opened.authenticated,
+    other: data.authenticated && !goesOn(data),
+    asking,
+    ask,
+    signedInAgain: async () => {
+      tellSession('session')
+      await check()
+    },
+  }
+  return <Context value={known}>{children}</Context>
 }
 
-/** Leaves for the sign-in page once the session is gone. */
-export const signedOutHere = (query = ''): void => {
+/** Leaves for the sign-in page once the session is gone. `left` is when it ends all the same, where the service could not end it. */
+export const signedOutHere = (left?: string): void => {
   rememberSessionEnd(undefined)
+  rememberSessionLeft(left)
   tellSession('signed-out')
-  window.location.replace(new URL(`login${query}`, document.baseURI).href)
+  window.location.replace(`${basePath()}/login`)
 }
 
 /** Signs out (ui.md §2.3): a session of a login ends at the service, any other token stays valid. Ends on the sign-in page, as a new document. */
@@ -92,5 +143,5 @@ export const signOut = async (session: Session): Promise<void> => {
       )
     : false
   await endSession().catch(() => undefined)
-  signedOutHere(left && session.sessionEndsAt ? `?ends=${encodeURIComponent(session.sessionEndsAt)}` : '')
+  signedOutHere(left ? session.sessionEndsAt : undefined)
 }

@@ -12,6 +12,7 @@ export const readNamespaces = async (
     readonly page?: string | undefined
     readonly limit?: number
     readonly include?: 'usage'
+    readonly at?: string
   },
   signal?: AbortSignal,
 ): Promise<NamespacePage> => {

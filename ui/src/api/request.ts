@@ -1,6 +1,7 @@
 import { noteDate } from './clock.ts'
 import { Failure, failureOf } from './failure.ts'
 import { notePosition, positionWanted } from './position.ts'
+import { noteReach } from './reach.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 export type Asked = {
@@ -26,6 +27,7 @@ export const addressOf = (path: string): string => new URL(path, document.baseUR
 
 const lost = (error: unknown, signal: AbortSignal | undefined): Failure => {
   if (signal?.aborted) throw error
+  noteReach('away')
   const late = error instanceof DOMException && error.name === 'TimeoutError'
   return new Failure(late ? 'no answer within 15 seconds' : 'no answer', { status: 0, reason: 'no_answer' })
 }
@@ -58,11 +60,14 @@ export const request = async <T>(path: string, asked: Asked = {}): Promise<Answe
   notePosition(answer.headers.get('event-position'))
   if (!answer.ok) {
     if (answer.status === 401 && !('authorization' in headers)) onUnauthorized()
-    throw await failureOf(answer)
+    const failure = await failureOf(answer)
+    noteReach(failure.reason === 'auth_stale' ? 'stale' : 'reached')
+    throw failure
   }
   const value = (await answer.json().catch((error: unknown) => {
     throw lost(error, signal)
   })) as T
+  noteReach('reached')
   return { value, etag: answer.headers.get('etag')?.replaceAll('"', '') ?? undefined, headers: answer.headers }
 }
 

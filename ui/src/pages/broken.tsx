@@ -2,9 +2,9 @@ import type { ErrorComponentProps } from '@tanstack/react-router'
 import { Button } from '../parts/button.tsx'
 import { states } from '../words/common.ts'
 
-/** An error of the page itself. */
+/** An error of the page itself. What is around it goes on. */
 export const Broken = ({ error }: ErrorComponentProps) => (
-  <main className="content stack" role="alert">
+  <div className="stack" role="alert">
     <h1>{states.broken}</h1>
     <p>
       <code>{error instanceof Error ? error.name : String(error)}</code>
@@ -14,5 +14,12 @@ export const Broken = ({ error }: ErrorComponentProps) => (
         {states.reloadPage}
       </Button>
     </div>
+  </div>
+)
+
+/** An error outside of every page. */
+export const BrokenAlone = (props: ErrorComponentProps) => (
+  <main className="content">
+    <Broken {...props} />
   </main>
 )

@@ -2,6 +2,7 @@ import { ChevronDownIcon, ChevronRightIcon, SignInIcon } from '@primer/octicons-
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
+import { serviceNow } from '../api/clock.ts'
 import { isFailure } from '../api/failure.ts'
 import { keys } from '../api/keys.ts'
 import { beginLogin, type Provider, readMethods } from '../api/methods.ts'
@@ -10,8 +11,8 @@ import { RequestId } from '../parts/alert.tsx'
 import { Button } from '../parts/button.tsx'
 import { Loading } from '../parts/states.tsx'
 import { TokenForm } from '../parts/token-form.tsx'
-import { usePreferences } from '../preferences.ts'
-import { basePath, providerAddress, returnPath } from '../return-path.ts'
+import { rememberSessionEnd, rememberSessionLeft, sessionLeft, usePreferences } from '../preferences.ts'
+import { providerAddress, returnPath } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { Environment } from '../shell/environment.tsx'
 import { tellSession } from '../tabs.ts'
@@ -34,7 +35,11 @@ const Providers = ({ providers, returnTo }: { readonly providers: readonly Provi
     try {
       const address = providerAddress(await beginLogin(provider, returnTo))
       if (address === undefined) fail(login.badAddress)
-      else window.location.assign(address)
+      else {
+        rememberSessionEnd(undefined)
+        rememberSessionLeft(undefined)
+        window.location.assign(address)
+      }
     } catch (error) {
       if (!isFailure(error)) throw error
       fail(error.status === 503 || error.status === 0 ? login.unreachable(name) : error.message)
@@ -101,28 +106,29 @@ const TokenPart = ({ alone, onSignedIn }: { readonly alone: boolean; readonly on
 
 /** The sign-in page (ui.md §11.1). */
 export const Login = () => {
-  const { error, ref, return_to, ends } = here.useSearch()
+  const { error, ref, return_to } = here.useSearch()
   const { authenticated, ui } = useSession()
   const { zone } = usePreferences()
   const client = useQueryClient()
   const returnTo = returnPath(return_to)
   const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const providers = methods.data?.providers ?? []
-  const go = () => window.location.replace(basePath() + returnTo)
+  const left = sessionLeft()
   const signedIn = () => {
     client.clear()
+    rememberSessionLeft(undefined)
     tellSession('session')
-    go()
+    window.location.replace(returnTo)
   }
   const away = authenticated && error === undefined
   useEffect(() => {
     document.title = [ui.topbarLabel, login.title, common.product].filter(Boolean).join(' · ')
   }, [ui.topbarLabel])
   useEffect(() => {
-    if (away) window.location.replace(basePath() + returnTo)
+    if (away) window.location.replace(returnTo)
   }, [away, returnTo])
   if (away) return null
-  const endsAt = ends !== undefined && !Number.isNaN(Date.parse(ends)) ? instantWords(ends, zone) : undefined
+  const endsAt = left !== undefined && Date.parse(left) > serviceNow() ? instantWords(left, zone) : undefined
   return (
     <main className="login">
       <div>

@@ -1,15 +1,16 @@
 import { Link } from '@tanstack/react-router'
+import { PageHead } from '../parts/page.tsx'
 import { lastNamespace } from '../preferences.ts'
 import { states } from '../words/common.ts'
 
 /** An address that is no page. */
 export const NoSuchPage = () => (
-  <main className="content stack">
-    <h1>{states.noPage}</h1>
+  <>
+    <PageHead heading={states.noPage} title={[states.noPage]} />
     <p>
       <Link to="/ns/$ns/flags" params={{ ns: lastNamespace() }}>
         {states.goToFlags}
       </Link>
     </p>
-  </main>
+  </>
 )

@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { Failure } from '../api/failure.ts'
 import { isUnknown } from '../api/failure.ts'
 import { common, states } from '../words/common.ts'
@@ -16,7 +16,7 @@ export const RequestId = ({ id }: { readonly id: string }) => {
         aria-label={common.copyRequest}
         onClick={() => void navigator.clipboard?.writeText(id).then(() => setCopied(true))}
       >
-        {copied ? common.copied : 'Copy'}
+        {copied ? common.copied : common.copy}
       </Button>
     </span>
   )
@@ -27,6 +27,24 @@ export const messageOf = (failure: Failure, write = false): string => {
   if (failure.status === 429 && failure.retryAfter !== undefined) return states.limited(failure.retryAfter)
   if (failure.reason === 'auth_stale') return states.stale
   return write && isUnknown(failure) ? states.unknownOutcome : failure.message
+}
+
+/** Asks again, where the service names a time not before that time has gone by. */
+const TryAgain = ({ failure, onRetry }: { readonly failure: Failure; readonly onRetry: () => void }) => {
+  const [counted, setCounted] = useState<{ readonly of: Failure; readonly left: number } | undefined>()
+  const left = counted?.of === failure ? counted.left : Math.ceil(failure.retryAfter ?? 0)
+  useEffect(() => {
+    if (left <= 0) return undefined
+    const timer = window.setTimeout(() => setCounted({ of: failure, left: left - 1 }), 1000)
+    return () => window.clearTimeout(timer)
+  }, [failure, left])
+  return (
+    <div>
+      <Button busy={left > 0 ? common.tryAgainIn(left) : undefined} onClick={onRetry}>
+        {common.tryAgain}
+      </Button>
+    </div>
+  )
 }
 
 /** A failure, where it arose. */
@@ -50,10 +68,6 @@ export const FailureAlert = ({
       <Safe text={words ?? messageOf(failure, write)} />
     </p>
     {failure.requestId !== undefined && <RequestId id={failure.requestId} />}
-    {onRetry && (
-      <div>
-        <Button onClick={onRetry}>{common.tryAgain}</Button>
-      </div>
-    )}
+    {onRetry && <TryAgain failure={failure} onRetry={onRetry} />}
   </div>
 )

@@ -26,7 +26,14 @@ export const Dialog = ({ title, open, onClose, children, firm = false, drawer = 
   >
     <Base.Portal>
       <Base.Backdrop className="backdrop" />
-      <Base.Popup className={drawer ? 'dialog drawer' : 'dialog'} {...(initialFocus && { initialFocus })}>
+      <Base.Popup
+        className={drawer ? 'dialog drawer' : 'dialog'}
+        {...(initialFocus && { initialFocus })}
+        onKeyDown={(event) => {
+          // No other dialog beneath a firm one hears of it either.
+          if (firm && event.key === 'Escape') event.stopPropagation()
+        }}
+      >
         <Base.Title>{title}</Base.Title>
         {children}
       </Base.Popup>

@@ -1,8 +1,12 @@
+import { useLocation } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useSession } from '../session.tsx'
 import { common } from '../words/common.ts'
 
-/** The head of a page: its heading, which takes the focus when the page is opened, and its actions. `title` is what the window is called, from the thing outward. */
+/** The path of the page that was opened last in this document. */
+let opened: string | undefined
+
+/** The head of a page: its heading, which takes the focus when another page is opened, and its actions. `title` is what the window is called, from the thing outward. */
 export const PageHead = ({
   heading,
   title,
@@ -14,15 +18,21 @@ export const PageHead = ({
 }) => {
   const place = useRef<HTMLHeadingElement>(null)
   const { ui } = useSession()
+  const { pathname } = useLocation()
   const parts = [...title, common.product].join(' · ')
   const label = ui.topbarLabel === '' ? '' : `${ui.topbarLabel} · `
   useEffect(() => {
     document.title = label + parts
   }, [label, parts])
   useEffect(() => {
-    if (document.activeElement === document.body || document.activeElement?.closest('main, nav'))
-      place.current?.focus({ preventScroll: true })
-  }, [])
+    // The first page leaves the focus at the beginning, where the way past the bar is.
+    const another = opened !== undefined && opened !== pathname
+    opened = pathname
+    if (!another || document.activeElement?.closest('[role=dialog], [role=alertdialog]')) return undefined
+    // A list that has just closed gives the focus to its field first.
+    const frame = requestAnimationFrame(() => place.current?.focus({ preventScroll: true }))
+    return () => cancelAnimationFrame(frame)
+  }, [pathname])
   return (
     <header className="page-head">
       <h1 ref={place} tabIndex={-1}>

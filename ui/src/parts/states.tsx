@@ -47,6 +47,16 @@ export const LoadFailed = ({
   readonly onRetry: () => void
 }) => {
   if (!isFailure(error)) throw error
+  if (error.reason === 'view_behind')
+    return (
+      <div role="alert" className="alert warn">
+        <p>{common.catchingUp}</p>
+        <div>
+          <Button onClick={onRetry}>{common.refresh}</Button>
+        </div>
+      </div>
+    )
+  if (error.status === 403) return <FailureAlert title={states.forbidden} failure={error} />
   return <FailureAlert title={states.notLoaded(things)} failure={error} onRetry={onRetry} />
 }
 

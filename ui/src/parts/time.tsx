@@ -1,9 +1,10 @@
+import { instantOf, useAt } from '../at.ts'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
 import { distanceWords, fullWords, instantWords } from './moment.ts'
 import { Tip } from './button.tsx'
 
-/** An instant: its distance where it is near, else day and time; the whole of it, with its zone, on focus and under the pointer. */
+/** An instant: its distance from the moment that the page shows where it is near, else day and time; the whole of it, with its zone, on focus and under the pointer. */
 export const Time = ({
   instant,
   exact = false,
@@ -12,8 +13,11 @@ export const Time = ({
   readonly exact?: boolean
 }) => {
   const { zone, exactTimes } = usePreferences()
+  const at = useAt()
   if (instant === undefined) return <>{common.never}</>
-  const near = exact || exactTimes ? undefined : distanceWords(instant)
+  // Under a position it is not known what the time was.
+  const unknown = at !== undefined && instantOf(at) === undefined
+  const near = exact || exactTimes || unknown ? undefined : distanceWords(instant, instantOf(at))
   return (
     <Tip words={fullWords(instant, zone)}>
       <time dateTime={instant} tabIndex={0} className="time">

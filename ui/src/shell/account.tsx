@@ -10,7 +10,7 @@ import { shell } from '../words/shell.ts'
 const logins = ['METHOD_OIDC', 'METHOD_CODEHOST']
 
 /** Who is signed in, and the way out. */
-export const Account = () => {
+export const Account = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
   const session = useSession()
   const name = useIdentity()
   const { zone } = usePreferences()
@@ -41,6 +41,9 @@ export const Account = () => {
             )}
             <Menu.Item className="item" onClick={() => void navigate({ to: '/settings/preferences' })}>
               {shell.preferences}
+            </Menu.Item>
+            <Menu.Item className="item" onClick={onShortcuts}>
+              {shell.shortcuts}
             </Menu.Item>
             {authenticated ? (
               <Menu.Item className="item" onClick={() => void signOut(session)}>

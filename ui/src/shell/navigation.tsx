@@ -9,26 +9,32 @@ import {
   StackIcon,
   TelescopeIcon,
 } from '@primer/octicons-react'
-import { Link, useParams } from '@tanstack/react-router'
+import { Link, useLocation, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { lastNamespace } from '../preferences.ts'
 import { shell } from '../words/shell.ts'
 
-type Entry = { readonly to: string; readonly words: string; readonly icon: Icon; readonly first?: boolean }
+type Entry = {
+  readonly to: string
+  readonly words: string
+  readonly icon: Icon
+  readonly first?: boolean
+  readonly short?: string
+}
 
 const ofNamespace: readonly Entry[] = [{ to: '/ns/$ns/flags', words: shell.flags, icon: TelescopeIcon, first: true }]
 const ofSettings: readonly Entry[] = [
-  { to: '/settings/tokens', words: shell.tokens, icon: KeyIcon, first: true },
+  { to: '/settings/tokens', words: shell.tokens, icon: KeyIcon, first: true, short: shell.tokensShort },
   { to: '/settings/preferences', words: shell.preferences, icon: GearIcon },
 ]
 void [BeakerIcon, PeopleIcon, ProjectIcon, StackIcon]
 
 const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly ns: string }) =>
-  entries.map(({ to, words, icon: Icon, first }) => (
+  entries.map(({ to, words, icon: Icon, first, short }) => (
     <li key={to} className={first ? 'first' : 'rest'}>
-      <Link to={to as '/ns/$ns/flags'} params={{ ns }} activeProps={{ 'aria-current': 'page' }}>
+      <Link to={to as '/ns/$ns/flags'} params={{ ns }} activeProps={{ 'aria-current': 'page' }} aria-label={words}>
         <Icon />
-        <span>{words}</span>
+        <span data-short={short}>{words}</span>
       </Link>
     </li>
   ))
@@ -36,7 +42,10 @@ const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly
 /** The ways to every section. In a narrow window those that are not asked for often stand behind a button. */
 export const Navigation = () => {
   const { ns = lastNamespace() } = useParams({ strict: false }) as { readonly ns?: string }
-  const [open, setOpen] = useState(false)
+  const { pathname } = useLocation()
+  // What was opened on one page is closed on the next.
+  const [openedAt, setOpenedAt] = useState<string | undefined>()
+  const open = openedAt === pathname
   return (
     <nav className="nav" aria-label={shell.main} data-open={open || undefined}>
       <ul>
@@ -46,7 +55,7 @@ export const Navigation = () => {
         </li>
         <Entries entries={ofSettings} ns={ns} />
         <li className="more">
-          <button type="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <button type="button" aria-expanded={open} onClick={() => setOpenedAt(open ? undefined : pathname)}>
             <KebabHorizontalIcon />
             {shell.more}
           </button>

@@ -1,52 +1,78 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef } from 'react'
 import { keys } from '../api/keys.ts'
 import { readMethods } from '../api/methods.ts'
+import { Button } from '../parts/button.tsx'
 import { Actions, Dialog } from '../parts/dialog.tsx'
+import { Safe } from '../parts/safe.tsx'
 import { TokenForm } from '../parts/token-form.tsx'
-import { basePath } from '../return-path.ts'
-import { useSession } from '../session.tsx'
-import { common } from '../words/common.ts'
+import { identityOf } from '../identity.ts'
+import { rememberSessionEnd } from '../preferences.ts'
+import { basePath, loginAddress } from '../return-path.ts'
+import { useIdentity, useSession } from '../session.tsx'
+import { common, states } from '../words/common.ts'
 import { login } from '../words/login.ts'
 
-/** Asks to sign in again once the service has refused the session; the page beneath stays as it is. */
-export const SessionEnded = () => {
-  const { ended, authenticated, authentication, signedInAgain } = useSession()
+const Ways = () => {
+  const { asking, ask, signedInAgain } = useSession()
   const client = useQueryClient()
-  const before = useRef(authentication?.id)
-  const methods = useQuery({
-    queryKey: keys.methods,
-    queryFn: ({ signal }) => readMethods(signal),
-    enabled: ended,
-  })
-  useEffect(() => {
-    if (ended && authenticated && authentication?.id !== before.current) void signedInAgain()
-    if (!ended) before.current = authentication?.id
-  }, [ended, authenticated, authentication?.id, signedInAgain])
+  const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const leave = () => {
+    rememberSessionEnd(undefined)
     client.clear()
     window.location.replace(`${basePath()}/login`)
   }
   return (
-    <Dialog title={login.ended} open={ended} onClose={() => undefined} firm>
-      <p>{login.endedWhy}</p>
+    <>
+      <p>{asking === 'early' ? login.againWhy : login.endedWhy}</p>
       {methods.data?.providers.map(({ key, name = login.codehost }) => (
         <a
           key={key}
           className="button"
-          href={`${basePath()}/login?return_to=/signed-in`}
+          href={loginAddress(`${basePath()}/signed-in`)}
           target="_blank"
           rel="noopener"
+          onClick={() => rememberSessionEnd(undefined)}
         >
           {login.newTab(name)}
         </a>
       ))}
       <TokenForm onSignedIn={() => void signedInAgain()} />
       <Actions>
-        <button type="button" className="button" onClick={leave}>
-          {common.leave}
-        </button>
+        {asking === 'early' ? (
+          <Button onClick={() => ask(undefined)}>{common.cancel}</Button>
+        ) : (
+          <Button onClick={leave}>{common.leave}</Button>
+        )}
       </Actions>
+    </>
+  )
+}
+
+/** Asks to sign in again once the service has refused the session, or before it ends; the page beneath stays as it is. Under another identity the page must be read anew. */
+export const SessionEnded = () => {
+  const { asking, ask, other, openedBy } = useSession()
+  const name = useIdentity()
+  if (other)
+    return (
+      <Dialog title={login.otherTitle} open onClose={() => undefined} firm>
+        <p>
+          <Safe text={login.otherIdentity(name, identityOf(openedBy))} />
+        </p>
+        <Actions>
+          <Button look="primary" onClick={() => window.location.reload()}>
+            {states.reloadPage}
+          </Button>
+        </Actions>
+      </Dialog>
+    )
+  return (
+    <Dialog
+      title={asking === 'early' ? login.signInAgain : login.ended}
+      open={asking !== undefined}
+      onClose={() => ask(undefined)}
+      firm={asking === 'ended'}
+    >
+      <Ways />
     </Dialog>
   )
 }

@@ -1,62 +1,70 @@
-import { Outlet, useLocation } from '@tanstack/react-router'
-import { useEffect } from 'react'
 import { ChecklistIcon } from '@primer/octicons-react'
-import { Link } from '@tanstack/react-router'
-import { Tip } from '../parts/button.tsx'
-import { basePath } from '../return-path.ts'
+import { Link, Outlet } from '@tanstack/react-router'
+import { type MouseEvent, useEffect, useState } from 'react'
+import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'
 import { Account } from './account.tsx'
+import { Banners } from './banners.tsx'
+import { Chip } from './chip.tsx'
+import { Clock } from './clock.tsx'
 import { ColourLine, Environment } from './environment.tsx'
 import { Navigation } from './navigation.tsx'
 import { NamespacePicker } from './namespace-picker.tsx'
 import { SessionEnded } from './session-ended.tsx'
+import { Shortcuts } from './shortcuts.tsx'
 
-/** A word about this deployment in the bar on top, with what it means. */
-const Chip = ({ word, why }: { readonly word: string; readonly why: string }) => (
-  <Tip words={why}>
-    <button type="button" className="badge warn">
-      {word}
-    </button>
-  </Tip>
-)
+const toContent = (event: MouseEvent) => {
+  event.preventDefault()
+  const content = document.getElementById('content')
+  content?.focus()
+  content?.scrollIntoView()
+}
+
+/** The bar on top. */
+const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
+  const { authenticated, required, service } = useSession()
+  return (
+    <header className="top">
+      <ColourLine />
+      <div className="line">
+        <Link className="brand" to="/" aria-label={common.product}>
+          <ChecklistIcon size={20} />
+          <span>{common.product}</span>
+        </Link>
+        <NamespacePicker />
+        <Environment />
+        <span className="push bar">
+          {service.readOnly && <Chip word={states.readOnly} why={states.readOnlyWhy} />}
+          {!required && !authenticated && <Chip word={states.openAccess} why={states.openAccessWhy} />}
+          <Clock />
+          <Account onShortcuts={onShortcuts} />
+        </span>
+      </div>
+    </header>
+  )
+}
 
 /** What stands around every page: the bar on top, the navigation, the page itself (ui.md §5). */
 export const Shell = () => {
-  const { authenticated, required, service } = useSession()
-  const { href } = useLocation()
-  const away = required && !authenticated
+  const { away } = useSession()
+  const [shortcuts, setShortcuts] = useState(false)
   useEffect(() => {
-    if (!away) return
-    const returnTo = href === '/' ? '' : `?${new URLSearchParams({ return_to: href }).toString()}`
-    window.location.replace(`${basePath()}/login${returnTo}`)
-  }, [away, href])
+    if (away) window.location.replace(loginAddress())
+  }, [away])
   if (away) return null
   return (
     <div className="shell">
-      <a className="skip" href={`${basePath()}${href.replace(/#.*$/, '')}#content`}>
+      <a className="skip" href="#content" onClick={toContent}>
         {common.skip}
       </a>
-      <header className="top">
-        <ColourLine />
-        <div className="line">
-          <Link className="brand" to="/" aria-label={common.product}>
-            <ChecklistIcon size={20} />
-            <span>{common.product}</span>
-          </Link>
-          <NamespacePicker />
-          <Environment />
-          <span className="push bar">
-            {service.readOnly && <Chip word={states.readOnly} why={states.readOnlyWhy} />}
-            {!required && !authenticated && <Chip word={states.openAccess} why={states.openAccessWhy} />}
-            <Account />
-          </span>
-        </div>
-      </header>
+      <Top onShortcuts={() => setShortcuts(true)} />
+      <Banners />
       <Navigation />
       <main className="content" id="content" tabIndex={-1}>
         <Outlet />
       </main>
+      <Shortcuts open={shortcuts} onOpenChange={setShortcuts} />
       <SessionEnded />
     </div>
   )

@@ -24,8 +24,9 @@ export const login = {
   newTab: (name: string) => `Continue with ${name} (new tab)`,
   endsAt: (time: string) => `Your session ends at ${time}.`,
   signInAgain: 'Sign in again',
+  againWhy: 'What you typed stays.',
   otherIdentity: (name: string, other: string) => `You are now signed in as ${name}. This page was opened by ${other}.`,
-  codes: (count: number) => `${count} minutes`,
+  otherTitle: 'You are signed in as somebody else',
 }
 
 type Told = { readonly title: string; readonly check: string }

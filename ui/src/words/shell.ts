@@ -5,6 +5,7 @@ export const shell = {
   evaluate: 'Evaluate',
   settings: 'Settings',
   tokens: 'Static Tokens',
+  tokensShort: 'Tokens',
   sessions: 'Sessions',
   namespaces: 'Namespaces',
   preferences: 'Preferences',

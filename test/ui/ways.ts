@@ -1,0 +1,38 @@
+import type { Test } from 'tap'
+import { codehostStandIn } from '../auth/stand-ins/codehost.ts'
+import { deadUrl } from '../auth/stand-ins/listen.ts'
+import { realProvider } from '../auth/stand-ins/provider.ts'
+import { codehostSettings, oidcSettings, type Settings } from '../http/people.ts'
+import { type Started, startService } from '../start.ts'
+
+const client = { clientId: 'rollcall', clientSecret: 'canary-oidc-secret' }
+
+/** A service that browsers reach where it listens, with an OpenID Connect provider, a real one, and a code host. */
+export const withWays = async (t: Test, settings: Settings = {}) => {
+  const url = await deadUrl()
+  const [provider, host] = await Promise.all([
+    realProvider(t, {
+      ...client,
+      redirectUris: [`${url}/auth/v1/method/oidc/sso/callback`],
+      users: { ada: { name: 'Ada', email: 'ada@example.com', email_verified: true } },
+    }),
+    codehostStandIn(t),
+  ])
+  const service = await startService(t, {
+    'server.http_port': new URL(url).port,
+    'server.public_url': url,
+    'rate_limit.enabled': 'false',
+    ...oidcSettings('sso', provider.url, client),
+    ...codehostSettings(host.url),
+    ...settings,
+  })
+  return { service, provider, host }
+}
+
+type Made = { readonly clientToken: string; readonly authentication: { readonly id: string } }
+
+/** A static token of a name. */
+export const tokenNamed = async ({ request }: Started, name: string, more: object = {}) => {
+  const { json } = await request<Made>('POST', '/auth/v1/method/token', { name, ...more })
+  return { token: json.clientToken, id: json.authentication.id }
+}

@@ -1,0 +1,29 @@
+import { isPosition, useAt, useGoTo } from '../at.ts'
+import { Button } from '../parts/button.tsx'
+import { instantWords, zoneName } from '../parts/moment.ts'
+import { Safe } from '../parts/safe.tsx'
+import { type Preferences, usePreferences } from '../preferences.ts'
+import { past } from '../words/past.ts'
+
+/** A moment in words: its instant, or its position; as it stands where it is neither. */
+export const momentWords = (at: string, zone: Preferences['zone']): string =>
+  isPosition(at) ? `#${at}` : Number.isNaN(Date.parse(at)) ? at : instantWords(at, zone, true)
+
+/** Says on every page that what is shown is not the present. */
+export const PastBanner = () => {
+  const at = useAt()
+  const { zone } = usePreferences()
+  const go = useGoTo()
+  if (at === undefined) return null
+  const words = isPosition(at) ? past.seenPosition(at) : past.seen(momentWords(at, zone), zoneName(zone))
+  return (
+    <div className="banner past" role="region" aria-label={past.region}>
+      <span>
+        <Safe text={words} />
+      </span>
+      <Button aria-keyshortcuts="." onClick={() => go(undefined)}>
+        {past.backToNow}
+      </Button>
+    </div>
+  )
+}

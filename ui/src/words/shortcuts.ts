@@ -1,0 +1,40 @@
+const mac = /Mac|iPhone|iPad/.test(navigator.platform)
+const control = mac ? '⌘' : 'Ctrl'
+
+/** Every shortcut: its keys, and what they do. */
+export const shortcuts = {
+  title: 'Keyboard shortcuts',
+  off: 'Single keys are switched off in Preferences.',
+  keys: 'Keys',
+  does: 'What they do',
+  groups: [
+    {
+      name: 'Anywhere',
+      of: [
+        { keys: ['?'], does: 'Show this list', single: true },
+        { keys: ['/'], does: 'Search this page', single: true },
+        { keys: ['g', 'f'], does: 'Go to flags', single: true },
+        { keys: ['g', 's'], does: 'Go to segments', single: true },
+        { keys: ['g', 'e'], does: 'Go to evaluate', single: true },
+        { keys: ['g', 't'], does: 'Go to static tokens', single: true },
+        { keys: ['t'], does: 'Look at another moment', single: true },
+        { keys: ['.'], does: 'Back to now', single: true },
+      ],
+    },
+    {
+      name: 'On a page',
+      of: [
+        { keys: ['n'], does: 'New thing of this page', single: true },
+        { keys: ['e'], does: 'Edit', single: true },
+        { keys: ['j'], does: 'Next row', single: true },
+        { keys: ['k'], does: 'Previous row', single: true },
+        { keys: ['Enter'], does: 'Open the row', single: false },
+        { keys: ['x'], does: 'Choose the row', single: true },
+        { keys: ['Alt', '↑'], does: 'Move the rollout or rule up', single: false },
+        { keys: ['Alt', '↓'], does: 'Move the rollout or rule down', single: false },
+        { keys: [control, 'Enter'], does: 'Send the form', single: false },
+        { keys: ['Esc'], does: 'Close what is on top; in a search, clear it', single: false },
+      ],
+    },
+  ],
+} as const
