@@ -1,4 +1,4 @@
-import { useLocation } from '@tanstack/react-router'
+import { useRouterState } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { useSession } from '../session.tsx'
 import { common } from '../words/common.ts'
@@ -18,7 +18,7 @@ export const PageHead = ({
 }) => {
   const place = useRef<HTMLHeadingElement>(null)
   const { ui } = useSession()
-  const { pathname } = useLocation()
+  const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
   const parts = [...title, common.product].join(' · ')
   const label = ui.topbarLabel === '' ? '' : `${ui.topbarLabel} · `
   useEffect(() => {
@@ -26,13 +26,13 @@ export const PageHead = ({
   }, [label, parts])
   useEffect(() => {
     // The first page leaves the focus at the beginning, where the way past the bar is.
-    const another = opened !== undefined && opened !== pathname
-    opened = pathname
+    const another = path !== undefined && opened !== undefined && opened !== path
+    opened = path ?? opened
     if (!another || document.activeElement?.closest('[role=dialog], [role=alertdialog]')) return undefined
     // A list that has just closed gives the focus to its field first.
     const frame = requestAnimationFrame(() => place.current?.focus({ preventScroll: true }))
     return () => cancelAnimationFrame(frame)
-  }, [pathname])
+  }, [path])
   return (
     <header className="page-head">
       <h1 ref={place} tabIndex={-1}>

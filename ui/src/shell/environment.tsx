@@ -13,7 +13,7 @@ export const Environment = () => {
     style.color = inkOn(getComputedStyle(place.current!).backgroundColor)
   }, [ui.topbarColor])
   return ui.topbarLabel === '' ? null : (
-    <span className="label" ref={place}>
+    <span className="environment" ref={place}>
       {ui.topbarLabel}
     </span>
   )

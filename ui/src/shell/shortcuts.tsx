@@ -74,25 +74,28 @@ export const Shortcuts = ({
 }) => {
   const { singleKeys } = usePreferences()
   useKeys(useCallback(() => onOpenChange(true), [onOpenChange]))
+  const top = useRef<HTMLDivElement>(null)
   const close = () => onOpenChange(false)
   return (
-    <Dialog title={words.title} open={open} onClose={close}>
-      {!singleKeys && <p className="notice">{words.off}</p>}
-      {words.groups.map(({ name, of }) => (
-        <section key={name} className="tight">
-          <h3>{name}</h3>
-          <dl className="shortcuts">
-            {of.map(({ keys, does }) => (
-              <div key={does}>
-                <dt>{does}</dt>
-                <dd>
-                  <Keys keys={keys} />
-                </dd>
-              </div>
-            ))}
-          </dl>
-        </section>
-      ))}
+    <Dialog title={words.title} open={open} onClose={close} initialFocus={top}>
+      <div ref={top} tabIndex={-1} className="stack plain-focus">
+        {!singleKeys && <p className="notice">{words.off}</p>}
+        {words.groups.map(({ name, of }) => (
+          <section key={name} className="tight">
+            <h3>{name}</h3>
+            <dl className="shortcuts">
+              {of.map(({ keys, does }) => (
+                <div key={does}>
+                  <dt>{does}</dt>
+                  <dd>
+                    <Keys keys={keys} />
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
       <Actions>
         <Button onClick={close}>{common.close}</Button>
       </Actions>

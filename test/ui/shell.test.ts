@@ -1,0 +1,78 @@
+import t from 'tap'
+import { openBrowser, signedIn, skip } from './browser.ts'
+import { startService } from '../start.ts'
+
+const path = '/settings/tokens'
+const links = ['Flags', 'Static Tokens', 'Preferences']
+
+for (const width of [1280, 800, 375, 320])
+  await t.test(`every section is in reach at ${width} px`, { skip }, async (t) => {
+    const { page } = await signedIn(
+      t,
+      path,
+      { 'ui.topbar.label': 'PROD-EU', 'ui.topbar.color': '#b3261e' },
+      { context: { viewport: { width, height: 700 } } },
+    )
+    const main = page.getByRole('navigation', { name: 'Main' })
+    const more = main.getByRole('button', { name: 'More' })
+    if (width < 640) await more.click()
+    for (const name of links) t.ok(await main.getByRole('link', { name, exact: true }).isVisible(), name)
+    const present = main.getByRole('link', { name: 'Static Tokens' })
+    t.equal(await present.getAttribute('aria-current'), 'page')
+    t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing is wider than the window')
+    t.ok(await page.getByRole('banner').getByText('PROD-EU').isVisible())
+    await main.getByRole('link', { name: 'Preferences' }).click()
+    await page.getByRole('heading', { name: 'Preferences' }).waitFor()
+    if (width < 640) t.equal(await more.getAttribute('aria-expanded'), 'false')
+    t.equal(await page.title(), 'PROD-EU · Preferences · Rollcall')
+    const focused = page.locator('h1:focus')
+    await focused.waitFor()
+    t.equal(await focused.textContent(), 'Preferences')
+  })
+
+await t.test('the first stop is the way past the bar', { skip }, async (t) => {
+  const { page } = await signedIn(t, path)
+  await page.reload()
+  await page.getByRole('button', { name: 'New token' }).waitFor()
+  await page.keyboard.press('Tab')
+  t.equal(await page.locator(':focus').textContent(), 'Skip to content')
+  await page.keyboard.press('Enter')
+  t.equal(await page.locator(':focus').getAttribute('id'), 'content')
+  t.match(page.url(), /\/settings\/tokens$/)
+})
+
+await t.test('another namespace keeps the section, and is remembered', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path)
+  await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
+  const picker = page.getByRole('combobox', { name: 'Namespace' }).first()
+  await picker.fill('sho')
+  await page.getByRole('option', { name: 'shop' }).click()
+  await page.waitForURL(/\/ns\/shop\/flags$/)
+  await page.goto('/')
+  await page.waitForURL(/\/ns\/shop\/flags$/)
+})
+
+await t.test('an address that is no page says so, within the shell', { skip }, async (t) => {
+  const { page } = await signedIn(t, '/no/such/page')
+  await page.getByRole('heading', { name: 'No such page', level: 1 }).waitFor()
+  t.equal(await page.getByRole('main').count(), 1)
+  await page.getByRole('link', { name: 'Go to flags' }).click()
+  await page.waitForURL(/\/ns\/default\/flags$/)
+})
+
+await t.test('open access and a read-only instance are told; nothing offers to write', { skip }, async (t) => {
+  const service = await startService(t, { 'authentication.required': 'false', 'storage.read_only': 'true' })
+  const { page } = await openBrowser(t, service)
+  await page.goto(path)
+  const open = page.getByRole('button', { name: 'Open access' })
+  await open.focus()
+  await page.getByText('Everybody who reaches this address may do everything. Set authentication.required.').waitFor()
+  await page.getByRole('button', { name: 'Read-only' }).waitFor()
+  await page.getByRole('button', { name: 'Account: Nobody' }).waitFor()
+  const create = page.getByRole('button', { name: 'New token' })
+  t.equal(await create.getAttribute('aria-disabled'), 'true')
+  await create.focus()
+  await page.getByText('This instance is read-only.').waitFor()
+  await page.keyboard.press('Enter')
+  t.notOk(await page.getByRole('dialog').isVisible())
+})
