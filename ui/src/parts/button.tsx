@@ -1,5 +1,7 @@
 import { Tooltip } from '@base-ui/react/tooltip'
 import type { ComponentProps, ReactNode } from 'react'
+import { usePreferences } from '../preferences.ts'
+import { common } from '../words/common.ts'
 
 export type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
 type ButtonProps = Omit<ComponentProps<'button'>, 'disabled' | 'className'> & {
@@ -15,6 +17,9 @@ export const buttonClass = (look?: ButtonLook): string => (look ? `button ${look
 
 /** A button. While it is busy, or has a reason not to act, a press does nothing. */
 export const Button = ({ look, why, busy, onClick, children, type = 'button', ...rest }: ButtonProps) => {
+  const { singleKeys } = usePreferences()
+  const key = rest['aria-keyshortcuts']
+  const words = why ?? (key !== undefined && singleKeys ? common.shortcut(key) : undefined)
   const idle = why !== undefined || busy !== undefined
   const button = (
     <button
@@ -30,7 +35,7 @@ export const Button = ({ look, why, busy, onClick, children, type = 'button', ..
       {busy ?? children}
     </button>
   )
-  return why === undefined ? button : <Tip words={why}>{button}</Tip>
+  return words === undefined ? button : <Tip words={words}>{button}</Tip>
 }
 
 /** A button with only an icon: its name is its tooltip. */

@@ -39,6 +39,7 @@ export const SearchField = ({
         value={text}
         autoComplete="off"
         data-page-search=""
+        aria-keyshortcuts="/"
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Escape' && text !== '') {

@@ -1,9 +1,11 @@
-import { ChecklistIcon } from '@primer/octicons-react'
+import { ChecklistIcon, SearchIcon } from '@primer/octicons-react'
 import { Link, Outlet } from '@tanstack/react-router'
-import { type MouseEvent, useEffect, useState } from 'react'
+import { lazy, type MouseEvent, Suspense, useEffect, useState } from 'react'
+import { Tip } from '../parts/button.tsx'
 import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'
+import { palette as words } from '../words/palette.ts'
 import { Account } from './account.tsx'
 import { Banners } from './banners.tsx'
 import { Chip } from './chip.tsx'
@@ -11,8 +13,11 @@ import { Clock } from './clock.tsx'
 import { ColourLine, Environment } from './environment.tsx'
 import { Navigation } from './navigation.tsx'
 import { NamespacePicker } from './namespace-picker.tsx'
+import { isOpen } from './keys.ts'
 import { SessionEnded } from './session-ended.tsx'
 import { Shortcuts } from './shortcuts.tsx'
+
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
 const toContent = (event: MouseEvent) => {
   event.preventDefault()
@@ -23,6 +28,16 @@ const toContent = (event: MouseEvent) => {
 
 /** The bar on top. */
 const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
+  const [searching, setSearching] = useState(false)
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || isOpen()) return
+      event.preventDefault()
+      setSearching(true)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [])
   const { authenticated, required, service } = useSession()
   return (
     <header className="top">
@@ -37,10 +52,27 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
         <span className="push bar">
           {service.readOnly && <Chip word={states.readOnly} why={states.readOnlyWhy} />}
           {!required && !authenticated && <Chip word={states.openAccess} why={states.openAccessWhy} />}
+          <Tip words={words.keys}>
+            <button
+              type="button"
+              className="button plain"
+              aria-label={words.open}
+              aria-keyshortcuts="Control+K Meta+K"
+              onClick={() => setSearching(true)}
+            >
+              <SearchIcon />
+              <kbd className="wide-only">{words.keys}</kbd>
+            </button>
+          </Tip>
           <Clock />
           <Account onShortcuts={onShortcuts} />
         </span>
       </div>
+      {searching && (
+        <Suspense>
+          <Palette onClose={() => setSearching(false)} onShortcuts={onShortcuts} />
+        </Suspense>
+      )}
     </header>
   )
 }

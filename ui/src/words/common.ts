@@ -14,6 +14,7 @@ export const common = {
   cancel: 'Cancel',
   close: 'Close',
   copy: 'Copy',
+  shortcut: (key: string) => `Shortcut: ${key}`,
   stay: 'Stay',
   leave: 'Leave',
   reload: 'Reload',

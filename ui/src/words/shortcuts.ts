@@ -11,6 +11,7 @@ export const shortcuts = {
     {
       name: 'Anywhere',
       of: [
+        { keys: [control, 'K'], does: 'Command palette', single: false },
         { keys: ['?'], does: 'Show this list', single: true },
         { keys: ['/'], does: 'Search this page', single: true },
         { keys: ['g', 'f'], does: 'Go to flags', single: true },
