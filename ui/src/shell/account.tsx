@@ -1,62 +1,32 @@
-import { Menu } from '@base-ui/react/menu'
 import { PersonIcon } from '@primer/octicons-react'
-import { useNavigate } from '@tanstack/react-router'
-import { instantWords } from '../parts/moment.ts'
+import { useRef } from 'react'
 import { Safe } from '../parts/safe.tsx'
-import { usePreferences } from '../preferences.ts'
-import { signOut, useIdentity, useSession } from '../session.tsx'
+import { useIdentity } from '../session.tsx'
 import { shell } from '../words/shell.ts'
-
-const logins = ['METHOD_OIDC', 'METHOD_CODEHOST']
+import { useLoaded } from './loaded.ts'
 
 /** Who is signed in, and the way out. */
 export const Account = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
-  const session = useSession()
   const name = useIdentity()
-  const { zone } = usePreferences()
-  const navigate = useNavigate()
-  const { authentication, authenticated, sessionEndsAt } = session
-  const method = authentication?.method ?? ''
+  const button = useRef<HTMLButtonElement>(null)
+  const { part: Menu, open, show, close } = useLoaded(async () => (await import('./account-menu.tsx')).AccountMenu)
   return (
-    <Menu.Root>
-      <Menu.Trigger className="button plain" aria-label={shell.account(name)}>
+    <>
+      <button
+        ref={button}
+        type="button"
+        className="button plain"
+        aria-label={shell.account(name)}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        onClick={open ? close : show}
+      >
         <PersonIcon />
         <span className="wide-only">
           <Safe text={name} />
         </span>
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Positioner className="popup-place" align="end" sideOffset={6}>
-          <Menu.Popup className="popup">
-            {authenticated && (
-              <div className="about tight">
-                <strong>
-                  <Safe text={name} />
-                </strong>
-                <span className="muted small">{shell.signedInWith(shell.how[method] ?? method)}</span>
-                {sessionEndsAt !== undefined && (
-                  <span className="muted small">{shell.ends(instantWords(sessionEndsAt, zone))}</span>
-                )}
-              </div>
-            )}
-            <Menu.Item className="item" onClick={() => void navigate({ to: '/settings/preferences' })}>
-              {shell.preferences}
-            </Menu.Item>
-            <Menu.Item className="item" onClick={onShortcuts}>
-              {shell.shortcuts}
-            </Menu.Item>
-            {authenticated ? (
-              <Menu.Item className="item" onClick={() => void signOut(session)}>
-                {logins.includes(method) ? shell.signOut : shell.signOutToken}
-              </Menu.Item>
-            ) : (
-              <Menu.Item className="item" onClick={() => void navigate({ to: '/login' })}>
-                {shell.signIn}
-              </Menu.Item>
-            )}
-          </Menu.Popup>
-        </Menu.Positioner>
-      </Menu.Portal>
-    </Menu.Root>
+      </button>
+      {Menu && <Menu button={button} onClose={close} onShortcuts={onShortcuts} />}
+    </>
   )
 }

@@ -1,6 +1,6 @@
 import { ChecklistIcon, SearchIcon } from '@primer/octicons-react'
 import { Link, Outlet } from '@tanstack/react-router'
-import { lazy, type MouseEvent, Suspense, useEffect, useState } from 'react'
+import { type MouseEvent, useEffect, useRef, useState } from 'react'
 import { Tip } from '../parts/button.tsx'
 import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
@@ -14,10 +14,9 @@ import { ColourLine, Environment } from './environment.tsx'
 import { Navigation } from './navigation.tsx'
 import { NamespacePicker } from './namespace-picker.tsx'
 import { isOpen } from './keys.ts'
+import { useLoaded } from './loaded.ts'
 import { SessionEnded } from './session-ended.tsx'
 import { Shortcuts } from './shortcuts.tsx'
-
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
 
 const toContent = (event: MouseEvent) => {
   event.preventDefault()
@@ -28,12 +27,13 @@ const toContent = (event: MouseEvent) => {
 
 /** The bar on top. */
 const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
-  const [searching, setSearching] = useState(false)
+  const { part: Palette, show, close } = useLoaded(async () => (await import('./palette.tsx')).Palette)
+  const search = useRef<HTMLButtonElement>(null)
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.key !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey || isOpen()) return
       event.preventDefault()
-      setSearching(true)
+      search.current?.click()
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)
@@ -58,7 +58,8 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
               className="button plain"
               aria-label={words.open}
               aria-keyshortcuts="Control+K Meta+K"
-              onClick={() => setSearching(true)}
+              ref={search}
+              onClick={show}
             >
               <SearchIcon />
               <kbd className="wide-only">{words.keys}</kbd>
@@ -68,11 +69,7 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
           <Account onShortcuts={onShortcuts} />
         </span>
       </div>
-      {searching && (
-        <Suspense>
-          <Palette onClose={() => setSearching(false)} onShortcuts={onShortcuts} />
-        </Suspense>
-      )}
+      {Palette && <Palette onClose={close} onShortcuts={onShortcuts} />}
     </header>
   )
 }

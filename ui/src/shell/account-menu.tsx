@@ -1,0 +1,65 @@
+import { Menu } from '@base-ui/react/menu'
+import { useNavigate } from '@tanstack/react-router'
+import type { RefObject } from 'react'
+import { instantWords } from '../parts/moment.ts'
+import { Safe } from '../parts/safe.tsx'
+import { usePreferences } from '../preferences.ts'
+import { signOut, useIdentity, useSession } from '../session.tsx'
+import { shell } from '../words/shell.ts'
+import { closing } from './loaded.ts'
+
+const logins = ['METHOD_OIDC', 'METHOD_CODEHOST']
+
+/** The menu of the account, beside its button. */
+export const AccountMenu = ({
+  button,
+  onClose,
+  onShortcuts,
+}: {
+  readonly button: RefObject<HTMLElement | null>
+  readonly onClose: () => void
+  readonly onShortcuts: () => void
+}) => {
+  const session = useSession()
+  const name = useIdentity()
+  const { zone } = usePreferences()
+  const navigate = useNavigate()
+  const { authentication, authenticated, sessionEndsAt } = session
+  const method = authentication?.method ?? ''
+  return (
+    <Menu.Root open onOpenChange={closing(button, onClose)}>
+      <Menu.Portal>
+        <Menu.Positioner className="popup-place" anchor={button} align="end" sideOffset={6}>
+          <Menu.Popup className="popup" finalFocus={button}>
+            {authenticated && (
+              <div className="about tight">
+                <strong>
+                  <Safe text={name} />
+                </strong>
+                <span className="muted small">{shell.signedInWith(shell.how[method] ?? method)}</span>
+                {sessionEndsAt !== undefined && (
+                  <span className="muted small">{shell.ends(instantWords(sessionEndsAt, zone))}</span>
+                )}
+              </div>
+            )}
+            <Menu.Item className="item" onClick={() => void navigate({ to: '/settings/preferences' })}>
+              {shell.preferences}
+            </Menu.Item>
+            <Menu.Item className="item" onClick={onShortcuts}>
+              {shell.shortcuts}
+            </Menu.Item>
+            {authenticated ? (
+              <Menu.Item className="item" onClick={() => void signOut(session)}>
+                {logins.includes(method) ? shell.signOut : shell.signOutToken}
+              </Menu.Item>
+            ) : (
+              <Menu.Item className="item" onClick={() => void navigate({ to: '/login' })}>
+                {shell.signIn}
+              </Menu.Item>
+            )}
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  )
+}

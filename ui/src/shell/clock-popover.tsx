@@ -1,0 +1,133 @@
+import { Popover } from '@base-ui/react/popover'
+import { type FormEvent, type RefObject, useState } from 'react'
+import { serviceNow } from '../api/clock.ts'
+import { isFailure } from '../api/failure.ts'
+import { readNamespaces } from '../api/namespaces.ts'
+import { isPosition, useAt, useGoTo } from '../at.ts'
+import { messageOf } from '../parts/alert.tsx'
+import { Button } from '../parts/button.tsx'
+import { TextField } from '../parts/field.tsx'
+import { instantOfInput, localInput } from '../parts/moment.ts'
+import { Safe } from '../parts/safe.tsx'
+import { usePreferences } from '../preferences.ts'
+import { past } from '../words/past.ts'
+import { closing } from './loaded.ts'
+
+const HOUR_MS = 3_600_000
+
+/** What the service says against a moment; undefined where it knows it. */
+const refusedMoment = async (at: string): Promise<string | undefined> => {
+  try {
+    await readNamespaces({ limit: 1, at })
+    return undefined
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return messageOf(error)
+  }
+}
+
+const Form = ({ onDone }: { readonly onDone: () => void }) => {
+  const at = useAt()
+  const go = useGoTo()
+  const { zone } = usePreferences()
+  const shown = at !== undefined && !isPosition(at) && !Number.isNaN(Date.parse(at)) ? new Date(at) : undefined
+  const [moment, setMoment] = useState(shown ? localInput(shown, zone) : '')
+  const [position, setPosition] = useState(at !== undefined && isPosition(at) ? at : '')
+  const [wrong, setWrong] = useState<string | undefined>()
+  const [looking, setLooking] = useState(false)
+
+  const show = async (next: string) => {
+    setLooking(true)
+    const refused = await refusedMoment(next)
+    setLooking(false)
+    setWrong(refused)
+    if (refused !== undefined) return
+    go(next)
+    onDone()
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (looking) return
+    const instant = instantOfInput(moment, zone)
+    if (position !== '' && !/^\d{1,20}$/.test(position)) setWrong(past.badPosition)
+    else if (position !== '') void show(position)
+    else if (instant) void show(instant.toISOString())
+    else setWrong(past.choose)
+  }
+  const yesterday = () => {
+    const then = new Date(serviceNow())
+    if (zone === 'utc') then.setUTCDate(then.getUTCDate() - 1)
+    else then.setDate(then.getDate() - 1)
+    return then
+  }
+  const busy = looking ? past.looking : undefined
+  return (
+    <form className="stack" noValidate onSubmit={submit}>
+      {wrong !== undefined && (
+        <div role="alert" className="alert">
+          <p>
+            <Safe text={wrong} />
+          </p>
+        </div>
+      )}
+      <TextField
+        label={past.moment(zone === 'utc' ? 'UTC' : undefined)}
+        type="datetime-local"
+        value={moment}
+        onChange={(text) => {
+          setMoment(text)
+          setPosition('')
+        }}
+      />
+      <TextField
+        label={past.position}
+        hint={past.positionHint}
+        mono
+        value={position}
+        onChange={(text) => {
+          setPosition(text.trim())
+          setMoment('')
+        }}
+      />
+      <div className="bar">
+        <Button type="submit" look="primary" busy={busy}>
+          {past.show}
+        </Button>
+      </div>
+      <div className="bar">
+        <Button onClick={() => void show(new Date(serviceNow() - HOUR_MS).toISOString())}>{past.hourAgo}</Button>
+        <Button onClick={() => void show(yesterday().toISOString())}>{past.yesterday}</Button>
+        {at !== undefined && (
+          <Button
+            onClick={() => {
+              go(undefined)
+              onDone()
+            }}
+          >
+            {past.backToNow}
+          </Button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+/** The popover of the clock, beside its button. */
+export const ClockPopover = ({
+  button,
+  onClose,
+}: {
+  readonly button: RefObject<HTMLElement | null>
+  readonly onClose: () => void
+}) => (
+  <Popover.Root open onOpenChange={closing(button, onClose)}>
+    <Popover.Portal>
+      <Popover.Positioner className="popup-place" anchor={button} align="end" sideOffset={6}>
+        <Popover.Popup className="popup clock" finalFocus={button}>
+          <Popover.Title>{past.title}</Popover.Title>
+          <Form onDone={onClose} />
+        </Popover.Popup>
+      </Popover.Positioner>
+    </Popover.Portal>
+  </Popover.Root>
+)
