@@ -27,6 +27,18 @@ export const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}, { 
 /** When a resource was made and last changed. */
 export const times = { createdAt: Instant, updatedAt: Instant }
 
+/** Who acted, as the history has it; `name` is that of a static token. */
+export const Actor = named('Actor', {
+  kind: Text,
+  id: Type.Optional(Id),
+  method: Type.Optional(Text),
+  user: Type.Optional(Text),
+  host: Type.Optional(Text),
+  name: Type.Optional(Text),
+})
+/** When something or any part of it was last changed, and by whom. */
+export const changedFields = { changedAt: Type.Optional(Instant), changedBy: Type.Optional(Actor) }
+
 /** What a list tells of its page: where the next one begins (`""`: nowhere), and the number of all items. */
 export const pageFields = { nextPageToken: Text, totalCount: Type.Integer() }
 

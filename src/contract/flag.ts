@@ -1,10 +1,11 @@
 import { Type } from 'typebox'
-import { AnyObject, named, pageFields, type Shown, Text, times } from './answer.ts'
+import { AnyObject, changedFields, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { flagTypes } from './enums.ts'
-import { flag as truth, optional, text } from './fields.ts'
-import { input } from './input.ts'
+import { choice, flag as truth, optional, text } from './fields.ts'
+import { input, query } from './input.ts'
 import { metadata } from './metadata.ts'
-import { description, key, name } from './resource.ts'
+import { description, key, name, searched } from './resource.ts'
+import { Rollout } from './rollout.ts'
 import { Variant } from './variant.ts'
 
 /** A flag with its variants (api.md §7.2). */
@@ -21,7 +22,15 @@ export const Flag = named('Flag', {
   ...times,
 })
 export type Flag = Shown<typeof Flag>
-export const FlagList = named('FlagList', { flags: Type.Array(Flag), ...pageFields })
+/** A flag as lists have it: with `include=targeting` with what it answers by, and its last change. */
+export const ListedFlag = named('ListedFlag', {
+  ...Flag.properties,
+  ...changedFields,
+  rollouts: Type.Optional(Type.Array(Rollout)),
+  ruleCount: Type.Optional(Type.Integer()),
+})
+export type ListedFlag = Shown<typeof ListedFlag>
+export const FlagList = named('FlagList', { flags: Type.Array(ListedFlag), ...pageFields })
 export type FlagList = Shown<typeof FlagList>
 
 const common = { name, description, enabled: truth() }
@@ -32,3 +41,11 @@ export const newFlag = input(
 )
 export const flagFields = { ...common, defaultVariantId: text(), metadata: optional(metadata) }
 export const flagUpdate = input(flagFields, 'FlagUpdate')
+
+/** Query of the list of flags (api.md §7.7). */
+export const flagQuery = query({
+  ...searched,
+  type: { ...optional(flagTypes.field('variant')), schema: Type.Enum(flagTypes.names) },
+  enabled: optional(truth()),
+  include: optional(choice({ targeting: 0 })),
+})

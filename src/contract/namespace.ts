@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { named, pageFields, type Shown, Text, times } from './answer.ts'
-import { flag } from './fields.ts'
+import { choice, flag, optional } from './fields.ts'
 import { input, query } from './input.ts'
-import { description, key, name } from './resource.ts'
+import { description, key, name, searched } from './resource.ts'
 
 /** A namespace (api.md §7.2). */
 export const Namespace = named('Namespace', {
@@ -13,7 +13,16 @@ export const Namespace = named('Namespace', {
   ...times,
 })
 export type Namespace = Shown<typeof Namespace>
-export const NamespaceList = named('NamespaceList', { namespaces: Type.Array(Namespace), ...pageFields })
+/** A namespace as lists have it: with `include=usage` with what is in it. */
+export const ListedNamespace = named('ListedNamespace', {
+  ...Namespace.properties,
+  flagCount: Type.Optional(Type.Integer()),
+  segmentCount: Type.Optional(Type.Integer()),
+})
+export type ListedNamespace = Shown<typeof ListedNamespace>
+export const NamespaceList = named('NamespaceList', { namespaces: Type.Array(ListedNamespace), ...pageFields })
+/** Query of the list of namespaces (api.md §7.7). */
+export const namespaceQuery = query({ ...searched, include: optional(choice({ usage: 0 })) })
 
 /** Bodies of a new namespace and of one that is replaced, and the query of a deletion. */
 export const newNamespace = input({ key, name, description }, 'NewNamespace')

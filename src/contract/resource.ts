@@ -1,4 +1,4 @@
-import { integer, text } from './fields.ts'
+import { choice, integer, text } from './fields.ts'
 import { query } from './input.ts'
 import { atMoment } from './moment.ts'
 
@@ -13,9 +13,20 @@ export const description = text({ max: 10_000 })
 
 /** Query of a GET of one resource, and of a list (api.md §7.7). */
 export const single = query({ at: atMoment })
-export const paged = query({
+const page = {
   limit: integer({ min: 0, minMessage: 'must not be negative' }),
   offset: integer({ min: 0, minMessage: 'must not be negative' }),
   pageToken: text({ stored: false }),
   at: atMoment,
-})
+}
+export const paged = query(page)
+
+/** Which way a list goes. */
+export const order = choice({ asc: 0, desc: 1 }, 'asc')
+/** What a query of a list of namespaces, flags or segments may ask besides its page. `q` is text in key or name, in any case. */
+export const searched = {
+  ...page,
+  q: text({ stored: false }),
+  sort: choice({ createdAt: 0, name: 1, key: 2, changedAt: 3 }, 'createdAt'),
+  order,
+}

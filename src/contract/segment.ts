@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
-import { named, pageFields, type Shown, Text, times } from './answer.ts'
+import { changedFields, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { Constraint } from './constraint.ts'
 import { matchTypes } from './enums.ts'
-import { input } from './input.ts'
-import { description, key, name } from './resource.ts'
+import { choice, optional } from './fields.ts'
+import { input, query } from './input.ts'
+import { description, key, name, searched } from './resource.ts'
 
 /** A segment with its constraints (api.md §7.2). */
 export const Segment = named('Segment', {
@@ -16,9 +17,19 @@ export const Segment = named('Segment', {
   ...times,
 })
 export type Segment = Shown<typeof Segment>
-export const SegmentList = named('SegmentList', { segments: Type.Array(Segment), ...pageFields })
+/** A segment as lists have it: with `include=usage` with the number of flags that use it, and its last change. */
+export const ListedSegment = named('ListedSegment', {
+  ...Segment.properties,
+  ...changedFields,
+  usageCount: Type.Optional(Type.Integer()),
+})
+export type ListedSegment = Shown<typeof ListedSegment>
+export const SegmentList = named('SegmentList', { segments: Type.Array(ListedSegment), ...pageFields })
 
 export const segmentOwnFields = { name, description, matchType: matchTypes.field('all') }
 /** Bodies of a new segment, and of one that is replaced. */
 export const newSegment = input({ key, ...segmentOwnFields }, 'NewSegment')
 export const segmentUpdate = input(segmentOwnFields, 'SegmentUpdate')
+
+/** Query of the list of segments (api.md §7.7). */
+export const segmentQuery = query({ ...searched, include: optional(choice({ usage: 0 })) })

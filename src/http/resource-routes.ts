@@ -7,16 +7,14 @@ import { refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Stored } from '../events/log.ts'
 import type { Live } from '../projections/flag-store.ts'
-import { type FlagDoc, flags } from '../projections/flags.ts'
-import { type NamespaceDoc, namespaces } from '../projections/namespaces.ts'
+import { flags } from '../projections/flags.ts'
+import { namespaces } from '../projections/namespaces.ts'
 import { foldRow } from '../projections/engine/fold-rows.ts'
 import { lastKnown, type Projection, readable } from '../projections/projection.ts'
-import { type SegmentDoc, segments } from '../projections/segments.ts'
+import { segments } from '../projections/segments.ts'
 import { type Answer, ok } from './wire/reply.ts'
 import type { TSchema } from 'typebox'
 import type { Nothing, Shown } from '../contract/answer.ts'
-import { byOrder, leavingOut, type Ordered, type PageQuery, pageOf } from './paging.ts'
-import { momentText } from '../contract/moment.ts'
 import { type Call, type RouteOptions, route } from './route.ts'
 import type { Service } from './service.ts'
 import { ordinary } from './statements.ts'
@@ -50,31 +48,6 @@ type Reading = Call<unknown, { readonly at: Moment | undefined }>
 /** Where a GET looks: at the present, or at the moment that `at` names. */
 export const viewOf = ({ asOf, flagStore }: Service, { query: { at }, request }: Reading) =>
   at ? asOf(at, request.stop) : flagStore
-
-type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
-
-/** One page of a list in order of creation, where the GET looks (api.md §7.7), with how many documents it leaves out. */
-export const listPage = async <K extends keyof Docs, I>(
-  service: Service,
-  call: Call<unknown, PageQuery & { readonly at: Moment | undefined }>,
-  kind: K,
-  namespace: string,
-  show: (doc: Docs[K]) => I,
-) => {
-  const view = await viewOf(service, call)
-  const all: readonly Ordered[] = await (kind === 'namespaces' ? view.namespaces() : view[kind](namespace))
-  const present = (items: readonly Ordered[]) => items
-  const load = ('load' in view ? view.load[kind] : present) as (
-    items: readonly Ordered[],
-  ) => Promise<readonly (Live<Docs[K]> | undefined)[]>
-  const scope = [kind, ...(kind === 'namespaces' ? [] : [namespace]), momentText(call.query.at)]
-  const page = await pageOf(service, scope, all, call.query, byOrder, {
-    names: [kind],
-    load,
-    show: ({ doc }) => show(doc),
-  })
-  return leavingOut(service, view.closed[kind](namespace), page)
-}
 
 /** The row of the flag that the path names, where the GET looks; undefined where there is none. */
 export const flagAt = async (service: Service, call: Reading) =>

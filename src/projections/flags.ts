@@ -1,6 +1,7 @@
 import { changed, moved, replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Distribution, type FlagEvent, flagEvents, type Rollout, type Rule, type Variant } from '../events/flag.ts'
+import { type LastChange, stamped } from './last-change.ts'
 import { type Projection, orderOf } from './projection.ts'
 
 /** When a part of a resource was made and last changed, RFC 3339 UTC with milliseconds. */
@@ -16,21 +17,22 @@ export type RuleDoc = Keys<Rule> & Times & { readonly distributions: readonly Di
 export type RolloutDoc = Keys<Rollout> & Times
 
 /** One flag whole. Variants and distributions in order of creation, rules and rollouts by rank; segments by their keys. `order` is the place in lists. */
-export type FlagDoc = Times & {
-  readonly namespace: string
-  readonly key: string
-  readonly incarnation: string
-  readonly order: string
-  readonly name: string
-  readonly description: string
-  readonly enabled: boolean
-  readonly type: 'variant' | 'boolean'
-  readonly metadata: Readonly<Record<string, unknown>>
-  readonly defaultVariantId?: string
-  readonly variants: readonly VariantDoc[]
-  readonly rules: readonly RuleDoc[]
-  readonly rollouts: readonly RolloutDoc[]
-}
+export type FlagDoc = Times &
+  LastChange & {
+    readonly namespace: string
+    readonly key: string
+    readonly incarnation: string
+    readonly order: string
+    readonly name: string
+    readonly description: string
+    readonly enabled: boolean
+    readonly type: 'variant' | 'boolean'
+    readonly metadata: Readonly<Record<string, unknown>>
+    readonly defaultVariantId?: string
+    readonly variants: readonly VariantDoc[]
+    readonly rules: readonly RuleDoc[]
+    readonly rollouts: readonly RolloutDoc[]
+  }
 
 type Uses = readonly { readonly segment: string }[]
 const keysOf = (uses: Uses) => uses.map(({ segment }) => segment)
@@ -58,16 +60,18 @@ const inRule = (
 export const segmentsAsked = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>): ReadonlySet<string> =>
   new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
 
+const quiet: ReadonlySet<FlagEvent['type']> = new Set(['ReservationVoided'])
+
 /** The flags there are. */
 export const flags: Projection<FlagDoc, FlagEvent> = {
   name: 'flags',
-  version: 3,
+  version: 4,
   fields: [],
   indexes: [],
   category: 'flag',
   read: reader(flagEvents),
-  quiet: new Set(['ReservationVoided']),
-  on: {
+  quiet,
+  on: stamped<FlagDoc, FlagEvent>(quiet, {
     FlagCreated: (_, { reservation: _reservation, generation: _generation, ...data }, at) => ({
       ...data,
       order: orderOf(at),
@@ -135,5 +139,5 @@ export const flags: Projection<FlagDoc, FlagEvent> = {
       doc && { ...doc, rollouts: moved(doc.rollouts, moves, { updatedAt: time }) },
 
     ReservationVoided: (doc) => doc,
-  },
+  }),
 }

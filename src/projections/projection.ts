@@ -3,11 +3,12 @@ import type { Stored } from '../events/log.ts'
 import { missingBefore, readEvent, type Unreadable, unreadable, unreadableBy } from '../events/unreadable.ts'
 import type { Closed, Row, View } from './views.ts'
 
-/** Where an event stands, for a projection. `closed`: what came before it cannot be read. */
-export type At = Pick<Stored, 'time' | 'position'> & { readonly closed?: true }
+/** Where an event stands, and who wrote it, for a projection. `closed`: what came before it cannot be read. */
+export type At = Pick<Stored, 'time' | 'position' | 'meta'> & { readonly closed?: true }
 
 /** Place in a list ordered by creation: time, then log position, as text that compares. */
-export const orderOf = ({ time, position }: At): string => `${time} ${String(position).padStart(20, '0')}`
+export const orderOf = ({ time, position }: Pick<At, 'time' | 'position'>): string =>
+  `${time} ${String(position).padStart(20, '0')}`
 
 /** Compares two documents by their place in lists. */
 export const compareOrder = (a: Ordered, b: Ordered): number => (a.doc.order < b.doc.order ? -1 : 1)

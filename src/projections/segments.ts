@@ -2,32 +2,36 @@ import { changed, replaced, without } from '../events/change.ts'
 import { reader } from '../events/define.ts'
 import { type Constraint, type MatchType, type SegmentEvent, segmentEvents } from '../events/segment.ts'
 import type { Times } from './flags.ts'
+import { type LastChange, stamped } from './last-change.ts'
 import { type Projection, orderOf } from './projection.ts'
 
 export type ConstraintDoc = Constraint & Times
 
 /** One segment with its constraints, in order of creation. `order` is the place in lists. */
-export type SegmentDoc = Times & {
-  readonly namespace: string
-  readonly key: string
-  readonly incarnation: string
-  readonly order: string
-  readonly name: string
-  readonly description: string
-  readonly matchType: MatchType
-  readonly constraints: readonly ConstraintDoc[]
-}
+export type SegmentDoc = Times &
+  LastChange & {
+    readonly namespace: string
+    readonly key: string
+    readonly incarnation: string
+    readonly order: string
+    readonly name: string
+    readonly description: string
+    readonly matchType: MatchType
+    readonly constraints: readonly ConstraintDoc[]
+  }
+
+const quiet: ReadonlySet<SegmentEvent['type']> = new Set(['SegmentAttached', 'SegmentDetached'])
 
 /** The segments there are. */
 export const segments: Projection<SegmentDoc, SegmentEvent> = {
   name: 'segments',
-  version: 3,
+  version: 4,
   fields: [],
   indexes: [],
   category: 'segment',
   read: reader(segmentEvents),
-  quiet: new Set(['SegmentAttached', 'SegmentDetached']),
-  on: {
+  quiet,
+  on: stamped<SegmentDoc, SegmentEvent>(quiet, {
     SegmentCreated: (_, { generation: _generation, ...data }, at) => ({
       ...data,
       order: orderOf(at),
@@ -50,5 +54,5 @@ export const segments: Projection<SegmentDoc, SegmentEvent> = {
     ConstraintRemoved: (doc, { constraint }) => doc && { ...doc, constraints: without(doc.constraints, constraint) },
     SegmentAttached: (doc) => doc,
     SegmentDetached: (doc) => doc,
-  },
+  }),
 }

@@ -96,6 +96,7 @@ await t.test('a segment’s own update moves its time, a constraint’s moves th
     order: `${timeOf(0)} 00000000000000000010`,
     createdAt: timeOf(0),
     updatedAt: timeOf(1),
+    changedAt: timeOf(3),
     constraints: [{ ...constraint, value: 'team', createdAt: timeOf(2), updatedAt: timeOf(3) }],
   })
   t.equal(row?.changes, 4n)
@@ -115,6 +116,7 @@ await t.test('a new flag has no parts, and its reservation is nobody’s busines
     rollouts: [],
     createdAt: timeOf(0),
     updatedAt: timeOf(0),
+    changedAt: timeOf(0),
   })
   t.equal(flagDoc({ type: 'FlagDeleted', data: ofFlag }), undefined)
   t.equal(

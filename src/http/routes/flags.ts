@@ -1,26 +1,49 @@
 import { Nothing } from '../../contract/answer.ts'
-import { Flag, FlagList, flagUpdate, newFlag } from '../../contract/flag.ts'
-import { paged, single } from '../../contract/resource.ts'
+import { Flag, FlagList, flagQuery, flagUpdate, newFlag } from '../../contract/flag.ts'
+import { single } from '../../contract/resource.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
+import type { FlagDoc } from '../../projections/flags.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import { flagJson } from '../present/flag.ts'
-import { createsOnly, flagWriter, namespacedRoute, namespaceOf, listPage, viewOf } from '../resource-routes.ts'
-import type { Mount } from '../service.ts'
+import { flagJson, rolloutJson } from '../present/flag.ts'
+import { lastChanges } from '../present/last-change.ts'
+import { createsOnly, flagWriter, namespacedRoute, namespaceOf, viewOf } from '../resource-routes.ts'
+import { listPage } from '../list-page.ts'
+import type { Mount, Service } from '../service.ts'
 
 const tag = 'Flags'
+
+/** A flag with its last change and what it answers by. */
+const withTargeting = (service: Service) => {
+  const lastChange = lastChanges(service)
+  return async (doc: FlagDoc) => ({
+    ...flagJson(doc),
+    ...(await lastChange(doc)),
+    rollouts: doc.rollouts.map((rollout) => rolloutJson(doc, rollout)),
+    ruleCount: doc.rules.length,
+  })
+}
 
 const listFlags: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/flags',
     tag,
-    summary: 'List the flags of a namespace, oldest first.',
-    query: paged,
+    summary: 'List the flags of a namespace, by default all, oldest first.',
+    query: flagQuery,
     errors: ['invalid_page_token', 'invalid_at'],
     answer: FlagList,
-    run: (call) => listPage(service, call, 'flags', namespaceOf(call), flagJson),
+    run: (call) => {
+      const { type, enabled, include } = call.query
+      const keep = (doc: FlagDoc) =>
+        (type === undefined || doc.type === type) && (enabled === undefined || doc.enabled === enabled)
+      return listPage(service, call, 'flags', namespaceOf(call), {
+        filters: [type ?? '', enabled ?? ''],
+        keep: type === undefined && enabled === undefined ? undefined : keep,
+        show: () => (include === 'targeting' ? withTargeting(service) : flagJson),
+      })
+    },
   })
 
 const createFlag: Mount = (app, service) => {

@@ -1,25 +1,34 @@
 import { Nothing } from '../../contract/answer.ts'
-import { Namespace, namespaceDeletion, NamespaceList, namespaceUpdate, newNamespace } from '../../contract/namespace.ts'
-import { paged, single } from '../../contract/resource.ts'
+import {
+  Namespace,
+  namespaceDeletion,
+  NamespaceList,
+  namespaceQuery,
+  namespaceUpdate,
+  newNamespace,
+} from '../../contract/namespace.ts'
+import { single } from '../../contract/resource.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { namespace } from '../../commands/namespace.ts'
+import type { NamespaceDoc } from '../../projections/namespaces.ts'
 import { refuse } from '../../errors.ts'
-import {
-  createsOnly,
-  inPath,
-  NAMESPACE,
-  namespaceOf,
-  namespaceWriter,
-  newId,
-  listPage,
-  viewOf,
-} from '../resource-routes.ts'
+import { createsOnly, inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
 import { ok } from '../wire/reply.ts'
+import { listPage, type Looked } from '../list-page.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Mount } from '../service.ts'
 
 const tag = 'Namespaces'
+
+/** A namespace with how many flags and segments are in it. */
+const withUsage = (view: Looked) => async (doc: NamespaceDoc) => {
+  const { flags, segments } =
+    'tally' in view
+      ? view.tally(doc.key)
+      : { flags: (await view.flags(doc.key)).length, segments: (await view.segments(doc.key)).length }
+  return { ...namespaceJson(doc), flagCount: flags, segmentCount: segments }
+}
 
 const listNamespaces: Mount = (app, service) =>
   route(app, {
@@ -28,11 +37,14 @@ const listNamespaces: Mount = (app, service) =>
     ...ordinary,
     access: { credential: 'management', namespace: 'none' },
     tag,
-    summary: 'List namespaces, oldest first.',
-    query: paged,
+    summary: 'List namespaces, by default all, oldest first.',
+    query: namespaceQuery,
     errors: ['invalid_page_token', 'invalid_at'],
     answer: NamespaceList,
-    run: (call) => listPage(service, call, 'namespaces', '', namespaceJson),
+    run: (call) =>
+      listPage(service, call, 'namespaces', '', {
+        show: (view) => (call.query.include === 'usage' ? withUsage(view) : namespaceJson),
+      }),
   })
 
 const createNamespace: Mount = (app, service) => {

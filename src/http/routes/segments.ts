@@ -1,25 +1,48 @@
 import { Nothing } from '../../contract/answer.ts'
-import { paged, single } from '../../contract/resource.ts'
-import { newSegment, Segment, SegmentList, segmentUpdate } from '../../contract/segment.ts'
+import { single } from '../../contract/resource.ts'
+import { newSegment, Segment, SegmentList, segmentQuery, segmentUpdate } from '../../contract/segment.ts'
 import { segment } from '../../commands/segment.ts'
+import { segmentsAsked } from '../../projections/flags.ts'
+import type { SegmentDoc } from '../../projections/segments.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, listPage, viewOf } from '../resource-routes.ts'
+import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, viewOf } from '../resource-routes.ts'
+import { documentsOf, listPage, type Looked } from '../list-page.ts'
+import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'
-import type { Mount } from '../service.ts'
+import type { Mount, Service } from '../service.ts'
 
 const tag = 'Segments'
+
+/** A segment with its last change and the number of flags that use it. */
+const withUsage = async (service: Service, view: Looked, namespace: string) => {
+  const flags = new Map<string, number>()
+  for await (const flag of documentsOf(view, 'flags', namespace))
+    for (const key of segmentsAsked(flag)) flags.set(key, (flags.get(key) ?? 0) + 1)
+  const lastChange = lastChanges(service)
+  return async (doc: SegmentDoc) => ({
+    ...segmentJson(doc),
+    ...(await lastChange(doc)),
+    usageCount: flags.get(doc.key) ?? 0,
+  })
+}
 
 const listSegments: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
     url: '/segments',
     tag,
-    summary: 'List the segments of a namespace, oldest first.',
-    query: paged,
+    summary: 'List the segments of a namespace, by default all, oldest first.',
+    query: segmentQuery,
     errors: ['invalid_page_token', 'invalid_at'],
     answer: SegmentList,
-    run: (call) => listPage(service, call, 'segments', namespaceOf(call), segmentJson),
+    run: (call) => {
+      const { query } = call
+      const namespace = namespaceOf(call)
+      return listPage(service, call, 'segments', namespace, {
+        show: (view) => (query.include === 'usage' ? withUsage(service, view, namespace) : segmentJson),
+      })
+    },
   })
 
 const createSegment: Mount = (app, service) => {

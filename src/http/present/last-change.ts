@@ -1,0 +1,27 @@
+import { isRefusal } from '../../errors.ts'
+import type { LastChange } from '../../projections/last-change.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import type { Views } from '../../projections/views.ts'
+
+/** The last change of a document as lists show it: a static token that made it has its name, while the read model of tokens can be reached. */
+export const lastChanges = ({ views }: { readonly views: Pick<Views, 'get'> }) => {
+  const known = new Map<string, Promise<string | undefined>>()
+  const read = (id: string): Promise<string | undefined> =>
+    views.get<TokenDoc>(tokens, id).then(
+      (row) => row?.doc?.attributes['token.name'],
+      (error: unknown) => {
+        if (isRefusal(error, 'backend_unavailable')) return undefined
+        throw error
+      },
+    )
+  const nameOf = (id: string): Promise<string | undefined> => {
+    const name = known.get(id) ?? read(id)
+    known.set(id, name)
+    return name
+  }
+  return async ({ changedAt, changedBy }: LastChange) => {
+    if (changedBy === undefined) return { changedAt }
+    const name = changedBy.method === 'token' && changedBy.id !== undefined ? await nameOf(changedBy.id) : undefined
+    return { changedAt, changedBy: { ...changedBy, ...(name !== undefined && { name }) } }
+  }
+}
