@@ -16,6 +16,7 @@ import './theme/parts.css'
 import './theme/dialog.css'
 import './theme/shell.css'
 import './theme/table.css'
+import './theme/flag.css'
 
 beginPreferences()
 const client = new QueryClient({

@@ -51,8 +51,19 @@ const home = createRoute({
 export const flagsRoute = createRoute({
   getParentRoute: () => inside,
   path: '/ns/$ns/flags',
-  validateSearch: asked('q', 'type', 'state', 'sort', 'page', 'at'),
-  component: lazyRouteComponent(() => import('./pages/flags.tsx'), 'Flags'),
+  validateSearch: asked('page', 'at'),
+  component: lazyRouteComponent(() => import('./pages/flags/flags.tsx'), 'Flags'),
+})
+export const newFlagRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/ns/$ns/flags/new',
+  component: lazyRouteComponent(() => import('./pages/flags/new-flag.tsx'), 'NewFlagPage'),
+})
+export const flagRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/ns/$ns/flags/$key',
+  validateSearch: asked('tab', 'at'),
+  component: lazyRouteComponent(() => import('./pages/flag/flag.tsx'), 'FlagPage'),
 })
 export const tokensRoute = createRoute({
   getParentRoute: () => inside,
@@ -72,7 +83,7 @@ export const router = createRouter({
   routeTree: root.addChildren([
     loginRoute,
     signedInRoute,
-    inside.addChildren([elsewhere, home, flagsRoute, tokensRoute, preferencesRoute]),
+    inside.addChildren([elsewhere, home, flagsRoute, newFlagRoute, flagRoute, tokensRoute, preferencesRoute]),
   ]),
   basepath: new URL(document.baseURI).pathname,
   // Addresses hold plain texts: what a person writes there is what a page reads.

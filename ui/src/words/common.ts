@@ -6,6 +6,10 @@ export const counted = (n: number, one: string, many: string): string =>
 
 export const number = (n: number): string => new Intl.NumberFormat('en').format(n)
 
+const comma = new Intl.ListFormat('en', { type: 'unit', style: 'short' })
+/** Several things after one another: `a, b, c`. */
+export const list = (items: readonly string[]): string => comma.format(items)
+
 export const common = {
   product: 'Rollcall',
   skip: 'Skip to content',

@@ -1,0 +1,125 @@
+import type { Flag, FlagList } from '../../../src/contract/flag.ts'
+import type { Rollout } from '../../../src/contract/rollout.ts'
+import type { Rule } from '../../../src/contract/rule.ts'
+import { flag as flagWords } from '../words/flag.ts'
+import { Failure } from './failure.ts'
+import { keys } from './keys.ts'
+import { path, query, request } from './request.ts'
+import type { Write } from './write.ts'
+
+export type { Flag, Rollout, Rule }
+export type FlagType = Flag['type']
+
+export type FlagPage = FlagList
+export type FlagFilter = { readonly page?: string | undefined; readonly at?: string | undefined }
+
+const PAGE = 50
+
+const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
+  `api/v1/namespaces/${path(namespace, 'flags', ...rest)}`
+
+/** One page of the flags of a namespace. */
+export const readFlags = async (
+  namespace: string,
+  { page, ...filter }: FlagFilter,
+  signal?: AbortSignal,
+): Promise<FlagPage> =>
+  (
+    await request<FlagPage>(`${ofNamespace(namespace)}${query({ ...filter, limit: PAGE, pageToken: page })}`, {
+      signal,
+    })
+  ).value
+
+export type NewFlag = Pick<Flag, 'key' | 'name' | 'description' | 'enabled' | 'type'>
+
+export const flagCreation = (namespace: string, body: NewFlag, reason: string): Write => ({
+  method: 'POST',
+  path: ofNamespace(namespace),
+  body,
+  reason,
+  stale: [keys.flags(namespace), keys.flag(namespace, body.key)],
+})
+
+/** A flag with its parts, all of one revision. */
+export type Loaded = {
+  readonly flag: Flag
+  readonly rollouts: readonly Rollout[]
+  readonly rules: readonly Rule[]
+  readonly revision: string
+}
+
+const READS = 3
+
+/** A flag with its parts, read again while they are of several revisions. */
+export const readFlag = async (
+  namespace: string,
+  key: string,
+  at: string | undefined,
+  signal?: AbortSignal,
+): Promise<Loaded> => {
+  const read = <T>(...rest: readonly string[]) =>
+    request<T>(`${ofNamespace(namespace, key, ...rest)}${query({ at })}`, { signal })
+  for (let left = READS; left > 0; left--) {
+    const [flag, rollouts, rules] = await Promise.all([
+      read<Flag>(),
+      read<{ readonly rollouts: readonly Rollout[] }>('rollouts'),
+      read<{ readonly rules: readonly Rule[] }>('rules'),
+    ])
+    if (flag.etag === rollouts.etag && flag.etag === rules.etag)
+      return {
+        flag: flag.value,
+        rollouts: rollouts.value.rollouts,
+        rules: rules.value.rules,
+        revision: flag.etag ?? '',
+      }
+  }
+  throw new Failure(flagWords.moving, { status: 503, reason: 'moving' })
+}
+
+/** One change of a flag or a part of it, as the service takes it (api.md §7.9). */
+export type Op =
+  | ({ readonly op: 'flag.update' } & Readonly<
+      Partial<Pick<Flag, 'name' | 'description' | 'enabled' | 'metadata'> & { readonly defaultVariantId: string }>
+    >)
+  | ({ readonly op: 'rollout.create'; readonly ref: string } & RolloutFields)
+  | ({ readonly op: 'rollout.update'; readonly id: string } & RolloutFields)
+  | { readonly op: 'rollout.delete'; readonly id: string }
+  | { readonly op: 'rollout.order'; readonly ids: readonly string[] }
+
+type RolloutFields = {
+  readonly description: string
+  readonly threshold?: { readonly percentage: number; readonly value: boolean }
+  readonly segment?: {
+    readonly segmentKeys: readonly string[]
+    readonly segmentOperator: string
+    readonly value: boolean
+  }
+}
+
+/** What the service answers to changes: the flag with its parts as they left it. */
+export type ChangedFlag = Omit<Loaded, 'revision'>
+
+const staleWith = (namespace: string, key: string) => [keys.flags(namespace), keys.flag(namespace, key)]
+
+/** Several changes of a flag as one. */
+export const flagChanges = (
+  { namespaceKey, key }: Flag,
+  revision: string,
+  changes: readonly Op[],
+  reason: string,
+): Write => ({
+  method: 'POST',
+  path: ofNamespace(namespaceKey, key, 'changes'),
+  body: { changes },
+  revision,
+  reason,
+  stale: staleWith(namespaceKey, key),
+})
+
+export const flagDeletion = ({ namespaceKey, key }: Flag, revision: string, reason: string): Write => ({
+  method: 'DELETE',
+  path: ofNamespace(namespaceKey, key),
+  revision,
+  reason,
+  stale: [keys.flags(namespaceKey)],
+})

@@ -1,0 +1,58 @@
+import { flag } from '../../words/flag.ts'
+
+const words = flag.about
+
+/** One member of a flag's metadata, as it is typed. */
+export type MetadataRow = {
+  readonly key: string
+  readonly type: 'text' | 'number' | 'boolean' | 'json'
+  readonly value: string
+}
+
+const rowOf = ([key, value]: [string, unknown]): MetadataRow => {
+  if (typeof value === 'string') return { key, type: 'text', value }
+  if (typeof value === 'number') return { key, type: 'number', value: String(value) }
+  if (typeof value === 'boolean') return { key, type: 'boolean', value: String(value) }
+  return { key, type: 'json', value: JSON.stringify(value) }
+}
+
+export const rowsOf = (metadata: Readonly<Record<string, unknown>>): readonly MetadataRow[] =>
+  Object.entries(metadata).map(rowOf)
+
+const parsed = (text: string): { readonly value: unknown } | undefined => {
+  try {
+    return { value: JSON.parse(text) as unknown }
+  } catch {
+    return undefined
+  }
+}
+
+/** What is wrong with a row; undefined where nothing is. */
+export const rowFlaw = (
+  { key, type, value }: MetadataRow,
+  others: readonly MetadataRow[],
+): { readonly field: 'key' | 'value'; readonly words: string } | undefined => {
+  if (key === '') return { field: 'key', words: words.keyMissing }
+  if (others.some((other) => other.key === key)) return { field: 'key', words: words.keyTwice }
+  const number = Number(value)
+  if (type === 'number' && (value.trim() === '' || !Number.isFinite(number)))
+    return { field: 'value', words: words.number }
+  if (type === 'boolean' && value !== 'true' && value !== 'false') return { field: 'value', words: words.boolean }
+  return type === 'json' && !parsed(value) ? { field: 'value', words: words.notJson } : undefined
+}
+
+const valueOf = ({ type, value }: MetadataRow): unknown => {
+  if (type === 'text') return value
+  if (type === 'number') return Number(value)
+  return type === 'boolean' ? value === 'true' : parsed(value)?.value
+}
+
+/** The metadata that rows come to; each of them is right. */
+export const metadataOf = (rows: readonly MetadataRow[]): Record<string, unknown> =>
+  Object.fromEntries(rows.map((row) => [row.key, valueOf(row)]))
+
+/** Whether a number in it is beyond what a browser keeps exactly. */
+export const isImprecise = (value: unknown): boolean => {
+  if (typeof value === 'number') return Math.abs(value) > Number.MAX_SAFE_INTEGER
+  return typeof value === 'object' && value !== null && Object.values(value).some(isImprecise)
+}

@@ -1,0 +1,97 @@
+import { useId } from 'react'
+import { Choices, TextField } from '../../parts/field.tsx'
+import { SegmentsField } from '../../parts/segments-field.tsx'
+import { flag as words } from '../../words/flag.ts'
+import type { RolloutDraft } from './draft.ts'
+import type { Flaws } from './flaws.ts'
+
+type Given = {
+  readonly rollout: RolloutDraft
+  readonly flaws: Flaws
+  readonly onChange: (part: Partial<RolloutDraft>) => void
+}
+
+const choices = <K extends string>(of: Readonly<Record<K, string>>) =>
+  (Object.entries(of) as [K, string][]).map(([value, label]) => ({ value, label }))
+
+const Percentage = ({ rollout: { id, percentage }, flaws, onChange }: Given) => {
+  const slider = useId()
+  const number = Math.min(100, Math.max(0, Number(percentage) || 0))
+  return (
+    <div className="percentage">
+      <div>
+        <label className="visually-hidden" htmlFor={slider}>
+          {words.slider}
+        </label>
+        <input
+          id={slider}
+          type="range"
+          min={0}
+          max={100}
+          value={number}
+          aria-valuetext={words.percent(String(number))}
+          onChange={(event) => onChange({ percentage: event.target.value })}
+        />
+      </div>
+      <TextField
+        label={words.percentage}
+        mono
+        value={percentage}
+        wrong={flaws[`${id}.percentage`]}
+        onChange={(text) => onChange({ percentage: text })}
+      />
+    </div>
+  )
+}
+
+/** Edits one rollout. To whom it applies is chosen before it is saved, and never after. */
+export const RolloutEditor = ({
+  namespace,
+  fresh,
+  ...given
+}: Given & { readonly namespace: string; readonly fresh: boolean }) => {
+  const { rollout, flaws, onChange } = given
+  const { id, kind, segments, match, value, description } = rollout
+  return (
+    <div className="editor">
+      {fresh && (
+        <Choices
+          label={words.appliesTo}
+          value={kind}
+          options={choices(words.kinds)}
+          onChange={(next) => onChange({ kind: next })}
+        />
+      )}
+      {kind === 'threshold' ? (
+        <Percentage {...given} />
+      ) : (
+        <>
+          <SegmentsField
+            namespace={namespace}
+            value={segments}
+            wrong={flaws[`${id}.segments`]}
+            onChange={(next) => onChange({ segments: next })}
+          />
+          <Choices
+            label={words.match}
+            value={match}
+            options={choices(words.matches)}
+            onChange={(next) => onChange({ match: next })}
+          />
+        </>
+      )}
+      <Choices
+        label={words.answer}
+        value={value ? 'true' : 'false'}
+        options={choices(words.answers)}
+        onChange={(next) => onChange({ value: next === 'true' })}
+      />
+      <TextField
+        label={words.description}
+        value={description}
+        wrong={flaws[`${id}.description`]}
+        onChange={(next) => onChange({ description: next })}
+      />
+    </div>
+  )
+}
