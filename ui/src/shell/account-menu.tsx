@@ -13,10 +13,13 @@ const logins = ['METHOD_OIDC', 'METHOD_CODEHOST']
 /** The menu of the account, beside its button. */
 export const AccountMenu = ({
   button,
+  place,
   onClose,
   onShortcuts,
 }: {
   readonly button: RefObject<HTMLElement | null>
+  /** Where it is drawn: within the banner, as its button. */
+  readonly place: RefObject<HTMLElement | null>
   readonly onClose: () => void
   readonly onShortcuts: () => void
 }) => {
@@ -28,7 +31,7 @@ export const AccountMenu = ({
   const method = authentication?.method ?? ''
   return (
     <Menu.Root open onOpenChange={closing(button, onClose)}>
-      <Menu.Portal>
+      <Menu.Portal container={place}>
         <Menu.Positioner className="popup-place" anchor={button} align="end" sideOffset={6}>
           <Menu.Popup className="popup" finalFocus={button}>
             {authenticated && (

@@ -9,6 +9,7 @@ import { useLoaded } from './loaded.ts'
 export const Account = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
   const name = useIdentity()
   const button = useRef<HTMLButtonElement>(null)
+  const place = useRef<HTMLDivElement>(null)
   const { part: Menu, open, show, close } = useLoaded(async () => (await import('./account-menu.tsx')).AccountMenu)
   return (
     <>
@@ -26,7 +27,8 @@ export const Account = ({ onShortcuts }: { readonly onShortcuts: () => void }) =
           <Safe text={name} />
         </span>
       </button>
-      {Menu && <Menu button={button} onClose={close} onShortcuts={onShortcuts} />}
+      <div ref={place} className="popup-host" />
+      {Menu && <Menu button={button} place={place} onClose={close} onShortcuts={onShortcuts} />}
     </>
   )
 }

@@ -50,9 +50,7 @@ export const Navigation = () => {
     <nav className="nav" aria-label={shell.main} data-open={open || undefined}>
       <ul>
         <Entries entries={ofNamespace} ns={ns} />
-        <li className="group" role="presentation">
-          {shell.settings}
-        </li>
+        <li className="group">{shell.settings}</li>
         <Entries entries={ofSettings} ns={ns} />
         <li className="more">
           <button type="button" aria-expanded={open} onClick={() => setOpenedAt(open ? undefined : pathname)}>

@@ -62,7 +62,9 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
               onClick={show}
             >
               <SearchIcon />
-              <kbd className="wide-only">{words.keys}</kbd>
+              <span className="wide-only with-keys" data-keys={words.keys}>
+                {words.open}
+              </span>
             </button>
           </Tip>
           <Clock />

@@ -10,7 +10,7 @@ export const past = {
   title: 'Look at another moment',
   moment: (zone: string | undefined) => (zone === undefined ? 'Moment' : `Moment (${zone})`),
   position: 'Position',
-  positionHint: 'The number of an event, as history and exports show it.',
+  positionHint: 'The number of an event in the log.',
   hourAgo: '1 hour ago',
   yesterday: 'Yesterday, same time',
   show: 'Show this moment',
