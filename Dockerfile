@@ -5,7 +5,8 @@ COPY package.json package-lock.json tsconfig.json ./
 # No script of any package is needed, and none runs.
 RUN npm ci --ignore-scripts
 COPY src ./src
-RUN npx tsc -p .
+COPY ui ./ui
+RUN npm run build
 
 FROM node:24.21.0-bookworm-slim AS packages
 WORKDIR /app
@@ -31,6 +32,7 @@ WORKDIR /app
 # The program belongs to root: the user that runs it can change nothing but /data.
 COPY --from=packages /app ./
 COPY --from=build /app/dist/src ./dist/src
+COPY --from=build /app/dist/ui ./dist/ui
 COPY --from=packages --chown=10001:10001 /data /data
 USER 10001:10001
 VOLUME /data

@@ -59,6 +59,7 @@ await t.test('the image is built without any script of a package and holds packa
     [
       '--from=packages /app ./',
       '--from=build /app/dist/src ./dist/src',
+      '--from=build /app/dist/ui ./dist/ui',
       '--from=packages --chown=10001:10001 /data /data',
     ],
   )
@@ -133,7 +134,7 @@ await t.test('nothing but what the image is made from reaches its build', async 
     read('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#')),
-    ['*', '!package.json', '!package-lock.json', '!tsconfig.json', '!src'],
+    ['*', '!package.json', '!package-lock.json', '!tsconfig.json', '!src', '!ui'],
   )
 })
 

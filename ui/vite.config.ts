@@ -47,7 +47,18 @@ export default defineConfig({
     cssCodeSplit: false,
     target: 'es2023',
     // Packages for servers too say "use client", which means nothing here.
-    rolldownOptions: { onwarn: (warning, tell) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning) },
+    rolldownOptions: {
+      onwarn: (warning, tell) => warning.code !== 'MODULE_LEVEL_DIRECTIVE' && tell(warning),
+      output: {
+        // What pages share comes in a few files: one for each part would be more requests than it saves bytes.
+        codeSplitting: {
+          groups: [
+            { name: 'parts', test: /\/ui\/src\/(parts|api|words|shell)\//, minShareCount: 2 },
+            { name: 'floating', test: /\/(@base-ui|@floating-ui)\//, minShareCount: 2 },
+          ],
+        },
+      },
+    },
   },
   // The page lives at every address; its files at one, which is relative to the base path.
   experimental: {

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import t from 'tap'
+
+const ui = resolve(import.meta.dirname, '../../../ui/src')
+const files = readdirSync(ui, { recursive: true, encoding: 'utf8' }).filter((name) => /\.tsx?$/.test(name))
+const read = (name: string) => readFileSync(resolve(ui, name), 'utf8')
+/** What the bundle may hold; another joins it by a decision. */
+const packages = [
+  'react',
+  'react-dom',
+  '@base-ui/react',
+  '@tanstack/react-router',
+  '@tanstack/react-query',
+  '@primer/octicons-react',
+]
+
+await t.test('the UI knows the types of the contract, the packages chosen, and nothing else', (t) => {
+  for (const name of files)
+    for (const [, type, target] of read(name).matchAll(/^import( type)?[^;'"]*?'([^']+)'/gm)) {
+      if (!target!.startsWith('.')) {
+        const [scope = '', rest = ''] = target!.split('/')
+        t.ok(packages.includes(scope.startsWith('@') ? `${scope}/${rest}` : scope), `${name} imports ${target}`)
+        continue
+      }
+      const path = resolve(ui, dirname(name), target!)
+      if (path.startsWith(`${ui}/`)) continue
+      t.match(relative(resolve(ui, '../../src'), path), /^contract\//, `${name} imports ${target}`)
+      t.ok(type !== undefined, `${name} imports types of ${target} alone`)
+    }
+  t.end()
+})
+
+await t.test('no text stands in a component: each is a word of words/', (t) => {
+  for (const name of files.filter((name) => name.endsWith('.tsx'))) {
+    const text = read(name)
+    const between = [...text.matchAll(/(?<!=)>([^<>{}]*\p{L}{2}[^<>{}]*)<\//gu)].map(([, words]) => words!.trim())
+    const named = [...text.matchAll(/\b(?:aria-label|title|label|placeholder)="([^"]+)"/g)].map(([, words]) => words!)
+    t.strictSame([...between, ...named], [], name)
+  }
+  t.end()
+})
+
+await t.test('nothing turns text into markup or code, and one function makes requests', (t) => {
+  for (const name of files) {
+    t.notMatch(read(name), /dangerouslySetInnerHTML|innerHTML|\beval\(|document\.write|new Function/, name)
+    // The page itself is asked for past the function for the API: it is no JSON.
+    if (!['api/request.ts', 'api/released.ts'].includes(name))
+      t.notMatch(read(name), /\bfetch\(|XMLHttpRequest|EventSource|WebSocket/, name)
+    if (name !== 'preferences.ts') t.notMatch(read(name), /localStorage|sessionStorage|document\.cookie/, name)
+  }
+  t.end()
+})
+
+await t.test('a file is at most 200 lines, and named in kebab case', (t) => {
+  for (const name of files) {
+    const lines = read(name).split('\n').length - 1
+    t.ok(lines <= 200, `${name} has ${lines} lines`)
+    for (const part of name.replace(/\.tsx?$/, '').split('/')) t.match(part, /^[a-z0-9]+(-[a-z0-9]+)*$/, name)
+  }
+  t.end()
+})
