@@ -76,3 +76,51 @@ await t.test('names are text', { skip }, async (t) => {
   t.equal(await page.evaluate(wide), false, 'nothing makes the page scroll sideways')
   t.notMatch(await page.title(), /^run/)
 })
+
+await t.test('flags are found, filtered and sorted by the service, and the address holds it', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, '/')
+  const made = async (n: number) => {
+    const boolean = n % 2 === 0
+    await service.request('POST', `${N}/flags`, {
+      key: `flag-${String(n).padStart(3, '0')}`,
+      name: `Flag ${String(n).padStart(3, '0')}`,
+      enabled: n % 3 === 0,
+      type: boolean ? 'BOOLEAN_FLAG_TYPE' : 'VARIANT_FLAG_TYPE',
+    })
+  }
+  for (let n = 0; n < 120; n += 20) await Promise.all(Array.from({ length: 20 }, (_, m) => made(n + m)))
+  for (const percentage of [25, 50, 75, 90])
+    await service.request('POST', `${N}/flags/flag-000/rollouts`, { threshold: { percentage, value: true } })
+  await page.reload()
+  const heads = page.getByRole('table', { name: 'Flags' }).getByRole('rowheader')
+  const first = (name: string) => page.locator('tbody tr').first().getByText(name, { exact: true }).first().waitFor()
+  await first('Flag 000')
+  await page.getByText('25 % → true, 50 % → true, 75 % → true, +1').waitFor()
+  t.equal(await heads.count(), 50)
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await first('Flag 050')
+  await page.getByRole('button', { name: 'Next page' }).click()
+  await first('Flag 100')
+  t.equal(await heads.count(), 20)
+  await page.reload()
+  await first('Flag 100')
+  await page.goBack()
+  await first('Flag 050')
+
+  await page.getByRole('searchbox', { name: 'Search flags' }).fill('LAG-11')
+  await first('Flag 110')
+  t.equal(await heads.count(), 10)
+  await page.getByRole('combobox', { name: 'Type' }).selectOption('Variant')
+  await first('Flag 111')
+  await page.getByRole('combobox', { name: 'State' }).selectOption('On or default true')
+  await page.getByRole('heading', { name: 'Flags 2', level: 1 }).waitFor()
+  await page.getByRole('columnheader', { name: 'Flag' }).getByRole('button').click()
+  await first('Flag 117')
+  await page.reload()
+  await first('Flag 117')
+  t.match(page.url(), /q=LAG-11&type=VARIANT_FLAG_TYPE&state=true&sort=-name$/)
+  await page.getByRole('searchbox', { name: 'Search flags' }).fill('nothing like it')
+  await page.getByRole('heading', { name: 'No flags match', level: 2 }).waitFor()
+  await page.getByRole('button', { name: 'Clear search' }).click()
+  await page.getByRole('heading', { name: 'Flags 120', level: 1 }).waitFor()
+})

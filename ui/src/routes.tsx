@@ -51,7 +51,7 @@ const home = createRoute({
 export const flagsRoute = createRoute({
   getParentRoute: () => inside,
   path: '/ns/$ns/flags',
-  validateSearch: asked('page', 'at'),
+  validateSearch: asked('q', 'type', 'state', 'sort', 'page', 'at'),
   component: lazyRouteComponent(() => import('./pages/flags/flags.tsx'), 'Flags'),
 })
 export const newFlagRoute = createRoute({

@@ -10,24 +10,39 @@ import type { Write } from './write.ts'
 export type { Flag, Rollout, Rule }
 export type FlagType = Flag['type']
 
+export type ListedFlag = FlagList['flags'][number]
+/** Who changed something last. */
+export type Actor = NonNullable<ListedFlag['changedBy']>
 export type FlagPage = FlagList
-export type FlagFilter = { readonly page?: string | undefined; readonly at?: string | undefined }
+
+export type FlagFilter = {
+  readonly q?: string | undefined
+  readonly type?: string | undefined
+  readonly enabled?: string | undefined
+  readonly sort?: string | undefined
+  readonly order?: string | undefined
+  readonly page?: string | undefined
+  readonly at?: string | undefined
+}
 
 const PAGE = 50
 
 const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
   `api/v1/namespaces/${path(namespace, 'flags', ...rest)}`
 
-/** One page of the flags of a namespace. */
+/** One page of the flags of a namespace, with what each answers by. */
 export const readFlags = async (
   namespace: string,
   { page, ...filter }: FlagFilter,
   signal?: AbortSignal,
 ): Promise<FlagPage> =>
   (
-    await request<FlagPage>(`${ofNamespace(namespace)}${query({ ...filter, limit: PAGE, pageToken: page })}`, {
-      signal,
-    })
+    await request<FlagPage>(
+      `${ofNamespace(namespace)}${query({ ...filter, include: 'targeting', limit: PAGE, pageToken: page })}`,
+      {
+        signal,
+      },
+    )
   ).value
 
 export type NewFlag = Pick<Flag, 'key' | 'name' | 'description' | 'enabled' | 'type'>

@@ -1,19 +1,40 @@
+import { counted, list } from './common.ts'
+
 export const flags = {
   things: 'flags',
   thing: 'flag',
   heading: 'Flags',
   table: 'Flags',
+  search: 'Search flags',
   type: 'Type',
+  types: { '': 'All types', BOOLEAN_FLAG_TYPE: 'Boolean', VARIANT_FLAG_TYPE: 'Variant' },
   state: 'State',
+  states: { '': 'All states', true: 'On or default true', false: 'Off or default false' },
   create: 'New flag',
-  columns: { flag: 'Flag', type: 'Type', state: 'State' },
+  columns: {
+    flag: 'Flag',
+    type: 'Type',
+    state: 'State',
+    targeting: 'Targeting',
+    changed: (zone: string) => `Changed (${zone})`,
+    changedLabel: 'Changed',
+  },
   stateOf: (type: string, enabled: boolean) =>
     type === 'BOOLEAN_FLAG_TYPE' ? (enabled ? 'Default true' : 'Default false') : enabled ? 'On' : 'Off',
   typeOf: (type: string) => (type === 'BOOLEAN_FLAG_TYPE' ? 'Boolean' : 'Variant'),
   none: 'No flags yet',
   noneWhy: 'A flag answers true or false, or one of several variants, for each entity that asks.',
+  noMatch: 'No flags match',
   importWhy: 'Flags of a file are imported by the command line:',
   importLine: 'rollcall import features.yml',
+  share: (percentage: string, value: string) => `${percentage} % → ${value}`,
+  ofSegments: (keys: string, value: string) => `${keys} → ${value}`,
+  rules: (n: number) => counted(n, 'rule', 'rules'),
+  default: (key: string) => `default ${key}`,
+  more: (n: number) => `+${n}`,
+  parts: (parts: readonly string[]) => list(parts),
+  by: (name: string) => `by ${name}`,
+
   form: {
     name: 'Name',
     key: 'Key',

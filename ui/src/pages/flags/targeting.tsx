@@ -1,0 +1,25 @@
+import type { ListedFlag, Rollout } from '../../api/flags.ts'
+import { Safe } from '../../parts/safe.tsx'
+import { flags as words } from '../../words/flags.ts'
+
+const SHOWN = 3
+
+const rolloutWords = ({ threshold, segment }: Rollout): string => {
+  if (threshold) return words.share(String(threshold.percentage), String(threshold.value))
+  const { segmentKey = '', segmentKeys = [], value = false } = segment ?? {}
+  return words.ofSegments(words.parts(segmentKey === '' ? segmentKeys : [segmentKey]), String(value))
+}
+
+const partsOf = ({ type, rollouts = [], ruleCount = 0, defaultVariant }: ListedFlag): readonly string[] => {
+  if (type === 'BOOLEAN_FLAG_TYPE') {
+    const all = rollouts.map(rolloutWords)
+    return all.length > SHOWN ? [...all.slice(0, SHOWN), words.more(all.length - SHOWN)] : all
+  }
+  return [
+    ...(ruleCount > 0 ? [words.rules(ruleCount)] : []),
+    ...(defaultVariant ? [words.default(defaultVariant.key)] : []),
+  ]
+}
+
+/** What a flag answers by, in one sentence. */
+export const Targeting = ({ flag }: { readonly flag: ListedFlag }) => <Safe text={words.parts(partsOf(flag))} />
