@@ -103,7 +103,13 @@ const serviceOf = async (
     exchange: orchestrator && { orchestrator, attempts: limiter('exchanges', EXCHANGES_A_MINUTE) },
     idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, now),
-    methods: { ...methods, oidc: { ...methods.oidc, providers: Object.keys(methods.oidc.providers) } },
+    methods: {
+      ...methods,
+      oidc: {
+        ...methods.oidc,
+        providers: Object.entries(methods.oidc.providers).map(([key, { display_name: name }]) => ({ key, name })),
+      },
+    },
     readiness: readinessOf(stores, draining, fresh, core.closed.none, follower.caughtUp),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),

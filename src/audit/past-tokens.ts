@@ -5,7 +5,7 @@ import type { Query, Row, Views } from '../projections/views.ts'
 
 /** What a list of tokens asks for of one page, and up to which number all are counted; `closed` are the ids of records that cannot be read now. */
 export type TokensAsked = TokensWanted &
-  Pick<Query, 'after' | 'limit'> & { readonly count: number; readonly closed: readonly string[] }
+  Pick<Query, 'after' | 'limit' | 'descending'> & { readonly count: number; readonly closed: readonly string[] }
 /** Which records a page has, how many there are over all pages, and how many are left out because they cannot be read. */
 export type TokenPlaces = { readonly ids: readonly string[]; readonly total: number; readonly left: number }
 
@@ -21,10 +21,8 @@ type Sources = {
 /** A record by its place in the list. */
 type Place = { readonly createdAt: string; readonly id: string }
 
-const isBehind = ({ createdAt, id }: Place, after: Query['after']): boolean =>
-  after === undefined || createdAt > after.value || (createdAt === after.value && id > after.key)
-const inOrder = (one: Place, other: Place): number =>
-  isBehind(one, { value: other.createdAt, key: other.id }) ? 1 : -1
+const isLater = (one: Place, other: Place): boolean =>
+  one.createdAt > other.createdAt || (one.createdAt === other.createdAt && one.id > other.id)
 
 /** The ids of all records that meet conditions, in pages. */
 async function* inPages(views: Sources['views'], where: Where): AsyncGenerator<readonly string[]> {
@@ -51,7 +49,9 @@ export const tokensAt = async (
   position: bigint,
   asked: TokensAsked,
 ): Promise<TokenPlaces> => {
-  const { after, limit, count, closed } = asked
+  const { after, limit, count, closed, descending = false } = asked
+  const isAfter = (one: Place, other: Place) => (descending ? isLater(other, one) : isLater(one, other))
+  const isBehind = (place: Place) => !after || isAfter(place, { createdAt: String(after.value), id: after.key })
   const { known, unknown } = atPosition(asked, position)
   const conditions = conditionsOf(asked)
   const places: Place[] = []
@@ -61,6 +61,7 @@ export const tokensAt = async (
     const found = await views.list<TokenDoc>(tokens, {
       where,
       order: 'createdAt',
+      descending,
       limit,
       count,
       ...(after && { after }),
@@ -74,13 +75,13 @@ export const tokensAt = async (
       if (row?.unreadable) left++
       else if (row?.doc && meets(row.doc, conditions)) {
         total++
-        if (isBehind(row.doc, after)) places.push({ createdAt: row.doc.createdAt, id: row.key })
+        if (isBehind(row.doc)) places.push({ createdAt: row.doc.createdAt, id: row.key })
       }
     }
   }
   await folded(closed)
   if (unknown) for await (const ids of inPages(views, unknown)) await folded(ids)
 
-  const page = places.sort(inOrder).slice(0, limit)
+  const page = places.sort((one, other) => (isAfter(one, other) ? 1 : -1)).slice(0, limit)
   return { ids: page.map(({ id }) => id), total: Math.min(total, count), left }
 }

@@ -1,6 +1,6 @@
 import { host, issuer, origin, safeUrl, url } from './addresses.ts'
 import { empty, list, map, record } from './collections.ts'
-import { anyText, bool, duration, emailPattern, ignored, oneOf, path, secret, text, tokenText } from './types.ts'
+import { anyText, bool, duration, emailPattern, ignored, label, oneOf, path, secret, text, tokenText } from './types.ts'
 import type { Method } from '../events/token.ts'
 import { type Derived, required, setting } from './setting.ts'
 
@@ -72,6 +72,7 @@ export const authentication = {
             required,
             'Issuer, exactly as the provider states it; https, or http on a loopback host.',
           ),
+          display_name: setting(label, none, 'What the sign-in page calls the provider; at most 64 characters.'),
           client_id: setting(text, required, 'Client id that the provider gave.'),
           client_secret: setting(secret, required, 'Client secret that the provider gave.'),
           redirect_address: setting(url, publicUrl, 'Base URL that the provider sends browsers back to.'),
@@ -84,6 +85,7 @@ export const authentication = {
     },
     codehost: {
       enabled: setting(bool, false, 'Login through a code host (OAuth 2.0).'),
+      display_name: setting(label, none, 'What the sign-in page calls the code host; at most 64 characters.'),
       client_id: setting(text, none, 'Client id that the code host gave, needed when enabled.'),
       client_secret: setting(secret, none, 'Client secret that the code host gave, needed when enabled.'),
       redirect_address: setting(url, publicUrl, 'Base URL that the code host sends browsers back to.'),

@@ -42,6 +42,12 @@ export const textual = (words: string, { check, fix, show, schema, empty }: Text
   textual: true,
 })
 export const text = textual('text')
+/** What people read, on one line. */
+export const label = textual('text', {
+  check: (value) =>
+    [...value].length <= 64 && !/\p{Cc}/u.test(value) ? undefined : 'must be at most 64 characters on one line',
+  schema: { maxLength: 64 },
+})
 export const anyText = textual('text', { empty: true })
 export const path = textual('path')
 /** Shown nowhere. */

@@ -4,7 +4,7 @@ import { text } from './fields.ts'
 import { input, query } from './input.ts'
 import { Authentication } from './token.ts'
 
-const Paths = named('LoginPaths', { authorize_url: Text, callback_url: Text })
+const Paths = named('LoginPaths', { authorize_url: Text, callback_url: Text, name: Type.Optional(Text) })
 
 /** The ways to a client token (api.md §5.4 A1); `metadata` only of those that begin at another page. */
 export const Methods = named('Methods', {
@@ -18,6 +18,8 @@ export const Methods = named('Methods', {
           Paths,
           Type.Object({
             providers: Type.Unsafe<Record<string, LoginPaths>>(Type.Object({}, { additionalProperties: Paths })),
+            /** The providers in the order of the configuration. */
+            order: Type.Array(Text),
           }),
         ]),
       ),

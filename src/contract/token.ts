@@ -5,6 +5,7 @@ import { choice, flag, integer, optional, text, timestamp } from './fields.ts'
 import type { Names } from './identifiers.ts'
 import { input, query, type ReadBy } from './input.ts'
 import { atMoment } from './moment.ts'
+import { order } from './resource.ts'
 import { tokenMetadata } from './token-metadata.ts'
 
 /** The record of a client token (api.md §5.1). */
@@ -70,6 +71,9 @@ export const tokenQuery = (names: Names) =>
     namespaceKey: text(),
     status: optional(choice({ ACTIVE: 0, EXPIRED: 1, DELETED: 2 })),
     q: text(),
+    order,
+    /** Static tokens, or those of logins and exchanges. */
+    kind: optional(choice({ static: 0, session: 1 })),
     identity: text(),
     issuedBy: text(),
     at: atMoment,

@@ -91,7 +91,9 @@ export type Service = {
   readonly pastReadings: PastReadings
   readonly reservations: Reservations
   readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {
-    readonly oidc: { readonly providers: readonly string[] }
+    /** The providers in the order of the configuration, each with the name that people are shown. */
+    readonly oidc: { readonly providers: readonly { readonly key: string; readonly name: string | undefined }[] }
+    readonly codehost: { readonly display_name: string | undefined }
   }
   readonly logins: Logins
   readonly exchange: { readonly orchestrator: Orchestrator; readonly attempts: Limiter } | undefined

@@ -56,13 +56,14 @@ export type Match =
   | { readonly from?: Scalar; readonly below?: Scalar; readonly orAbsent?: boolean }
 
 /**
- * All conditions must hold. Rows come by `order`, then key, ascending, from just behind `after`. Tombstones, closed
+ * All conditions must hold. Rows come by `order`, then key, ascending or both descending, from just behind `after`. Tombstones, closed
  * rows and documents without the `order` field never come. All pages together are counted up to `count`, and not at all
  * without.
  */
 export type Query = {
   readonly where: Readonly<Record<string, Match | readonly Match[]>>
   readonly order: string
+  readonly descending?: boolean
   readonly after?: { readonly value: Scalar; readonly key: string }
   readonly limit: number
   readonly count?: number

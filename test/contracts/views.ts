@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { Checkpoint, Match, Row, Scalar, View, Views } from '../../src/projections/views.ts'
+import type { Checkpoint, Match, Query, Row, Scalar, View, Views } from '../../src/projections/views.ts'
 import { refused } from './log.ts'
 
 /** One store that can be opened, closed and opened again. */
@@ -232,6 +232,20 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         [['1', '2', '3', '5', '6'], 5],
         'a document without the order field does not come',
       )
+      for (const order of ['createdAt', 'size']) {
+        const all = keys((await views.list(pets, { where: {}, order, limit: 100 })).rows).toReversed()
+        const seen: string[] = []
+        for (let after: Query['after']; ; ) {
+          const page = { where: {}, order, descending: true, limit: 2, count: 100, ...(after && { after }) }
+          const { rows, total } = await views.list<Doc>(pets, page)
+          t.equal(total, all.length)
+          seen.push(...keys(rows))
+          const last = rows.at(-1)
+          if (!last?.doc || rows.length < 2) break
+          after = { value: last.doc[order as 'createdAt' | 'size']!, key: last.key }
+        }
+        t.same(seen, all, `${order} descending, in pages`)
+      }
     }),
   )
 

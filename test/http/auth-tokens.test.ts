@@ -38,7 +38,7 @@ await t.test('A1: the ways to a client token, enabled or not', async (t) => {
   t.strictSame(json.methods, [
     { method: 'METHOD_TOKEN', enabled: true, sessionCompatible: false },
     { method: 'METHOD_CODEHOST', enabled: false, sessionCompatible: true, metadata: paths('codehost') },
-    { method: 'METHOD_OIDC', enabled: false, sessionCompatible: true, metadata: { providers: {} } },
+    { method: 'METHOD_OIDC', enabled: false, sessionCompatible: true, metadata: { providers: {}, order: [] } },
     { method: 'METHOD_ORCHESTRATOR', enabled: false, sessionCompatible: false },
   ])
   for (const path of ['/auth/v1/method/oidc/main/authorize', `${CODEHOST}/authorize`])

@@ -83,7 +83,11 @@ const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string, inOr
  * The statements of a query on a table: one page of documents, and how many there are over all pages, up to its `count`. A row without a
  * document has no fields, so an index alone tells which rows there are; of those that must be put in order, only those of the page are read.
  */
-export const queryOf = (shape: Shape, { where, order, after, limit, count = 0 }: Query, inOrder = false) => {
+export const queryOf = (
+  shape: Shape,
+  { where, order, descending = false, after, limit, count = 0 }: Query,
+  inOrder = false,
+) => {
   const conditions: Conditions = Object.entries(where).flatMap(([field, matches]) =>
     (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map(
       (match) => [field, match] as const,
@@ -96,13 +100,14 @@ export const queryOf = (shape: Shape, { where, order, after, limit, count = 0 }:
   const from = `from ${quoted(shape.table)}
     where ${[`${by} is not null`, ...parts.map(({ sql }) => sql)].join(' and ')}`
   const values = parts.flatMap((one) => one.values)
-  const behind = after ? ` and (${by}, _key) > (?, ?)` : ''
-  const rest = `${from}${behind} order by ${by}, _key limit ?`
+  const behind = after ? ` and (${by}, _key) ${descending ? '<' : '>'} (?, ?)` : ''
+  const inTurn = descending ? `order by ${by} desc, _key desc` : `order by ${by}, _key`
+  const rest = `${from}${behind} ${inTurn} limit ?`
   return {
     sorted,
     page: {
       sql: sorted
-        ? `select ${ROW} from ${quoted(shape.table)} where rowid in (select rowid ${rest}) order by ${by}, _key`
+        ? `select ${ROW} from ${quoted(shape.table)} where rowid in (select rowid ${rest}) ${inTurn}`
         : `select ${ROW} ${rest}`,
       values: [...values, ...(after ? [after.value, after.key] : []), limit],
     },

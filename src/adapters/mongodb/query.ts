@@ -20,8 +20,9 @@ const condition = (field: string, match: Match): Document => {
 const path = (field: string) => `doc.${field}`
 
 /** The filter of all that match, that of the page behind `after`, and the order of the page. */
-export const filtersOf = ({ where, order, after }: Query) => {
+export const filtersOf = ({ where, order, descending, after }: Query) => {
   const by = path(order)
+  const [direction, past, pastOrAt] = descending ? ([-1, '$lt', '$lte'] as const) : ([1, '$gt', '$gte'] as const)
   const matching = Object.entries(where).flatMap(([field, matches]) =>
     (Array.isArray(matches) ? (matches as readonly Match[]) : [matches as Match]).map((match) =>
       condition(path(field), match),
@@ -30,12 +31,12 @@ export const filtersOf = ({ where, order, after }: Query) => {
   const all = [{ [by]: { $exists: true } }, ...matching]
   // The first condition says nothing more than the second; it gives the index its bound.
   const behind = after && [
-    { [by]: { $gte: after.value } },
-    { $or: [{ [by]: { $gt: after.value } }, { [by]: after.value, _id: { $gt: after.key } }] },
+    { [by]: { [pastOrAt]: after.value } },
+    { $or: [{ [by]: { [past]: after.value } }, { [by]: after.value, _id: { [past]: after.key } }] },
   ]
   return {
     total: { $and: all } as Filter<StoredRow>,
     page: { $and: [...all, ...(behind ?? [])] } as Filter<StoredRow>,
-    sort: { [by]: 1, _id: 1 } as const,
+    sort: { [by]: direction, _id: direction } as const,
   }
 }

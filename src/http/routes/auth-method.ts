@@ -9,9 +9,10 @@ import type { Service } from '../service.ts'
 
 type Way = Shown<typeof Methods>['methods'][number]
 
-const paths = (base: string, path: string) => ({
+const paths = (base: string, path: string, name: string | undefined) => ({
   authorize_url: `${base}/auth/v1/method/${path}/authorize`,
   callback_url: `${base}/auth/v1/method/${path}/callback`,
+  ...(name !== undefined && { name }),
 })
 
 /** GET /auth/v1/method: the ways to a client token (api.md §5.4 A1). */
@@ -25,12 +26,16 @@ export const authMethodRoutes = (app: FastifyInstance, { names, cookies, methods
     answer: Methods,
     run: ({ request }) => {
       const base = cookies.basePath(request)
-      const providers = Object.fromEntries(methods.oidc.providers.map((name) => [name, paths(base, `oidc/${name}`)]))
+      const { providers } = methods.oidc
+      const oidc = {
+        providers: Object.fromEntries(providers.map(({ key, name }) => [key, paths(base, `oidc/${key}`, name)])),
+        order: providers.map(({ key }) => key),
+      }
       // A way that a browser's session comes of says where it begins and ends.
       const ways: Readonly<Record<Method, Way['metadata']>> = {
         token: undefined,
-        codehost: paths(base, names.codehostPath),
-        oidc: { providers },
+        codehost: paths(base, names.codehostPath, methods.codehost.display_name),
+        oidc,
         orchestrator: undefined,
       }
       const listed = (Object.keys(ways) as readonly Method[]).map((method) => ({

@@ -4,6 +4,7 @@ import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../
 import { jsonOf } from '../wire/reply.ts'
 import { type Moment, rowNow } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
+import { type Method, METHODS } from '../../events/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
@@ -23,7 +24,8 @@ const PAGE_MAX = 100
 /** Records are counted no further: what a list costs must not grow with what there is. */
 const COUNTED = 10_000
 
-/** `docs` reach one beyond the page, which tells whether there is another. */
+/** `limit` is one beyond the page, which tells whether there is another. */
+type Page = Pick<Query, 'after' | 'limit'> & { readonly descending: boolean; readonly count: number }
 type Listing = {
   readonly docs: readonly TokenDoc[]
   readonly total: number
@@ -33,17 +35,15 @@ type Listing = {
 
 const shown = ({ names, sealer }: Service, doc: TokenDoc, time: Date) => presentAuthentication(doc, names, sealer, time)
 
-const listNow = async (
-  service: Service,
-  filter: TokenFilter,
-  after: Query['after'],
-  limit: number,
-): Promise<Listing> => {
+const listNow = async (service: Service, filter: TokenFilter, page: Page): Promise<Listing> => {
   const { now, views, closed } = service
   await completeTokens(service)
   const time = now()
-  const page = { where: whereOf(filter, time), order: 'createdAt', limit, count: COUNTED + 1, ...(after && { after }) }
-  const { rows, total } = await views.list<TokenDoc>(tokens, page)
+  const { rows, total } = await views.list<TokenDoc>(tokens, {
+    where: whereOf(filter, time),
+    order: 'createdAt',
+    ...page,
+  })
   return { docs: rows.flatMap(({ doc }) => doc ?? []), total, time, left: closed.count(tokens.category) }
 }
 
@@ -52,13 +52,30 @@ const listThen = async (
   moment: Moment,
   stop: AbortSignal,
   filter: TokenFilter,
-  after: Query['after'],
-  limit: number,
+  page: Page,
 ): Promise<Listing> => {
   const then = await asOf(moment, stop)
   const time = new Date(await then.clock())
-  const asked = { ...wantedOf(filter, time.toISOString()), limit, count: COUNTED + 1, ...(after && { after }) }
-  return { ...(await then.tokens(asked)), time }
+  return { ...(await then.tokens({ ...wantedOf(filter, time.toISOString()), ...page })), time }
+}
+
+/** The records of several lists as one, in their order; each list is found by an index of its own. */
+const merged = ([first, ...others]: readonly [Listing, ...Listing[]], { limit, descending }: Page): Listing => {
+  if (others.length === 0) return first
+  const isLater = (one: TokenDoc, other: TokenDoc) =>
+    one.createdAt > other.createdAt || (one.createdAt === other.createdAt && one.id > other.id)
+  const lists = [first, ...others]
+  const docs = lists.flatMap((list) => list.docs).sort((one, other) => (isLater(one, other) === descending ? -1 : 1))
+  const total = lists.reduce((sum, list) => sum + list.total, 0)
+  return { ...first, docs: docs.slice(0, limit), total, left: Math.max(...lists.map(({ left }) => left)) }
+}
+
+/** The methods that a list is of, one by one, undefined for all at once: the reserved one has no records. */
+const methodsOf = (method: Method | undefined, isReserved: boolean, kind: 'static' | 'session' | undefined) => {
+  if (isReserved) return []
+  if (kind === undefined) return [{ method }]
+  const ofKind = METHODS.filter((one) => (one === 'token') === (kind === 'static'))
+  return ofKind.filter((one) => method === undefined || one === method).map((one) => ({ method: one }))
 }
 
 const listTokens: Mount = (app, service) => {
@@ -68,19 +85,19 @@ const listTokens: Mount = (app, service) => {
     url: '/auth/v1/tokens',
     ...authentication,
     access: { credential: 'required', namespace: 'none' },
-    summary: 'List authentication records, oldest first.',
+    summary: 'List authentication records, by default oldest first.',
     query: tokenQuery(names),
     errors: ['invalid_page_token', 'invalid_at', 'view_behind'],
     answer: AuthenticationList,
     run: async ({ query, request }) => {
-      const { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at } = query
+      const { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at, order, kind } = query
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
-      const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, issuedBy, momentText(at)]
+      const more = order === 'asc' && kind === undefined ? [] : [order, kind ?? '']
+      const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, issuedBy, momentText(at), ...more]
       const after = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Query['after'])
       const method = names.methodNamed(wire)
       const identities = identitiesOf(logins.pseudonyms, identity, method)
-      const filter: TokenFilter = {
-        method,
+      const filter: Omit<TokenFilter, 'method'> = {
         identities,
         provider: '',
         namespaceKey,
@@ -88,12 +105,14 @@ const listTokens: Mount = (app, service) => {
         q,
         issuedBy: issuedBy === '' ? [] : [issuedBy],
       }
-      // The reserved method has no records.
-      const none = method === undefined && wire !== 'METHOD_NONE'
-      const ask = none ? { ...filter, identities: [''] } : filter
-      const { docs, total, time, left } = at
-        ? await listThen(service, at, request.stop, ask, after, limit + 1)
-        : await listNow(service, ask, after, limit + 1)
+      const page = { limit: limit + 1, count: COUNTED + 1, descending: order === 'desc', ...(after && { after }) }
+      const list = (ask: TokenFilter) =>
+        at ? listThen(service, at, request.stop, ask, page) : listNow(service, ask, page)
+      const [one, ...others] = methodsOf(method, method === undefined && wire !== 'METHOD_NONE', kind)
+      const first = await list(one ? { ...filter, ...one } : { ...filter, method: undefined, identities: [''] })
+      const lists: [Listing, ...Listing[]] = [first]
+      for (const other of others) lists.push(await list({ ...filter, ...other }))
+      const { docs, total, time, left } = merged(lists, page)
       const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(service, doc, time)))
       const gathered = await gather(records, settings.mostBytes, jsonOf)
       const count = gathered.pieces.length
