@@ -178,6 +178,7 @@ await t.test('somebody else is faster: nothing is lost either way', { skip }, as
   await openReview(page)
   await save(page)
   const ask = page.getByRole('alertdialog', { name: 'This flag was changed meanwhile' })
+  await ask.getByText(/^initial_bootstrap_token changed it .+\. Nothing of yours was saved\./).waitFor()
   await ask.getByText('20 % of entities → false').waitFor()
   await ask.getByText('15 % of entities → true').waitFor()
   await ask.getByRole('button', { name: 'Keep my changes' }).click()

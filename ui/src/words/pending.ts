@@ -18,7 +18,8 @@ export const pending = {
   },
   conflict: {
     title: (thing: string) => `This ${thing} was changed meanwhile`,
-    why: 'Somebody changed it. Nothing of yours was saved. Your changes are still here.',
+    why: (who: string | undefined, when: string | undefined) =>
+      `${who ?? 'Somebody'} changed it${when === undefined ? '' : ` ${when}`}. Nothing of yours was saved. Your changes are still here.`,
     theirs: 'Changed since you opened it',
     yours: 'Your changes',
     keep: 'Keep my changes',

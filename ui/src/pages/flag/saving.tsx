@@ -1,7 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Failure, isFailure } from '../../api/failure.ts'
-import { type ChangedFlag, flagChanges, type Loaded, readFlag } from '../../api/flags.ts'
+import { type ChangedFlag, flagChanges, type ListedFlag, type Loaded, readFlag, readFlags } from '../../api/flags.ts'
 import { useWrite } from '../../api/write.ts'
 import { Conflict, Gone } from '../../parts/conflict.tsx'
 import { PendingChanges } from '../../parts/pending-changes.tsx'
@@ -10,6 +10,7 @@ import { useSay } from '../../parts/status.tsx'
 import { states } from '../../words/common.ts'
 import { flag as words } from '../../words/flag.ts'
 import { pending } from '../../words/pending.ts'
+import { actorName } from '../flags/actor.ts'
 import { changesOf, sentOf } from './changes.ts'
 import { draftOf } from './draft.ts'
 import { type Flaws, refusedFlaws } from './flaws.ts'
@@ -20,7 +21,7 @@ import type { DraftState } from './use-draft.ts'
 type Phase =
   | { readonly name: 'editing' }
   | { readonly name: 'review'; readonly failure?: Failure }
-  | { readonly name: 'conflict'; readonly theirs: Loaded }
+  | { readonly name: 'conflict'; readonly theirs: Loaded; readonly last: ListedFlag | undefined }
   | { readonly name: 'gone' }
 
 /** What is not saved yet, its review, and what becomes of it: saved, refused, or somebody else was faster. */
@@ -59,7 +60,11 @@ export const Saving = ({
   }
   const lookAgain = async (failure: Failure) => {
     try {
-      show({ name: 'conflict', theirs: await readFlag(namespaceKey, key, undefined) })
+      const [theirs, { flags }] = await Promise.all([
+        readFlag(namespaceKey, key, undefined),
+        readFlags(namespaceKey, { q: key, sort: 'changedAt', order: 'desc' }),
+      ])
+      show({ name: 'conflict', theirs, last: flags.find((listed) => listed.key === key) })
     } catch (error) {
       if (!isFailure(error)) throw error
       show(error.status === 404 ? { name: 'gone' } : { name: 'review', failure })
@@ -121,6 +126,8 @@ export const Saving = ({
       {phase.name === 'conflict' && (
         <Conflict
           thing={words.thing}
+          who={phase.last?.changedBy && actorName(phase.last.changedBy)}
+          when={phase.last?.changedAt}
           theirs={changesOf(start, draftOf(phase.theirs))}
           yours={changes}
           onKeep={() => keep(phase.theirs)}

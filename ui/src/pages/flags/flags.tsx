@@ -41,14 +41,14 @@ const orderOf = (sort: string | undefined): Order => {
 }
 
 const Changed = ({ flag: { changedAt, changedBy, updatedAt } }: { readonly flag: ListedFlag }) => (
-  <>
+  <span>
     <Time instant={changedAt ?? updatedAt} />{' '}
     {changedBy && (
       <span className="muted small">
         <Safe text={words.by(actorName(changedBy))} />
       </span>
     )}
-  </>
+  </span>
 )
 
 const columnsOf = (ns: string, zone: string): readonly Column<ListedFlag>[] => [
@@ -72,7 +72,9 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedFlag>[] => [
     key: 'state',
     head: words.columns.state,
     cell: ({ type, enabled }) => (
-      <span className={enabled ? 'badge on' : 'badge off'}>{words.stateOf(type, enabled)}</span>
+      <span>
+        <span className={enabled ? 'badge on' : 'badge off'}>{words.stateOf(type, enabled)}</span>
+      </span>
     ),
   },
   { key: 'targeting', head: words.columns.targeting, cell: (flag) => <Targeting flag={flag} /> },
