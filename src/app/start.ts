@@ -1,29 +1,17 @@
 import type { AddressInfo } from 'node:net'
-import { version } from '../cli/manifest.ts'
 import { compose, type Composed } from './compose.ts'
 import { isFailure } from '../cli/failure.ts'
 import type { Config } from '../config/load.ts'
-import { placeOf } from '../config/addresses.ts'
 import { damageWatch } from './damage.ts'
 import { endInTime, unlessEnding } from './ending.ts'
 import { type Fatal, faults } from './fatal.ts'
-import { preconditions } from '../http/preconditions.ts'
-import { authorizer } from '../http/auth/authorize.ts'
 import { wallClock } from '../http/wire/clock.ts'
-import { forwardedUntrusted } from '../http/wire/forwarded.ts'
-import { observer } from '../http/operations/request-log.ts'
-import { bind, openPort, type Port, unbind } from '../http/wire/port.ts'
-import { mountRoutes } from '../http/routes.ts'
-import { uiRoutes } from '../http/routes/ui.ts'
-import { uiPage } from '../http/ui/page.ts'
-import { metricsRoutes } from '../http/routes/metrics.ts'
-import { type HttpSettings, httpServer, shutDown } from '../http/server.ts'
-import type { Service } from '../http/service.ts'
+import { shutDown } from '../http/server.ts'
 import { type Logger, loggerOf } from './logger.ts'
 import { isToldElsewhere } from './port-faults.ts'
+import { bound, serving } from './serving.ts'
 import { serverSettings } from './settings.ts'
 import { openStores, type Stores } from './stores.ts'
-import { uiFiles } from './ui-files.ts'
 import { sooner, standbyServer } from './standby-server.ts'
 
 export { checkLog } from './log-check.ts'
@@ -33,8 +21,6 @@ export { createTokenOffline, deleteFlagOffline, projectionStatus, rebuildProject
 
 /** The part of the grace that running requests have; the rest is for the stores. */
 const REQUESTS = 0.8
-const FORWARDED =
-  'forwarded headers come from a peer that server.trust_proxy does not name, so they have no effect and everybody behind it counts as one client'
 
 export type Running = { readonly url: string; readonly close: () => Promise<void> }
 export type StartOptions = {
@@ -89,66 +75,6 @@ const begun = async (
       if (!ofViews() || tries > 1) throw error
     }
   }
-}
-
-/** The ports, that of the service first, bound before anything is made: a start in vain leaves nothing behind. */
-const bound = async (
-  { server, metrics }: Config,
-  settings: HttpSettings,
-): Promise<readonly [Port, ...(readonly Port[])]> => {
-  const port = openPort(settings)
-  const { host, http_port, https_port } = server
-  await bind(port, {
-    host,
-    port: settings.tls ? https_port : http_port,
-    choose: { port: '--port N', host: '--host ADDRESS' },
-  })
-  const place = metrics.enabled && metrics.address !== undefined && placeOf(metrics.address)
-  if (!place) return [port]
-  const { tls: _, ...plain } = settings
-  const second = openPort(plain)
-  try {
-    await bind(second, { ...place, choose: { port: 'metrics.address', host: 'metrics.address' } })
-    return [port, second]
-  } catch (error) {
-    await unbind(port)
-    throw error
-  }
-}
-
-/** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
-const serving = async (
-  config: Config,
-  logger: Logger,
-  service: Service,
-  settings: HttpSettings,
-  [port, second]: readonly Port[],
-) => {
-  const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
-  const forwarded = forwardedUntrusted(config.server.trust_proxy, () => logger[level](FORWARDED))
-  const shared = { logger, ...authorizer(service), answered: observer(service, logger, forwarded) }
-  const ui = uiFiles(config, logger)
-  const app = await httpServer({
-    ...shared,
-    config: settings,
-    afterParse: preconditions(service),
-    routes: [
-      (app) => mountRoutes(app, service),
-      (app) => {
-        if (ui && ui !== 'unbuilt') uiRoutes(app, ui)
-      },
-    ],
-    ...(ui && { page: uiPage(ui, { publicUrl: service.settings.publicUrl, basePath: service.cookies.basePath }) }),
-    documents: { version, names: service.names },
-    port: port!,
-  })
-  const { cors: _, ...plain } = settings
-  return second
-    ? [
-        app,
-        await httpServer({ ...shared, config: plain, routes: [(app) => metricsRoutes(app, service)], port: second }),
-      ]
-    : [app]
 }
 
 /** The service with everything it needs, listening. `close` finishes running requests first. */

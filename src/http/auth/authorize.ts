@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../errors.ts'
 import type { TokenEntry } from '../../projections/token-slots.ts'
-import type { Cell } from '../operations/metrics.ts'
 import type { Authorize, AuthorizeBody, Caller } from '../route.ts'
 import type { Service } from '../service.ts'
 import type { CredentialRule, Guarded } from '../statements.ts'
 import { times } from '../wire/framing.ts'
+import { allowedCells, callersByToken } from './callers.ts'
 import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
 import { outOfReach, reachOf } from './reach.ts'
@@ -38,38 +38,6 @@ const refusalNotes =
     })
     return refusal
   }
-
-type Known = { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }
-
-/** The callers that tokens stand for, made once a token. */
-const callersByToken = (allowedBy: (method: string) => Cell) => {
-  const callers = new WeakMap<TokenEntry, Known>()
-  return (entry: TokenEntry): Known => {
-    let known = callers.get(entry)
-    if (!known) {
-      const { id, method, namespace } = entry
-      const actor = { kind: 'token', id, method } as const
-      const caller = { actor, ...(namespace !== undefined && { namespace }) }
-      known = {
-        bearer: { ...caller, via: 'bearer' },
-        cookie: { ...caller, via: 'cookie' },
-        allowed: allowedBy(method),
-      }
-      callers.set(entry, known)
-    }
-    return known
-  }
-}
-
-/** The counters of allowed requests, looked up once a method. */
-const allowedCells = ({ metrics }: Service) => {
-  const cells = new Map<string, Cell>()
-  return (method: string): Cell => {
-    let cell = cells.get(method)
-    if (!cell) cells.set(method, (cell = metrics.authDecisions('allowed', '', method)))
-    return cell
-  }
-}
 
 /** Decides about requests by whom they are sent: the holder of a token, nobody known, or somebody whose credential is of no use. */
 const decisions = (service: Service) => {

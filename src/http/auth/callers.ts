@@ -1,0 +1,36 @@
+import type { TokenEntry } from '../../projections/token-slots.ts'
+import type { Cell } from '../operations/metrics.ts'
+import type { Caller } from '../route.ts'
+import type { Service } from '../service.ts'
+
+type Known = { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }
+
+/** The callers that tokens stand for, made once a token. */
+export const callersByToken = (allowedBy: (method: string) => Cell) => {
+  const callers = new WeakMap<TokenEntry, Known>()
+  return (entry: TokenEntry): Known => {
+    let known = callers.get(entry)
+    if (!known) {
+      const { id, method, namespace } = entry
+      const actor = { kind: 'token', id, method } as const
+      const caller = { actor, ...(namespace !== undefined && { namespace }) }
+      known = {
+        bearer: { ...caller, via: 'bearer' },
+        cookie: { ...caller, via: 'cookie' },
+        allowed: allowedBy(method),
+      }
+      callers.set(entry, known)
+    }
+    return known
+  }
+}
+
+/** The counters of allowed requests, looked up once a method. */
+export const allowedCells = ({ metrics }: Service) => {
+  const cells = new Map<string, Cell>()
+  return (method: string): Cell => {
+    let cell = cells.get(method)
+    if (!cell) cells.set(method, (cell = metrics.authDecisions('allowed', '', method)))
+    return cell
+  }
+}

@@ -1,0 +1,93 @@
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { openBrowser, signIn, skip } from './browser.ts'
+import { type Started, startService } from '../start.ts'
+
+/** Where the pictures go; Git ignores it. */
+const out = resolve(import.meta.dirname, '../../../.shots')
+const ns = '/api/v1/namespaces'
+
+/** Every screen, by the name of its picture. */
+const screens: Readonly<Record<string, string>> = {
+  flags: '/ns/default/flags',
+  'new-flag': '/ns/default/flags/new',
+  flag: '/ns/default/flags/new-checkout',
+  about: '/ns/default/flags/new-checkout?tab=about',
+  'variant-flag': '/ns/default/flags/search-ranking',
+  tokens: '/settings/tokens',
+  preferences: '/settings/preferences',
+}
+const looks = [
+  { name: 'light', width: 1280, height: 800, colorScheme: 'light' },
+  { name: 'dark', width: 1280, height: 800, colorScheme: 'dark' },
+  { name: 'narrow', width: 375, height: 760, colorScheme: 'light' },
+] as const
+
+/** A deployment as a team has it after some weeks. */
+const seed = async ({ request }: Started): Promise<void> => {
+  const flags = `${ns}/default/flags`
+  const segment = (key: string, name: string) =>
+    request('POST', `${ns}/default/segments`, { key, name, matchType: 'ANY_MATCH_TYPE' })
+  await segment('beta', 'Beta testers')
+  await segment('staff', 'Staff')
+  for (const [key, name] of [
+    ['new-checkout', 'New checkout'],
+    ['dark-mode', 'Dark mode'],
+    ['express-shipping', 'Express shipping'],
+    ['invoice-pdf', 'Invoices as PDF'],
+  ])
+    await request('POST', flags, { key, name, type: 'BOOLEAN_FLAG_TYPE', description: `${name} for our customers.` })
+  await request('POST', `${flags}/new-checkout/rollouts`, {
+    rank: 1,
+    segment: { segmentKeys: ['beta', 'staff'], value: true },
+  })
+  await request('POST', `${flags}/new-checkout/rollouts`, { rank: 2, threshold: { percentage: 25, value: true } })
+  await request('POST', `${flags}/dark-mode/rollouts`, { rank: 1, threshold: { percentage: 10, value: true } })
+  await request('POST', flags, {
+    key: 'search-ranking',
+    name: 'Search ranking',
+    type: 'VARIANT_FLAG_TYPE',
+    enabled: true,
+  })
+  const variants: string[] = []
+  for (const key of ['classic', 'semantic'])
+    variants.push(
+      (await request<{ id: string }>('POST', `${flags}/search-ranking/variants`, { key, name: key })).json.id,
+    )
+  const { json: rule } = await request<{ id: string }>('POST', `${flags}/search-ranking/rules`, {
+    segmentKey: 'beta',
+    rank: 1,
+  })
+  for (const variantId of variants)
+    await request('POST', `${flags}/search-ranking/rules/${rule.id}/distributions`, { variantId, rollout: 50 })
+  for (const [name, days] of [
+    ['ci-prod', 27],
+    ['nightly', 3],
+    ['storefront', 300],
+  ] as const)
+    await request('POST', '/auth/v1/method/token', {
+      name,
+      expiresAt: new Date(Date.now() + days * 86_400_000).toISOString(),
+      ...(name === 'storefront' && { namespaceKey: 'default' }),
+    })
+}
+
+await t.test('pictures of every screen', { skip, timeout: 250_000 }, async (t) => {
+  await mkdir(out, { recursive: true })
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
+  await seed(service)
+  for (const { name, colorScheme, ...viewport } of looks) {
+    const { page } = await openBrowser(t, service, { context: { viewport, colorScheme } })
+    await page.goto('/login')
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.screenshot({ path: join(out, `login-${name}.png`) })
+    await signIn(page)
+    for (const [screen, path] of Object.entries(screens)) {
+      await page.goto(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.locator('[aria-busy=true]').waitFor({ state: 'hidden' })
+      await page.screenshot({ path: join(out, `${screen}-${name}.png`) })
+    }
+  }
+})
