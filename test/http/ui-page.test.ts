@@ -1,0 +1,45 @@
+import t from 'tap'
+import { startService } from '../start.ts'
+import { type Issued, open, refusalOf } from './people.ts'
+
+const SELF = '/auth/v1/self/session'
+const html = { accept: 'text/html', authorization: '' }
+
+await t.test('the page is the same whoever asks, at every address but those of the API', async (t) => {
+  const { request } = await startService(t)
+  const { text, headers, status } = await request('GET', '/ns/default/flags', undefined, html)
+  t.equal(status, 200)
+  t.match(text, '<base href="/">')
+  t.match(headers['content-security-policy'], /^default-src 'none'; script-src 'self';/)
+  t.equal(headers['cache-control'], 'no-cache')
+  for (const path of ['/', '/login', '/nothing/here']) t.equal((await request('GET', path, undefined, html)).text, text)
+  t.equal((await request('GET', '/', undefined, { accept: 'text/html' })).text, text, 'no credential is read')
+  const again = { ...html, 'if-none-match': String(headers.etag) }
+  t.equal((await request('GET', '/', undefined, again)).status, 304)
+  for (const path of ['/ui/x', '/api/x', '/auth/x'])
+    t.equal((await request('GET', path, undefined, html)).status, 404, path)
+})
+
+await t.test('U1 says who is signed in, A13 when the session ends', async (t) => {
+  const { request } = await startService(t)
+  const none = await request<object>('GET', SELF, undefined, open)
+  t.equal(none.status, 200)
+  t.match(none.json, { authenticated: false, required: true, service: { name: 'rollcall', readOnly: false } })
+  t.notMatch(none.json, { service: { version: String } }, 'nobody is told the version')
+  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
+  const { json } = await request<Issued>('POST', '/auth/v1/method/token', { name: 'n', expiresAt })
+  const mine = { authorization: `Bearer ${json.clientToken}` }
+  t.match((await request('GET', SELF, undefined, mine)).json, {
+    authenticated: true,
+    authentication: { id: json.authentication.id },
+    sessionEndsAt: String,
+    service: { version: String },
+  })
+  const { sessionEndsAt } = (await request<{ sessionEndsAt: string }>('POST', SELF, {}, mine)).json
+  t.ok(Math.abs(Date.parse(sessionEndsAt) - Date.parse(expiresAt)) < 2000, 'no later than the token')
+})
+
+await t.test('without the UI there is no page', async (t) => {
+  const { request } = await startService(t, { 'ui.enabled': 'false' })
+  t.equal(refusalOf(await request('GET', '/login', undefined, html)).status, 404)
+})
