@@ -111,7 +111,7 @@ export const startService = async (
   let read = 0
   /** The metrics as they are now: of a page that serves a second none is asked for sooner. */
   const metrics = async (): Promise<string> => {
-    await new Promise((wake) => setTimeout(wake, read + 1010 - performance.now()))
+    await new Promise((wake) => setTimeout(wake, Math.max(0, read + 1010 - performance.now())))
     const { text } = await request('GET', '/metrics')
     read = performance.now()
     return text

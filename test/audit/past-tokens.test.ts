@@ -64,7 +64,12 @@ await t.test(
           const position = events.at(-1)?.position ?? 0n
           const then = await told.asOf({ position })
           const now = new Date(await then.clock())
-          const rows = [...told.folded(events)].filter(([name]) => name.startsWith('tokens ')).map(([, row]) => row)
+          const tokensIn = (of: readonly (typeof events)[number][]) =>
+            [...told.folded(of)].filter(([name]) => name.startsWith('tokens '))
+          const rows = tokensIn(events).map(([, row]) => row)
+          // A token that has ended since is known again, and is not counted among those that are left out.
+          const closed = new Set(tokensIn(told.all).flatMap(([name, { unreadable }]) => (unreadable ? [name] : [])))
+          const leftOut = tokensIn(events).filter(([name, { unreadable }]) => unreadable && closed.has(name)).length
           const docs = rows.flatMap(({ doc }) => (doc as TokenDoc | undefined) ?? [])
           const due = docs
             .filter((doc) => (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status))
@@ -74,7 +79,7 @@ await t.test(
             const asked = { where: {}, status, now: now.toISOString(), limit, count: 100, ...(after && { after }) }
             const page = await then.tokens(asked)
             assert.equal(page.total, due.length)
-            assert.equal(page.left >= rows.filter(({ unreadable }) => unreadable).length || page.left === 0, true)
+            assert.ok(page.left >= leftOut, `${page.left} left out, not ${leftOut}`)
             seen.push(...page.docs)
             const last = page.docs.at(-1)
             if (!last || page.docs.length < limit) break

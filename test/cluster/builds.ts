@@ -26,9 +26,9 @@ const build = async (t: Test, fill: (directory: string) => Promise<void>): Promi
   const compilerOptions = { noCheck: true, sourceMap: false, incremental: false, tsBuildInfoFile: null }
   const project = join(directory, 'tsconfig.src.json')
   await writeFile(project, JSON.stringify({ extends: './tsconfig.json', compilerOptions, include: ['src'] }))
-  // What a test runner puts into its children is no business of the compiler.
-  const { NODE_OPTIONS: _, ...env } = process.env
-  await run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', project], { env })
+  // What a test runner puts into its children, whatever their environment, is no business of the compiler.
+  const compiler = [process.execPath, join(root, 'node_modules/typescript/bin/tsc'), '-p', project]
+  await run('env', ['-u', 'NODE_OPTIONS', ...compiler])
   return join(directory, 'dist/src/main.js')
 }
 
