@@ -32,7 +32,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/metrics': 'GET',
     '/openapi.json': 'GET',
     '/auth/v1/method': 'GET',
-    '/auth/v1/self/session': 'DELETE',
+    '/auth/v1/self/session': 'GET DELETE',
     '/auth/v1/method/oidc/{provider}/authorize': 'GET',
     '/auth/v1/method/oidc/{provider}/callback': 'GET',
     '/auth/v1/method/codehost/authorize': 'GET',
