@@ -172,9 +172,9 @@ await t.test('read models found damaged by a running service end it, and the nex
   const data = await copied()
   const service = await serve(t, data)
   await spoil(data, 'tokens')
-  const { status, text } = await service.ask('GET', '/auth/v1/tokens')
-  t.equal(status, 503)
-  t.match(text, /backend_unavailable/)
+  // It may have met the damage by itself, and be gone.
+  const answer = await service.ask('GET', '/auth/v1/tokens').catch(() => undefined)
+  if (answer) t.match(answer, { status: 503, text: /backend_unavailable/ })
   await endsWithOne(t, service, /^rollcall ends: the read models are damaged/)
   t.match(of(service.lines(), 'WARN'), [{ file: join(data, 'views.sqlite.damaged') }])
   const next = await serve(t, data)
