@@ -5,7 +5,7 @@ import { useDeferredValue, useState } from 'react'
 import { keys } from '../api/keys.ts'
 import { readNamespaces } from '../api/namespaces.ts'
 import { shell } from '../words/shell.ts'
-import { Safe } from './safe.tsx'
+import { FoundKeys } from './found-keys.tsx'
 
 const SHOWN = 20
 
@@ -50,20 +50,7 @@ export const NamespaceSearch = ({ value, onChange, input }: SearchProps) => {
           <ChevronDownIcon />
         </Combobox.Trigger>
       </div>
-      <Combobox.Portal>
-        <Combobox.Positioner className="popup-place" sideOffset={6}>
-          <Combobox.Popup className="popup">
-            <Combobox.Empty className="about muted">{shell.noNamespace}</Combobox.Empty>
-            <Combobox.List>
-              {(key: string) => (
-                <Combobox.Item key={key} value={key} className="item">
-                  <Safe text={key} />
-                </Combobox.Item>
-              )}
-            </Combobox.List>
-          </Combobox.Popup>
-        </Combobox.Positioner>
-      </Combobox.Portal>
+      <FoundKeys none={shell.noNamespace} />
     </Combobox.Root>
   )
 }

@@ -6,6 +6,7 @@ import { keys } from '../api/keys.ts'
 import { searchSegments } from '../api/segments.ts'
 import { flag as words } from '../words/flag.ts'
 import { IconButton } from './button.tsx'
+import { FoundKeys } from './found-keys.tsx'
 import { Safe } from './safe.tsx'
 
 type FieldProps = {
@@ -78,20 +79,7 @@ export const SegmentsField = ({ namespace, value, onChange, wrong }: FieldProps)
             <ChevronDownIcon />
           </Combobox.Trigger>
         </div>
-        <Combobox.Portal>
-          <Combobox.Positioner className="popup-place" sideOffset={6}>
-            <Combobox.Popup className="popup">
-              <Combobox.Empty className="about muted">{words.noSegment}</Combobox.Empty>
-              <Combobox.List>
-                {(key: string) => (
-                  <Combobox.Item key={key} value={key} className="item">
-                    <Safe text={key} />
-                  </Combobox.Item>
-                )}
-              </Combobox.List>
-            </Combobox.Popup>
-          </Combobox.Positioner>
-        </Combobox.Portal>
+        <FoundKeys none={words.noSegment} />
       </Combobox.Root>
       {wrong !== undefined && (
         <span className="wrong" id={`${id}-wrong`}>

@@ -1,0 +1,20 @@
+import { Combobox } from '@base-ui/react/combobox'
+import { Safe } from './safe.tsx'
+
+/** What a search of a combobox has found, to choose from; `none` where that is nothing. */
+export const FoundKeys = ({ none }: { readonly none: string }) => (
+  <Combobox.Portal>
+    <Combobox.Positioner className="popup-place" sideOffset={6}>
+      <Combobox.Popup className="popup">
+        <Combobox.Empty className="about muted">{none}</Combobox.Empty>
+        <Combobox.List>
+          {(key: string) => (
+            <Combobox.Item key={key} value={key} className="item">
+              <Safe text={key} />
+            </Combobox.Item>
+          )}
+        </Combobox.List>
+      </Combobox.Popup>
+    </Combobox.Positioner>
+  </Combobox.Portal>
+)
