@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
 /** The moment that the address names: an instant or a position, undefined for the present. */
-export const useAt = (): string | undefined => (useSearch({ strict: false }) as { readonly at?: string }).at
+export const useAt = (): string | undefined => useSearch({ strict: false }).at
 
 /** Whether a moment is a position in the log, and no instant. */
 export const isPosition = (at: string): boolean => /^\d+$/.test(at)

@@ -45,7 +45,7 @@ export const NamespaceSearch = ({ value, onChange, input }: SearchProps) => {
       }}
     >
       <div className="picker">
-        <Combobox.Input {...(input as object)} className="input" placeholder={open ? value : ''} />
+        <Combobox.Input {...input} className="input" placeholder={open ? value : ''} />
         <Combobox.Trigger className="button icon plain" aria-label={shell.openNamespaces} tabIndex={-1}>
           <ChevronDownIcon />
         </Combobox.Trigger>
