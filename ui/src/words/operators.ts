@@ -1,0 +1,44 @@
+import type { Constraint } from '../../../src/contract/constraint.ts'
+
+export type ComparisonType = Constraint['type']
+
+const is = { eq: 'is', neq: 'is not' }
+const oneOf = { isoneof: 'is one of', isnotoneof: 'is none of' }
+const there = { present: 'is there', notpresent: 'is not there' }
+const containing = { contains: 'contains', notcontains: 'does not contain' }
+
+/** The operators of each type of constraint, in the order in which they are offered. */
+export const operators: Readonly<Record<ComparisonType, Readonly<Record<string, string>>>> = {
+  STRING_COMPARISON_TYPE: {
+    ...is,
+    empty: 'is empty',
+    notempty: 'is not empty',
+    prefix: 'begins with',
+    suffix: 'ends with',
+    ...containing,
+    ...oneOf,
+  },
+  NUMBER_COMPARISON_TYPE: {
+    ...is,
+    ...oneOf,
+    lt: 'is less than',
+    lte: 'is at most',
+    gt: 'is greater than',
+    gte: 'is at least',
+    ...there,
+  },
+  BOOLEAN_COMPARISON_TYPE: { true: 'is true', false: 'is false', ...there },
+  DATETIME_COMPARISON_TYPE: {
+    ...is,
+    lt: 'is before',
+    lte: 'is at or before',
+    gt: 'is after',
+    gte: 'is at or after',
+    ...there,
+  },
+  ENTITY_ID_COMPARISON_TYPE: { ...is, ...containing, ...oneOf },
+  UNKNOWN_COMPARISON_TYPE: {},
+}
+
+/** What a constraint asks: `is one of`; an operator without a word stands as it is. */
+export const operatorWords = (type: ComparisonType, operator: string): string => operators[type][operator] ?? operator
