@@ -80,7 +80,7 @@ export const startTwo = async (t: Test, stack: Stack, url = stack.settings['even
  */
 export const revokedElsewhere = async (t: Test, rounds: number, ahead?: number): Promise<void> => {
   const [lags, uses]: [number[], number[]] = [[], []]
-  let [unusable, stillUsable, late] = [0, 0, 0]
+  let [unusable, stillUsable, overdue, late] = [0, 0, 0, 0]
   for (let round = 0; round < rounds; round++)
     await t.test(`${TOKENS} tokens, round ${round + 1} of ${rounds}`, async (t) => {
       const { stack, skip } = await startStack(t, ahead)
@@ -96,7 +96,14 @@ export const revokedElsewhere = async (t: Test, rounds: number, ahead?: number):
         await revoke(a, id)
         const since = performance.now()
         if ((await useKnown(a, bearer)) !== 401) stillUsable++
-        while ((await use(b, bearer)) === 200 && performance.now() - since < BOUND) await sleep(4)
+        // What was asked before the bound may be answered later, on a machine with other work.
+        for (let asked = since; (await use(b, bearer)) === 200; asked = performance.now()) {
+          if (asked - since >= BOUND) {
+            overdue++
+            break
+          }
+          await sleep(4)
+        }
         lags.push(performance.now() - since)
         revoked.push(bearer)
       })
@@ -110,7 +117,7 @@ export const revokedElsewhere = async (t: Test, rounds: number, ahead?: number):
   t.equal(unusable, 0, 'a new token was refused')
   t.equal(stillUsable, 0, 'a revoked token worked where it was revoked')
   t.equal(late, 0, 'a revoked token worked later')
-  t.ok(Math.max(...lags) < BOUND, 'the bound holds')
+  t.equal(overdue, 0, 'asked after the bound, and it worked')
   t.comment(`first use elsewhere: ${figures(uses)}`)
   t.comment(`revocation elsewhere, ${lags.length} of them: ${figures(lags)}; 200s after 3 s: ${late}`)
 }
