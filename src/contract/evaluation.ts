@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Instant, named, type Shown, Text, TextMap, Texts } from './answer.ts'
 import { context, entityId, MOST_VALUE_BYTES } from './entity.ts'
-import { rolloutTypes } from './enums.ts'
+import { comparisonTypes, rolloutTypes, segmentOperators } from './enums.ts'
 import { flag, list, object, text } from './fields.ts'
 import { input, query, type ReadBy } from './input.ts'
 import { atMoment } from './moment.ts'
@@ -18,6 +18,16 @@ export const reasonNames = {
 } as const
 const Reason = Type.Enum(Object.values(reasonNames))
 
+/** A constraint that did not match, as it stood. */
+const FailedConstraint = named('FailedConstraint', {
+  id: Text,
+  segmentKey: Text,
+  type: Type.Enum(comparisonTypes.names),
+  property: Text,
+  operator: Text,
+  value: Text,
+})
+
 /** One step to an answer (api.md §8.6). */
 const TraceStep = named('TraceStep', {
   kind: Type.Enum(['rollout', 'rule']),
@@ -26,9 +36,14 @@ const TraceStep = named('TraceStep', {
   matched: Type.Boolean(),
   segmentKeys: Texts,
   failedConstraintIds: Texts,
+  askedSegmentKeys: Type.Optional(Texts),
+  segmentOperator: Type.Optional(Type.Enum(segmentOperators.names)),
+  failedConstraints: Type.Optional(Type.Array(FailedConstraint)),
   type: Type.Optional(Type.Enum(rolloutTypes.names)),
+  value: Type.Optional(Type.Boolean()),
   bucket: Type.Optional(Type.Integer()),
   threshold: Type.Optional(Type.Number()),
+  distributions: Type.Optional(Type.Array(Type.Object({ variantKey: Text, rollout: Type.Number() }))),
   cumulative: Type.Optional(Type.Array(Type.Integer())),
   variantKey: Type.Optional(Text),
 })
@@ -42,9 +57,10 @@ const common = {
   requestDurationMillis: Type.Number(),
   timestamp: Instant,
   trace: Type.Optional(Type.Array(TraceStep)),
+  untried: Type.Optional(Type.Integer()),
 }
 
-/** What a flag says to an entity, by its type (api.md §8.1); `trace` where it was asked to explain. */
+/** What a flag says to an entity, by its type (api.md §8.1); `trace` and `untried` where it was asked to explain. */
 export const evaluations = {
   boolean: named('BooleanEvaluation', { enabled: Type.Boolean(), ...common }),
   variant: named('VariantEvaluation', {

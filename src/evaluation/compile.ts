@@ -12,8 +12,8 @@ export type Threshold = Place & {
 export type Segmented = Place & { readonly type: 'segment'; readonly condition: Condition; readonly value: boolean }
 export type Rollout = Threshold | Segmented
 
-/** `below`: the running sum of widths; the first share whose sum is above the bucket is the one chosen. */
-export type Share = { readonly variant: VariantInput; readonly below: number }
+/** `rollout` in percent; `below`: the running sum of widths. The first share whose sum is above the bucket is the one chosen. */
+export type Share = { readonly variant: VariantInput; readonly rollout: number; readonly below: number }
 export type Rule = Place & { readonly condition: Condition; readonly shares: readonly Share[] }
 
 export type BooleanFlag = {
@@ -52,7 +52,7 @@ export const compileFlag = (flag: FlagInput, segment: (key: string) => SegmentIn
       const variant = variants.get(variantId)
       if (!variant || !(rollout > 0)) return []
       below += width(rollout)
-      return [{ variant, below }]
+      return [{ variant, rollout, below }]
     })
     return { id, rank, condition: compileCondition(keys, operator, segment), shares }
   })

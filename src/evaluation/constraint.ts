@@ -5,9 +5,9 @@ import { parseNumber } from './number.ts'
 import type { operators } from './operators.ts'
 import { finder, trim } from './text.ts'
 
-/** A compiled constraint. `property` undefined: it looks at the entity's id. */
+/** A compiled constraint, with what it was made of. `property` undefined: it looks at the entity's id. */
 export type Constraint = {
-  readonly id: string
+  readonly of: ConstraintInput
   readonly property: string | undefined
   readonly holds: (value: string) => boolean
 }
@@ -109,9 +109,10 @@ const tests: { readonly [Type in ConstraintType]: Operators<(typeof operators)[T
 }
 
 /** Compiles a constraint. Undefined: its type is unknown. An operator that its type does not have never holds. */
-export const compileConstraint = ({ id, type, property, operator, value }: ConstraintInput): Constraint | undefined => {
+export const compileConstraint = (of: ConstraintInput): Constraint | undefined => {
+  const { type, property, operator, value } = of
   if (!Object.hasOwn(tests, type)) return undefined
   const known: Operators = tests[type as ConstraintType]
   const holds = Object.hasOwn(known, operator) ? known[operator]!(value) : never
-  return { id, property: type === 'entityId' ? undefined : property, holds }
+  return { of, property: type === 'entityId' ? undefined : property, holds }
 }

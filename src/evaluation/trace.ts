@@ -1,18 +1,25 @@
 import type { Rule, Segmented, Threshold } from './compile.ts'
-import type { VariantInput } from './flag.ts'
+import type { ConstraintInput, SegmentOperator, VariantInput } from './flag.ts'
 import { type Condition, holds, type Segment, segmentsMatching, type Subject } from './segment.ts'
 
-/** One step of an evaluation, as api.md §8.6 tells it; `type` is the rollout's. */
+/** A constraint that did not match, and whose it is. */
+export type FailedConstraint = { readonly segmentKey: string; readonly constraint: ConstraintInput }
+
+/** One step of an evaluation, as api.md §8.6 tells it; `type` and `value` are the rollout's. */
 export type TraceStep = {
   readonly kind: 'rollout' | 'rule'
   readonly id: string
   readonly rank: number
   readonly matched: boolean
   readonly segmentKeys: readonly string[]
-  readonly failedConstraintIds: readonly string[]
+  readonly failed: readonly FailedConstraint[]
+  readonly askedSegmentKeys?: readonly string[]
+  readonly segmentOperator?: SegmentOperator
   readonly type?: 'threshold' | 'segment'
+  readonly value?: boolean
   readonly bucket?: number
   readonly threshold?: number
+  readonly distributions?: readonly { readonly variantKey: string; readonly rollout: number }[]
   readonly cumulative?: readonly number[]
   readonly variantKey?: string
 }
@@ -22,26 +29,25 @@ export type Trace = TraceStep[]
 
 /** The step of a threshold, hit or not. */
 export const traceThreshold = (
-  { id, rank, type, percentage }: Threshold,
+  { id, rank, type, value, percentage }: Threshold,
   matched: boolean,
   bucket: number,
-): TraceStep => {
-  return {
-    kind: 'rollout',
-    id,
-    rank,
-    matched,
-    segmentKeys: [],
-    failedConstraintIds: [],
-    type,
-    bucket,
-    threshold: percentage,
-  }
-}
+): TraceStep => ({
+  kind: 'rollout',
+  id,
+  rank,
+  matched,
+  segmentKeys: [],
+  failed: [],
+  type,
+  value,
+  bucket,
+  threshold: percentage,
+})
 
 /** The step of a segment rollout, hit or not. */
 export const traceSegment = (
-  { id, rank, type, condition }: Segmented,
+  { id, rank, type, value, condition }: Segmented,
   matched: boolean,
   subject: Subject,
 ): TraceStep => ({
@@ -51,6 +57,7 @@ export const traceSegment = (
   matched,
   ...asked(condition, subject),
   type,
+  value,
 })
 
 /** The step of a rule. Bucket and variant are given if one was computed and one was chosen. */
@@ -66,24 +73,27 @@ export const traceRule = (
   rank,
   matched,
   ...asked(condition, subject),
+  distributions: shares.map(({ variant, rollout }) => ({ variantKey: variant.key, rollout })),
   ...(bucket === undefined ? {} : { bucket }),
   ...(matched ? { cumulative: shares.map(({ below }) => below) } : {}),
   ...(variant ? { variantKey: variant.key } : {}),
 })
 
-const failing = (segments: readonly Segment[], subject: Subject): readonly string[] => {
-  const ids: string[] = []
-  for (const { constraints } of segments) {
+const failing = (segments: readonly Segment[], subject: Subject): readonly FailedConstraint[] => {
+  const failed: FailedConstraint[] = []
+  for (const { key, constraints } of segments) {
     for (const constraint of constraints) {
-      if (!holds(constraint, subject)) ids.push(constraint.id)
-      if (subject.left < 0) return ids
+      if (!holds(constraint, subject)) failed.push({ segmentKey: key, constraint: constraint.of })
+      if (subject.left < 0) return failed
     }
   }
-  return ids
+  return failed
 }
 
 /** Asks every constraint anew, also those that evaluation could leave out: only an explained evaluation pays for it. */
-const asked = ({ segments }: Condition, subject: Subject) => ({
+const asked = ({ segments, keys, needed }: Condition, subject: Subject) => ({
   segmentKeys: segmentsMatching(segments, subject),
-  failedConstraintIds: failing(segments, subject),
+  failed: failing(segments, subject),
+  askedSegmentKeys: keys,
+  segmentOperator: needed > 1 ? ('and' as const) : ('or' as const),
 })

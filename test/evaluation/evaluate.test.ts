@@ -243,42 +243,34 @@ await t.test('a trace tells every step tried, up to the one that decided', async
     threshold(5, 33.33, false),
     threshold(6, 100),
   ])
+  const failed = (segmentKey: string, constraint: ConstraintInput) => ({ segmentKey, constraint })
+  const share = { kind: 'rollout', segmentKeys: [], failed: [], type: 'threshold', bucket: 12 }
   t.same(
     traceOf((trace) => evaluateBoolean(flag, 'alice', german, trace)),
     [
-      {
-        kind: 'rollout',
-        id: 't1',
-        rank: 1,
-        matched: false,
-        segmentKeys: [],
-        failedConstraintIds: [],
-        type: 'threshold',
-        bucket: 12,
-        threshold: 12,
-      },
+      { ...share, id: 't1', rank: 1, matched: false, value: true, threshold: 12 },
       {
         kind: 'rollout',
         id: 's2',
         rank: 2,
         matched: false,
         segmentKeys: [],
-        failedConstraintIds: ['plan=pro', 'plan=pro', 'plan=team'],
+        failed: [
+          failed('german-pro', is('plan', 'pro')),
+          failed('paying', is('plan', 'pro')),
+          failed('paying', is('plan', 'team')),
+        ],
+        askedSegmentKeys: ['german-pro', 'paying'],
+        segmentOperator: 'or',
         type: 'segment',
+        value: true,
       },
-      {
-        kind: 'rollout',
-        id: 't5',
-        rank: 5,
-        matched: true,
-        segmentKeys: [],
-        failedConstraintIds: [],
-        type: 'threshold',
-        bucket: 12,
-        threshold: 33.33,
-      },
+      { ...share, id: 't5', rank: 5, matched: true, value: false, threshold: 33.33 },
     ],
   )
+  const unpaid = [failed('paying', is('plan', 'pro')), failed('paying', is('plan', 'team'))]
+  const given = (...rollouts: readonly number[]) =>
+    rollouts.map((rollout, n) => ({ variantKey: variants[n]!.key, rollout }))
   const rules = [rule(1, ['german', 'paying'], [100], 'and'), rule(4, ['paying', 'german'], [10, 20, 70])]
   t.same(
     traceOf((trace) => evaluateVariant(variant('checkout-v2', rules), 'alice', german, trace)),
@@ -289,7 +281,10 @@ await t.test('a trace tells every step tried, up to the one that decided', async
         rank: 1,
         matched: false,
         segmentKeys: ['german'],
-        failedConstraintIds: ['plan=pro', 'plan=team'],
+        failed: unpaid,
+        askedSegmentKeys: ['german', 'paying'],
+        segmentOperator: 'and',
+        distributions: given(100),
       },
       {
         kind: 'rule',
@@ -297,7 +292,10 @@ await t.test('a trace tells every step tried, up to the one that decided', async
         rank: 4,
         matched: true,
         segmentKeys: ['german'],
-        failedConstraintIds: ['plan=pro', 'plan=team'],
+        failed: unpaid,
+        askedSegmentKeys: ['paying', 'german'],
+        segmentOperator: 'or',
+        distributions: given(10, 20, 70),
         bucket: 167,
         cumulative: [100, 300, 1000],
         variantKey: 'green',
@@ -313,7 +311,10 @@ await t.test('a trace tells every step tried, up to the one that decided', async
         rank: 1,
         matched: true,
         segmentKeys: ['german'],
-        failedConstraintIds: [],
+        failed: [],
+        askedSegmentKeys: ['german'],
+        segmentOperator: 'or',
+        distributions: given(10, 5),
         bucket: 167,
         cumulative: [100, 150],
       },

@@ -1,7 +1,7 @@
 // Evaluation as api.md §8.2–8.6 tells it, step by step, without a thought for speed. Only the shapes are the engine's.
 import type { BooleanAnswer, Failure, VariantAnswer } from '../../src/evaluation/evaluate.ts'
 import type { ConstraintInput, FlagInput, SegmentInput } from '../../src/evaluation/flag.ts'
-import type { TraceStep } from '../../src/evaluation/trace.ts'
+import type { FailedConstraint, TraceStep } from '../../src/evaluation/trace.ts'
 import { referenceChecksum, referenceDatetime, referenceNumber } from './reference-values.ts'
 
 type Entity = { readonly entityId: string; readonly context: ReadonlyMap<string, string> }
@@ -118,20 +118,24 @@ const segmentMatches = (segment: SegmentInput, entity: Entity): boolean => {
   return segment.matchType === 'all' ? results.every(Boolean) : results.some(Boolean)
 }
 
-type Asked = { readonly matched: boolean; readonly segmentKeys: string[]; readonly failedConstraintIds: string[] }
+type Asked = {
+  readonly matched: boolean
+  readonly said: Pick<TraceStep, 'segmentKeys' | 'failed'> & Partial<TraceStep>
+}
 
 const ask = (keys: readonly string[], operator: 'or' | 'and', segments: Segments, entity: Entity): Asked => {
   const segmentKeys: string[] = []
-  const failedConstraintIds: string[] = []
+  const failed: FailedConstraint[] = []
   for (const key of keys) {
     const segment = segments.find((known) => known.key === key)
     if (!segment) continue
     if (segmentMatches(segment, entity)) segmentKeys.push(key)
     for (const constraint of segment.constraints)
-      if (!constraintHolds(constraint, entity)) failedConstraintIds.push(constraint.id)
+      if (!constraintHolds(constraint, entity)) failed.push({ segmentKey: key, constraint })
   }
   const matched = operator === 'or' ? segmentKeys.length > 0 : segmentKeys.length === keys.length
-  return { matched, segmentKeys, failedConstraintIds }
+  const segmentOperator = keys.length > 1 ? operator : 'or'
+  return { matched, said: { segmentKeys, failed, askedSegmentKeys: keys, segmentOperator } }
 }
 
 type Traced<A> = { readonly answer: A; readonly trace: readonly TraceStep[] }
@@ -163,13 +167,14 @@ export const referenceBoolean = (
         usedEntity = true
         const bucket = referenceChecksum(entity.entityId + flag.key) % 100
         const matched = Math.fround(bucket) < Math.fround(rollout.percentage)
-        const step = { kind: 'rollout', id, rank, matched, segmentKeys: [], failedConstraintIds: [] } as const
+        const step = { kind: 'rollout', id, rank, matched, segmentKeys: [], failed: [], value: rollout.value } as const
         trace.push({ ...step, type, bucket, threshold: rollout.percentage })
         if (matched) return { answer: { enabled: rollout.value, reason: 'match', segmentKeys: [], usedEntity }, trace }
       }
       if (type === 'segment') {
-        const { matched, segmentKeys, failedConstraintIds } = ask(rollout.segments, rollout.operator, segments, entity)
-        trace.push({ kind: 'rollout', id, rank, matched, segmentKeys, failedConstraintIds, type })
+        const { matched, said } = ask(rollout.segments, rollout.operator, segments, entity)
+        const { segmentKeys } = said
+        trace.push({ kind: 'rollout', id, rank, matched, ...said, type, value: rollout.value })
         if (matched) return { answer: { enabled: rollout.value, reason: 'match', segmentKeys, usedEntity }, trace }
       }
     }
@@ -197,14 +202,16 @@ export const referenceVariant = (
     if (!flag.enabled) return { answer: { ...answer, reason: 'disabled' }, trace }
     for (const rule of inRankOrder(flag.rules)) {
       const { id, rank } = rule
-      const { matched, segmentKeys, failedConstraintIds } = ask(rule.segments, rule.operator, segments, entity)
-      const step: TraceStep = { kind: 'rule', id, rank, matched, segmentKeys, failedConstraintIds }
+      const { matched, said } = ask(rule.segments, rule.operator, segments, entity)
+      const { segmentKeys } = said
+      const taken = rule.distributions.filter(({ rollout, variantId }) => rollout > 0 && variantOf(variantId))
+      const distributions = taken.map(({ rollout, variantId }) => ({ variantKey: variantOf(variantId)!.key, rollout }))
+      const step: TraceStep = { kind: 'rule', id, rank, matched, ...said, distributions }
       if (!matched) {
         trace.push(step)
         continue
       }
       answer = { ...answer, segmentKeys }
-      const taken = rule.distributions.filter(({ rollout, variantId }) => rollout > 0 && variantOf(variantId))
       if (taken.length === 0) {
         trace.push({ ...step, cumulative: [] })
         return { answer: { ...answer, match: true, reason: 'match' }, trace }

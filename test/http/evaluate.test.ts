@@ -161,9 +161,13 @@ await t.test('single evaluations', async (t) => {
   await t.test('explain tells the steps tried and changes nothing else', async (t) => {
     const hit = await ask(`${B}?explain=true`, { flagKey: 'half', entityId: 'alice', context: { country: 'fr' } })
     const failedConstraintIds = [country]
-    const tried = { kind: 'rollout', matched: false, segmentKeys: [] }
+    const constraint = { type: 'STRING_COMPARISON_TYPE', property: 'country', operator: 'eq', value: 'de' }
+    const failed = { failedConstraintIds, failedConstraints: [{ id: country, segmentKey: 'germans', ...constraint }] }
+    const tried = { kind: 'rollout', matched: false, value: true, segmentKeys: [] }
+    const segmentOperator = 'OR_SEGMENT_OPERATOR'
+    const asked = { askedSegmentKeys: ['germans'], segmentOperator, ...failed }
     t.same(hit.trace, [
-      { ...tried, id: segmentRollout.id, rank: 1, failedConstraintIds, type: 'SEGMENT_ROLLOUT_TYPE' },
+      { ...tried, id: segmentRollout.id, rank: 1, type: 'SEGMENT_ROLLOUT_TYPE', ...asked },
       {
         ...tried,
         id: threshold.id,
@@ -174,13 +178,41 @@ await t.test('single evaluations', async (t) => {
         bucket: booleanBucket('alice', 'half'),
       },
     ])
+    t.equal(hit['untried'], 0)
+    const german = await ask(`${B}?explain`, { flagKey: 'half', context: { country: 'de' } })
+    t.match(german, { enabled: true, trace: [{ matched: true, failedConstraints: [] }], untried: 1 })
     const explained = await ask(`${V}?explain`, { flagKey: 'checkout-v2', entityId: 'alice' })
-    const chosen = { bucket: 167, cumulative: [100, 300, 1000], variantKey: 'middle' }
-    const matched = { kind: 'rule', id: rule, rank: 1, matched: true, segmentKeys: ['everybody'], failedConstraintIds }
-    t.same(explained.trace, [{ ...matched, ...chosen }])
+    const distributions = Object.entries({ small: 10, middle: 20, large: 70 }).map(([variantKey, rollout]) => ({
+      variantKey,
+      rollout,
+    }))
+    const chosen = { distributions, bucket: 167, cumulative: [100, 300, 1000], variantKey: 'middle' }
+    const matched = { kind: 'rule', id: rule, rank: 1, matched: true, segmentKeys: ['everybody'], segmentOperator }
+    t.same(explained.trace, [{ ...matched, ...failed, askedSegmentKeys: ['everybody', 'germans'], ...chosen }])
     t.notOk('trace' in (await ask(`${V}?explain=false`, { flagKey: 'checkout-v2', entityId: 'alice' })))
     await make.variantFlag('off', false)
     t.same((await ask(`${V}?explain=1`, { flagKey: 'off' })).trace, [], 'a disabled variant flag tries nothing')
+  })
+
+  await t.test('a trace tells no more of constraints than there is room for', async (t) => {
+    const value = 'x'.repeat(60_000)
+    const ids = await make.segment(
+      'wordy',
+      Array.from({ length: 5 }, (_, n) => ({ property: `p${n}`, operator: 'eq', value })),
+    )
+    await make.boolean('wordy')
+    await make.bySegment('wordy', { segmentKey: 'wordy' })
+    const [step] = (await ask(`${B}?explain`, { flagKey: 'wordy' })).trace!
+    t.same(step!['failedConstraintIds'], ids, 'all are named')
+    const told = step!['failedConstraints'] as readonly { readonly id: string; readonly value: string }[]
+    t.same(
+      told.map(({ id }) => id),
+      ids.slice(0, 4),
+    )
+    t.ok(
+      told.every((constraint) => constraint.value === value),
+      'none is cut',
+    )
   })
 
   await t.test('?pretty indents and changes nothing else', async (t) => {

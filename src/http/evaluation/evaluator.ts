@@ -8,10 +8,9 @@ import {
   type Failure,
   type VariantAnswer,
 } from '../../evaluation/evaluate.ts'
-import type { Trace, TraceStep } from '../../evaluation/trace.ts'
+import type { Trace } from '../../evaluation/trace.ts'
 import { since } from '../wire/clock.ts'
-import { flagTypes, rolloutTypes } from '../../contract/enums.ts'
-import type * as contract from '../../contract/evaluation.ts'
+import { flagTypes } from '../../contract/enums.ts'
 import type { Metrics } from '../operations/metrics.ts'
 import { type FlagCounters, type CachedAnswer, flagCounters } from './answer-cache.ts'
 
@@ -23,10 +22,6 @@ export type Flags = { readonly compiled: (namespace: string, key: string) => Com
 
 /** What a flag said, the members of its JSON answer that do not change from request to request, and how long it took. */
 export type Said<A> = { readonly answer: A; readonly json: string; readonly millis: number }
-
-/** A step of a trace with its rollout type by wire name. */
-export const shownTrace = ({ type, ...step }: TraceStep): contract.TraceStep =>
-  type === undefined ? step : { ...step, type: rolloutTypes.wire[type] }
 
 /** The message of §7.8 for a flag that is not there. */
 export const noFlag = (namespace: string, key: string): never =>

@@ -12,7 +12,8 @@ import type { Trace } from '../../evaluation/trace.ts'
 import { type Answer, type Json, written } from '../wire/reply.ts'
 import { namespaceOrDefault, namespaceAsked, requestIdJson, withFlags } from '../evaluation/request.ts'
 import { textClock } from '../wire/clock.ts'
-import { type Evaluator, type Flags, shownTrace } from '../evaluation/evaluator.ts'
+import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { traceJson } from '../evaluation/trace.ts'
 import { type Call, route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
@@ -32,7 +33,7 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
     const flag = evaluator.find(flags, namespace, body.flagKey)
     const { json, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
     const id = requestIdJson(body.requestId, request)
-    const steps = trace ? `,"trace":${JSON.stringify(trace.map(shownTrace))}` : ''
+    const steps = trace ? `,${traceJson(trace, flag)}` : ''
     const said = `{${json},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`
     return written(said as Json<Said>)
   }

@@ -1,0 +1,55 @@
+import { comparisonTypes, rolloutTypes, segmentOperators } from '../../contract/enums.ts'
+import type * as contract from '../../contract/evaluation.ts'
+import type { Compiled } from '../../evaluation/compile.ts'
+import type { FailedConstraint, Trace, TraceStep } from '../../evaluation/trace.ts'
+
+/** What a trace says of segments, constraints and distributions together, in UTF-16 units of text; each entry costs some more. */
+const MOST_DETAIL = 262_144
+const ENTRY = 64
+
+/** Tells whether texts still fit, and takes their room when they do. */
+const roomFor = () => {
+  let left = MOST_DETAIL
+  return (...entries: readonly string[]): boolean => {
+    const cost = entries.reduce((sum, text) => sum + text.length + ENTRY, 0)
+    if (cost > left) return false
+    left -= cost
+    return true
+  }
+}
+type Fits = ReturnType<typeof roomFor>
+
+type Shown = NonNullable<contract.TraceStep['failedConstraints']>[number]
+
+const failedConstraints = (failed: readonly FailedConstraint[], fits: Fits): readonly Shown[] => {
+  const shown: Shown[] = []
+  for (const { segmentKey, constraint } of failed) {
+    const { id, type, property, operator, value } = constraint
+    if (fits(segmentKey + property + value)) {
+      shown.push({ id, segmentKey, type: comparisonTypes.wire[type], property, operator, value })
+    }
+  }
+  return shown
+}
+
+const shownStep = (step: TraceStep, fits: Fits): contract.TraceStep => {
+  const { failed, askedSegmentKeys, segmentOperator, type, distributions, ...rest } = step
+  const variants = distributions?.map(({ variantKey }) => variantKey)
+  return {
+    ...rest,
+    failedConstraintIds: failed.map(({ constraint }) => constraint.id),
+    ...(askedSegmentKeys && fits(...askedSegmentKeys) && { askedSegmentKeys }),
+    ...(segmentOperator && { segmentOperator: segmentOperators.wire[segmentOperator] }),
+    ...(segmentOperator && { failedConstraints: failedConstraints(failed, fits) }),
+    ...(type && { type: rolloutTypes.wire[type] }),
+    ...(distributions && variants && fits(...variants) && { distributions }),
+  }
+}
+
+/** The members that an explained answer has besides, as JSON (api.md §8.6). */
+export const traceJson = (trace: Trace, flag: Compiled): string => {
+  const fits = roomFor()
+  const parts = flag.type === 'boolean' ? flag.rollouts : flag.rules
+  const steps = trace.map((step) => shownStep(step, fits))
+  return `"trace":${JSON.stringify(steps)},"untried":${parts.length - trace.length}`
+}
