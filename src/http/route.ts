@@ -53,6 +53,10 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly hidden?: boolean
   /** Body of an error answer where it is not that of api.md §2.1 (OFREP). */
   readonly errorBody?: (refusal: Refusal, request: FastifyRequest) => object
+  /** The address of a page where a person reads of an error; undefined for a client that is no browser, which is answered as ever. */
+  readonly errorPage?: (refusal: Refusal, request: FastifyRequest) => string | undefined
+  /** Stands for a route that is not there, and answers so: no other method is known at its path. */
+  readonly absent?: boolean
   readonly run: (call: Call<B, Q>) => Promise<Answer<Shown<A>>> | Answer<Shown<A>>
 }
 

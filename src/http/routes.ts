@@ -29,17 +29,13 @@ import { snapshotRoutes } from './routes/snapshot.ts'
 import { variantsRoutes } from './routes/variants.ts'
 import type { Service } from './service.ts'
 
-/** The routes that issue tokens, by the method they issue them by; none where it is switched off. */
+/** The routes that issue tokens, by the method they issue them by; none where it is switched off, but for people who come back from it. */
 const methodRoutes: Readonly<Record<Method, (app: FastifyInstance, service: Service) => void>> = {
   token: (app, service) => {
     if (service.methods.token.enabled) authTokenRoutes(app, service)
   },
-  oidc: (app, service) => {
-    if (service.methods.oidc.enabled) authOidcRoutes(app, service)
-  },
-  codehost: (app, service) => {
-    if (service.logins.codehost) authCodehostRoutes(app, service, service.logins.codehost)
-  },
+  oidc: authOidcRoutes,
+  codehost: authCodehostRoutes,
   orchestrator: (app, service) => {
     if (service.exchange) authOrchestratorRoutes(app, service, service.exchange)
   },

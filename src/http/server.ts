@@ -9,6 +9,7 @@ import { brokenRequest } from './wire/connections.ts'
 import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './wire/framing.ts'
 import { documentRoutes } from './routes/docs.ts'
 import { cleanTarget } from './wire/path.ts'
+import { takes } from './wire/headers.ts'
 import { leave } from './wire/leaving.ts'
 import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/port.ts'
 import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
@@ -64,7 +65,7 @@ const unrouted = (
     (apiParts ??= new Set([...RESERVED, ...specs.map(({ url }) => firstPart(url))])).has(firstPart(url))
   return (request: FastifyRequest, reply: FastifyReply) => {
     const { method, url, headers } = request
-    const browsing = (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') && !inApi(url)
+    const browsing = (method === 'GET' || method === 'HEAD') && takes(headers, 'text/html') && !inApi(url)
     if (!page || !browsing) return unknown((paths ??= verbsOf(verbs)), request)
     everyAnswer(request, reply)
     page(request, reply)

@@ -43,14 +43,14 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
   let unwritten: Batch | undefined
   let flushing: Promise<void> = Promise.resolve()
 
-  const note = (refused: Refused): void => {
+  const note = (refused: Refused): boolean => {
     const time = now()
     if (current.total === 0) current.since = time
     current.total++
     current.byReason.add(refused.reason)
     current.byRoute.add(refused.route)
     current.byNetwork.add(refused.network)
-    singly.add(refused, time)
+    return singly.add(refused, time)
   }
 
   const begun = (way: string): void => {
@@ -109,7 +109,7 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
   const timer = setInterval(() => void inTurn(false), FLUSH_MS).unref()
 
   return {
-    /** Takes note of a refusal. Synchronous, bounded, never throws. */
+    /** Takes note of a refusal; true where it is told singly. Synchronous, bounded, never throws. */
     note,
     /** Takes note of a login that was begun, by its method and provider. Synchronous, bounded, never throws. */
     begun,

@@ -52,7 +52,7 @@ export const toldSingly = () => {
   const seen = new Map<string, number>()
   const more = tally(NETWORKS)
 
-  const add = (refused: Refused, time: Date): void => {
+  const add = (refused: Refused, time: Date): boolean => {
     const { reason, route, requestId, network, tokenId, provider, serviceAccount, attempt = false } = refused
     const thisMinute = Math.floor(time.getTime() / 60_000)
     if (thisMinute !== minute) {
@@ -60,10 +60,13 @@ export const toldSingly = () => {
       seen.clear()
     }
     const known = tokenId ?? serviceAccount
-    if (known === undefined && !attempt) return
+    if (known === undefined && !attempt) return false
     const key = `${known ?? network} ${reason}`
     const before = seen.get(key) ?? 0
-    if (before >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) return more.add(key)
+    if (before >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) {
+      more.add(key)
+      return false
+    }
     if (seen.has(key) || seen.size < NETWORKS) seen.set(key, before + 1)
     const who = {
       ...(tokenId && { tokenId }),
@@ -80,9 +83,11 @@ export const toldSingly = () => {
       subject: subjectOf(time),
       network,
     })
+    return true
   }
 
   return {
+    /** Whether it is told: those of many alike are not. */
     add,
     /** Those added since it was last asked. */
     take: (): readonly Told[] => {

@@ -37,6 +37,8 @@ type Wrong = {
   readonly before?: (world: World, way: string) => Promise<unknown>
   /** False where the login can still be finished afterwards. */
   readonly usedUp?: false
+  /** True where the service cannot read what the browser carries, so nobody knows where it was going. */
+  readonly astray?: true
   /** Only for this way. */
   readonly only?: 'OIDC' | 'codehost'
 }
@@ -83,7 +85,13 @@ const table: readonly Wrong[] = [
     search: (query) => `${without(query, 'state')}&state=`,
     usedUp: false,
   },
-  { name: 'no state cookie', ...handled('state_missing', 'missing state parameter'), cookie: () => '', usedUp: false },
+  {
+    name: 'no state cookie',
+    ...handled('state_missing', 'missing state parameter'),
+    cookie: () => '',
+    usedUp: false,
+    astray: true,
+  },
   {
     name: 'another state',
     ...handled('state_mismatch', 'unexpected state parameter'),
@@ -95,12 +103,14 @@ const table: readonly Wrong[] = [
     ...handled('state_mismatch', 'unexpected state parameter'),
     cookie: (cookie) => `${cookie}x`,
     usedUp: false,
+    astray: true,
   },
   {
     name: 'two state cookies',
     ...handled('state_mismatch', 'unexpected state parameter'),
     cookie: (cookie) => `${cookie}; service_client_state=tossed`,
     usedUp: false,
+    astray: true,
   },
   {
     name: 'another issuer',
@@ -187,7 +197,7 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
   const { service, liar, host } = world
   liar.lies = honestLies
   host.lies = {}
-  const { authorizeUrl, cookie } = await begin(service, path)
+  const { authorizeUrl, cookie } = await begin(service, path, '?return_to=%2Fflags%3Fq%3Da')
   const honest = await visit(authorizeUrl)
   liar.lies = wrong.lies ?? honestLies
   wrong.host?.(host)
@@ -211,7 +221,8 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
       )
   } else {
     t.equal(answer.status, 302, what)
-    t.equal(answer.headers.location, `/login?error=${wrong.shown ?? wrong.reason}&ref=id-of-the-test`, what)
+    const told = `/login?error=${wrong.shown ?? wrong.reason}&ref=id-of-the-test`
+    t.equal(answer.headers.location, wrong.astray ? told : `${told}&return_to=%2Fflags%3Fq%3Da`, what)
     t.match(answer.headers['event-position'], /^\d+$/, what)
   }
   if (wrong.status === 503) t.match(answer.headers['retry-after'], /^\d+$/, what)
@@ -334,7 +345,7 @@ await t.test('a provider that is not configured, and one that cannot be reached'
   for (const end of ['authorize', 'callback']) {
     const answer = await service.request<Problem>('GET', `/auth/v1/method/oidc/nobody/${end}`, undefined, {
       ...open,
-      accept: 'text/html',
+      accept: end === 'authorize' ? 'text/html' : 'application/json',
     })
     t.strictSame(refusalOf(answer), {
       status: 404,

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type Headers, startService } from '../start.ts'
+import { roomInMinute } from './minute.ts'
 import { bearer, open, refusalOf } from './people.ts'
 
 const LIMIT = 300
@@ -12,9 +13,7 @@ await t.test(
       request('GET', '/auth/v1/self', undefined, { ...credential, 'x-forwarded-for': address })
     const cookie = (value: string) => ({ ...open, cookie: `service_client_token=${value}` })
     const wrong = [bearer('nobody'), { authorization: 'Basic eA==' }, cookie('nobody')]
-    // A minute of the limiter must not end between the failures and what is asked about them.
-    const left = 60_000 - (performance.now() % 60_000)
-    if (left < 10_000) await new Promise((wake) => setTimeout(wake, left + 10))
+    await roomInMinute()
     for (let n = 0; n < LIMIT; n++) {
       const answer = await from('192.0.2.1', wrong[n % wrong.length]!)
       if (answer.status !== 401) t.fail(`failure ${n + 1} answered ${answer.status}`)

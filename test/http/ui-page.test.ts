@@ -1,6 +1,7 @@
 import t from 'tap'
 import { startService } from '../start.ts'
-import { type Issued, open, refusalOf } from './people.ts'
+import { roomInMinute } from './minute.ts'
+import { bearer, cookiesOf, type Issued, open, refusalOf } from './people.ts'
 
 const SELF = '/auth/v1/self/session'
 const html = { accept: 'text/html', authorization: '' }
@@ -38,6 +39,42 @@ await t.test('U1 says who is signed in, A13 when the session ends', async (t) =>
   const { sessionEndsAt } = (await request<{ sessionEndsAt: string }>('POST', SELF, {}, mine)).json
   t.ok(Math.abs(Date.parse(sessionEndsAt) - Date.parse(expiresAt)) < 2000, 'no later than the token')
 })
+
+for (const required of [true, false])
+  await t.test(`U1: an unusable cookie is nobody, cleared and counted; required: ${required}`, async (t) => {
+    const service = await startService(t, { 'authentication.required': String(required) })
+    const { request } = service
+    await roomInMinute()
+    const refused = async () =>
+      Number(
+        /auth_decisions_total\{result="refused",reason="credential_invalid",.*\} (\d+)/.exec(
+          await service.metrics(),
+        )?.[1] ?? 0,
+      )
+    const before = await refused()
+    const ended = await request<Issued>('POST', '/auth/v1/method/token', { name: 'n' })
+    await request('DELETE', `/auth/v1/tokens/${ended.json.authentication.id}`)
+    for (const token of ['junk', ended.json.clientToken]) {
+      const cookie = { ...open, cookie: `service_client_token=${token}` }
+      const { status, json, headers } = await request<object>('GET', SELF, undefined, cookie)
+      t.equal(status, 200)
+      t.match(json, { authenticated: false, required })
+      t.notOk('authentication' in json || 'sessionEndsAt' in json)
+      t.equal('version' in (json as { service: object }).service, !required)
+      t.match(cookiesOf({ headers })['service_client_token'], { value: '', attributes: /^Max-Age=0; Path=\/; / })
+      t.equal(headers['cache-control'], 'no-store')
+    }
+    t.equal((await refused()) - before, 2)
+    const twice = { ...open, cookie: 'service_client_token=a; service_client_token=b' }
+    const both = await request('GET', SELF, undefined, twice)
+    t.match(both, { status: 200, json: { authenticated: false } })
+    t.equal(cookiesOf(both)['service_client_token']?.value, '')
+    const junk = () => request<object>('GET', SELF, undefined, { ...open, cookie: 'service_client_token=junk' })
+    await Promise.all(Array.from({ length: 298 }, junk))
+    t.equal((await request('GET', '/auth/v1/self', undefined, bearer('junk'))).status, 429, 'as any failed credential')
+    const { status, json } = await junk()
+    t.match({ status, json }, { status: 200, json: { authenticated: false } }, 'and it is answered all the same')
+  })
 
 await t.test('without the UI there is no page', async (t) => {
   const { request } = await startService(t, { 'ui.enabled': 'false' })

@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import type { Identity } from '../../auth/identity.ts'
 import { login } from '../../commands/login.ts'
 import { Refusal, refuse } from '../../errors.ts'
@@ -6,18 +5,18 @@ import { applyEvents } from '../command-context.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
+import { takes } from '../wire/headers.ts'
 import { rawQuery } from '../wire/path.ts'
 import type { Shown } from '../../contract/answer.ts'
 import type { LoggedIn } from '../../contract/login.ts'
 import { type Answer, redirect } from '../wire/reply.ts'
 import { issueToken } from './issue-token.ts'
 import type { LoginMethod } from './login-method.ts'
+import { isPerson } from './login-page.ts'
 import { identify, takeLogin } from './login-return.ts'
 import { attemptFailed, attemptSucceeded } from './login-throttle.ts'
 
 type Request = Call<unknown, unknown>
-
-const wants = ({ headers: { accept = '' } }: FastifyRequest, type: string) => accept.toLowerCase().includes(type)
 
 /** The token of an identity: what is personal stands in the profile. */
 const tokenOf = (
@@ -62,24 +61,22 @@ const complete = async (service: Service, call: Request, way: LoginMethod): Prom
   // What was sealed a moment ago is at hand: the answer needs no key for it.
   const known = { open: async () => ({ text: profile }) }
   const body: Completed = { clientToken: '', authentication: await presentAuthentication(doc, names, known, now()) }
-  const plain = wants(request, 'application/json') && !wants(request, 'text/html')
+  const plain = takes(request.headers, 'application/json') && !takes(request.headers, 'text/html')
   return plain ? { body, headers } : redirect(taken.returnTo, headers, body)
 }
 
-/** Finishes a login, or says why not: to a browser by sending it to the login page, to others as JSON. */
+/** Finishes a login, or refuses it. */
 export const finishLogin = async (service: Service, call: Request, way: LoginMethod): Promise<Answer<Completed>> => {
-  const { cookies, metrics, settings } = service
-  const { request, reply, requestId } = call
+  const { cookies, metrics } = service
+  const { request, reply } = call
   cookies.clearState(reply, way.callbackPath)
   try {
     return await complete(service, call, way)
   } catch (error) {
     metrics.logins(way.provider ?? '-', 'refused').value++
     attemptFailed(service, request, way, error instanceof Refusal ? error : new Refusal('internal'))
-    if (!(error instanceof Refusal) || !wants(request, 'text/html') || !settings.ui.enabled) throw error
-    const shown = error.reason === 'provider_error' ? (error.metadata['error'] ?? error.reason) : error.reason
-    const location = `${cookies.basePath(request)}/login?error=${shown}&ref=${requestId}`
-    return redirect(location, { ...error.headers, ...(await position(service)) })
+    if (isPerson(service, request)) reply.headers(await position(service))
+    throw error
   }
 }
 

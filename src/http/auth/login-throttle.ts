@@ -7,19 +7,6 @@ import { addressKey } from './credential.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { Service } from '../service.ts'
 
-/** Counts the requests of a public route by client, and refuses those past the limit (api.md §2.4). */
-export const attemptLimit =
-  ({ settings, refusals }: Service, attempts: Limiter) =>
-  (request: FastifyRequest): Refusal | undefined => {
-    const network = addressKey(request.address)
-    if (settings.rateLimited && attempts.exhausted(network)) {
-      refusals.note({ reason: 'rate_limited', route: request.spec?.url ?? '', requestId: request.id, network })
-      return new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(attempts.retryAfter()) } })
-    }
-    attempts.count(network)
-    return undefined
-  }
-
 /** What is known of a login or an exchange; nothing of it is personal. */
 export type Attempt = {
   readonly method: Exclude<Method, 'token'>
@@ -53,11 +40,14 @@ export const attemptRefused = (
   tell({ ...record, providerError: providerErrorOf(refusal), why: whyOf(refusal) }, `${what(attempt)} was refused`)
 }
 
-/** Keeps a failed login or exchange in history, and tells the operator. */
-export const attemptFailed = (service: Service, request: FastifyRequest, attempt: Attempt, refusal: Refusal): void => {
-  const { provider, serviceAccount } = attempt
-  service.refusals.note({
-    reason: refusal.reason,
+const noted = (
+  { refusals }: Service,
+  request: FastifyRequest,
+  { provider, serviceAccount }: Attempt,
+  { reason }: Refusal,
+) =>
+  refusals.note({
+    reason,
     route: request.spec?.url ?? '',
     requestId: request.id,
     network: addressKey(request.address),
@@ -65,5 +55,34 @@ export const attemptFailed = (service: Service, request: FastifyRequest, attempt
     ...(serviceAccount !== undefined && { serviceAccount }),
     attempt: true,
   })
+
+/** Keeps a failed login or exchange in history, and tells the operator. */
+export const attemptFailed = (service: Service, request: FastifyRequest, attempt: Attempt, refusal: Refusal): void => {
+  noted(service, request, attempt, refusal)
   attemptRefused(service, request, attempt, refusal)
 }
+
+/** The same of one that anybody can repeat at will: the operator is told of those that history tells singly. */
+export const attemptTurnedAway = (
+  service: Service,
+  request: FastifyRequest,
+  attempt: Attempt,
+  refusal: Refusal,
+): void => {
+  if (noted(service, request, attempt, refusal)) attemptRefused(service, request, attempt, refusal)
+}
+
+/** Counts the requests of a public route by client, and refuses those past the limit (api.md §2.4). */
+export const attemptLimit =
+  (service: Service, attempts: Limiter, attempt: Attempt) =>
+  (request: FastifyRequest): Refusal | undefined => {
+    const network = addressKey(request.address)
+    if (!service.settings.rateLimited || !attempts.exhausted(network)) {
+      attempts.count(network)
+      return undefined
+    }
+    const headers = { 'retry-after': String(attempts.retryAfter()) }
+    const refusal = new Refusal('rate_limited', undefined, { headers })
+    attemptTurnedAway(service, request, attempt, refusal)
+    return refusal
+  }

@@ -151,7 +151,10 @@ export const metricsOf = (page: Page, { flagLabels }: { readonly flagLabels: boo
       MILLISECONDS,
       hidden,
     ),
-    serverErrors: page.counter('server_errors_total', 'Answers with status 500 and above.'),
+    serverErrors: page.counter(
+      'server_errors_total',
+      'Answers with status 500 and above, and what of that kind sent a browser to the login page instead.',
+    ),
     requestDuration: page.histogram(
       'http_request_duration_seconds',
       'Time to answer a request.',

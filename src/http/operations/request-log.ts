@@ -30,7 +30,7 @@ export const observer = (
     const ms = performance.now() - began
     cellOf(spec, method, statusCode).observe(ms / 1000)
     also(request)
-    if (statusCode >= 500) errors.value++
+    if ((refusal?.status ?? statusCode) >= 500) errors.value++
     const event = unreadableOf(refusal)
     if (event) closed.note(event)
     if (statusCode < 500 && !spec?.writes) return

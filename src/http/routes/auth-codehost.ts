@@ -1,8 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import type { LoginMethod } from '../auth/login-method.ts'
 import type { Service } from '../service.ts'
-import { loginRoutes } from './auth-login.ts'
+import { closedCallback, loginRoutes } from './auth-login.ts'
 
 /** Login through the code host. */
-export const authCodehostRoutes = (app: FastifyInstance, service: Service, way: LoginMethod): void =>
-  loginRoutes(app, service, `/auth/v1/method/${service.names.codehostPath}`, () => way)
+export const authCodehostRoutes = (app: FastifyInstance, service: Service): void => {
+  const door = { method: 'codehost', path: `/auth/v1/method/${service.names.codehostPath}` } as const
+  const { codehost } = service.logins
+  if (codehost) loginRoutes(app, service, door, () => codehost)
+  else closedCallback(app, service, door)
+}

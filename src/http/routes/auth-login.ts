@@ -1,25 +1,31 @@
 import type { FastifyInstance } from 'fastify'
+import type { LoginKind } from '../../events/login.ts'
 import { LoggedIn, LoginBegun, loginQuery } from '../../contract/login.ts'
 import { attemptLimit } from '../auth/login-throttle.ts'
 import { beginLogin } from '../auth/login-begin.ts'
 import { finishLogin } from '../auth/login-finish.ts'
+import { loginPage } from '../auth/login-page.ts'
 import type { LoginMethod } from '../auth/login-method.ts'
+import { refuse } from '../../errors.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
+
+/** The method, and the path in front of `/authorize` and `/callback`. */
+type Door = { readonly method: LoginKind; readonly path: string }
 
 /** Authorize and callback of one way to log in, or of the ways that a path parameter tells apart (api.md §5.5, §5.6). */
 export const loginRoutes = (
   app: FastifyInstance,
   service: Service,
-  path: string,
+  { method, path }: Door,
   wayOf: (params: Readonly<Record<string, string>>) => LoginMethod,
 ): void => {
   const shared = {
     method: 'GET',
     ...authentication,
     access: { credential: 'public' },
-    limit: attemptLimit(service, service.logins.attempts),
+    limit: attemptLimit(service, service.logins.attempts, { method }),
   } as const
 
   route(app, {
@@ -53,6 +59,22 @@ export const loginRoutes = (
     ],
     answer: LoggedIn,
     redirects: 'To the page that the login began at; of a browser whose login is refused, to the login page.',
+    errorPage: loginPage(service, method),
     run: (call) => finishLogin(service, call, wayOf(call.params)),
   })
 }
+
+/** Where people come back from a login whose method was switched off meanwhile; to programs nothing is there. */
+export const closedCallback = (app: FastifyInstance, service: Service, { method, path }: Door): void =>
+  route(app, {
+    method: 'GET',
+    url: `${path}/callback`,
+    ...authentication,
+    access: { credential: 'public' },
+    absent: true,
+    hidden: true,
+    summary: 'Nothing: the method is switched off.',
+    answer: LoggedIn,
+    errorPage: loginPage(service, method),
+    run: () => refuse('route_not_found'),
+  })

@@ -1,12 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import { refuse } from '../../errors.ts'
 import type { Service } from '../service.ts'
-import { loginRoutes } from './auth-login.ts'
+import { closedCallback, loginRoutes } from './auth-login.ts'
+
+const door = { method: 'oidc', path: '/auth/v1/method/oidc/:provider' } as const
 
 /** Login through the configured OpenID Connect providers. */
-export const authOidcRoutes = (app: FastifyInstance, service: Service): void =>
-  loginRoutes(app, service, '/auth/v1/method/oidc/:provider', ({ provider = '' }) => {
+export const authOidcRoutes = (app: FastifyInstance, service: Service): void => {
+  if (!service.methods.oidc.enabled) return closedCallback(app, service, door)
+  loginRoutes(app, service, door, ({ provider = '' }) => {
     return (
       service.logins.oidc.get(provider) ?? refuse('not_found', `requested provider "${provider}": provider not found`)
     )
   })
+}

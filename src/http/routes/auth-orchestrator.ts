@@ -66,7 +66,7 @@ export const authOrchestratorRoutes = (
     summary: 'Exchange a service-account token for a client token that ends when it does.',
     writes: 'always',
     ownsIdempotency: true,
-    limit: attemptLimit(service, attempts),
+    limit: attemptLimit(service, attempts, { method: 'orchestrator' }),
     errors: [
       'service_account_token_invalid',
       'service_account_not_allowed',

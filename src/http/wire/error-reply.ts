@@ -62,7 +62,7 @@ const asRefusal = (error: unknown): Refusal => {
   return new Refusal(framework.get(error instanceof Error && 'code' in error ? error.code : undefined) ?? 'internal')
 }
 
-/** Answers an error. A defect is logged with the request's id and never shown. */
+/** Answers an error, where its route names a page by sending a browser there. A defect is logged with the request's id and never shown. */
 export const refuser =
   (logger: Logger, answered: Answered) =>
   (error: unknown, request: FastifyRequest, reply: FastifyReply): void => {
@@ -71,8 +71,15 @@ export const refuser =
     if (refusal.reason === 'internal')
       logger.error({ err: error, requestId: id, method, route: spec?.url }, 'a request failed')
     everyAnswer(request, reply)
-    reply.code(refusal.status).headers(refusalHeaders(refusal)).serializer(asIs)
-    reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
+    const location = spec?.errorPage?.(refusal, request)
+    if (location === undefined) {
+      reply.code(refusal.status).headers(refusalHeaders(refusal)).serializer(asIs)
+      reply.send(jsonText(spec?.errorBody?.(refusal, request) ?? errorBody(refusal, id), request))
+    } else
+      reply
+        .code(302)
+        .headers({ 'cache-control': 'no-store', ...refusal.headers, location })
+        .send()
     answered(request, reply, refusal)
   }
 

@@ -77,8 +77,8 @@ export const framing = (request: FastifyRequest): Refusal | undefined => {
 /** Collects each path's verbs as routes are mounted. */
 export const collectVerbs = (app: FastifyInstance): ReadonlyMap<string, ReadonlySet<string>> => {
   const verbs = new Map<string, Set<string>>()
-  app.addHook('onRoute', ({ url, method }) => {
-    if (url === '*') return
+  app.addHook('onRoute', ({ url, method, config }) => {
+    if (url === '*' || config?.spec?.absent) return
     const known = verbs.get(url) ?? new Set()
     verbs.set(url, known)
     for (const verb of [method].flat()) known.add(verb)

@@ -60,6 +60,10 @@ export const afterPosition = (headers: IncomingHttpHeaders): bigint | undefined 
   return positionOf(text) ?? wrong('After-Position', 'must be a decimal number')
 }
 
+/** Whether a client names a media type among those that it takes. */
+export const takes = ({ accept = '' }: IncomingHttpHeaders, type: string): boolean =>
+  accept.toLowerCase().includes(type)
+
 /** Refuses a position that the log cannot reach by waiting: 400 `invalid_header`. */
 export const beyondHead = (): never => wrong('After-Position', 'must not be later than the newest position')
 

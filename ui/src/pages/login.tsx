@@ -7,7 +7,7 @@ import { isFailure } from '../api/failure.ts'
 import { keys } from '../api/keys.ts'
 import { beginLogin, type Provider, readMethods } from '../api/methods.ts'
 import { instantWords } from '../parts/moment.ts'
-import { RequestId } from '../parts/alert.tsx'
+import { messageOf, RequestId } from '../parts/alert.tsx'
 import { Button } from '../parts/button.tsx'
 import { Loading } from '../parts/states.tsx'
 import { TokenForm } from '../parts/token-form.tsx'
@@ -42,7 +42,8 @@ const Providers = ({ providers, returnTo }: { readonly providers: readonly Provi
       }
     } catch (error) {
       if (!isFailure(error)) throw error
-      fail(error.status === 503 || error.status === 0 ? login.unreachable(name) : error.message)
+      if (error.status === 503 || error.status === 0) fail(login.unreachable(name))
+      else fail(error.status === 404 ? loginFailure('not_found').title : messageOf(error))
     }
   }
   return (

@@ -115,15 +115,14 @@ const known: Readonly<Record<string, Told>> = {
   internal: own,
 }
 
-/** Codes that providers never send, so that they are the service's own and no provider's. */
-const ours = new Set(['invalid_argument', 'invalid_header', 'duplicate_credential', 'cross_site'])
-
 /** What is told of a sign-in that failed: these words and no other text of the address. */
 export const loginFailure = (error: string): Told => {
   const told = Object.hasOwn(known, error) ? known[error] : undefined
   if (told) return told
-  const providers = /^[a-z_]{1,64}$/.test(error) && !ours.has(error)
-  return { title: providers ? 'The provider reported an error.' : 'The sign-in failed.', check: tryAgain }
+  return {
+    title: /^[a-z_]{1,64}$/.test(error) ? 'The provider reported an error.' : 'The sign-in failed.',
+    check: tryAgain,
+  }
 }
 
 /** The request id of an address, where it is one. */
