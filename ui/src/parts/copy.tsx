@@ -34,3 +34,35 @@ export const CopyButton = ({
     </>
   )
 }
+
+type Copied = { readonly text: string; readonly thing: string; readonly done: boolean }
+
+const select = (input: HTMLInputElement | null): void => {
+  input?.focus()
+  input?.select()
+}
+
+/** Copies texts that stand nowhere on the page. `told` says what became of the last one; where the clipboard did not take it, it is there, selected. */
+export const useCopy = () => {
+  const [last, setLast] = useState<Copied | undefined>()
+  const copy = async (text: string, thing: string): Promise<void> => {
+    let done = true
+    try {
+      await navigator.clipboard.writeText(text)
+    } catch {
+      done = false
+    }
+    setLast({ text, thing, done })
+  }
+  const told = (
+    <div className="copied">
+      <span role="status" className="small">
+        {last && (last.done ? common.copied : common.notCopied(last.thing))}
+      </span>
+      {last?.done === false && (
+        <input key={last.text} ref={select} className="input mono" readOnly aria-label={last.thing} value={last.text} />
+      )}
+    </div>
+  )
+  return { copy: (text: string, thing: string) => void copy(text, thing), told }
+}

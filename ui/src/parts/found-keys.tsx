@@ -2,7 +2,13 @@ import { Combobox } from '@base-ui/react/combobox'
 import { Safe } from './safe.tsx'
 
 /** What a search of a combobox has found, to choose from; `none` where that is nothing. */
-export const FoundKeys = ({ none }: { readonly none: string }) => (
+export const FoundKeys = ({
+  none,
+  nameOf,
+}: {
+  readonly none: string
+  readonly nameOf: (key: string) => string | undefined
+}) => (
   <Combobox.Portal>
     <Combobox.Positioner className="popup-place" sideOffset={6}>
       <Combobox.Popup className="popup">
@@ -10,7 +16,12 @@ export const FoundKeys = ({ none }: { readonly none: string }) => (
         <Combobox.List>
           {(key: string) => (
             <Combobox.Item key={key} value={key} className="item">
-              <Safe text={key} />
+              <span className="found">
+                <Safe text={key} />
+                <span className="muted small">
+                  <Safe text={nameOf(key) ?? ''} />
+                </span>
+              </span>
             </Combobox.Item>
           )}
         </Combobox.List>

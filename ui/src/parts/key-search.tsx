@@ -1,0 +1,73 @@
+import { Combobox } from '@base-ui/react/combobox'
+import { ChevronDownIcon } from '@primer/octicons-react'
+import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue, useState } from 'react'
+import { FoundKeys } from './found-keys.tsx'
+
+/** Something that a search has found. */
+export type Found = { readonly key: string; readonly name: string }
+
+/** How the service is searched: under which name the answer is kept, and what asks it. */
+export type KeySource = {
+  readonly queryKey: readonly unknown[]
+  readonly read: (typed: string, signal: AbortSignal) => Promise<readonly Found[]>
+}
+
+/** A field in which a thing is searched at the service, as one types, and chosen by its key. */
+export const KeySearch = ({
+  value,
+  onChange,
+  source,
+  without = [],
+  words,
+  input,
+  wide = false,
+}: {
+  readonly value: string
+  readonly onChange: (key: string) => void
+  readonly source: KeySource
+  /** Keys that are not offered. */
+  readonly without?: readonly string[]
+  /** What opens the list, and what stands there when nothing is found. */
+  readonly words: { readonly open: string; readonly none: string }
+  readonly input: React.ComponentProps<'input'>
+  readonly wide?: boolean
+}) => {
+  const [open, setOpen] = useState(false)
+  const [typed, setTyped] = useState('')
+  const asked = useDeferredValue(typed)
+  const { data = [] } = useQuery({
+    queryKey: [...source.queryKey, 'search', asked],
+    queryFn: ({ signal }) => source.read(asked, signal),
+    enabled: open,
+    placeholderData: (before) => before,
+  })
+  const names = new Map(data.map(({ key, name }) => [key, name]))
+  return (
+    <Combobox.Root
+      items={[...names.keys()].filter((key) => !without.includes(key))}
+      filter={null}
+      open={open}
+      onOpenChange={(next) => {
+        setOpen(next)
+        setTyped('')
+      }}
+      value={value === '' ? null : value}
+      inputValue={open ? typed : value}
+      onInputValueChange={(text, { reason }) => {
+        if (reason === 'input-change') setTyped(text)
+      }}
+      onValueChange={(key) => {
+        if (key !== null) onChange(key)
+      }}
+    >
+      <div className={wide ? 'picker wide' : 'picker'}>
+        <Combobox.Input {...input} className="input" placeholder={open ? value : ''} />
+        <Combobox.Trigger className="button icon plain" aria-label={words.open} tabIndex={-1}>
+          <ChevronDownIcon />
+        </Combobox.Trigger>
+      </div>
+      <FoundKeys none={words.none} nameOf={(key) => names.get(key)} />
+    </Combobox.Root>
+  )
+}
