@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { AnyObject, changedFields, named, pageFields, type Shown, Text, times } from './answer.ts'
+import { AnyObject, changedFields, Id, Int32, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { flagTypes } from './enums.ts'
 import { choice, flag as truth, optional, text } from './fields.ts'
 import { input, query } from './input.ts'
@@ -22,12 +22,17 @@ export const Flag = named('Flag', {
   ...times,
 })
 export type Flag = Shown<typeof Flag>
-/** A flag as lists have it: with `include=targeting` with what it answers by, and its last change. */
+/** A rule or rollout of a flag that asks a segment. */
+export const SegmentUse = named('SegmentUse', { part: Type.Enum(['rule', 'rollout']), id: Id, rank: Int32 })
+export type SegmentUse = Shown<typeof SegmentUse>
+
+/** A flag as lists have it: with `include=targeting` with what it answers by, and its last change; one found by a segment with what asks it. */
 export const ListedFlag = named('ListedFlag', {
   ...Flag.properties,
   ...changedFields,
   rollouts: Type.Optional(Type.Array(Rollout)),
   ruleCount: Type.Optional(Type.Integer()),
+  segmentUses: Type.Optional(Type.Array(SegmentUse)),
 })
 export type ListedFlag = Shown<typeof ListedFlag>
 export const FlagList = named('FlagList', { flags: Type.Array(ListedFlag), ...pageFields })
@@ -47,5 +52,6 @@ export const flagQuery = query({
   ...searched,
   type: { ...optional(flagTypes.field('variant')), schema: Type.Enum(flagTypes.names) },
   enabled: optional(truth()),
+  segmentKey: text({ stored: false }),
   include: optional(choice({ targeting: 0 })),
 })

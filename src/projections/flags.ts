@@ -60,6 +60,15 @@ const inRule = (
 export const segmentsAsked = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>): ReadonlySet<string> =>
   new Set([...rules, ...rollouts].flatMap((part) => ('segments' in part ? part.segments : [])))
 
+/** The rules and rollouts of a flag that ask a segment, each by its rank. */
+export const usesOf = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>, segment: string) => {
+  const asking = <P extends RuleDoc | RolloutDoc>(parts: readonly P[], part: 'rule' | 'rollout') =>
+    parts.flatMap((of) =>
+      'segments' in of && of.segments.includes(segment) ? [{ part, id: of.id, rank: of.rank }] : [],
+    )
+  return [...asking(rules, 'rule'), ...asking(rollouts, 'rollout')]
+}
+
 const quiet: ReadonlySet<FlagEvent['type']> = new Set(['ReservationVoided'])
 
 /** The flags there are. */

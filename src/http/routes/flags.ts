@@ -1,9 +1,9 @@
 import { Nothing } from '../../contract/answer.ts'
-import { Flag, FlagList, flagQuery, flagUpdate, newFlag } from '../../contract/flag.ts'
+import { Flag, FlagList, flagQuery, flagUpdate, type ListedFlag, newFlag } from '../../contract/flag.ts'
 import { single } from '../../contract/resource.ts'
 import { flag } from '../../commands/flag/flag.ts'
 import { noFlag } from '../../commands/flag/state.ts'
-import type { FlagDoc } from '../../projections/flags.ts'
+import { type FlagDoc, usesOf } from '../../projections/flags.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
@@ -25,6 +25,11 @@ const withTargeting = (service: Service) => {
   })
 }
 
+/** What is shown of a flag, and which of its parts ask a segment. */
+const withUses =
+  (show: (doc: FlagDoc) => ListedFlag | Promise<ListedFlag>, segment: string) =>
+  async (doc: FlagDoc): Promise<ListedFlag> => ({ ...(await show(doc)), segmentUses: usesOf(doc, segment) })
+
 const listFlags: Mount = (app, service) =>
   namespacedRoute(app, {
     method: 'GET',
@@ -35,13 +40,19 @@ const listFlags: Mount = (app, service) =>
     errors: ['invalid_page_token', 'invalid_at'],
     answer: FlagList,
     run: (call) => {
-      const { type, enabled, include } = call.query
+      const { type, enabled, segmentKey, include } = call.query
       const keep = (doc: FlagDoc) =>
-        (type === undefined || doc.type === type) && (enabled === undefined || doc.enabled === enabled)
+        (type === undefined || doc.type === type) &&
+        (enabled === undefined || doc.enabled === enabled) &&
+        (segmentKey === '' || usesOf(doc, segmentKey).length > 0)
+      const all = type === undefined && enabled === undefined && segmentKey === ''
       return listPage(service, call, 'flags', namespaceOf(call), {
-        filters: [type ?? '', enabled ?? ''],
-        keep: type === undefined && enabled === undefined ? undefined : keep,
-        show: () => (include === 'targeting' ? withTargeting(service) : flagJson),
+        filters: [type ?? '', enabled ?? '', segmentKey],
+        keep: all ? undefined : keep,
+        show: () => {
+          const show = include === 'targeting' ? withTargeting(service) : flagJson
+          return segmentKey === '' ? show : withUses(show, segmentKey)
+        },
       })
     },
   })

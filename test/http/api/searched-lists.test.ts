@@ -64,6 +64,30 @@ await t.test('lists that are searched and sorted', async (t) => {
     t.same(await keys(`${N}/flags?enabled=false&type=BOOLEAN_FLAG_TYPE&q=n`), ['banner'])
   })
 
+  await t.test('the flags that use a segment are found, with what asks it', async (t) => {
+    t.same(await keys(`${N}/flags?segmentKey=beta`), ['checkout', 'Ranking'])
+    t.same(await keys(`${N}/flags?segmentKey=beta&type=BOOLEAN_FLAG_TYPE`), ['checkout'])
+    t.same(await keys(`${N}/flags?segmentKey=Beta`), [], 'a key is no text')
+    t.same(await keys(`${N}/flags?segmentKey=none`), [])
+    t.equal((await keys(`${N}/flags?segmentKey=`)).length, flags.length)
+    const { json } = await request<FlagList>('GET', `${N}/flags?segmentKey=beta&include=targeting`)
+    t.match(json.flags, [
+      {
+        segmentUses: [
+          { part: 'rollout', rank: 2 },
+          { part: 'rollout', rank: 3 },
+        ],
+        rollouts: [{}, {}, {}],
+      },
+      { segmentUses: [{ part: 'rule', rank: 1 }], ruleCount: 1 },
+    ])
+    t.equal(json.flags[0]?.segmentUses?.[0]?.id, json.flags[0]?.rollouts?.[1]?.id)
+    t.match((await request('GET', `${N}/flags?segmentKey=staff&limit=1`)).json, {
+      totalCount: 1,
+      flags: [{ segmentUses: [{ part: 'rollout', rank: 2 }] }],
+    })
+  })
+
   await t.test('every order goes both ways, and its pages concatenate', async (t) => {
     const orders = {
       createdAt: ['checkout', 'Ranking', 'banner', 'basket', 'era'],
