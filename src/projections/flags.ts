@@ -62,7 +62,7 @@ export const segmentsAsked = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'roll
 
 /** The rules and rollouts of a flag that ask a segment, each by its rank. */
 export const usesOf = ({ rules, rollouts }: Pick<FlagDoc, 'rules' | 'rollouts'>, segment: string) => {
-  const asking = <P extends RuleDoc | RolloutDoc>(parts: readonly P[], part: 'rule' | 'rollout') =>
+  const asking = (parts: readonly (RuleDoc | RolloutDoc)[], part: 'rule' | 'rollout') =>
     parts.flatMap((of) =>
       'segments' in of && of.segments.includes(segment) ? [{ part, id: of.id, rank: of.rank }] : [],
     )
