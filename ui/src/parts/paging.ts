@@ -1,6 +1,17 @@
 import { useLocation, useNavigate } from '@tanstack/react-router'
+import type { Order } from './table.tsx'
 
 type Search = Readonly<Record<string, string | undefined>>
+
+/** The order that an address asks for, of those there are; the first is the one without asking, and `-name` goes down. */
+export const orderOf = (sort: string | undefined, sorts: readonly [string, ...string[]]): Order => {
+  const by = sort?.replace(/^-/, '') ?? ''
+  return sorts.includes(by) ? { by, descending: sort!.startsWith('-') } : { by: sorts[0], descending: false }
+}
+
+/** How an order stands in an address; the one without asking is left out. */
+export const sortOf = ({ by, descending }: Order, first: string): string =>
+  by === first && !descending ? '' : `${descending ? '-' : ''}${by}`
 
 /** What stands in the address of a list, and the ways to change it: a filter that changes begins at the first page. */
 export const useListAddress = (search: Search) => {

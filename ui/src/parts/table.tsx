@@ -13,7 +13,7 @@ export type Column<R> = {
 
 export type Order = { readonly by: string; readonly descending: boolean }
 
-type TableProps<R> = {
+export type TableProps<R> = {
   readonly name: string
   readonly columns: readonly Column<R>[]
   readonly rows: readonly R[]

@@ -32,6 +32,7 @@ export const common = {
   previousPage: 'Previous page',
   nextPage: 'Next page',
   never: 'Never',
+  by: (name: string) => `by ${name}`,
   loading: 'Loading…',
   stillLoading: 'Still loading…',
   clearSearch: 'Clear search',

@@ -33,7 +33,6 @@ export const flags = {
   default: (key: string) => `default ${key}`,
   more: (n: number) => `+${n}`,
   parts: (parts: readonly string[]) => list(parts),
-  by: (name: string) => `by ${name}`,
 
   form: {
     name: 'Name',

@@ -1,24 +1,20 @@
 import { PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useCallback, useState } from 'react'
+import { useState } from 'react'
 import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import { type Authentication, nameOf, readTokens } from '../../api/tokens.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Checkbox, Select } from '../../parts/field.tsx'
+import { List } from '../../parts/list.tsx'
 import { zoneName } from '../../parts/moment.ts'
-import { PageHead } from '../../parts/page.tsx'
-import { Pager } from '../../parts/pager.tsx'
 import { useListAddress } from '../../parts/paging.ts'
 import { Safe } from '../../parts/safe.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
-import { Empty, LoadFailed, Loading } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
-import { common, number } from '../../words/common.ts'
 import { tokens as words } from '../../words/tokens.ts'
 import { AccessWords, StatusBadge } from './facts.tsx'
 import { NewToken } from './new-token.tsx'
@@ -99,14 +95,12 @@ export const Tokens = () => {
   const [removing, setRemoving] = useState<readonly Authentication[]>([])
   const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const filter = { kind: 'static', q, status, namespaceKey: ns, page, at } as const
-  const { data, error, isFetching, refetch } = useQuery({
+  const { data, ...read } = useQuery({
     queryKey: [...keys.tokens, filter],
     queryFn: ({ signal }) => readTokens(filter, signal),
     placeholderData: (before) => before,
   })
-  const onSearch = useCallback((text: string) => address.filter({ q: text }), [address])
   const rows = data?.authentications ?? []
-  const filtered = q !== '' || status !== '' || ns !== ''
   const off = methods.data?.staticTokens === false
   const selecting: Selecting = {
     chosen,
@@ -117,67 +111,51 @@ export const Tokens = () => {
   const selected = rows.filter(({ id }) => chosen.has(id))
   return (
     <>
-      <PageHead
-        heading={
-          <>
-            {words.heading} {data && <span className="count">{number(data.totalCount)}</span>}
-          </>
-        }
-        title={[words.heading]}
-      >
-        {!off && (
-          <Button look="primary" why={why} onClick={() => setCreating(true)} aria-keyshortcuts="n">
-            <PlusIcon />
-            {words.create}
-          </Button>
-        )}
-      </PageHead>
-      {off && <p className="muted">{words.off}</p>}
-      <div className="filters">
-        <SearchField label={words.search} placeholder={words.searchHint} value={q} onSearch={onSearch} />
-        <Select
-          label={words.status}
-          hiddenLabel
-          value={status}
-          options={options}
-          onChange={(value) => address.filter({ status: value })}
-        />
-      </div>
-      {selected.length > 0 && (
-        <div className="selection bar" role="region" aria-label={words.selection}>
-          <span>{words.selected(selected.length)}</span>
-          <Button look="plain" onClick={() => setChosen(new Set())}>
-            {words.clearSelection}
-          </Button>
-          <Button look="danger" why={why} onClick={() => setRemoving(selected)}>
-            {words.deleteMany(selected.length)}
-          </Button>
-        </div>
-      )}
-      {error && <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading />}
-      {data && rows.length === 0 && (
-        <Empty title={filtered ? words.noMatch : words.none}>
-          {filtered ? (
-            <Button onClick={() => address.filter({ q: '', status: '', ns: '' })}>{common.clearSearch}</Button>
-          ) : (
-            <p>{words.noneWhy}</p>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <div aria-busy={isFetching || undefined}>
-          <Table
-            name={words.table}
-            columns={columnsOf(rows, zoneName(zone), selecting)}
-            rows={rows}
-            rowKey={({ id }) => id}
-            heads="token"
-            chosen={({ id }) => chosen.has(id)}
+      <List
+        words={words}
+        read={{ ...read, page: data, rows }}
+        address={address}
+        q={q}
+        filtered={status !== '' || ns !== ''}
+        cleared={{ status: '', ns: '' }}
+        filters={
+          <Select
+            label={words.status}
+            hiddenLabel
+            value={status}
+            options={options}
+            onChange={(value) => address.filter({ status: value })}
           />
-          <Pager onPrevious={address.previous} onNext={address.next(data?.nextPageToken ?? '')} />
-        </div>
-      )}
+        }
+        create={
+          !off && (
+            <Button look="primary" why={why} onClick={() => setCreating(true)} aria-keyshortcuts="n">
+              <PlusIcon />
+              {words.create}
+            </Button>
+          )
+        }
+        nothing={<p>{words.noneWhy}</p>}
+        table={{
+          columns: columnsOf(rows, zoneName(zone), selecting),
+          rowKey: ({ id }) => id,
+          heads: 'token',
+          chosen: ({ id }) => chosen.has(id),
+        }}
+      >
+        {off && <p className="muted">{words.off}</p>}
+        {selected.length > 0 && (
+          <div className="selection bar" role="region" aria-label={words.selection}>
+            <span>{words.selected(selected.length)}</span>
+            <Button look="plain" onClick={() => setChosen(new Set())}>
+              {words.clearSelection}
+            </Button>
+            <Button look="danger" why={why} onClick={() => setRemoving(selected)}>
+              {words.deleteMany(selected.length)}
+            </Button>
+          </div>
+        )}
+      </List>
       {creating && <NewToken onClose={() => setCreating(false)} />}
       {removing.length > 0 && (
         <RemoveTokens

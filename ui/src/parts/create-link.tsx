@@ -1,0 +1,31 @@
+import { PlusIcon } from '@primer/octicons-react'
+import { Link } from '@tanstack/react-router'
+import { buttonClass, Tip } from './button.tsx'
+
+/** The way to the page that makes a new thing of a namespace; `why` it cannot be made is said beside it. */
+export const CreateLink = ({
+  to,
+  ns,
+  why,
+  children,
+}: {
+  readonly to: '/ns/$ns/flags/new'
+  readonly ns: string
+  readonly why: string | undefined
+  readonly children: string
+}) => {
+  const link = (
+    <Link
+      to={to}
+      params={{ ns }}
+      className={buttonClass('primary')}
+      aria-keyshortcuts="n"
+      disabled={why !== undefined}
+      tabIndex={0}
+    >
+      <PlusIcon />
+      {children}
+    </Link>
+  )
+  return why === undefined ? link : <Tip words={why}>{link}</Tip>
+}
