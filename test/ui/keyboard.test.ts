@@ -1,23 +1,10 @@
-import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, signedIn, skip, TOKEN } from './browser.ts'
 import { startService } from '../start.ts'
+import { hasFocus, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
-
-const hasFocus = async (page: Page, wanted: Locator): Promise<boolean> =>
-  (await wanted.and(page.locator(':focus')).count()) > 0
-
-/** Goes on by Tab until the control of that name has the focus, which can be seen. */
-const tabTo = async (page: Page, name: string | RegExp, role: Parameters<Page['getByRole']>[0]) => {
-  const wanted = page.getByRole(role, { name }).first()
-  for (let step = 0; step < 60; step++) {
-    if (await hasFocus(page, wanted)) return wanted
-    await page.keyboard.press('Tab')
-  }
-  throw new Error(`no Tab leads to ${role} ${String(name)}`)
-}
 
 await t.test('somebody signs in and makes a token without a mouse', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import t from 'tap'
 import { listen } from '../auth/stand-ins/listen.ts'
 import { codehostStandIn } from '../auth/stand-ins/codehost.ts'
+import { maker } from '../http/flags.ts'
 import { httpsSettings } from '../http/https.ts'
 import { codehostSettings } from '../http/people.ts'
 import { startService } from '../start.ts'
@@ -42,11 +43,14 @@ const behindProxy = async (t: Parameters<typeof startService>[0]) => {
     ...codehostSettings(host.url),
   })
   target = service.url
-  return { url: proxy, outside }
+  return { url: proxy, outside, service }
 }
 
 await t.test('everything works beneath a path, behind TLS', { skip }, async (t) => {
-  const { url, outside } = await behindProxy(t)
+  const { url, outside, service } = await behindProxy(t)
+  const make = maker(service)
+  await make.boolean('checkout')
+  await make.threshold('checkout', 100)
   const { page, context } = await openBrowser(t, { url }, { context: { ignoreHTTPSErrors: true } })
   await page.goto(`${BASE}/settings/tokens?q=ci`)
   await page.getByRole('button', { name: 'Use a client token' }).click()
@@ -56,6 +60,21 @@ await t.test('everything works beneath a path, behind TLS', { skip }, async (t) 
   t.equal(page.url(), `${url}${BASE}/settings/tokens?q=ci`)
   const [cookie] = await context.cookies()
   t.match(cookie, { path: BASE, secure: true, httpOnly: true, sameSite: 'Strict' })
+  await page.getByRole('link', { name: 'Evaluate' }).click()
+  await page.waitForURL(`${url}${BASE}/ns/default/evaluate`)
+  await page.getByRole('combobox', { name: 'Flag' }).fill('check')
+  await page.getByRole('option', { name: 'checkout' }).click()
+  await page.getByRole('textbox', { name: 'Entity id' }).fill('user-42')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('region', { name: 'Answer' }).getByText('matched rollout 1').waitFor()
+  t.equal(page.url(), `${url}${BASE}/ns/default/evaluate?flag=checkout&entity=user-42`)
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByRole('button', { name: 'Copy link' }).click()
+  await page.getByText('Copied.').waitFor()
+  t.equal(await page.evaluate('navigator.clipboard.readText()'), page.url())
+  await page.getByRole('button', { name: 'Copy as curl' }).click()
+  await page.waitForFunction(`navigator.clipboard.readText().then((text) => text.startsWith('curl '))`)
+  t.match(await page.evaluate('navigator.clipboard.readText()'), `${url}${BASE}/evaluate/v1/boolean?explain=true`)
   await page.getByRole('link', { name: 'Preferences' }).click()
   await page.waitForURL(`${url}${BASE}/settings/preferences`)
   await page.getByRole('button', { name: /^Account: / }).click()

@@ -15,6 +15,7 @@ const screens: Readonly<Record<string, string>> = {
   flag: '/ns/default/flags/new-checkout',
   about: '/ns/default/flags/new-checkout?tab=about',
   'variant-flag': '/ns/default/flags/search-ranking',
+  evaluate: '/ns/default/evaluate?flag=new-checkout&entity=user-42&c.plan=pro',
   tokens: '/settings/tokens',
   preferences: '/settings/preferences',
 }
@@ -31,6 +32,16 @@ const seed = async ({ request }: Started): Promise<void> => {
     request('POST', `${ns}/default/segments`, { key, name, matchType: 'ANY_MATCH_TYPE' })
   await segment('beta', 'Beta testers')
   await segment('staff', 'Staff')
+  for (const [key, property, operator, value] of [
+    ['beta', 'plan', 'eq', 'beta'],
+    ['staff', 'email', 'suffix', '@example.com'],
+  ] as const)
+    await request('POST', `${ns}/default/segments/${key}/constraints`, {
+      type: 'STRING_COMPARISON_TYPE',
+      property,
+      operator,
+      value,
+    })
   for (const [key, name] of [
     ['new-checkout', 'New checkout'],
     ['dark-mode', 'Dark mode'],

@@ -17,6 +17,7 @@ import './theme/dialog.css'
 import './theme/shell.css'
 import './theme/table.css'
 import './theme/flag.css'
+import './theme/evaluate.css'
 
 beginPreferences()
 const client = new QueryClient({

@@ -9,6 +9,7 @@ import {
 } from '@tanstack/react-router'
 import { Broken, BrokenAlone } from './pages/broken.tsx'
 import { Login } from './pages/login.tsx'
+import { searchKept } from './pages/evaluate/search.ts'
 import { NoSuchPage } from './pages/no-such-page.tsx'
 import { SignedIn } from './pages/signed-in.tsx'
 import { lastNamespace } from './preferences.ts'
@@ -21,6 +22,14 @@ const asked =
     Object.fromEntries(
       names.flatMap((name) => (typeof search[name] === 'string' && search[name] !== '' ? [[name, search[name]]] : [])),
     ) as { readonly [N in K]?: string }
+
+/** The query of an evaluation: what it is asked for, `c.<property>` for each known property of the entity, and the moment. */
+const evaluationAsked = (
+  search: Record<string, unknown>,
+): { readonly flag?: string; readonly entity?: string; readonly at?: string } => ({
+  ...searchKept(search),
+  ...asked('at')(search),
+})
 
 const root = createRootRoute({ component: Outlet, errorComponent: BrokenAlone })
 
@@ -65,6 +74,12 @@ export const flagRoute = createRoute({
   validateSearch: asked('tab', 'at'),
   component: lazyRouteComponent(() => import('./pages/flag/flag.tsx'), 'FlagPage'),
 })
+const evaluateRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/ns/$ns/evaluate',
+  validateSearch: evaluationAsked,
+  component: lazyRouteComponent(() => import('./pages/evaluate/evaluate.tsx'), 'EvaluatePage'),
+})
 export const tokensRoute = createRoute({
   getParentRoute: () => inside,
   path: '/settings/tokens',
@@ -83,7 +98,16 @@ export const router = createRouter({
   routeTree: root.addChildren([
     loginRoute,
     signedInRoute,
-    inside.addChildren([elsewhere, home, flagsRoute, newFlagRoute, flagRoute, tokensRoute, preferencesRoute]),
+    inside.addChildren([
+      elsewhere,
+      home,
+      flagsRoute,
+      newFlagRoute,
+      flagRoute,
+      evaluateRoute,
+      tokensRoute,
+      preferencesRoute,
+    ]),
   ]),
   basepath: new URL(document.baseURI).pathname,
   // Addresses hold plain texts: what a person writes there is what a page reads.

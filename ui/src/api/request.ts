@@ -9,6 +9,8 @@ export type Asked = {
   readonly headers?: Readonly<Record<string, string>>
   /** The JSON text of the body. */
   readonly body?: string
+  /** It writes nothing, whatever its method. */
+  readonly reads?: boolean
   readonly signal?: AbortSignal | undefined
 }
 export type Answered<T> = { readonly value: T; readonly etag: string | undefined; readonly headers: Headers }
@@ -34,8 +36,8 @@ const lost = (error: unknown, signal: AbortSignal | undefined): Failure => {
 
 /** One request to the service, under the session of this browser. A refusal, or no answer, is a `Failure`. */
 export const request = async <T>(path: string, asked: Asked = {}): Promise<Answered<T>> => {
-  const { method = 'GET', headers = {}, body, signal } = asked
-  const position = method === 'GET' ? positionWanted() : undefined
+  const { method = 'GET', headers = {}, body, reads = method === 'GET', signal } = asked
+  const position = reads ? positionWanted() : undefined
   const deadline = AbortSignal.timeout(TIMEOUT_MS)
   let answer: Response
   try {

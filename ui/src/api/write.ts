@@ -1,5 +1,6 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { randomId } from '../random-id.ts'
 import { tellWritten } from '../tabs.ts'
 import { type Failure, isFailure, isUnknown } from './failure.ts'
 import { type Answered, request } from './request.ts'
@@ -25,10 +26,6 @@ export type Outcome<T> = Done<T> | Refused
 /** UTF-8 in the bytes of a header, which a browser sends as Latin-1. */
 const headerText = (text: string): string =>
   Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join('')
-
-/** A key that no other write has; `crypto.randomUUID` is not there on plain HTTP. */
-const newKey = (): string =>
-  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 const headersOf = ({ method, revision, reason }: Write, key: string): Record<string, string> => ({
   ...(method === 'POST' && { 'idempotency-key': key }),
@@ -62,7 +59,7 @@ const keysOfWrites = () => {
   return {
     of: (write: Write): string => {
       const name = nameOf(write)
-      const key = keys.get(name) ?? newKey()
+      const key = keys.get(name) ?? randomId()
       keys.set(name, key)
       return key
     },

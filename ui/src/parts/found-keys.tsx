@@ -10,7 +10,7 @@ export const FoundKeys = ({
   readonly nameOf: (key: string) => string | undefined
 }) => (
   <Combobox.Portal>
-    <Combobox.Positioner className="popup-place" sideOffset={6}>
+    <Combobox.Positioner className="popup-place" align="start" sideOffset={6}>
       <Combobox.Popup className="popup">
         <Combobox.Empty className="about muted">{none}</Combobox.Empty>
         <Combobox.List>

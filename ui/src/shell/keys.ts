@@ -29,9 +29,10 @@ export const moveRow = (by: 1 | -1): void => {
 /** Chooses the row that has the focus, or lets it go. */
 export const toggleRow = (): void => rowAt()?.querySelector<HTMLElement>('input[type=checkbox]')?.click()
 
-/** Sends the form in which somebody types. */
+/** Sends the form in which somebody types; where that is none, the form that the page is about. */
 export const sendForm = (event: KeyboardEvent): void => {
-  const form = event.target instanceof HTMLElement ? event.target.closest('form') : null
+  const typed = event.target instanceof HTMLElement ? event.target.closest('form') : null
+  const form = typed ?? (isOpen() ? null : document.querySelector<HTMLFormElement>('main form[data-page-form]'))
   if (event.defaultPrevented || !form) return
   event.preventDefault()
   form.requestSubmit()

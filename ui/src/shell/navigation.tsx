@@ -22,12 +22,15 @@ type Entry = {
   readonly short?: string
 }
 
-const ofNamespace: readonly Entry[] = [{ to: '/ns/$ns/flags', words: shell.flags, icon: TelescopeIcon, first: true }]
+const ofNamespace: readonly Entry[] = [
+  { to: '/ns/$ns/flags', words: shell.flags, icon: TelescopeIcon, first: true },
+  { to: '/ns/$ns/evaluate', words: shell.evaluate, icon: BeakerIcon },
+]
 const ofSettings: readonly Entry[] = [
   { to: '/settings/tokens', words: shell.tokens, icon: KeyIcon, first: true, short: shell.tokensShort },
   { to: '/settings/preferences', words: shell.preferences, icon: GearIcon },
 ]
-void [BeakerIcon, PeopleIcon, ProjectIcon, StackIcon]
+void [PeopleIcon, ProjectIcon, StackIcon]
 
 const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly ns: string }) =>
   entries.map(({ to, words, icon: Icon, first, short }) => (

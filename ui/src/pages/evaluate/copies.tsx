@@ -1,0 +1,44 @@
+import { useLocation, useRouter } from '@tanstack/react-router'
+import type { Answer } from '../../api/evaluation.ts'
+import { Button } from '../../parts/button.tsx'
+import { useCopy } from '../../parts/copy.tsx'
+import { evaluate as words } from '../../words/evaluate.ts'
+import { commandOf, curlOf, onCommandLine } from './commands.ts'
+import { type Form, publicOf, searchOf } from './form.ts'
+
+/** Copies what was asked, without what is private in it. */
+export const Copies = ({
+  answer,
+  asked,
+}: {
+  readonly answer: Answer | undefined
+  readonly asked: Form | undefined
+}) => {
+  const { copy, told } = useCopy()
+  const router = useRouter()
+  const { publicHref } = useLocation()
+  const shown = asked ? publicOf(asked) : []
+  const link = new URL(router.history.createHref(publicHref), window.location.href).href
+  const long = asked && !('entity' in searchOf(asked)) ? words.tooLong : undefined
+  const early = answer ? undefined : words.first
+  const line = (make: (answer: Answer) => string, thing: string) => answer && copy(make(answer), thing)
+  return (
+    <div className="tight">
+      <span className="bar">
+        <Button why={long} onClick={() => copy(link, words.things.link)}>
+          {words.copyLink}
+        </Button>
+        <Button why={early} onClick={() => line((said) => curlOf(said, shown), words.things.curl)}>
+          {words.copyCurl}
+        </Button>
+        <Button
+          why={early ?? (onCommandLine(shown) ? undefined : words.notOnCommandLine)}
+          onClick={() => line((said) => commandOf(said, shown), words.things.command)}
+        >
+          {words.copyCommand}
+        </Button>
+      </span>
+      {told}
+    </div>
+  )
+}

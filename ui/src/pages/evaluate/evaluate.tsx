@@ -1,0 +1,165 @@
+import { getRouteApi } from '@tanstack/react-router'
+import type { FormEvent } from 'react'
+import { useId, useState } from 'react'
+import { type Failure, isFailure } from '../../api/failure.ts'
+import { readFlags } from '../../api/flags.ts'
+import { keys } from '../../api/keys.ts'
+import { Button } from '../../parts/button.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { KeySearch } from '../../parts/key-search.tsx'
+import { PageHead } from '../../parts/page.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { LoadFailed } from '../../parts/states.tsx'
+import { useFocusFirstWrong } from '../../parts/wrong.ts'
+import { usePreferences } from '../../preferences.ts'
+import { randomId } from '../../random-id.ts'
+import { press } from '../../shell/keys.ts'
+import { momentWords } from '../../shell/past.tsx'
+import { states } from '../../words/common.ts'
+import { evaluate as words } from '../../words/evaluate.ts'
+import { AnswerRegion } from './answer.tsx'
+import { Context } from './context.tsx'
+import { Copies } from './copies.tsx'
+import { type Flaws, flawsOf } from './form.ts'
+import { useEvaluation } from './use-evaluation.ts'
+
+const here = getRouteApi('/inside/ns/$ns/evaluate')
+
+const FlagField = ({
+  namespace,
+  at,
+  value,
+  wrong,
+  onChange,
+}: {
+  readonly namespace: string
+  readonly at: string | undefined
+  readonly value: string
+  readonly wrong: string | undefined
+  readonly onChange: (key: string) => void
+}) => {
+  const id = useId()
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {words.flag}
+      </label>
+      <KeySearch
+        value={value}
+        onChange={onChange}
+        source={{
+          queryKey: [...keys.flags(namespace), at ?? ''],
+          read: async (q, signal) => (await readFlags(namespace, { q, at }, signal)).flags,
+        }}
+        words={{ open: words.openFlags, none: words.noFlag }}
+        input={{
+          id,
+          'aria-invalid': wrong !== undefined || undefined,
+          'aria-describedby': wrong === undefined ? undefined : `${id}-wrong`,
+        }}
+        wide
+      />
+      {wrong !== undefined && (
+        <span className="wrong" id={`${id}-wrong`}>
+          {wrong}
+        </span>
+      )}
+    </div>
+  )
+}
+
+const Moment = ({ at }: { readonly at: string | undefined }) => {
+  const { zone } = usePreferences()
+  return (
+    <div>
+      <Button onClick={() => press('header', 't')}>
+        <Safe text={words.atMoment(at === undefined ? words.now : momentWords(at, zone))} />
+      </Button>
+    </div>
+  )
+}
+
+const NotAnswered = ({
+  error,
+  flag,
+  onRetry,
+}: {
+  readonly error: Failure
+  readonly flag: string
+  readonly onRetry: () => void
+}) => {
+  const { ns } = here.useParams()
+  const { at } = here.useSearch()
+  if (error.status !== 404) return <LoadFailed things={words.thing} error={error} onRetry={onRetry} />
+  const sentence = at === undefined ? states.notThere(words.flagThing, flag, ns) : words.notThen(flag, ns)
+  return (
+    <div role="alert" className="alert">
+      <strong>{states.notFound(words.flag)}</strong>
+      <p>
+        <Safe text={sentence} />
+      </p>
+    </div>
+  )
+}
+
+/** Asks what a flag says to an entity, and why (ui.md §11.7). */
+export const EvaluatePage = () => {
+  const { ns } = here.useParams()
+  const { form, asked, change, ask, answer, error, busy, retry } = useEvaluation(ns, here.useSearch())
+  const { at } = here.useSearch()
+  const [flaws, setFlaws] = useState<Flaws>({})
+  const focusWrong = useFocusFirstWrong()
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const found = flawsOf(form)
+    setFlaws(found)
+    if (Object.keys(found).length > 0) focusWrong()
+    else ask()
+  }
+  return (
+    <>
+      <PageHead heading={words.heading} title={[words.heading, ns]}>
+        <Copies answer={answer} asked={asked} />
+      </PageHead>
+      <div className="evaluation">
+        <form className="stack" noValidate onSubmit={submit} data-page-form="">
+          <FlagField
+            namespace={ns}
+            at={at}
+            value={form.flag}
+            wrong={flaws['flag']}
+            onChange={(flag) => change({ flag })}
+          />
+          <div className="with-button">
+            <TextField
+              label={words.entity}
+              mono
+              value={form.entity}
+              notice={asked?.entity === '' && form.entity === '' ? words.entityEmpty : undefined}
+              onChange={(entity) => change({ entity })}
+            />
+            <Button aria-label={words.newEntity} onClick={() => change({ entity: randomId() })}>
+              {words.newEntityShort}
+            </Button>
+          </div>
+          <Moment at={at} />
+          <Context form={form} flaws={flaws} onChange={change} />
+          <div>
+            <Button
+              type="submit"
+              look="primary"
+              busy={busy ? words.sending : undefined}
+              aria-keyshortcuts="Control+Enter"
+            >
+              {words.submit}
+            </Button>
+          </div>
+        </form>
+        <div className="stack">
+          {error && asked && isFailure(error) && <NotAnswered error={error} flag={asked.flag} onRetry={retry} />}
+          {(answer || !error) && <AnswerRegion answer={answer} asked={asked !== undefined} busy={busy} />}
+        </div>
+      </div>
+    </>
+  )
+}

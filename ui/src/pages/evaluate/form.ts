@@ -1,0 +1,98 @@
+import { jsonFlaw } from '../../parts/json-flaw.ts'
+import { evaluate as words } from '../../words/evaluate.ts'
+import { PREFIX, type Search } from './search.ts'
+
+/** One property of an entity. What is private stands in no address and no copy. */
+export type Row = { readonly property: string; readonly value: string; readonly private: boolean }
+
+/** What is asked, as it is typed. With `json` the context is that text; the rows say then what of it is private. */
+export type Form = {
+  readonly flag: string
+  readonly entity: string
+  readonly rows: readonly Row[]
+  readonly json?: string | undefined
+}
+export type Flaws = Readonly<Record<string, string>>
+
+/** An address that is longer can not be signed in for, nor opened everywhere. */
+const MOST_SEARCH = 1500
+
+export const formOf = ({ flag = '', entity = '', ...rest }: Search): Form => ({
+  flag,
+  entity,
+  rows: Object.entries(rest).map(([name, value]) => ({ property: name.slice(PREFIX.length), value, private: false })),
+})
+
+/** Whether an address asks something. */
+export const isQuestion = ({ flag, entity }: Search): boolean => flag !== undefined && entity !== undefined
+
+/** The text that a value of JSON counts as (api.md §10). */
+const textOf = (value: unknown): string => {
+  if (typeof value === 'string') return value
+  return value === null ? '' : typeof value === 'number' ? String(value) : JSON.stringify(value)
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const membersOf = (json: string): readonly [string, unknown][] | undefined => {
+  const value: unknown = JSON.parse(json)
+  return isObject(value) ? Object.entries(value) : undefined
+}
+
+const privateOf = (rows: readonly Row[]): ReadonlySet<string> =>
+  new Set(rows.filter((row) => row.private).map(({ property }) => property))
+
+const isBlank = ({ property, value }: Row): boolean => property === '' && value === ''
+
+/** The rows that the context comes to; what is typed is right. */
+export const rowsOf = ({ rows, json }: Form): readonly Row[] => {
+  if (json === undefined) return rows.filter((row) => !isBlank(row))
+  const hidden = privateOf(rows)
+  const members = json.trim() === '' ? [] : (membersOf(json) ?? [])
+  return members.map(([property, value]) => ({ property, value: textOf(value), private: hidden.has(property) }))
+}
+
+const jsonWrong = (json: string): string | undefined =>
+  json.trim() === '' ? undefined : (jsonFlaw(json) ?? (membersOf(json) ? undefined : words.jsonObject))
+
+const rowWrong = (row: Row, before: readonly Row[]): string | undefined => {
+  if (isBlank(row)) return undefined
+  if (row.property === '') return words.propertyMissing
+  return before.some(({ property }) => property === row.property) ? words.propertyTwice : undefined
+}
+
+/** What is wrong with the context, by field. */
+export const contextFlaws = ({ rows, json }: Form): Flaws => {
+  const found =
+    json === undefined
+      ? rows.map((row, n): [string, string | undefined] => [`row.${n}`, rowWrong(row, rows.slice(0, n))])
+      : [['json', jsonWrong(json)] as const]
+  return Object.fromEntries(found.filter((pair): pair is [string, string] => pair[1] !== undefined))
+}
+
+export const flawsOf = (form: Form): Flaws => ({
+  ...(form.flag === '' && { flag: words.flagMissing }),
+  ...contextFlaws(form),
+})
+
+/** The context as JSON, to be typed further. */
+export const jsonOf = (form: Form): string =>
+  JSON.stringify(Object.fromEntries(rowsOf(form).map(({ property, value }) => [property, value])), null, 2)
+
+export const contextOf = (rows: readonly Row[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(rows.map(({ property, value }) => [property, value]))
+
+/** What of the context may be seen by others. */
+export const publicOf = (form: Form): readonly Row[] => rowsOf(form).filter((row) => !row.private)
+
+/** The address of what is asked; without what would make it too long to be opened. */
+export const searchOf = (form: Form): Search => {
+  const { flag, entity } = form
+  const whole = {
+    flag,
+    entity,
+    ...Object.fromEntries(publicOf(form).map(({ property, value }) => [PREFIX + property, value])),
+  }
+  return new URLSearchParams(whole).toString().length > MOST_SEARCH ? { flag } : whole
+}

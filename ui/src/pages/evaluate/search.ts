@@ -1,0 +1,14 @@
+/** What an address says of an evaluation: `flag`, `entity`, and `c.<property>` for each known property. */
+export type Search = Readonly<Record<string, string>>
+
+export const PREFIX = 'c.'
+
+/** What an evaluation is asked for by an address; the rest of the address is no part of it. */
+export const searchKept = (search: Readonly<Record<string, unknown>>): Search =>
+  Object.fromEntries(
+    Object.entries(search).filter(
+      (pair): pair is [string, string] =>
+        typeof pair[1] === 'string' &&
+        (pair[0] === 'entity' || pair[0].startsWith(PREFIX) || (pair[0] === 'flag' && pair[1] !== '')),
+    ),
+  )

@@ -1,0 +1,114 @@
+import type { Answer, Question, TraceStep } from '../../api/evaluation.ts'
+import { fullWords } from '../../parts/moment.ts'
+import type { Preferences } from '../../preferences.ts'
+import { evaluate as words } from '../../words/evaluate.ts'
+import { flag } from '../../words/flag.ts'
+import { operatorWords } from '../../words/operators.ts'
+
+type Failed = NonNullable<TraceStep['failedConstraints']>[number]
+type Zone = Preferences['zone']
+
+/** A step as a person reads it: whether it matched, and what decided that. */
+export type Line = {
+  readonly id: string
+  readonly sentence: string
+  readonly matched: boolean
+  readonly why: readonly string[]
+}
+
+const listed = (value: string): string => {
+  try {
+    const items: unknown = JSON.parse(value)
+    return Array.isArray(items) ? words.values(items.map(String)) : value
+  } catch {
+    return value
+  }
+}
+
+const valueOf = ({ type, operator, value }: Failed, zone: Zone): string => {
+  if (operator === 'isoneof' || operator === 'isnotoneof') return listed(value)
+  const instant = type === 'DATETIME_COMPARISON_TYPE' && value.includes('T') && !Number.isNaN(Date.parse(value))
+  return instant ? fullWords(value, zone) : value
+}
+
+const failedWords = (failed: Failed, { entity, context }: Question, zone: Zone): string => {
+  const { type, property, operator } = failed
+  const ofEntity = type === 'ENTITY_ID_COMPARISON_TYPE'
+  const asked = words.constraint(
+    ofEntity ? words.entityId : property,
+    operatorWords(type, operator),
+    valueOf(failed, zone),
+  )
+  return words.failed(asked, ofEntity ? entity : Object.hasOwn(context, property) ? context[property] : undefined)
+}
+
+/** Why the segments of a step did not match: each constraint that failed, as far as the service tells. */
+const whyNot = (step: TraceStep, question: Question, zone: Zone): readonly string[] => {
+  const { askedSegmentKeys = [], segmentKeys, failedConstraints = [], failedConstraintIds } = step
+  const several = askedSegmentKeys.length > 1
+  const told = failedConstraints
+    .filter(({ segmentKey }) => !segmentKeys.includes(segmentKey))
+    .map((failed) => {
+      const sentence = failedWords(failed, question, zone)
+      return several ? words.ofSegment(failed.segmentKey, sentence) : sentence
+    })
+  const untold = failedConstraintIds.length - failedConstraints.length
+  if (untold > 0) return [...told, words.moreFailed(untold)]
+  const gone = askedSegmentKeys.filter(
+    (key) => !segmentKeys.includes(key) && !failedConstraints.some(({ segmentKey }) => segmentKey === key),
+  )
+  return [...told, ...gone.map(words.segmentGone)]
+}
+
+const bucketWords = ({ matched, bucket, threshold, cumulative = [], variantKey }: TraceStep): readonly string[] => {
+  if (bucket === undefined) return []
+  if (threshold !== undefined) return [(matched ? words.below : words.notBelow)(bucket, String(threshold))]
+  const bound = variantKey === undefined ? cumulative.at(-1) : cumulative.find((sum) => bucket < sum)
+  return [(variantKey === undefined ? words.notBelow : words.below)(bucket, String(bound))]
+}
+
+const sentenceOf = (step: TraceStep, n: number): string => {
+  const { kind, value = false, threshold, askedSegmentKeys, segmentOperator, distributions } = step
+  if (threshold !== undefined) return flag.share(String(threshold), value)
+  const all = segmentOperator === 'AND_SEGMENT_OPERATOR'
+  if (kind === 'rollout') return askedSegmentKeys ? flag.segments(askedSegmentKeys, all, value) : words.rolloutOf(n)
+  return askedSegmentKeys && distributions
+    ? flag.rule.sentence(
+        askedSegmentKeys,
+        all,
+        distributions.map(({ variantKey, rollout }) => flag.rule.weight(variantKey, String(rollout))),
+      )
+    : words.ruleOf(n)
+}
+
+/** The steps of an answer, in the order in which they were tried. */
+export const linesOf = ({ question, said: { trace = [] } }: Answer, zone: Zone): readonly Line[] =>
+  trace.map((step, n) => {
+    const { id, matched, segmentKeys, askedSegmentKeys = [] } = step
+    const within = matched && askedSegmentKeys.length > 1 ? [words.inSegments(segmentKeys)] : []
+    return {
+      id,
+      sentence: sentenceOf(step, n + 1),
+      matched,
+      why: [...(matched ? within : whyNot(step, question, zone)), ...bucketWords(step)],
+    }
+  })
+
+/** The answer in a word. */
+export const answerOf = (answer: Answer): string => {
+  if (answer.kind === 'boolean') return String(answer.said.enabled)
+  const { match, variantKey } = answer.said
+  return variantKey !== '' ? variantKey : match ? words.noVariant : words.noMatch
+}
+
+/** Why it is so, in words. */
+export const reasonOf = ({ kind, said }: Answer): string => {
+  const { reason, trace = [] } = said
+  const { length } = trace
+  const last = trace.at(-1)
+  if (reason === 'FLAG_DISABLED_EVALUATION_REASON') return words.reason.disabled
+  if (kind === 'boolean') return last?.matched ? words.reason.rollout(length) : words.reason.noRollout
+  if (!last?.matched) return reason === 'DEFAULT_EVALUATION_REASON' ? words.reason.noRule : words.reason.noRuleNoDefault
+  if (last.variantKey !== undefined) return words.reason.rule(length)
+  return last.bucket === undefined ? words.reason.ruleGivesNothing(length) : words.reason.noShare
+}
