@@ -33,9 +33,10 @@ export const stamped = <D extends LastChange, E extends AnyEvent>(
     (doc, data, at) => {
       const next = fold(doc, data, at)
       if (!next) return undefined
-      const { changedBy: _before, ...rest } = next
       const changedBy = actorOf(at.meta)
-      return { ...rest, changedAt: at.time, ...(changedBy && { changedBy }) } as D
+      if (changedBy) return { ...next, changedAt: at.time, changedBy }
+      const { changedBy: _before, ...rest } = next
+      return { ...rest, changedAt: at.time } as D
     }
   const all = Object.entries(folds as unknown as Readonly<Record<string, Fold<D>>>)
   return Object.fromEntries(all.map(([type, fold]) => [type, quiet.has(type) ? fold : stamp(fold)])) as Folds<D, E>
