@@ -8,11 +8,12 @@ type Reading = Exclude<Asked, 'close' | readonly [number, 'stop']>
 /** Rows of the first so many documents, until they are a piece. */
 const texts = async (reads: PastReads, [position, wanted]: Parameters<PastReads['rows']>, signal: AbortSignal) => {
   const rows: string[] = []
-  for (let [n, size] = [0, 0]; n < wanted.length && size < PIECE; n++) {
-    const [row] = await reads.rows(position, [wanted[n]!], signal)
-    const text = textOf(row)
-    rows.push(text)
-    size += text.length
+  for (let size = 0; rows.length < wanted.length && size < PIECE; ) {
+    for (const row of await reads.rows(position, wanted.slice(rows.length), signal)) {
+      const text = textOf(row)
+      rows.push(text)
+      size += text.length
+    }
   }
   return rows
 }

@@ -10,9 +10,9 @@ export type PastThreadData = Files['paths'] & { readonly key: Uint8Array }
 /** The thread that reads the past of an embedded store, on connections of its own. */
 const port = parentPort!
 const { key, ...paths } = workerData as PastThreadData
-const { log, views, close } = await openReadOnly(paths, (damaged, error) =>
+const { close, ...sources } = await openReadOnly(paths, (damaged, error) =>
   port.postMessage({ damaged, error } satisfies Heard),
 )
-await answerPast(port, pastReads({ log, views, key, atOnce: 8, sliceMs: 5 }))
+await answerPast(port, pastReads({ ...sources, key, atOnce: 8, sliceMs: 5 }))
 close()
 port.close()

@@ -9,6 +9,7 @@ import { foldFrom, type State, STATE_EVERY, stateSeals, stateView } from '../pro
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row, Views } from '../projections/views.ts'
 import { type Ask, type LogFor, positionFinder } from './past-positions.ts'
+import { rowsTogether, type Source, type Together } from './past-together.ts'
 import { type TokenPlaces, type TokensAsked, tokensAt } from './past-tokens.ts'
 
 /** A document: the read model it is in, and its key there. */
@@ -34,6 +35,8 @@ export type PastReads = {
 export type PastSources = {
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
   readonly views: Pick<Views, 'list' | 'getMany' | 'checkpoint'>
+  /** How many documents are read together, where that is less work than one after the other. */
+  readonly together?: Together
   /** The key that marks and states are sealed under. */
   readonly key: Uint8Array
   /** How many documents are read at once, and how many reads of the stores may be under way. */
@@ -42,7 +45,10 @@ export type PastSources = {
   readonly sliceMs: number
 }
 
-const modelOf = (name: string): AnyProjection => resources.find((model) => model.name === name)!
+const sourceOf = ([name, id]: Wanted): Source => {
+  const model = resources.find((each) => each.name === name)!
+  return { model, stream: `${model.category}-${id}` }
+}
 
 /** The same pages, each pulled in its turn. */
 async function* inTurn<T>(places: ReturnType<typeof semaphore>, pages: AsyncIterable<T>): AsyncGenerator<T> {
@@ -107,7 +113,7 @@ const whole = async (
 }
 
 /** Reads the past in this thread, by marks and states where they are there and from the log alone where they are not. */
-export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): PastReads => {
+export const pastReads = ({ log, views, together, key, atOnce, sliceMs }: PastSources): PastReads => {
   const places = semaphore(atOnce)
   const pause = pacer(sliceMs)
   const states = stateSeals(key)
@@ -135,10 +141,9 @@ export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): Pa
     return doc && states.holds(doc) ? doc : undefined
   }
 
-  const rowAt = async (position: bigint, [name, id]: Wanted, signal: AbortSignal): Promise<Row | undefined> => {
+  const rowAt = async (position: bigint, wanted: Wanted, signal: AbortSignal): Promise<Row | undefined> => {
     signal.throwIfAborted()
-    const [model, own] = [modelOf(name), logFor(signal)]
-    const stream = `${model.category}-${id}`
+    const [{ model, stream }, own] = [sourceOf(wanted), logFor(signal)]
     const within = (event: Stored) => event.position <= position
     const fold = (state?: State) => foldFrom(own, model, stream, state, within, position)
     try {
@@ -149,14 +154,25 @@ export const pastReads = ({ log, views, key, atOnce, sliceMs }: PastSources): Pa
     } catch (error) {
       const closed = unreadableOf(error)
       if (!closed) throw error
-      return { key: id, revision: 0n, position: 0n, changes: 0n, doc: undefined, unreadable: closed }
+      return { key: wanted[1], revision: 0n, position: 0n, changes: 0n, doc: undefined, unreadable: closed }
     }
+  }
+
+  const ofMany = together && rowsTogether({ ...together, ask, hold: places.hold, holds: states.holds })
+  const rowsAt = async (position: bigint, wanted: readonly Wanted[], signal: AbortSignal) => {
+    const alone = (one: Wanted) => rowAt(position, one, signal)
+    if (!ofMany) return each(wanted, atOnce, alone)
+    const step = () => {
+      signal.throwIfAborted()
+      return pause()
+    }
+    const rows = await ofMany(position, wanted.map(sourceOf), (n) => alone(wanted[n]!), step)
+    return rows.length > 0 ? rows : [await alone(wanted[0]!)]
   }
 
   return {
     positionOf: positionFinder({ log, views, key }, ask, logFor),
-    rows: (position, wanted, signal) =>
-      each(wanted.slice(0, GO * atOnce), atOnce, (one) => rowAt(position, one, signal)),
+    rows: (position, wanted, signal) => rowsAt(position, wanted.slice(0, GO * atOnce), signal),
     tokens: (position, asked, signal) => {
       const list: Views['list'] = (view, query) => {
         signal.throwIfAborted()

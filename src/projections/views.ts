@@ -72,6 +72,16 @@ export type Query = {
 /** Of the documents that lack a field, these other fields; all are fields that can be asked for. Rows without a document come as they are. */
 export type Part = { readonly lacking: string; readonly fields: readonly string[] }
 
+/**
+ * For each of the first so many of these texts the document that has it in the field `by`, and in the field `order` the least value from `from` on;
+ * undefined where there is none. Found together at less cost than by a query each; they end where they are a lot of text, behind one at least.
+ */
+export type FindLeast = <D extends object>(
+  view: View,
+  texts: readonly string[],
+  least: { readonly by: string; readonly order: string; readonly from: Scalar },
+) => Promise<readonly (D | undefined)[]>
+
 /** How far a view is, and of which log: what it must find there again before it goes on. */
 export type Checkpoint = {
   /** Up to here it holds every event. */

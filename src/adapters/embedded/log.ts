@@ -4,18 +4,22 @@ import type { EventLog, NewEvent, Stored } from '../../events/log.ts'
 import type { Channel } from './channel.ts'
 import { type Database, isBroken, isDamage, isPage, PAGE_ROWS, pageOf, rowsOf, whileOpen } from './sqlite.ts'
 
-/** Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
-const COLUMNS = 'revision, id || char(31) || time || char(31) || type || char(31) || stream, data, meta'
+/** The columns of an event. Short texts come as one, parted by a character that ids, times and types do not have: making strings is what reading costs. */
+export const eventColumns = (of = ''): string =>
+  `${of}revision, ${['id', 'time', 'type', 'stream'].map((name) => of + name).join(' || char(31) || ')}, ${of}data, ${of}meta`
+const COLUMNS = eventColumns()
 const PART = '\x1f'
 const BETWEEN = 'position > ? and position <= ?'
 const IN_STREAM = 'stream = ? and revision >= ? and +position <= ? order by revision limit ?'
 const MOST = BigInt(Number.MAX_SAFE_INTEGER)
 
 type Raw = [revision: number, head: string, data: string, meta: string]
-type Placed = [...Raw, position: number]
+/** What is asked for of an event, and its position. */
+export type Placed = [...Raw, position: number]
 type Page = { readonly page: readonly Stored[]; readonly more: boolean }
 
-const stored = ([revision, head, data, meta]: Raw | Placed, position: number): Stored => {
+/** The event of what a statement gives. */
+export const stored = ([revision, head, data, meta]: Raw | Placed, position: number): Stored => {
   const time = head.indexOf(PART) + 1
   const type = head.indexOf(PART, time) + 1
   const stream = head.indexOf(PART, type) + 1
@@ -58,7 +62,8 @@ const sleepers = () => {
   }
 }
 
-const isAtFault = (error: unknown) => isBroken(error) || isDamage(error)
+/** Whether the file of the log is at fault. */
+export const isAtFault = (error: unknown) => isBroken(error) || isDamage(error)
 
 /** Where the log is, and who is told that it is damaged. */
 export type LogFile = { readonly file: string; readonly onDamage: (error: Error) => void }

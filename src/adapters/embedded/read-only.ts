@@ -1,7 +1,8 @@
-import type { EventLog } from '../../events/log.ts'
-import type { Views } from '../../projections/views.ts'
+import type { EventLog, ReadParts } from '../../events/log.ts'
+import type { FindLeast, Views } from '../../projections/views.ts'
 import { embeddedLog } from './log.ts'
 import type { Paths } from './protocol.ts'
+import { leastFinder, partsReader } from './read-together.ts'
 import { type Database, openDatabase } from './sqlite.ts'
 import { closed } from './standing.ts'
 import { embeddedViews } from './views.ts'
@@ -16,6 +17,7 @@ export type Files = {
 export type ReadOnly = {
   readonly log: Pick<EventLog, 'read' | 'readAll' | 'head'>
   readonly views: Pick<Views, 'list' | 'getMany' | 'checkpoint'>
+  readonly together: { readonly parts: ReadParts; readonly least: FindLeast }
   readonly close: () => void
 }
 
@@ -38,7 +40,11 @@ export const openReadOnly = async (
     const readers = { events: await open(events), views: await open(views), another: () => openDatabase(views, 'read') }
     const watched = { events: ofFile(events), views: ofFile(views) }
     const log = embeddedLog(closed, readers.events, watched.events)
-    return { log, views: embeddedViews(closed, { ...readers, watched }), close }
+    const together = {
+      parts: partsReader(readers.events, watched.events),
+      least: leastFinder(readers.views, watched.views),
+    }
+    return { log, views: embeddedViews(closed, { ...readers, watched }), together, close }
   } catch (error) {
     close()
     throw error

@@ -77,23 +77,30 @@ export const prepared = (database: Database): ((sql: string) => Statement) => {
 /** Rows of a page at most. */
 export const PAGE_ROWS = 1000
 
-/** True once this many rows with this many characters of text are a page: memory stays bounded, however large the texts are. */
-export const isPage = (rows: number, characters: number): boolean => rows >= PAGE_ROWS || characters >= 4 * 1_048_576
+/** Characters of a page, beyond which no row is added. */
+const PAGE_CHARACTERS = 4 * 1_048_576
 
-/** The next page of a statement whose rows are arrays, and whether there may be more behind it. Has at least one row where there is one. */
-export const pageOf = (
-  statement: Statement,
-  ...values: readonly Value[]
-): { readonly rows: unknown[]; readonly more: boolean } => {
+/** True once this many rows with this many characters of text are a page: memory stays bounded, however large the texts are. */
+export const isPage = (rows: number, characters: number, most = PAGE_CHARACTERS): boolean =>
+  rows >= PAGE_ROWS || characters >= most
+
+type PageOf = { readonly rows: unknown[]; readonly more: boolean }
+
+/** The next page, of so many characters, of a statement whose rows are arrays, and whether there may be more behind it. Has at least one row where there is one. */
+export const pageUpTo = (most: number, statement: Statement, ...values: readonly Value[]): PageOf => {
   const rows: unknown[] = []
   let characters = 0
   for (const row of statement.iterate(...values) as Iterable<readonly unknown[]>) {
     rows.push(row)
     for (const value of row) if (typeof value === 'string') characters += value.length
-    if (isPage(rows.length, characters)) return { rows, more: true }
+    if (isPage(rows.length, characters, most)) return { rows, more: true }
   }
   return { rows, more: false }
 }
+
+/** The same in pages of the usual size. */
+export const pageOf = (statement: Statement, ...values: readonly Value[]): PageOf =>
+  pageUpTo(PAGE_CHARACTERS, statement, ...values)
 
 /** A file whose damage somebody wants to know of, and which errors say that it is damaged. */
 export type Watched = {

@@ -114,3 +114,8 @@ export const queryOf = (
     total: { sql: `select count(*) from (select 1 ${from} limit ?)`, values: [...values, count] },
   }
 }
+
+/** The statement that finds, of each of many texts (a JSON list) of a field, the document with the least value from one on of another. */
+export const leastOf = (table: string, by: string, order: string): string =>
+  `select (select _doc from ${quoted(table)} where ${quoted(by)} = texts.value and ${quoted(order)} >= ?
+    order by ${quoted(order)}, _key limit 1) from json_each(?) texts`

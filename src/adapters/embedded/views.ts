@@ -47,7 +47,7 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
 }
 
 /** Whether a table is there: one that was, stays. */
-const tablesIn = (hasTable: Statement) => {
+export const tablesIn = (hasTable: Statement) => {
   const there = new Set<string>()
   return (table: string): boolean => {
     const found = there.has(table) || hasTable.get(table) !== undefined

@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { shapeOf } from '../../../src/adapters/embedded/view-build.ts'
+import { partsQuery } from '../../../src/adapters/embedded/read-together.ts'
+import { eventsSchema } from '../../../src/adapters/embedded/schema.ts'
 import { type Database, openDatabase, rowsOf } from '../../../src/adapters/embedded/sqlite.ts'
-import { queryOf } from '../../../src/adapters/embedded/view-query.ts'
+import { leastOf, queryOf } from '../../../src/adapters/embedded/view-query.ts'
 import { createIndex, createKey, createTable } from '../../../src/adapters/embedded/view-schema.ts'
 import { type TokenFilter, wantedOf, whereOf } from '../../../src/http/auth/token-filter.ts'
+import { stateView } from '../../../src/projections/stream-states.ts'
 import { atPosition } from '../../../src/projections/token-past.ts'
 import { STATUSES } from '../../../src/projections/token-status.ts'
 import { tokens } from '../../../src/projections/tokens.ts'
@@ -24,6 +27,10 @@ const shape = { ...shapeOf(tokens), table: 'tokens' }
 const [digest, list, names] = ['tokens_by_digest', 'tokens_by_createdAt_no_deletedAt', 'tokens_by_name_no_deletedAt']
 const ofNamespace = 'tokens_by_namespace_createdAt_no_deletedAt'
 const ofMethod = 'tokens_by_method_createdAt_no_deletedAt'
+
+type Step = readonly [number, number, number, step: string]
+const stepsOf = (database: Database, sql: string) =>
+  (rowsOf(database, `explain query plan ${sql}`).all() as Step[]).map(([, , , step]) => step)
 
 /** How SQLite finds the rows of a query, step by step. */
 const plans = (database: Database, query: Query, inOrder = false) => {
@@ -144,4 +151,18 @@ void t.test('what is asked of tokens is found by an index, in its order', async 
     const many = plans(database, query, true).page
     t.match(many.join(), new RegExp(`^(SEARCH|SCAN) tokens USING INDEX ${whereMany}`), `${name}: ${many.join('; ')}`)
   }
+})
+
+void t.test('what is read of many streams together is found by an index, and not put in order', async (t) => {
+  const database = await openDatabase(join(t.testdir(), 'both.sqlite'), 'rebuildable')
+  t.teardown(() => database.close())
+  database.exec(eventsSchema)
+  const states = shapeOf(stateView)
+  database.exec(createTable(states.table, states))
+  for (const index of states.indexes) database.exec(createIndex(states.table, index))
+  const parts = stepsOf(database, partsQuery)
+  t.match(parts, [/^SCAN part /, /^SEARCH e USING INDEX events_stream \(stream=\? AND revision>\? AND revision<\?\)/])
+  t.equal(parts.length, 2, parts.join('; '))
+  const least = stepsOf(database, leastOf(states.table, 'stream', 'before'))
+  t.match(least.join('; '), /SEARCH stream_states_\d+ USING INDEX \S+_by_stream_before \(stream=\? AND before>\?\)$/)
 })
