@@ -8,10 +8,10 @@ import { Time } from '../../parts/time.tsx'
 import { flag } from '../../words/flag.ts'
 import { DeleteFlag } from './delete-flag.tsx'
 import type { Draft } from './draft.ts'
-import type { Flaws } from './flaws.ts'
+import type { Flaws } from '../../parts/editing.ts'
 import { isImprecise } from './metadata.ts'
 import { MetadataRows } from './metadata-rows.tsx'
-import type { ChangeDraft } from './use-draft.ts'
+import type { ChangeDraft } from '../../parts/use-draft.ts'
 
 const words = flag.about
 const DAY_MS = 86_400_000
@@ -60,7 +60,7 @@ export const About = ({
   readonly draft: Draft
   readonly flaws: Flaws
   readonly why: string | undefined
-  readonly change: ChangeDraft
+  readonly change: ChangeDraft<Draft>
   readonly onDeleted: () => void
 }) => {
   const [deleting, setDeleting] = useState(false)

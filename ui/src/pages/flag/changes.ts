@@ -1,7 +1,8 @@
 import type { Op } from '../../api/flags.ts'
 import { flag } from '../../words/flag.ts'
 import type { Change } from '../../parts/change-lines.tsx'
-import { type Draft, type RolloutDraft, same } from './draft.ts'
+import { same } from '../../parts/editing.ts'
+import type { Draft, RolloutDraft } from './draft.ts'
 import { metadataOf } from './metadata.ts'
 
 const words = flag.change

@@ -58,9 +58,6 @@ export const freshRollout = (n: number): RolloutDraft => ({
   description: '',
 })
 
-/** Whether two drafts, or parts of them, are the same as they were typed. */
-export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-
 /** A list in which one item has gone from one place to another. */
 export const moved = <T>(items: readonly T[], from: number, to: number): readonly T[] => {
   const rest = items.toSpliced(from, 1)

@@ -1,163 +1,94 @@
-import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { flushSync } from 'react-dom'
 import { isFailure } from '../../api/failure.ts'
 import { type Loaded, readFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
-import { LeaveGuard } from '../../parts/leave-guard.tsx'
+import { Editor } from '../../parts/editor.tsx'
 import { NotThere } from '../../parts/not-there.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Safe } from '../../parts/safe.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
-import { useFocusFirstWrong } from '../../parts/wrong.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { flag as words } from '../../words/flag.ts'
 import { flags } from '../../words/flags.ts'
-import { pending } from '../../words/pending.ts'
 import { About } from './about.tsx'
-import { type Flaws, flawsOf } from './flaws.ts'
-import { Saving } from './saving.tsx'
+import type { Draft } from './draft.ts'
+import { flagEditing } from './editing.ts'
+import { Portions } from './portions.tsx'
 import { Targeting } from './targeting.tsx'
-import { useDraft } from './use-draft.ts'
 
 const here = getRouteApi('/inside/ns/$ns/flags/$key')
-type Tab = 'targeting' | 'about'
 
-/** Asks for a review with Ctrl or Cmd and Enter, where no form takes them. */
-const useReviewKey = (onReview: () => void): void => {
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      const elsewhere = event.target instanceof HTMLElement && event.target.closest('form, [role=dialog]')
-      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !elsewhere) onReview()
-    }
-    document.addEventListener('keydown', onKey)
-    return () => document.removeEventListener('keydown', onKey)
-  }, [onReview])
-}
-
-const Kept = ({ left }: { readonly left: readonly string[] }) => (
-  <div role="alert" className="alert warn">
-    <p>{pending.conflict.kept}</p>
-    {left.length > 0 && (
-      <>
-        <p>{pending.conflict.left}</p>
-        <ul>
-          {left.map((sentence) => (
-            <li key={sentence}>
-              <Safe text={sentence} />
-            </li>
-          ))}
-        </ul>
-      </>
-    )}
-  </div>
+const Head = ({ loaded: { flag, revision } }: { readonly loaded: Loaded }) => (
+  <PageHead heading={<Safe text={flag.name} />} title={[flag.name, flags.heading, flag.namespaceKey]}>
+    <p className="facts">
+      <code className="key">
+        <Safe text={flag.key} />
+      </code>
+      <span className="badge bare">{flags.typeOf(flag.type)}</span>
+      <span className="muted">{words.revision(revision)}</span>
+    </p>
+  </PageHead>
 )
 
-const Editor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly queryKey: readonly unknown[] }) => {
-  const { ns, key } = here.useParams()
-  const { tab: asked, at } = here.useSearch()
+/** The answers of a Boolean flag before and after a draft is saved. */
+const Effect = ({ start, draft }: { readonly start: Draft; readonly draft: Draft }) =>
+  draft.boolean && (
+    <>
+      <h3>{words.before}</h3>
+      <Portions name={words.before} draft={start} />
+      <h3>{words.after}</h3>
+      <Portions name={words.after} draft={draft} />
+    </>
+  )
+
+const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly queryKey: readonly unknown[] }) => {
+  const { ns } = here.useParams()
+  const { tab, at } = here.useSearch()
   const navigate = useNavigate()
   const why = useWhyNot(at)
-  const state = useDraft(loaded)
-  const { base, start, draft, changes, change, discard } = state
-  const [reviewing, setReviewing] = useState(false)
-  const [checked, setChecked] = useState(false)
-  const [refused, setRefused] = useState<Flaws>({})
   const [opened, setOpened] = useState<string | undefined>()
-  const [left, setLeft] = useState<readonly string[] | undefined>()
-  const focusWrong = useFocusFirstWrong()
-  const tab: Tab = asked === 'about' ? 'about' : 'targeting'
-  const show = (next: string) =>
-    navigate({
-      to: '.',
-      search: ({ tab: _tab, ...rest }) => (next === 'targeting' ? rest : { ...rest, tab: next }) as never,
-      replace: true,
-      resetScroll: false,
-    })
-  const flaws = { ...refused, ...(checked && flawsOf(start, draft)) }
-
-  const point = async (found: Flaws) => {
-    const [first = ''] = Object.keys(found)
-    const part = first.slice(0, first.indexOf('.'))
-    if (part === 'flag') await show('about')
-    else {
-      setOpened(part)
-      await show('targeting')
-    }
-    focusWrong()
-  }
-  const review = () => {
-    if (changes.length === 0 || why !== undefined || reviewing) return
-    const found = flawsOf(start, draft)
-    setRefused({})
-    const wrong = Object.keys(found).length > 0
-    setChecked(wrong)
-    if (wrong) void point(found)
-    else setReviewing(true)
-  }
-  useReviewKey(review)
-  const edit: typeof change = (part) => {
-    setRefused({})
-    change(part)
-  }
-  const drop = () => {
-    setLeft(undefined)
-    discard()
-  }
-  const given = { flaws, why, state: { ...state, change: edit, discard: drop } }
-
   return (
-    <>
-      <PageHead heading={<Safe text={base.flag.name} />} title={[base.flag.name, flags.heading, ns]}>
-        <p className="facts">
-          <code className="key">
-            <Safe text={key} />
-          </code>
-          <span className="badge bare">{flags.typeOf(base.flag.type)}</span>
-          <span className="muted">{words.revision(base.revision)}</span>
-        </p>
-      </PageHead>
-      {left && <Kept left={left} />}
-      <Tabs.Root value={tab} onValueChange={(next) => void show(String(next))}>
-        <Tabs.List className="tabs" aria-label={words.title}>
-          <Tabs.Tab className="tab" value="targeting">
-            {words.tabs.targeting}
-          </Tabs.Tab>
-          <Tabs.Tab className="tab" value="about">
-            {words.tabs.about}
-          </Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="targeting">
-          <Targeting {...given} opened={opened} onOpen={setOpened} />
-        </Tabs.Panel>
-        <Tabs.Panel value="about">
+    <Editor
+      editing={flagEditing}
+      loaded={loaded}
+      queryKey={queryKey}
+      why={why}
+      tabs={{
+        name: words.title,
+        of: [
+          { name: 'targeting', words: words.tabs.targeting },
+          { name: 'about', words: words.tabs.about },
+        ],
+        asked: tab,
+      }}
+      viewOf={(part) => {
+        if (part === 'flag') return 'about'
+        setOpened(part)
+        return 'targeting'
+      }}
+      head={({ state }) => <Head loaded={state.base} />}
+      view={(name, edited) =>
+        name === 'about' ? (
           <About
-            {...given}
-            loaded={base}
-            draft={draft}
-            change={edit}
+            loaded={edited.state.base}
+            draft={edited.state.draft}
+            change={edited.state.change}
+            flaws={edited.flaws}
+            why={edited.why}
             onDeleted={() => {
-              flushSync(drop)
+              flushSync(edited.state.discard)
               void navigate({ to: '/ns/$ns/flags', params: { ns } })
             }}
           />
-        </Tabs.Panel>
-      </Tabs.Root>
-      <Saving
-        state={given.state}
-        queryKey={queryKey}
-        why={why}
-        review={{ open: reviewing, onOpen: review, onClose: () => setReviewing(false) }}
-        onRefused={(found) => {
-          setRefused(found)
-          void point(found)
-        }}
-        onKept={setLeft}
-      />
-      <LeaveGuard changes={changes.length} />
-    </>
+        ) : (
+          <Targeting {...edited} opened={opened} onOpen={setOpened} />
+        )
+      }
+      effect={(start, draft) => <Effect start={start} draft={draft} />}
+    />
   )
 }
 
@@ -173,7 +104,7 @@ export const FlagPage = () => {
     <>
       {error && <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />}
       {!data && !error && <Loading />}
-      {data && <Editor key={queryKey.join('/')} loaded={data} queryKey={queryKey} />}
+      {data && <FlagEditor key={queryKey.join('/')} loaded={data} queryKey={queryKey} />}
     </>
   )
 }

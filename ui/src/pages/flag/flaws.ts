@@ -1,11 +1,9 @@
 import { fields } from '../../words/common.ts'
 import { flag as words } from '../../words/flag.ts'
 import type { FieldViolation } from '../../api/failure.ts'
-import { type Draft, type RolloutDraft, same } from './draft.ts'
+import { type Flaws, same } from '../../parts/editing.ts'
+import type { Draft, RolloutDraft } from './draft.ts'
 import { isImprecise, metadataOf, rowFlaw } from './metadata.ts'
-
-/** What is wrong with a draft: words by the field, which is called `part.field`. */
-export type Flaws = Readonly<Record<string, string>>
 
 const lengthOf = (text: string) => [...text].length
 const percent = /^(?:100(?:\.0{1,2})?|\d{1,2}(?:\.\d{1,2})?)$/

@@ -1,8 +1,6 @@
 import { sentenceOf } from './changes.ts'
-import { type Draft, type RolloutDraft, same } from './draft.ts'
-
-/** A draft put on top of another state, and what of it does not fit there any more. */
-export type Merged = { readonly draft: Draft; readonly left: readonly string[] }
+import { type Merged, same } from '../../parts/editing.ts'
+import type { Draft, RolloutDraft } from './draft.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -36,7 +34,7 @@ const movedParts = (base: Draft, mine: Draft): boolean => {
 }
 
 /** My changes on top of the present state. */
-export const merge = (base: Draft, mine: Draft, theirs: Draft): Merged => {
+export const merge = (base: Draft, mine: Draft, theirs: Draft): Merged<Draft> => {
   const { parts, left } = mergedParts(base, mine, theirs)
   const order = mine.rollouts.map(({ id }) => id)
   const place = ({ id }: RolloutDraft) => {

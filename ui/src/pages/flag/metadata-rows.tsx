@@ -2,7 +2,7 @@ import { PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Select, TextField } from '../../parts/field.tsx'
 import { flag } from '../../words/flag.ts'
-import type { Flaws } from './flaws.ts'
+import type { Flaws } from '../../parts/editing.ts'
 import type { MetadataRow } from './metadata.ts'
 
 const words = flag.about

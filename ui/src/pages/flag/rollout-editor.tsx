@@ -3,7 +3,7 @@ import { Choices, TextField } from '../../parts/field.tsx'
 import { SegmentsField } from '../../parts/segments-field.tsx'
 import { flag as words } from '../../words/flag.ts'
 import type { RolloutDraft } from './draft.ts'
-import type { Flaws } from './flaws.ts'
+import type { Flaws } from '../../parts/editing.ts'
 
 type Given = {
   readonly rollout: RolloutDraft

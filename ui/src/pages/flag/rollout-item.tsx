@@ -4,7 +4,7 @@ import { Safe } from '../../parts/safe.tsx'
 import { flag as words } from '../../words/flag.ts'
 import { sentenceOf } from './changes.ts'
 import type { RolloutDraft } from './draft.ts'
-import type { Flaws } from './flaws.ts'
+import type { Flaws } from '../../parts/editing.ts'
 import { RolloutEditor } from './rollout-editor.tsx'
 
 /** One rollout at its place: what it gives to whom, what can be done with it, and its editor. `n` counts from 0. */

@@ -4,10 +4,10 @@ import { Button } from '../../parts/button.tsx'
 import { useSay } from '../../parts/status.tsx'
 import { flag as words } from '../../words/flag.ts'
 import { type Draft, freshRollout, moved, type RolloutDraft } from './draft.ts'
-import type { Flaws } from './flaws.ts'
+import type { Flaws } from '../../parts/editing.ts'
 import { MoveTo } from './move-to.tsx'
 import { RolloutItem } from './rollout-item.tsx'
-import type { ChangeDraft } from './use-draft.ts'
+import type { ChangeDraft } from '../../parts/use-draft.ts'
 
 type Act = 'edit' | 'up' | 'down' | 'to'
 type Given = {
@@ -16,7 +16,7 @@ type Given = {
   readonly rollouts: readonly RolloutDraft[]
   readonly flaws: Flaws
   readonly why: string | undefined
-  readonly change: ChangeDraft
+  readonly change: ChangeDraft<Draft>
   /** The rollout whose editor is open. */
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void

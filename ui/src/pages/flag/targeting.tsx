@@ -1,10 +1,11 @@
 import { Choices } from '../../parts/field.tsx'
 import { flag as words } from '../../words/flag.ts'
-import type { Flaws } from './flaws.ts'
+import type { Loaded } from '../../api/flags.ts'
+import type { Draft } from './draft.ts'
 import { Portions } from './portions.tsx'
 import { Rollouts } from './rollouts.tsx'
 import { Rules, Variants } from './variants.tsx'
-import type { DraftState } from './use-draft.ts'
+import type { Edited } from '../../parts/editor.tsx'
 
 const either = (of: { readonly false: string; readonly true: string }) =>
   (['false', 'true'] as const).map((value) => ({ value, label: of[value] }))
@@ -16,10 +17,7 @@ export const Targeting = ({
   why,
   opened,
   onOpen,
-}: {
-  readonly state: DraftState
-  readonly flaws: Flaws
-  readonly why: string | undefined
+}: Edited<Loaded, Draft> & {
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
 }) => {

@@ -1,40 +1,37 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { type Failure, isFailure } from '../../api/failure.ts'
-import { type ChangedFlag, flagChanges, type ListedFlag, type Loaded, readFlag, readFlags } from '../../api/flags.ts'
-import { useWrite } from '../../api/write.ts'
-import { Conflict, Gone } from '../../parts/conflict.tsx'
-import { PendingChanges } from '../../parts/pending-changes.tsx'
-import { Review } from '../../parts/review.tsx'
-import { useSay } from '../../parts/status.tsx'
-import { states } from '../../words/common.ts'
-import { flag as words } from '../../words/flag.ts'
-import { pending } from '../../words/pending.ts'
-import { actorName } from '../../parts/actor.ts'
-import { changesOf, sentOf } from './changes.ts'
-import { draftOf } from './draft.ts'
-import { type Flaws, refusedFlaws } from './flaws.ts'
-import { merge } from './merge.ts'
-import { Portions } from './portions.tsx'
+import { type ReactNode, useState } from 'react'
+import { type Failure, isFailure } from '../api/failure.ts'
+import { useWrite } from '../api/write.ts'
+import { states } from '../words/common.ts'
+import { pending } from '../words/pending.ts'
+import { actorName } from './actor.ts'
+import { Conflict, Gone } from './conflict.tsx'
+import type { Editing, Flaws, Revised, Theirs } from './editing.ts'
+import { PendingChanges } from './pending-changes.tsx'
+import { Review } from './review.tsx'
+import { useSay } from './status.tsx'
 import type { DraftState } from './use-draft.ts'
 
-type Phase =
+type Phase<L> =
   | { readonly name: 'editing' }
   | { readonly name: 'review'; readonly failure?: Failure }
-  | { readonly name: 'conflict'; readonly theirs: Loaded; readonly last: ListedFlag | undefined }
+  | { readonly name: 'conflict'; readonly found: Theirs<L> }
   | { readonly name: 'gone' }
 
 /** What is not saved yet, its review, and what becomes of it: saved, refused, or somebody else was faster. */
-export const Saving = ({
+export const Saving = <L extends Revised, D extends object, A>({
+  editing,
   state,
   queryKey,
   why,
   review,
   onRefused,
   onKept,
+  children,
 }: {
-  readonly state: DraftState
-  /** The read of the flag, which a save makes anew. */
+  readonly editing: Editing<L, D, A>
+  readonly state: DraftState<L, D>
+  /** The read of the thing, which a save makes anew. */
   readonly queryKey: readonly unknown[]
   readonly why: string | undefined
   /** Whether the review is asked for, and how that is changed; it opens for what is right alone. */
@@ -42,43 +39,40 @@ export const Saving = ({
   readonly onRefused: (flaws: Flaws) => void
   /** The draft stands on another state now; what did not fit is named. */
   readonly onKept: (left: readonly string[]) => void
+  /** What the changes come to. */
+  readonly children?: ReactNode
 }) => {
-  const { base, start, draft, changes, discard, rebase } = state
-  const [phase, setPhase] = useState<Phase>({ name: 'editing' })
+  const { base, start, final: draft, changes, discard, rebase } = state
+  const { thing, draftOf, changesOf, merge, sent, answered, refusedFlaws, readAgain } = editing
+  const [phase, setPhase] = useState<Phase<L>>({ name: 'editing' })
   const { send, sending } = useWrite()
   const client = useQueryClient()
   const say = useSay()
-  const { namespaceKey, key } = base.flag
 
   const close = () => {
     setPhase({ name: 'editing' })
     review.onClose()
   }
-  const show = (next: Phase) => {
+  const show = (next: Phase<L>) => {
     setPhase(next)
     if (next.name !== 'review') review.onClose()
   }
   const lookAgain = async (failure: Failure) => {
     try {
-      const [theirs, { flags }] = await Promise.all([
-        readFlag(namespaceKey, key, undefined),
-        readFlags(namespaceKey, { q: key, sort: 'changedAt', order: 'desc' }),
-      ])
-      show({ name: 'conflict', theirs, last: flags.find((listed) => listed.key === key) })
+      show({ name: 'conflict', found: await readAgain(base) })
     } catch (error) {
       if (!isFailure(error)) throw error
       show(error.status === 404 ? { name: 'gone' } : { name: 'review', failure })
     }
   }
   const save = async (reason: string) => {
-    const { ops, about } = sentOf(start, draft)
+    const { write, about } = sent(base, start, draft, reason)
     setPhase({ name: 'review' })
-    const outcome = await send<ChangedFlag>(flagChanges(base.flag, base.revision, ops, reason))
+    const outcome = await send<A>(write)
     if (!outcome) return
     if (outcome.done) {
-      const { flag, rollouts, rules } = outcome.value
       const revision = outcome.etag ?? ''
-      client.setQueryData(queryKey, { flag, rollouts, rules, revision })
+      client.setQueryData(queryKey, answered(outcome.value, revision))
       discard()
       say(revision === base.revision ? states.nothingChanged : pending.saved(changes.length))
       close()
@@ -93,7 +87,7 @@ export const Saving = ({
     close()
     onRefused(refused)
   }
-  const keep = (theirs: Loaded) => {
+  const keep = (theirs: L) => {
     const { draft: next, left } = merge(start, draft, draftOf(theirs))
     rebase(theirs, next)
     client.setQueryData(queryKey, theirs)
@@ -113,26 +107,19 @@ export const Saving = ({
           onClose={close}
           onSave={(reason) => void save(reason)}
         >
-          {draft.boolean && (
-            <>
-              <h3>{words.before}</h3>
-              <Portions name={words.before} draft={start} />
-              <h3>{words.after}</h3>
-              <Portions name={words.after} draft={draft} />
-            </>
-          )}
+          {children}
         </Review>
       )}
       {phase.name === 'conflict' && (
         <Conflict
-          thing={words.thing}
-          who={phase.last?.changedBy && actorName(phase.last.changedBy)}
-          when={phase.last?.changedAt}
-          theirs={changesOf(start, draftOf(phase.theirs))}
+          thing={thing}
+          who={phase.found.by && actorName(phase.found.by)}
+          when={phase.found.at}
+          theirs={changesOf(start, draftOf(phase.found.theirs))}
           yours={changes}
-          onKeep={() => keep(phase.theirs)}
+          onKeep={() => keep(phase.found.theirs)}
           onDiscard={() => {
-            client.setQueryData(queryKey, phase.theirs)
+            client.setQueryData(queryKey, phase.found.theirs)
             discard()
             setPhase({ name: 'editing' })
           }}
@@ -140,8 +127,8 @@ export const Saving = ({
       )}
       {phase.name === 'gone' && (
         <Gone
-          thing={words.thing}
-          json={JSON.stringify({ changes: sentOf(start, draft).ops })}
+          thing={thing}
+          json={JSON.stringify(sent(base, start, draft, '').write.body)}
           onClose={() => setPhase({ name: 'editing' })}
         />
       )}

@@ -1,0 +1,164 @@
+import { Tabs } from '@base-ui/react/tabs'
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useState } from 'react'
+import { pending } from '../words/pending.ts'
+import type { Editing, Flaws, Revised } from './editing.ts'
+import { LeaveGuard } from './leave-guard.tsx'
+import { Safe } from './safe.tsx'
+import { Saving } from './saving.tsx'
+import { type DraftState, useDraft } from './use-draft.ts'
+import { useFocusFirstWrong } from './wrong.ts'
+
+/** A thing under edit, for the parts that show it. */
+export type Edited<L extends Revised, D extends object> = {
+  readonly state: DraftState<L, D>
+  readonly flaws: Flaws
+  /** Why nothing can be changed. */
+  readonly why: string | undefined
+}
+
+/** Asks for a review with Ctrl or Cmd and Enter, where no form takes them. */
+const useReviewKey = (onReview: () => void): void => {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const elsewhere = event.target instanceof HTMLElement && event.target.closest('form, [role=dialog]')
+      if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !elsewhere) onReview()
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [onReview])
+}
+
+const Kept = ({ left }: { readonly left: readonly string[] }) => (
+  <div role="alert" className="alert warn">
+    <p>{pending.conflict.kept}</p>
+    {left.length > 0 && (
+      <>
+        <p>{pending.conflict.left}</p>
+        <ul>
+          {left.map((sentence) => (
+            <li key={sentence}>
+              <Safe text={sentence} />
+            </li>
+          ))}
+        </ul>
+      </>
+    )}
+  </div>
+)
+
+type EditorProps<L extends Revised, D extends object, A> = {
+  readonly editing: Editing<L, D, A>
+  readonly loaded: L
+  /** The read of the thing. */
+  readonly queryKey: readonly unknown[]
+  readonly why: string | undefined
+  /** The views of the thing: what they are called together and each, by its name in the address, and the one asked for. The first is the one without asking. */
+  readonly tabs: {
+    readonly name: string
+    readonly of: readonly [Tab, ...Tab[]]
+    readonly asked: string | undefined
+  }
+  /** The view in which a part is edited, which it opens there. */
+  readonly viewOf: (part: string) => string
+  readonly head: (edited: Edited<L, D>) => ReactNode
+  readonly view: (name: string, edited: Edited<L, D>) => ReactNode
+  /** What a draft comes to, for the review. */
+  readonly effect?: (start: D, draft: D) => ReactNode
+}
+type Tab = { readonly name: string; readonly words: string }
+
+/** A thing edited as one draft, in several views, and saved as one change (ui.md §11.4). */
+export const Editor = <L extends Revised, D extends object, A>({
+  editing,
+  loaded,
+  queryKey,
+  why,
+  tabs,
+  viewOf,
+  head,
+  view,
+  effect,
+}: EditorProps<L, D, A>) => {
+  const navigate = useNavigate()
+  const drafted = useDraft(editing, loaded)
+  const { start, final, changes } = drafted
+  const [reviewing, setReviewing] = useState(false)
+  const [checked, setChecked] = useState(false)
+  const [refused, setRefused] = useState<Flaws>({})
+  const [left, setLeft] = useState<readonly string[] | undefined>()
+  const focusWrong = useFocusFirstWrong()
+  const [first] = tabs.of
+  const open = tabs.of.find(({ name }) => name === tabs.asked) ?? first
+  const show = (name: string) =>
+    navigate({
+      to: '.',
+      search: ({ tab: _tab, ...rest }) => (name === first.name ? rest : { ...rest, tab: name }) as never,
+      replace: true,
+      resetScroll: false,
+    })
+
+  const point = async (found: Flaws) => {
+    const [field = ''] = Object.keys(found)
+    await show(viewOf(field.slice(0, field.indexOf('.'))))
+    focusWrong()
+  }
+  const review = () => {
+    if (changes.length === 0 || why !== undefined || reviewing) return
+    const found = editing.flawsOf(start, final)
+    setRefused({})
+    const wrong = Object.keys(found).length > 0
+    setChecked(wrong)
+    if (wrong) void point(found)
+    else setReviewing(true)
+  }
+  useReviewKey(review)
+  const state: typeof drafted = {
+    ...drafted,
+    change: (part) => {
+      setRefused({})
+      drafted.change(part)
+    },
+    discard: () => {
+      setLeft(undefined)
+      drafted.discard()
+    },
+  }
+  const edited = { state, why, flaws: { ...refused, ...(checked && editing.flawsOf(start, final)) } }
+
+  return (
+    <>
+      {head(edited)}
+      {left && <Kept left={left} />}
+      <Tabs.Root value={open.name} onValueChange={(next) => void show(String(next))}>
+        <Tabs.List className="tabs" aria-label={tabs.name}>
+          {tabs.of.map(({ name, words }) => (
+            <Tabs.Tab key={name} className="tab" value={name}>
+              {words}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {tabs.of.map(({ name }) => (
+          <Tabs.Panel key={name} value={name}>
+            {view(name, edited)}
+          </Tabs.Panel>
+        ))}
+      </Tabs.Root>
+      <Saving
+        editing={editing}
+        state={state}
+        queryKey={queryKey}
+        why={why}
+        review={{ open: reviewing, onOpen: review, onClose: () => setReviewing(false) }}
+        onRefused={(found) => {
+          setRefused(found)
+          void point(found)
+        }}
+        onKept={setLeft}
+      >
+        {effect?.(start, final)}
+      </Saving>
+      <LeaveGuard changes={changes.length} />
+    </>
+  )
+}

@@ -1,0 +1,40 @@
+import { useMemo, useState } from 'react'
+import { type Editing, type Revised, same } from './editing.ts'
+
+/** A part of a draft as it is to be, from the draft as it is. */
+export type ChangeDraft<D> = (part: (draft: D) => Partial<D>) => void
+
+/** What a person edits of a thing, on top of the state that it was begun on; `loaded` is the present state, which counts while nothing is edited. */
+export const useDraft = <L extends Revised, D extends object, A>(
+  { draftOf, settled, changesOf }: Editing<L, D, A>,
+  loaded: L,
+) => {
+  const [edited, setEdited] = useState<{ readonly base: L; readonly draft: D } | undefined>()
+  const base = edited?.base ?? loaded
+  const start = useMemo(() => draftOf(base), [draftOf, base])
+  const draft = edited?.draft ?? start
+  const final = useMemo(() => settled(draft), [settled, draft])
+  const changes = useMemo(() => changesOf(start, final), [changesOf, start, final])
+  const differs = (next: D, from: L) => !same(settled(next), draftOf(from))
+  const change: ChangeDraft<D> = (part) =>
+    setEdited((before) => {
+      const from = before ?? { base: loaded, draft: draftOf(loaded) }
+      const next = { ...from.draft, ...part(from.draft) }
+      return differs(next, from.base) ? { base: from.base, draft: next } : undefined
+    })
+  return {
+    base,
+    start,
+    /** As it is typed, with fields that were opened and left empty. */
+    draft,
+    /** As it is reviewed and sent. */
+    final,
+    changes,
+    change,
+    discard: () => setEdited(undefined),
+    /** Goes on with a draft on top of another state. */
+    rebase: (onto: L, next: D) => setEdited(differs(next, onto) ? { base: onto, draft: next } : undefined),
+  }
+}
+
+export type DraftState<L extends Revised, D extends object> = ReturnType<typeof useDraft<L, D, unknown>>
