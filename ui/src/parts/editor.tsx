@@ -61,10 +61,10 @@ type EditorProps<L extends Revised, D extends object, A> = {
   }
   /** The view in which a part is edited, which it opens there. */
   readonly viewOf: (part: string) => string
-  readonly head: (edited: Edited<L, D>) => ReactNode
-  readonly view: (name: string, edited: Edited<L, D>) => ReactNode
+  readonly renderHead: (edited: Edited<L, D>) => ReactNode
+  readonly renderView: (name: string, edited: Edited<L, D>) => ReactNode
   /** What a draft comes to, for the review. */
-  readonly effect?: (start: D, draft: D) => ReactNode
+  readonly renderEffect?: (start: D, draft: D) => ReactNode
 }
 type Tab = { readonly name: string; readonly words: string }
 
@@ -76,9 +76,9 @@ export const Editor = <L extends Revised, D extends object, A>({
   why,
   tabs,
   viewOf,
-  head,
-  view,
-  effect,
+  renderHead,
+  renderView,
+  renderEffect,
 }: EditorProps<L, D, A>) => {
   const navigate = useNavigate()
   const drafted = useDraft(editing, loaded)
@@ -128,7 +128,7 @@ export const Editor = <L extends Revised, D extends object, A>({
 
   return (
     <>
-      {head(edited)}
+      {renderHead(edited)}
       {left && <Kept left={left} />}
       <Tabs.Root value={open.name} onValueChange={(next) => void show(String(next))}>
         <Tabs.List className="tabs" aria-label={tabs.name}>
@@ -140,7 +140,7 @@ export const Editor = <L extends Revised, D extends object, A>({
         </Tabs.List>
         {tabs.of.map(({ name }) => (
           <Tabs.Panel key={name} value={name}>
-            {view(name, edited)}
+            {renderView(name, edited)}
           </Tabs.Panel>
         ))}
       </Tabs.Root>
@@ -156,7 +156,7 @@ export const Editor = <L extends Revised, D extends object, A>({
         }}
         onKept={setLeft}
       >
-        {effect?.(start, final)}
+        {renderEffect?.(start, final)}
       </Saving>
       <LeaveGuard changes={changes.length} />
     </>

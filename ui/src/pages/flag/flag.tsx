@@ -69,8 +69,8 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
         setOpened(part)
         return 'targeting'
       }}
-      head={({ state }) => <Head loaded={state.base} />}
-      view={(name, edited) =>
+      renderHead={({ state }) => <Head loaded={state.base} />}
+      renderView={(name, edited) =>
         name === 'about' ? (
           <About
             loaded={edited.state.base}
@@ -87,7 +87,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
           <Targeting {...edited} opened={opened} onOpen={setOpened} />
         )
       }
-      effect={(start, draft) => <Effect start={start} draft={draft} />}
+      renderEffect={(start, draft) => <Effect start={start} draft={draft} />}
     />
   )
 }
