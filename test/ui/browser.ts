@@ -74,7 +74,11 @@ export const openBrowser = async (
 /** Signs in with a client token on the page that the browser is sent to, and waits for the page asked for. */
 export const signIn = async (page: Page, path = '/', token = TOKEN): Promise<void> => {
   await page.goto(path)
-  await page.getByLabel('Client token').fill(token)
+  const field = page.getByLabel('Client token')
+  const closed = page.getByRole('button', { name: 'Use a client token', expanded: false })
+  await field.or(closed).waitFor()
+  if (await closed.isVisible()) await closed.click()
+  await field.fill(token)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('button', { name: /^Account: / }).waitFor()
 }

@@ -2,7 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { openBrowser, signIn, skip } from './browser.ts'
-import { type Started, startService } from '../start.ts'
+import type { Started } from '../start.ts'
+import { withSessions } from './ways.ts'
 
 /** Where the pictures go; Git ignores it. */
 const out = resolve(import.meta.dirname, '../../../.shots')
@@ -17,6 +18,7 @@ const screens: Readonly<Record<string, string>> = {
   'variant-flag': '/ns/default/flags/search-ranking',
   evaluate: '/ns/default/evaluate?flag=new-checkout&entity=user-42&c.plan=pro',
   tokens: '/settings/tokens',
+  sessions: '/settings/sessions',
   preferences: '/settings/preferences',
 }
 const looks = [
@@ -86,15 +88,19 @@ const seed = async ({ request }: Started): Promise<void> => {
 
 await t.test('pictures of every screen', { skip, timeout: 250_000 }, async (t) => {
   await mkdir(out, { recursive: true })
-  const service = await startService(t, { 'rate_limit.enabled': 'false' })
+  const { service, ada } = await withSessions(t)
+  const all = { ...screens, session: `/settings/sessions/${ada[0].authentication.id}` }
   await seed(service)
   for (const { name, colorScheme, ...viewport } of looks) {
     const { page } = await openBrowser(t, service, { context: { viewport, colorScheme } })
     await page.goto('/login')
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.screenshot({ path: join(out, `login-${name}.png`) })
+    await page.goto('/login?error=access_denied&ref=5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11')
+    await page.getByRole('alert').waitFor()
+    await page.screenshot({ path: join(out, `login-refused-${name}.png`) })
     await signIn(page)
-    for (const [screen, path] of Object.entries(screens)) {
+    for (const [screen, path] of Object.entries(all)) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.locator('[aria-busy=true]').waitFor({ state: 'hidden' })

@@ -2,7 +2,17 @@ import type { Test } from 'tap'
 import { codehostStandIn } from '../auth/stand-ins/codehost.ts'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { realProvider } from '../auth/stand-ins/provider.ts'
-import { codehostSettings, oidcSettings, type Settings } from '../http/people.ts'
+import {
+  CODEHOST,
+  codehostSettings,
+  everyWay,
+  EXCHANGE,
+  type Issued,
+  logIn,
+  OIDC,
+  oidcSettings,
+  type Settings,
+} from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 
 const client = { clientId: 'rollcall', clientSecret: 'canary-oidc-secret' }
@@ -35,4 +45,24 @@ type Made = { readonly clientToken: string; readonly authentication: { readonly 
 export const tokenNamed = async ({ request }: Started, name: string, more: object = {}) => {
   const { json } = await request<Made>('POST', '/auth/v1/method/token', { name, ...more })
   return { token: json.clientToken, id: json.authentication.id }
+}
+
+/** A service that browsers reach where it listens, with every way in, a provider that lies when told to among them, and somebody signed in by each: Ada twice, Alice, and the account of a cluster. */
+export const withSessions = async (t: Test, settings: Settings = {}) => {
+  const url = await deadUrl()
+  const world = await everyWay(t, {
+    'server.http_port': new URL(url).port,
+    'server.public_url': url,
+    'authentication.methods.oidc.providers.main.display_name': 'Corporate SSO',
+    ...settings,
+  })
+  const { service, liar, cluster } = world
+  liar.lies = { claims: { sub: 'ada', name: 'Ada', email: 'ada@example.com' } }
+  const [first, second, alice] = [
+    await logIn(service, OIDC),
+    await logIn(service, OIDC),
+    await logIn(service, CODEHOST),
+  ]
+  const exchanged = await service.request<Issued>('POST', EXCHANGE, { service_account_token: await cluster.token() })
+  return { ...world, ada: [first, second] as const, alice, exchanged: exchanged.json }
 }

@@ -86,6 +86,18 @@ export const tokensRoute = createRoute({
   validateSearch: asked('q', 'status', 'ns', 'sort', 'page', 'at'),
   component: lazyRouteComponent(() => import('./pages/tokens/tokens.tsx'), 'Tokens'),
 })
+export const sessionsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/sessions',
+  validateSearch: asked('q', 'method', 'status', 'page', 'at'),
+  component: lazyRouteComponent(() => import('./pages/sessions/sessions.tsx'), 'Sessions'),
+})
+export const sessionRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/sessions/$id',
+  validateSearch: asked('at'),
+  component: lazyRouteComponent(() => import('./pages/sessions/session.tsx'), 'SessionPage'),
+})
 const preferencesRoute = createRoute({
   getParentRoute: () => inside,
   path: '/settings/preferences',
@@ -106,6 +118,8 @@ export const router = createRouter({
       flagRoute,
       evaluateRoute,
       tokensRoute,
+      sessionsRoute,
+      sessionRoute,
       preferencesRoute,
     ]),
   ]),

@@ -3,7 +3,7 @@ import { createContext, type ReactNode, useCallback, useContext, useEffect, useS
 import { keys } from './api/keys.ts'
 import { whenUnauthorized } from './api/request.ts'
 import { endSession, expireSelf, readSession, type Session } from './api/session.ts'
-import { holderOf, identityOf } from './identity.ts'
+import { holderOf, identityOf, isLogin } from './identity.ts'
 import { rememberSessionEnd, rememberSessionLeft, setServiceTheme } from './preferences.ts'
 import { basePath } from './return-path.ts'
 import { hear, tellSession } from './tabs.ts'
@@ -135,13 +135,14 @@ export const signedOutHere = (left?: string): void => {
 
 /** Signs out (ui.md §2.3): a session of a login ends at the service, any other token stays valid. Ends on the sign-in page, as a new document. */
 export const signOut = async (session: Session): Promise<void> => {
-  const login = ['METHOD_OIDC', 'METHOD_CODEHOST'].includes(session.authentication?.method ?? '')
-  const left = login
-    ? await expireSelf().then(
-        () => false,
-        () => true,
-      )
-    : false
+  const { authentication } = session
+  const left =
+    authentication && isLogin(authentication)
+      ? await expireSelf().then(
+          () => false,
+          () => true,
+        )
+      : false
   await endSession().catch(() => undefined)
   signedOutHere(left ? session.sessionEndsAt : undefined)
 }

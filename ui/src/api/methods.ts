@@ -1,5 +1,6 @@
 import type { Methods } from '../../../src/contract/login.ts'
 import type { Shown } from '../../../src/contract/answer.ts'
+import type { Way } from '../identity.ts'
 import { request } from './request.ts'
 
 /** One button of the sign-in page: what it is called, and where its login begins. */
@@ -9,25 +10,41 @@ type Listed = Shown<typeof Methods>['methods'][number]
 type Paths = { readonly authorize_url: string; readonly name?: string }
 type OidcMetadata = { readonly providers: Readonly<Record<string, Paths>>; readonly order?: readonly string[] }
 
-/** The ways to a client token: the providers of a browser's login in the order of the configuration, then the code host; and whether static tokens are made. */
-export type Ways = { readonly providers: readonly Provider[]; readonly staticTokens: boolean }
+/** The ways to a client token: the providers of a browser's login in the order of the configuration, then the code host; whether static tokens are made; and what the service calls the methods of sessions. */
+export type Ways = {
+  readonly providers: readonly Provider[]
+  readonly staticTokens: boolean
+  readonly methods: Readonly<Record<Exclude<Way, 'token'>, string>>
+}
+
+const METHOD_TOKEN = 'METHOD_TOKEN'
 
 export const readMethods = async (signal?: AbortSignal): Promise<Ways> => {
   const { methods } = (await request<Shown<typeof Methods>>('auth/v1/method', { signal })).value
   const withMember = (name: string): Listed | undefined =>
-    methods.find(({ enabled, metadata }) => enabled && metadata !== undefined && name in metadata)
+    methods.find(({ metadata }) => metadata !== undefined && name in metadata)
   const [oidc, codehost] = [withMember('providers'), withMember('authorize_url')]
+  const others = methods.find(({ method, metadata }) => metadata === undefined && method !== METHOD_TOKEN)
   const { providers = {}, order = Object.keys(providers) } = (oidc?.metadata ?? {}) as Partial<OidcMetadata>
   const known: Provider[] = order.flatMap((key) => {
     const paths = providers[key]
-    return paths ? [{ key, name: paths.name ?? capitalized(key), authorizeUrl: paths.authorize_url }] : []
+    return oidc?.enabled && paths
+      ? [{ key, name: paths.name ?? capitalized(key), authorizeUrl: paths.authorize_url }]
+      : []
   })
-  if (codehost) {
+  if (codehost?.enabled) {
     const { authorize_url, name } = codehost.metadata as Paths
     known.push({ key: '', name, authorizeUrl: authorize_url })
   }
-  const staticTokens = methods.some(({ method, enabled }) => enabled && method === 'METHOD_TOKEN')
-  return { providers: known, staticTokens }
+  return {
+    providers: known,
+    staticTokens: methods.some(({ method, enabled }) => enabled && method === METHOD_TOKEN),
+    methods: {
+      oidc: oidc?.method ?? '',
+      codehost: codehost?.method ?? '',
+      orchestrator: others?.method ?? '',
+    },
+  }
 }
 
 const capitalized = (key: string): string => key.slice(0, 1).toLocaleUpperCase('en') + key.slice(1)

@@ -1,5 +1,5 @@
 import type { Authentication, AuthenticationList, IssuedToken } from '../../../src/contract/token.ts'
-import { metadataOf } from '../identity.ts'
+import { type Holder, holderIn, metadataOf } from '../identity.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
 import type { Write } from './write.ts'
@@ -12,6 +12,7 @@ export type TokenFilter = {
   readonly status?: string | undefined
   readonly namespaceKey?: string | undefined
   readonly method?: string | undefined
+  readonly identity?: string | undefined
   readonly sort?: string | undefined
   readonly order?: 'asc' | 'desc'
   readonly page?: string | undefined
@@ -28,6 +29,19 @@ export const readTokens = async ({ page, ...filter }: TokenFilter, signal?: Abor
       { signal },
     )
   ).value
+
+/** One record, a deleted one too, now or as of a moment. */
+export const readToken = async (id: string, at: string | undefined, signal?: AbortSignal): Promise<Authentication> =>
+  (await request<Authentication>(`auth/v1/tokens/${path(id)}${query({ deleted: 'true', at })}`, { signal })).value
+
+/** How many live sessions a holder has. The service finds them by identity, whose provider is looked at here while they fit on a page. */
+export const countSessions = async (holder: Holder, signal?: AbortSignal): Promise<number> => {
+  const { method, identity, provider } = holder
+  const filter = { kind: 'session', status: 'ACTIVE', method, identity } as const
+  const { authentications, nextPageToken, totalCount } = await readTokens(filter, signal)
+  if (nextPageToken !== '') return totalCount
+  return authentications.filter((record) => holderIn(record)?.provider === provider).length
+}
 
 /** What a static token is called. */
 export const nameOf = (record: Authentication): string => metadataOf(record, 'token.name') ?? record.id.slice(0, 8)
@@ -52,6 +66,15 @@ export const creation = (body: NewToken, reason: string): Write => ({
 export const deletion = (id: string, reason: string): Write => ({
   method: 'DELETE',
   path: `auth/v1/tokens/${path(id)}`,
+  reason,
+  stale: [keys.tokens],
+})
+
+/** Ends every live session of one holder. */
+export const revocation = ({ method, identity, provider }: Holder, reason: string): Write => ({
+  method: 'POST',
+  path: 'auth/v1/tokens/revoke',
+  body: { method, identity, ...(provider !== undefined && { provider }) },
   reason,
   stale: [keys.tokens],
 })

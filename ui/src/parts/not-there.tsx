@@ -1,9 +1,10 @@
 import { Link } from '@tanstack/react-router'
+import { lastNamespace } from '../preferences.ts'
 import { states } from '../words/common.ts'
 import { PageHead } from './page.tsx'
 import { Safe } from './safe.tsx'
 
-/** A thing of a namespace that is not there, at the moment that the page shows. */
+/** A thing that is not there, in its namespace where it is of one, at the moment that the page shows. */
 export const NotThere = ({
   thing,
   heading,
@@ -14,15 +15,18 @@ export const NotThere = ({
   /** The thing as a heading begins with it. */
   readonly heading: string
   readonly name: string
-  readonly namespace: string
+  readonly namespace?: string
 }) => (
   <>
-    <PageHead heading={states.notFound(heading)} title={[states.notFound(heading), namespace]} />
+    <PageHead
+      heading={states.notFound(heading)}
+      title={[states.notFound(heading), ...(namespace === undefined ? [] : [namespace])]}
+    />
     <p>
       <Safe text={states.notThere(thing, name, namespace)} />
     </p>
     <p>
-      <Link to="/ns/$ns/flags" params={{ ns: namespace }}>
+      <Link to="/ns/$ns/flags" params={{ ns: namespace ?? lastNamespace() }}>
         {states.goToFlags}
       </Link>
     </p>

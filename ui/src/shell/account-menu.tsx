@@ -1,14 +1,13 @@
 import { Menu } from '@base-ui/react/menu'
 import { useNavigate } from '@tanstack/react-router'
 import type { RefObject } from 'react'
+import { isLogin, wayOf } from '../identity.ts'
 import { instantWords } from '../parts/moment.ts'
 import { Safe } from '../parts/safe.tsx'
 import { usePreferences } from '../preferences.ts'
 import { signOut, useIdentity, useSession } from '../session.tsx'
 import { shell } from '../words/shell.ts'
 import { closing } from './loaded.ts'
-
-const logins = ['METHOD_OIDC', 'METHOD_CODEHOST']
 
 /** The menu of the account, beside its button. */
 export const AccountMenu = ({
@@ -28,18 +27,17 @@ export const AccountMenu = ({
   const { zone } = usePreferences()
   const navigate = useNavigate()
   const { authentication, authenticated, sessionEndsAt } = session
-  const method = authentication?.method ?? ''
   return (
     <Menu.Root open onOpenChange={closing(button, onClose)}>
       <Menu.Portal container={place}>
         <Menu.Positioner className="popup-place" anchor={button} align="end" sideOffset={6}>
           <Menu.Popup className="popup" finalFocus={button}>
-            {authenticated && (
+            {authentication && (
               <div className="about tight">
                 <strong>
                   <Safe text={name} />
                 </strong>
-                <span className="muted small">{shell.signedInWith(shell.how[method] ?? method)}</span>
+                <span className="muted small">{shell.signedInWith(shell.how[wayOf(authentication)])}</span>
                 {sessionEndsAt !== undefined && (
                   <span className="muted small">{shell.ends(instantWords(sessionEndsAt, zone))}</span>
                 )}
@@ -53,7 +51,7 @@ export const AccountMenu = ({
             </Menu.Item>
             {authenticated ? (
               <Menu.Item className="item" onClick={() => void signOut(session)}>
-                {logins.includes(method) ? shell.signOut : shell.signOutToken}
+                {authentication && isLogin(authentication) ? shell.signOut : shell.signOutToken}
               </Menu.Item>
             ) : (
               <Menu.Item className="item" onClick={() => void navigate({ to: '/login' })}>

@@ -1,5 +1,6 @@
 import {
   BeakerIcon,
+  DevicesIcon,
   GearIcon,
   type Icon,
   KebabHorizontalIcon,
@@ -28,6 +29,7 @@ const ofNamespace: readonly Entry[] = [
 ]
 const ofSettings: readonly Entry[] = [
   { to: '/settings/tokens', words: shell.tokens, icon: KeyIcon, first: true, short: shell.tokensShort },
+  { to: '/settings/sessions', words: shell.sessions, icon: DevicesIcon },
   { to: '/settings/preferences', words: shell.preferences, icon: GearIcon },
 ]
 void [PeopleIcon, ProjectIcon, StackIcon]

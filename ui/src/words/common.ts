@@ -51,7 +51,8 @@ export const states = {
   noPage: 'No such page',
   goToFlags: 'Go to flags',
   notFound: (thing: string) => `${thing} not found`,
-  notThere: (thing: string, key: string, namespace: string) => `There is no ${thing} ${key} in ${namespace} now.`,
+  notThere: (thing: string, key: string, namespace?: string) =>
+    namespace === undefined ? `There is no ${thing} ${key} now.` : `There is no ${thing} ${key} in ${namespace} now.`,
   forbidden: 'You may not see this',
   broken: 'Something in this page broke',
   reloadPage: 'Reload the page',

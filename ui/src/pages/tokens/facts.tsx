@@ -1,16 +1,15 @@
 import { serviceNow } from '../../api/clock.ts'
 import { type Authentication, boundTo } from '../../api/tokens.ts'
+import { StateBadge } from '../../parts/state-badge.tsx'
 import { tokens as words } from '../../words/tokens.ts'
 
 const DAY_MS = 86_400_000
 const SOON_DAYS = 7
 
-/** In which state a token is: a word, and a shape. */
+/** In which state a token is, and whether it ends soon. */
 export const StatusBadge = ({ record: { status, expiresAt } }: { readonly record: Authentication }) => {
-  if (status !== 'ACTIVE')
-    return <span className={status === 'DELETED' ? 'badge gone' : 'badge off'}>{words.state[status]}</span>
   const days = expiresAt === undefined ? Number.POSITIVE_INFINITY : (Date.parse(expiresAt) - serviceNow()) / DAY_MS
-  if (days >= SOON_DAYS) return <span className="badge on">{words.state.ACTIVE}</span>
+  if (status !== 'ACTIVE' || days >= SOON_DAYS) return <StateBadge status={status} />
   return <span className="badge warn">{days < 1 ? words.state.today : words.state.soon(Math.floor(days))}</span>
 }
 

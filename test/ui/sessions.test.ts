@@ -1,0 +1,170 @@
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { bearer } from '../http/people.ts'
+import type { Started } from '../start.ts'
+import { openBrowser, signIn, skip } from './browser.ts'
+import { withSessions } from './ways.ts'
+
+const path = '/settings/sessions'
+const forced = { forced: [0, 401, 403, 404, 503] }
+const table = (page: Page) => page.getByRole('table', { name: 'Sessions' })
+const row = (page: Page, name: string) => table(page).getByRole('row').filter({ hasText: name })
+const works = async ({ request }: Started, token: string) =>
+  (await request('GET', '/auth/v1/self', undefined, bearer(token))).status === 200
+const refusal = (status: number, message: string) => ({ status, json: { code: 14, message, details: [] } })
+
+await t.test('every session is listed with who, how and when; filters stand in the address', { skip }, async (t) => {
+  const { service, exchanged } = await withSessions(t)
+  const { page } = await openBrowser(t, service, { forced: [401, 404] })
+  await signIn(page, path)
+  await page.getByRole('heading', { name: 'Sessions 4', level: 1 }).waitFor()
+  t.equal(await row(page, 'Ada').count(), 2)
+  await row(page, 'Ada').first().getByText('ada@example.com').waitFor()
+  await row(page, 'Ada').first().getByText('Corporate SSO').waitFor()
+  await row(page, 'Alice').getByText('Code host').waitFor()
+  await row(page, 'apps/web').getByText('Service account').waitFor()
+  t.equal(await table(page).getByText('This is you').count(), 0, 'a static token is no session')
+
+  await page.getByRole('combobox', { name: 'Method' }).selectOption({ label: 'Service account' })
+  await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
+  t.match(page.url(), /\?method=METHOD_ORCHESTRATOR$/)
+  await page.reload()
+  await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
+  await page.getByRole('combobox', { name: 'Status' }).selectOption({ label: 'Deleted' })
+  await page.getByRole('heading', { name: 'No sessions match' }).waitFor()
+  await page.getByRole('button', { name: 'Clear search' }).click()
+  await page.getByRole('heading', { name: 'Sessions 4' }).waitFor()
+
+  await row(page, 'apps/web').getByRole('link').click()
+  await page.getByRole('heading', { name: 'apps/web', level: 1 }).waitFor()
+  t.equal(page.url(), `${service.url}${path}/${exchanged.authentication.id}`)
+  const metadata = page.getByRole('list', { name: 'Metadata' })
+  for (const [key, value] of Object.entries(exchanged.authentication.metadata))
+    await metadata.getByRole('listitem').filter({ hasText: key }).getByText(value, { exact: true }).waitFor()
+  await page.goto(`${path}/none-such`)
+  await page.getByRole('heading', { name: 'Session not found' }).waitFor()
+  await page.getByText('There is no session none-such now.').waitFor()
+})
+
+await t.test('a session is ended, which nothing says before it is so', { skip }, async (t) => {
+  const { service, alice, ada } = await withSessions(t)
+  const { page } = await openBrowser(t, service, forced)
+  await signIn(page, path)
+  const address = `**/auth/v1/tokens/${alice.authentication.id}`
+  await page.route(address, (route) => route.fulfill(refusal(503, 'service is temporarily unavailable')))
+  await page.getByRole('button', { name: 'End session of Alice' }).click()
+  const ask = page.getByRole('alertdialog', { name: 'End the session of Alice?' })
+  await ask.getByText('Alice is signed out at once.').waitFor()
+  const end = ask.getByRole('button', { name: 'End session' })
+  await end.click()
+  await ask.getByRole('alert').getByText('The session was not ended').waitFor()
+  await ask.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
+  await page.unroute(address)
+  await page.route(address, (route) => route.fulfill(refusal(403, 'permission denied')))
+  await end.click()
+  await ask.getByRole('alert').getByText('permission denied').waitFor()
+  t.ok(await works(service, alice.token), 'nothing was ended')
+  await page.unroute(address)
+  await page.route(address, async (route) => {
+    await route.fetch()
+    await route.abort()
+  })
+  await ask.getByRole('textbox', { name: 'Reason' }).fill('left the team')
+  await end.click()
+  await ask.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
+  await page.unroute(address)
+  await end.click()
+  await page.getByRole('status').getByText('The session of Alice has ended.').waitFor()
+  t.notOk(await works(service, alice.token), 'refused at once')
+  t.ok(await works(service, ada[0].token), 'and nobody else is')
+  await page.getByRole('heading', { name: 'Sessions 3' }).waitFor()
+  await page.getByRole('combobox', { name: 'Status' }).selectOption({ label: 'Deleted' })
+  await row(page, 'Alice').getByText('Deleted').waitFor()
+  t.equal(await row(page, 'Alice').getByRole('button').count(), 0)
+})
+
+await t.test('all sessions of a person are ended, and of nobody else', { skip }, async (t) => {
+  const { service, alice, ada, exchanged } = await withSessions(t)
+  const { page } = await openBrowser(t, service, forced)
+  await signIn(page, path)
+  let lost = 0
+  await page.route('**/auth/v1/tokens/revoke', async (route) => {
+    if (lost++ > 0) return route.fallback()
+    await route.fetch()
+    return route.abort()
+  })
+  await page.getByRole('button', { name: 'End all sessions of Ada' }).first().click()
+  const ask = page.getByRole('alertdialog', { name: 'End all 2 sessions of Ada?' })
+  await ask.getByRole('button', { name: 'End all sessions' }).click()
+  await ask.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
+  await ask.getByRole('button', { name: 'End all sessions' }).click()
+  await page.getByRole('status').getByText('2 sessions of Ada ended.').waitFor()
+  for (const { token } of ada) t.notOk(await works(service, token), 'refused at once')
+  t.ok(await works(service, alice.token))
+  t.ok(await works(service, exchanged.clientToken))
+  await page.getByRole('heading', { name: 'Sessions 2' }).waitFor()
+  await page.getByRole('link', { name: 'apps/web' }).click()
+  await page.getByRole('button', { name: 'End all sessions of apps/web' }).click()
+  const account = page.getByRole('alertdialog', { name: 'End the session of apps/web?' })
+  await account.getByRole('button', { name: 'End all sessions' }).click()
+  await page.getByRole('status').getByText('1 session of apps/web ended.').waitFor()
+  t.notOk(await works(service, exchanged.clientToken))
+})
+
+await t.test('who ends the own session is signed out', { skip }, async (t) => {
+  const { service } = await withSessions(t)
+  const { page, context } = await openBrowser(t, service, forced)
+  const open = async () => {
+    await page.goto(path)
+    await page.getByRole('button', { name: 'Continue with the code host' }).click()
+    await row(page, 'This is you').waitFor()
+    t.equal(await table(page).getByText('This is you').count(), 1)
+    return (await context.cookies()).find(({ name }) => name === 'service_client_token')!.value
+  }
+  const token = await open()
+  await page.route('**/auth/v1/tokens/*', (route) => route.fulfill(refusal(503, 'service is temporarily unavailable')))
+  await row(page, 'This is you').getByRole('button', { name: 'End session of Alice' }).click()
+  const ask = page.getByRole('alertdialog', { name: 'End the session of Alice?' })
+  await ask.getByText('This is you: you will be signed out.').waitFor()
+  await ask.getByRole('button', { name: 'End session' }).click()
+  await ask.getByRole('alert').getByText('The session was not ended').waitFor()
+  t.ok(await works(service, token))
+  await page.unroute('**/auth/v1/tokens/*')
+  await ask.getByRole('button', { name: 'End session' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  t.notOk(await works(service, token))
+  t.strictSame(await context.cookies(), [])
+
+  const again = await open()
+  await row(page, 'This is you').getByRole('button', { name: 'End all sessions of Alice' }).click()
+  const all = page.getByRole('alertdialog', { name: 'End all 2 sessions of Alice?' })
+  await all.getByText('This is you: you will be signed out.').waitFor()
+  await all.getByRole('button', { name: 'End all sessions' }).click()
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  t.notOk(await works(service, again))
+})
+
+/** Destroys the keys of all people, so that what was sealed with them is gone. */
+const eraseEverybody = async ({ directory }: Started): Promise<void> => {
+  const subjects = await openDatabase(join(directory, 'data', 'subjects.sqlite'), 'erasing')
+  subjects.exec("update subjects set key = null where subject like 'person-%'")
+  subjects.close()
+}
+
+await t.test('of somebody erased nothing is shown, and the sessions can be ended one by one', { skip }, async (t) => {
+  const { service, ada } = await withSessions(t)
+  await service.reopen(() => eraseEverybody(service))
+  const { page } = await openBrowser(t, service)
+  await signIn(page, `${path}?method=METHOD_OIDC`)
+  t.equal(await row(page, 'Personal data erased').count(), 2)
+  t.notMatch(await page.locator('main').innerText(), /ada@|Ada/)
+  const id = ada[0].authentication.id.slice(0, 8)
+  const all = page.getByRole('button', { name: `End all sessions of ${id}` })
+  t.equal(await all.getAttribute('aria-disabled'), 'true')
+  await page.getByRole('button', { name: `End session of ${id}` }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'End session' }).click()
+  await page.getByRole('status').getByText(`The session of ${id} has ended.`).waitFor()
+  t.notOk(await works(service, ada[0].token))
+})

@@ -1,0 +1,121 @@
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import type { Failure } from '../../api/failure.ts'
+import { keys } from '../../api/keys.ts'
+import { type Authentication, countSessions, deletion, revocation } from '../../api/tokens.ts'
+import { useWrite, type Write } from '../../api/write.ts'
+import { type Holder, holderOf, identityOf } from '../../identity.ts'
+import { FailureAlert } from '../../parts/alert.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Actions, Ask } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { useSay } from '../../parts/status.tsx'
+import { signedOutHere, useSession } from '../../session.tsx'
+import { common } from '../../words/common.ts'
+import { sessions } from '../../words/sessions.ts'
+
+const words = sessions.end
+
+/** What is to be ended: one session, or all of its holder. */
+export type Ending = { readonly record: Authentication; readonly all?: Holder }
+
+type Question = {
+  readonly title: string
+  readonly name: string
+  readonly own: boolean
+  readonly failed: string
+  readonly submit: string
+  readonly write: (reason: string) => Write
+  readonly done: (answer: { readonly revoked?: number }) => string
+  readonly onClose: () => void
+}
+
+/** Asks before sessions are ended; who ends the own one is signed out. */
+const EndAsk = ({ title, name, own, failed, submit, write, done, onClose }: Question) => {
+  const [reason, setReason] = useState('')
+  const [failure, setFailure] = useState<Failure | undefined>()
+  const { send, sending } = useWrite()
+  const say = useSay()
+  const end = async () => {
+    const order = write(reason)
+    // Nothing is read again under a session that has just ended.
+    const outcome = await send<{ readonly revoked?: number }>(own ? { ...order, stale: [] } : order)
+    if (!outcome) return
+    if (!outcome.done) return void setFailure(outcome.failure)
+    if (own) return void signedOutHere()
+    say(done(outcome.value))
+    onClose()
+  }
+  return (
+    <Ask title={<Safe text={title} />} open onClose={onClose}>
+      <p>
+        <Safe text={words.why(name)} />
+      </p>
+      {own && <p className="notice">{words.own}</p>}
+      {failure && <FailureAlert title={failed} failure={failure} write />}
+      <TextField label={common.reason} hint={common.reasonHint} value={reason} onChange={setReason} />
+      <Actions>
+        <Button onClick={onClose}>{common.cancel}</Button>
+        <Button look="danger solid" busy={sending ? words.sending : undefined} onClick={() => void end()}>
+          {submit}
+        </Button>
+      </Actions>
+    </Ask>
+  )
+}
+
+const EndAll = ({
+  record,
+  all,
+  onClose,
+}: {
+  readonly record: Authentication
+  readonly all: Holder
+  readonly onClose: () => void
+}): ReactNode => {
+  const { authentication } = useSession()
+  const name = identityOf(record)
+  const { data: n } = useQuery({
+    queryKey: [...keys.tokens, 'of', all],
+    queryFn: ({ signal }) => countSessions(all, signal),
+    staleTime: 0,
+  })
+  return (
+    <EndAsk
+      title={words.allTitle(n, name)}
+      name={name}
+      own={holderOf(record) === holderOf(authentication)}
+      failed={words.allFailed}
+      submit={words.submitAll}
+      write={(reason) => revocation(all, reason)}
+      done={({ revoked = 0 }) => words.allDone(revoked, name)}
+      onClose={onClose}
+    />
+  )
+}
+
+/** Ends one session, or all that a holder has (ui.md §11.13). */
+export const EndSessions = ({
+  ending: { record, all },
+  onClose,
+}: {
+  readonly ending: Ending
+  readonly onClose: () => void
+}) => {
+  const { authentication } = useSession()
+  const name = identityOf(record)
+  if (all) return <EndAll record={record} all={all} onClose={onClose} />
+  return (
+    <EndAsk
+      title={words.title(name)}
+      name={name}
+      own={record.id === authentication?.id}
+      failed={words.failed}
+      submit={words.submit}
+      write={(reason) => deletion(record.id, reason)}
+      done={() => words.done(name)}
+      onClose={onClose}
+    />
+  )
+}

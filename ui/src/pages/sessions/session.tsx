@@ -1,0 +1,136 @@
+import { PeopleIcon, SignOutIcon } from '@primer/octicons-react'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { isFailure } from '../../api/failure.ts'
+import { keys } from '../../api/keys.ts'
+import { type Authentication, readToken } from '../../api/tokens.ts'
+import { holderIn, identityOf } from '../../identity.ts'
+import { Button } from '../../parts/button.tsx'
+import { zoneName } from '../../parts/moment.ts'
+import { NotThere } from '../../parts/not-there.tsx'
+import { PageHead } from '../../parts/page.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { LoadFailed, Loading } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { usePreferences } from '../../preferences.ts'
+import { useWhyNot } from '../../why-not.ts'
+import { sessions as words } from '../../words/sessions.ts'
+import { type Ending, EndSessions } from './end.tsx'
+import { useHow, Who } from './facts.tsx'
+
+const here = getRouteApi('/inside/settings/sessions/$id')
+
+const Fact = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </>
+)
+
+const Facts = ({ record }: { readonly record: Authentication }) => {
+  const { zone } = usePreferences()
+  const how = useHow()(record)
+  const { id, status, createdAt, expiresAt, deletedAt } = record
+  return (
+    <dl className="about-list" aria-label={words.facts}>
+      <Fact name={words.columns.who}>
+        <Who record={record} />
+      </Fact>
+      <Fact name={words.columns.how}>
+        <Safe text={how} />
+      </Fact>
+      <Fact name={words.columns.status}>
+        <StateBadge status={status} />
+      </Fact>
+      <Fact name={words.columns.created(zoneName(zone))}>
+        <Time instant={createdAt} />
+      </Fact>
+      <Fact name={words.columns.ends}>
+        <Time instant={expiresAt} />
+      </Fact>
+      {deletedAt !== undefined && (
+        <Fact name={words.ended}>
+          <Time instant={deletedAt} />
+        </Fact>
+      )}
+      <Fact name={words.id}>
+        <code>{id}</code>
+      </Fact>
+    </dl>
+  )
+}
+
+/** All that is kept with a record, as text: no picture is loaded, no address is a link. */
+const Metadata = ({ metadata }: Pick<Authentication, 'metadata'>) => {
+  const pairs = Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))
+  return (
+    <section className="tight">
+      <h2>{words.metadata}</h2>
+      {pairs.length === 0 ? (
+        <p className="muted">{words.noMetadata}</p>
+      ) : (
+        <ul className="tight" aria-label={words.metadata}>
+          {pairs.map(([key, value]) => (
+            <li key={key}>
+              <div className="muted small">
+                <Safe text={key} />
+              </div>
+              <code>
+                <Safe text={value} />
+              </code>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+/** One session, with all that is kept with it (ui.md §11.13). */
+export const SessionPage = () => {
+  const { id } = here.useParams()
+  const { at } = here.useSearch()
+  const why = useWhyNot(at)
+  const [ending, setEnding] = useState<Ending | undefined>()
+  const { data, error, refetch } = useQuery({
+    queryKey: [...keys.tokens, 'one', id, at],
+    queryFn: ({ signal }) => readToken(id, at, signal),
+  })
+  if (isFailure(error) && error.status === 404)
+    return <NotThere thing={words.thing} heading={words.notFound} name={id} />
+  if (!data)
+    return (
+      <>
+        <PageHead heading={words.notFound} title={[words.heading]} />
+        {error ? <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} /> : <Loading />}
+      </>
+    )
+  const [name, all] = [identityOf(data), holderIn(data)]
+  return (
+    <>
+      <PageHead heading={<Safe text={name} />} title={[name, words.heading]}>
+        {data.status === 'ACTIVE' && (
+          <Button why={why} onClick={() => setEnding({ record: data })}>
+            <SignOutIcon />
+            <Safe text={words.endOne(name)} />
+          </Button>
+        )}
+        <Button
+          look="danger"
+          why={why ?? (all ? undefined : words.noHolder)}
+          onClick={() => all && setEnding({ record: data, all })}
+        >
+          <PeopleIcon />
+          <Safe text={words.endAll(name)} />
+        </Button>
+      </PageHead>
+      <div className="stack">
+        <Facts record={data} />
+        <Metadata metadata={data.metadata} />
+      </div>
+      {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
+    </>
+  )
+}

@@ -1,0 +1,162 @@
+import { PeopleIcon, SignOutIcon } from '@primer/octicons-react'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useCallback, useState } from 'react'
+import { keys } from '../../api/keys.ts'
+import { readMethods } from '../../api/methods.ts'
+import { type Authentication, readTokens } from '../../api/tokens.ts'
+import { holderIn, identityOf } from '../../identity.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Select } from '../../parts/field.tsx'
+import { zoneName } from '../../parts/moment.ts'
+import { PageHead } from '../../parts/page.tsx'
+import { Pager } from '../../parts/pager.tsx'
+import { useListAddress } from '../../parts/paging.ts'
+import { Safe } from '../../parts/safe.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
+import { StateBadge } from '../../parts/state-badge.tsx'
+import { Empty, LoadFailed, Loading } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Time } from '../../parts/time.tsx'
+import { usePreferences } from '../../preferences.ts'
+import { useWhyNot } from '../../why-not.ts'
+import { common, number } from '../../words/common.ts'
+import { sessions as words } from '../../words/sessions.ts'
+import { tokens } from '../../words/tokens.ts'
+import { type Ending, EndSessions } from './end.tsx'
+import { useHow, Who } from './facts.tsx'
+
+const here = getRouteApi('/inside/settings/sessions')
+const statuses = Object.entries(tokens.statuses).map(([value, label]) => ({ value, label }))
+
+type Acting = { readonly end: (ending: Ending) => void; readonly why: string | undefined }
+
+const columnsOf = (
+  zone: string,
+  howOf: (record: Authentication) => string,
+  { end, why }: Acting,
+): readonly Column<Authentication>[] => [
+  { key: 'who', head: words.columns.who, cell: (row) => <Who record={row} linked /> },
+  { key: 'how', head: words.columns.how, cell: (row) => <Safe text={howOf(row)} /> },
+  {
+    key: 'status',
+    head: words.columns.status,
+    cell: ({ status }) => (
+      <span>
+        <StateBadge status={status} />
+      </span>
+    ),
+  },
+  {
+    key: 'created',
+    head: words.columns.created(zone),
+    label: words.columns.createdLabel,
+    cell: ({ createdAt }) => <Time instant={createdAt} />,
+  },
+  { key: 'ends', head: words.columns.ends, cell: ({ expiresAt }) => <Time instant={expiresAt} /> },
+  {
+    key: 'actions',
+    head: <span className="visually-hidden">{words.columns.actions}</span>,
+    label: '',
+    cell: (row) => {
+      if (row.status !== 'ACTIVE') return null
+      const [name, all] = [identityOf(row), holderIn(row)]
+      return (
+        <span className="row-actions">
+          <IconButton name={words.endOne(name)} icon={<SignOutIcon />} why={why} onClick={() => end({ record: row })} />
+          <IconButton
+            name={words.endAll(name)}
+            icon={<PeopleIcon />}
+            why={why ?? (all ? undefined : words.noHolder)}
+            onClick={() => all && end({ record: row, all })}
+          />
+        </span>
+      )
+    },
+  },
+]
+
+/** Settings › Sessions: who is signed in, and how (ui.md §11.13). */
+export const Sessions = () => {
+  const search = here.useSearch()
+  const { q = '', page, at } = search
+  const address = useListAddress(search)
+  const { zone } = usePreferences()
+  const why = useWhyNot(at)
+  const howOf = useHow()
+  const [ending, setEnding] = useState<Ending | undefined>()
+  const ways = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
+  const { all, ...kinds } = words.methods
+  const methods = [
+    { value: '', label: all },
+    ...Object.entries(ways.data?.methods ?? {}).map(([way, value]) => ({
+      value,
+      label: kinds[way as keyof typeof kinds],
+    })),
+  ]
+  const method = methods.find(({ value }) => value === search.method)?.value ?? ''
+  const status = statuses.find(({ value }) => value === search.status)?.value ?? ''
+  const filter = { kind: 'session', q, status, method, page, at } as const
+  const { data, error, isFetching, refetch } = useQuery({
+    queryKey: [...keys.tokens, filter],
+    queryFn: ({ signal }) => readTokens(filter, signal),
+    placeholderData: (before) => before,
+    enabled: search.method === undefined || ways.data !== undefined,
+  })
+  const onSearch = useCallback((text: string) => address.filter({ q: text }), [address])
+  const rows = data?.authentications ?? []
+  const filtered = q !== '' || status !== '' || method !== ''
+  return (
+    <>
+      <PageHead
+        heading={
+          <>
+            {words.heading} {data && <span className="count">{number(data.totalCount)}</span>}
+          </>
+        }
+        title={[words.heading]}
+      />
+      <div className="filters">
+        <SearchField label={words.search} placeholder={words.searchHint} value={q} onSearch={onSearch} />
+        <Select
+          label={words.method}
+          hiddenLabel
+          value={method}
+          options={methods}
+          onChange={(value) => address.filter({ method: value })}
+        />
+        <Select
+          label={tokens.status}
+          hiddenLabel
+          value={status}
+          options={statuses}
+          onChange={(value) => address.filter({ status: value })}
+        />
+      </div>
+      {error && <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading />}
+      {data && rows.length === 0 && (
+        <Empty title={filtered ? words.noMatch : words.none}>
+          {filtered ? (
+            <Button onClick={() => address.filter({ q: '', status: '', method: '' })}>{common.clearSearch}</Button>
+          ) : (
+            <p>{words.noneWhy}</p>
+          )}
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <div aria-busy={isFetching || undefined}>
+          <Table
+            name={words.table}
+            columns={columnsOf(zoneName(zone), howOf, { end: setEnding, why })}
+            rows={rows}
+            rowKey={({ id }) => id}
+            heads="who"
+          />
+          <Pager onPrevious={address.previous} onNext={address.next(data?.nextPageToken ?? '')} />
+        </div>
+      )}
+      {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
+    </>
+  )
+}
