@@ -40,7 +40,7 @@ type ListProps<R> = {
   readonly filtered?: boolean
   readonly cleared?: Readonly<Record<string, ''>>
   /** The first action of the page. */
-  readonly create: ReactNode
+  readonly create?: ReactNode
   /** What is said where there is nothing yet. */
   readonly nothing: ReactNode
   /** What stands between the filters and the rows. */

@@ -1,26 +1,22 @@
 import { PeopleIcon, SignOutIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { useCallback, useState } from 'react'
+import { useState } from 'react'
 import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import { type Authentication, readTokens } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { IconButton } from '../../parts/button.tsx'
 import { Select } from '../../parts/field.tsx'
+import { List } from '../../parts/list.tsx'
 import { zoneName } from '../../parts/moment.ts'
-import { PageHead } from '../../parts/page.tsx'
-import { Pager } from '../../parts/pager.tsx'
 import { useListAddress } from '../../parts/paging.ts'
 import { Safe } from '../../parts/safe.tsx'
-import { SearchField } from '../../parts/search-field.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
-import { Empty, LoadFailed, Loading } from '../../parts/states.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
-import { common, number } from '../../words/common.ts'
 import { sessions as words } from '../../words/sessions.ts'
 import { tokens } from '../../words/tokens.ts'
 import { type Ending, EndSessions } from './end.tsx'
@@ -97,65 +93,46 @@ export const Sessions = () => {
   const method = methods.find(({ value }) => value === search.method)?.value ?? ''
   const status = statuses.find(({ value }) => value === search.status)?.value ?? ''
   const filter = { kind: 'session', q, status, method, page, at } as const
-  const { data, error, isFetching, refetch } = useQuery({
+  const { data, ...read } = useQuery({
     queryKey: [...keys.tokens, filter],
     queryFn: ({ signal }) => readTokens(filter, signal),
     placeholderData: (before) => before,
     enabled: search.method === undefined || ways.data !== undefined,
   })
-  const onSearch = useCallback((text: string) => address.filter({ q: text }), [address])
-  const rows = data?.authentications ?? []
-  const filtered = q !== '' || status !== '' || method !== ''
   return (
     <>
-      <PageHead
-        heading={
+      <List
+        words={words}
+        read={{ ...read, page: data, rows: data?.authentications ?? [] }}
+        address={address}
+        q={q}
+        filtered={status !== '' || method !== ''}
+        cleared={{ status: '', method: '' }}
+        filters={
           <>
-            {words.heading} {data && <span className="count">{number(data.totalCount)}</span>}
+            <Select
+              label={words.method}
+              hiddenLabel
+              value={method}
+              options={methods}
+              onChange={(value) => address.filter({ method: value })}
+            />
+            <Select
+              label={tokens.status}
+              hiddenLabel
+              value={status}
+              options={statuses}
+              onChange={(value) => address.filter({ status: value })}
+            />
           </>
         }
-        title={[words.heading]}
+        nothing={<p>{words.noneWhy}</p>}
+        table={{
+          columns: columnsOf(zoneName(zone), howOf, { end: setEnding, why }),
+          rowKey: ({ id }) => id,
+          heads: 'who',
+        }}
       />
-      <div className="filters">
-        <SearchField label={words.search} placeholder={words.searchHint} value={q} onSearch={onSearch} />
-        <Select
-          label={words.method}
-          hiddenLabel
-          value={method}
-          options={methods}
-          onChange={(value) => address.filter({ method: value })}
-        />
-        <Select
-          label={tokens.status}
-          hiddenLabel
-          value={status}
-          options={statuses}
-          onChange={(value) => address.filter({ status: value })}
-        />
-      </div>
-      {error && <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} />}
-      {!data && !error && <Loading />}
-      {data && rows.length === 0 && (
-        <Empty title={filtered ? words.noMatch : words.none}>
-          {filtered ? (
-            <Button onClick={() => address.filter({ q: '', status: '', method: '' })}>{common.clearSearch}</Button>
-          ) : (
-            <p>{words.noneWhy}</p>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <div aria-busy={isFetching || undefined}>
-          <Table
-            name={words.table}
-            columns={columnsOf(zoneName(zone), howOf, { end: setEnding, why })}
-            rows={rows}
-            rowKey={({ id }) => id}
-            heads="who"
-          />
-          <Pager onPrevious={address.previous} onNext={address.next(data?.nextPageToken ?? '')} />
-        </div>
-      )}
       {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
     </>
   )
