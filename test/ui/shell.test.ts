@@ -3,7 +3,7 @@ import { openBrowser, signedIn, skip } from './browser.ts'
 import { startService } from '../start.ts'
 
 const path = '/settings/tokens'
-const links = ['Flags', 'Static Tokens', 'Preferences']
+const links = ['Flags', 'Static Tokens', 'Sessions', 'Preferences']
 
 for (const width of [1280, 800, 375, 320])
   await t.test(`every section is in reach at ${width} px`, { skip }, async (t) => {
