@@ -42,8 +42,8 @@ const EndAsk = ({ title, name, own, failed, submit, write, done, onClose }: Ques
     // Nothing is read again under a session that has just ended.
     const outcome = await send<{ readonly revoked?: number }>(own ? { ...order, stale: [] } : order)
     if (!outcome) return
-    if (!outcome.done) return void setFailure(outcome.failure)
-    if (own) return void signedOutHere()
+    if (!outcome.done) return setFailure(outcome.failure)
+    if (own) return signedOutHere()
     say(done(outcome.value))
     onClose()
   }
