@@ -13,6 +13,7 @@ import { pageTokens } from '../http/paging.ts'
 import type { Service } from '../http/service.ts'
 import { cookieJar } from '../http/wire/cookies.ts'
 import { refusalHistory } from '../jobs/refusals.ts'
+import { tokenUses } from '../jobs/token-uses.ts'
 import { aboutOf } from './about.ts'
 import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
@@ -84,6 +85,7 @@ const serviceOf = async (
     digest,
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, now, onError('refusals were not written')),
+    uses: tokenUses({ views, now: time.present, onError: onError('last uses of tokens were not written') }),
     failures: limiter('failures', FAILURES_A_MINUTE),
     metrics,
     flagStore,
@@ -169,6 +171,7 @@ export const compose = async (
     close: async () => {
       await past.close()
       await service.refusals.close()
+      await service.uses.close()
       // A job that is under way may wait for the views, which are seen to until it is over.
       await stores.queue.close()
       await member?.leave()

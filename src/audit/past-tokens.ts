@@ -1,11 +1,11 @@
 import { meets, type Where } from '../projections/match.ts'
+import { comparePlaces, placeOf, type TokenPage, type TokenPlace, tokensInOrder } from '../projections/token-order.ts'
 import { atPosition, conditionsOf, type TokensWanted } from '../projections/token-past.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Query, Row, Views } from '../projections/views.ts'
 
 /** What a list of tokens asks for of one page, and up to which number all are counted; `closed` are the ids of records that cannot be read now. */
-export type TokensAsked = TokensWanted &
-  Pick<Query, 'after' | 'limit' | 'descending'> & { readonly count: number; readonly closed: readonly string[] }
+export type TokensAsked = TokensWanted & TokenPage & { readonly closed: readonly string[] }
 /** Which records a page has, how many there are over all pages, and how many are left out because they cannot be read. */
 export type TokenPlaces = { readonly ids: readonly string[]; readonly total: number; readonly left: number }
 
@@ -17,12 +17,6 @@ type Sources = {
   /** Reads records as they stood at the moment. */
   readonly read: (ids: readonly string[]) => Promise<readonly (Row<TokenDoc> | undefined)[]>
 }
-
-/** A record by its place in the list. */
-type Place = { readonly createdAt: string; readonly id: string }
-
-const isLater = (one: Place, other: Place): boolean =>
-  one.createdAt > other.createdAt || (one.createdAt === other.createdAt && one.id > other.id)
 
 /** The ids of all records that meet conditions, in pages. */
 async function* inPages(views: Sources['views'], where: Where): AsyncGenerator<readonly string[]> {
@@ -49,25 +43,18 @@ export const tokensAt = async (
   position: bigint,
   asked: TokensAsked,
 ): Promise<TokenPlaces> => {
-  const { after, limit, count, closed, descending = false } = asked
-  const isAfter = (one: Place, other: Place) => (descending ? isLater(other, one) : isLater(one, other))
-  const isBehind = (place: Place) => !after || isAfter(place, { createdAt: String(after.value), id: after.key })
-  const { known, unknown } = atPosition(asked, position)
+  const { after, limit, count, closed, sort = 'createdAt', descending = false } = asked
+  const inOrder = comparePlaces(descending)
+  const { known, unknown } = atPosition(asked, position, sort)
   const conditions = conditionsOf(asked)
-  const places: Place[] = []
+  const places: TokenPlace[] = []
   let [total, left] = [0, 0]
 
-  for (const where of known) {
-    const found = await views.list<TokenDoc>(tokens, {
-      where,
-      order: 'createdAt',
-      descending,
-      limit,
-      count,
-      ...(after && { after }),
-    })
+  for (const { where, expiry } of known) {
+    const field = sort === 'expiresAt' ? expiry : sort
+    const found = await tokensInOrder(views, where, asked, field)
     total += found.total
-    for (const { doc } of found.rows) if (doc) places.push({ createdAt: doc.createdAt, id: doc.id })
+    for (const { doc } of found.rows) if (doc) places.push({ value: doc[field] ?? null, key: doc.id })
   }
   /** Folds records of which it is not known; gives those that belong to the list. */
   const folded = async (ids: readonly string[]) => {
@@ -75,13 +62,14 @@ export const tokensAt = async (
       if (row?.unreadable) left++
       else if (row?.doc && meets(row.doc, conditions)) {
         total++
-        if (isBehind(row.doc)) places.push({ createdAt: row.doc.createdAt, id: row.key })
+        const place = placeOf(row.doc, sort)
+        if (!after || inOrder(place, after) > 0) places.push(place)
       }
     }
   }
   await folded(closed)
   if (unknown) for await (const ids of inPages(views, unknown)) await folded(ids)
 
-  const page = places.sort((one, other) => (isAfter(one, other) ? 1 : -1)).slice(0, limit)
-  return { ids: page.map(({ id }) => id), total: Math.min(total, count), left }
+  const page = places.sort(inOrder).slice(0, limit)
+  return { ids: page.map(({ key }) => key), total: Math.min(total, count), left }
 }

@@ -18,6 +18,8 @@ export const Authentication = named('Authentication', {
   status: Type.Enum(['ACTIVE', 'EXPIRED', 'DELETED']),
   deletedAt: Type.Optional(Instant),
   issuedBy: Type.Optional(Id),
+  /** The hour in which it was last used. */
+  lastUsedAt: Type.Optional(Instant),
 })
 export type Authentication = Shown<typeof Authentication>
 export const AuthenticationList = named('AuthenticationList', {
@@ -71,6 +73,7 @@ export const tokenQuery = (names: Names) =>
     namespaceKey: text(),
     status: optional(choice({ ACTIVE: 0, EXPIRED: 1, DELETED: 2 })),
     q: text(),
+    sort: choice({ createdAt: 0, expiresAt: 1, name: 2 }, 'createdAt'),
     order,
     /** Static tokens, or those of logins and exchanges. */
     kind: optional(choice({ static: 0, session: 1 })),
@@ -78,7 +81,7 @@ export const tokenQuery = (names: Names) =>
     issuedBy: text(),
     at: atMoment,
   })
-export const oneToken = query({ at: atMoment })
+export const oneToken = query({ deleted: flag(), at: atMoment })
 
 /** When a token is to end; absent is now. */
 const ending = { expiresAt: optional(timestamp()) }

@@ -4,6 +4,7 @@ import type { EventLog, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
 import type { Method } from '../events/token.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
+import type { TokenUses } from '../jobs/token-uses.ts'
 import type { Moment, AsOf } from '../audit/as-of.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import type { Reservations } from '../commands/reservations.ts'
@@ -81,6 +82,7 @@ export type Service = {
   readonly digest: (secret: string) => string
   readonly pageTokens: PageTokens
   readonly refusals: RefusalHistory
+  readonly uses: TokenUses
   readonly failures: Limiter
   readonly metrics: Metrics
   readonly flagStore: FlagStore<Compiled>

@@ -1,4 +1,5 @@
 import type { Where } from './match.ts'
+import type { TokenSort } from './token-order.ts'
 import { notDeleted, ofStatus, type TokenStatus } from './token-status.ts'
 
 /** What a list of tokens asks for: conditions on what never changes, the status wanted, and the present of the moment (RFC 3339 UTC). */
@@ -14,6 +15,11 @@ export const conditionsOf = ({ where, status, now }: TokensWanted): Where => ({
   ...(status === undefined ? notDeleted : ofStatus[status](now)),
 })
 
+/** Records that belong to a list, and where their expiry of then stands now. */
+type Known = { readonly where: Where; readonly expiry: 'expiresAt' | 'previousExpiry' }
+
+const asNow = (where: Where): Known => ({ where, expiry: 'expiresAt' })
+
 /**
  * What records meet now of which a list at a position holds: `known`, parts without a record in common, whose records all belong to it; and
  * `unknown`, those of which only their streams can say it, because their expiry has changed more than once since.
@@ -21,22 +27,25 @@ export const conditionsOf = ({ where, status, now }: TokensWanted): Where => ({
 export const atPosition = (
   wanted: TokensWanted,
   position: bigint,
-): { readonly known: readonly Where[]; readonly unknown: Where | undefined } => {
+  sort: TokenSort = 'createdAt',
+): { readonly known: readonly Known[]; readonly unknown: Where | undefined } => {
   const behind = Number(position) + 1
   const before = { below: behind } as const
   const [later, notYet] = [{ from: behind }, { from: behind, orAbsent: true }] as const
   const notLater = { below: behind, orAbsent: true } as const
   const base: Where = { ...wanted.where, began: before }
   const gone: Where = { ...base, deletedAt: { from: '' } }
-  if (wanted.status === 'DELETED') return { known: [{ ...gone, ended: before }], unknown: undefined }
+  if (wanted.status === 'DELETED') return { known: [asNow({ ...gone, ended: before })], unknown: undefined }
   const unknown: Where = { ...base, changed: later, changedBefore: later }
   const expiresAt = conditionsOf(wanted)['expiresAt']
   const there: readonly Where[] = [
     { ...base, ...notDeleted },
     { ...gone, ended: later },
   ]
-  if (!expiresAt) return { known: there.map((one) => ({ ...one, changedBefore: notLater })), unknown }
-  const asNow = there.map((one) => ({ ...one, expiresAt, changed: notLater }))
-  const asBefore = { ...base, changed: later, changedBefore: notLater, previousExpiry: expiresAt, ended: notYet }
-  return { known: [...asNow, asBefore], unknown }
+  if (!expiresAt && sort !== 'expiresAt')
+    return { known: there.map((one) => asNow({ ...one, changedBefore: notLater })), unknown }
+  const still = there.map((one) => asNow({ ...one, ...(expiresAt && { expiresAt }), changed: notLater }))
+  const changed = { ...base, changed: later, changedBefore: notLater, ended: notYet }
+  const asBefore = { ...changed, ...(expiresAt && { previousExpiry: expiresAt }) }
+  return { known: [...still, { where: asBefore, expiry: 'previousExpiry' }], unknown }
 }

@@ -4,7 +4,7 @@ import type { At, Projection } from './projection.ts'
 
 /**
  * One authentication record, deleted ones too. Times are RFC 3339 UTC with milliseconds. `profile` is sealed. `name` is
- * a static token's name in lower case, for searches. `identity` is the same for all tokens of one holder: the name as
+ * a static token's name in lower case, for searches; nothing else has one. `identity` is the same for all tokens of one holder: the name as
  * given, a service account, or a person's pseudonym. `issuedBy` is the token that asked for this one.
  * `began` and `ended` are positions in the log, `changed` and `changedBefore` those of the last change of the expiry and
  * of the one before it, and `previousExpiry` is what it was before the last: by them a list at a moment is found.
@@ -66,7 +66,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
   if (profile !== undefined) doc.profile = profile
   if (issuedBy !== undefined) doc.issuedBy = issuedBy
   const name = attributes['token.name']
-  if (name !== undefined) doc.name = name.toLowerCase()
+  if (method === 'token') doc.name = (name ?? '').toLowerCase()
   const holder = name ?? identity
   if (holder !== undefined) doc.identity = holder
   return doc
@@ -117,6 +117,8 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
       also: ['deletedAt', 'method', 'namespace', 'ended', 'began', 'expiresAt', 'changed', 'changedBefore'],
     },
     { by: ['createdAt'], having: 'changed', also: ['changed', 'changedBefore', 'previousExpiry', 'ended', 'began'] },
+    { by: ['method', 'expiresAt'], having: 'deletedAt', also: ['createdAt', 'namespace', 'deletedAt'] },
+    { by: ['name'], having: 'deletedAt', also: ['createdAt', 'namespace', 'deletedAt'] },
     { by: ['deletedAt', 'method'] },
   ],
   category: 'token',

@@ -55,10 +55,13 @@ export type Match =
   | { readonly prefix: string }
   | { readonly from?: Scalar; readonly below?: Scalar; readonly orAbsent?: boolean }
 
+/** An order by key alone. */
+export const KEY = '_key'
+
 /**
  * All conditions must hold. Rows come by `order`, then key, ascending or both descending, from just behind `after`. Tombstones, closed
- * rows and documents without the `order` field never come. All pages together are counted up to `count`, and not at all
- * without.
+ * rows and documents without the `order` field never come; by `KEY` they come unless a condition leaves them out. All pages together are
+ * counted up to `count`, and not at all without.
  */
 export type Query = {
   readonly where: Readonly<Record<string, Match | readonly Match[]>>
@@ -156,6 +159,8 @@ export type Views = {
   readonly build: (view: View) => Promise<Building>
   /** Reads a record; one past its `until` (epoch ms) is absent. */
   readonly record: <V>(table: string, key: string) => Promise<RecordOf<V> | undefined>
+  /** The records that there are of these keys, by key. */
+  readonly records: <V>(table: string, keys: readonly string[]) => Promise<ReadonlyMap<string, RecordOf<V>>>
   /** Writes a record if its present revision is `expected` (0 = absent or past its time). False when another was first. Durable before it answers. */
   readonly swapRecord: (table: string, key: string, expected: number, value: object, until: number) => Promise<boolean>
   readonly close: () => Promise<void>

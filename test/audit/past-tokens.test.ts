@@ -2,21 +2,36 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { meets } from '../../src/projections/match.ts'
+import type { TokenPlace, TokenSort } from '../../src/projections/token-order.ts'
 import { atPosition, conditionsOf } from '../../src/projections/token-past.ts'
 import { STATUSES, statusOf } from '../../src/projections/token-status.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'
 import { tokenIssued } from '../samples.ts'
 import { history, second } from './past.ts'
 
+const NAMES = ['b', 'A', '\u{ffee}', '\u{1f600}', 'a']
+
 const issued = (id: string, expires: number | undefined) => {
   const { expiresAt: _, ...data } = tokenIssued.data
-  return { type: 'TokenIssued', data: { ...data, id, ...(expires !== undefined && { expiresAt: second(expires) }) } }
+  const attributes = { 'token.name': NAMES[Number(id.slice(1)) % NAMES.length]! }
+  return {
+    type: 'TokenIssued',
+    data: { ...data, attributes, id, ...(expires !== undefined && { expiresAt: second(expires) }) },
+  }
 }
 const endings = (id: string) =>
   [
     { type: 'TokenRevoked', data: { id } },
     { type: 'TokenExpired', data: { id, expiresAt: second(0) } },
   ] as const
+
+/** None last, whichever way; among equals the id decides. */
+const inOrder = (one: TokenDoc, other: TokenDoc, sort: TokenSort, descending: boolean): number => {
+  const [a, b] = [one[sort], other[sort]]
+  if ((a === undefined) !== (b === undefined)) return a === undefined ? 1 : -1
+  const bytes = (text: string | undefined, id: string) => Buffer.from(`${text ?? ''}\0${id}`)
+  return bytes(a, one.id).compare(bytes(b, other.id)) * (descending ? -1 : 1)
+}
 
 /** A history of tokens: each issued, its expiry brought forward some times, and perhaps something that cannot be read, and its end. */
 const anyTokens = fc.array(
@@ -58,7 +73,9 @@ await t.test(
         fc.nat(),
         fc.constantFrom(undefined, ...STATUSES),
         fc.integer({ min: 1, max: 4 }),
-        async (steps, place, status, limit) => {
+        fc.constantFrom<TokenSort>('createdAt', 'expiresAt', 'name'),
+        fc.boolean(),
+        async (steps, place, status, limit, sort, descending) => {
           const told = await made(steps)
           const events = told.all.slice(0, place % (told.all.length + 1))
           const position = events.at(-1)?.position ?? 0n
@@ -73,23 +90,24 @@ await t.test(
           const docs = rows.flatMap(({ doc }) => (doc as TokenDoc | undefined) ?? [])
           const due = docs
             .filter((doc) => (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status))
-            .sort((one, other) => (one.createdAt + one.id < other.createdAt + other.id ? -1 : 1))
+            .sort((one, other) => inOrder(one, other, sort, descending))
           const seen: TokenDoc[] = []
-          for (let after: { value: string; key: string } | undefined; ; ) {
-            const asked = { where: {}, status, now: now.toISOString(), limit, count: 100, ...(after && { after }) }
+          for (let after: TokenPlace | undefined; ; ) {
+            const list = { sort, descending, limit, count: 100, ...(after && { after }) }
+            const asked = { where: {}, status, now: now.toISOString(), ...list }
             const page = await then.tokens(asked)
             assert.equal(page.total, due.length)
             assert.ok(page.left >= leftOut, `${page.left} left out, not ${leftOut}`)
             seen.push(...page.docs)
             const last = page.docs.at(-1)
             if (!last || page.docs.length < limit) break
-            after = { value: last.createdAt, key: last.id }
+            after = { value: last[sort] ?? null, key: last.id }
           }
           assert.deepEqual(JSON.parse(JSON.stringify(seen)), JSON.parse(JSON.stringify(due)))
           compared += due.length
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 400 },
     )
     t.ok(compared > 100, `${compared} records`)
   },
@@ -119,7 +137,9 @@ await t.test('a page folds its own records alone', async (t) => {
 
 await t.test('no record is in two parts of a list', (t) => {
   const positions = [undefined, 5, 15]
-  for (const status of [undefined, ...STATUSES])
+  for (const [sort, status] of (['createdAt', 'expiresAt'] as const).flatMap((sort) =>
+    [undefined, ...STATUSES].map((status) => [sort, status] as const),
+  ))
     for (const ended of positions)
       for (const changed of positions)
         for (const changedBefore of changed === 15 ? positions : [undefined]) {
@@ -134,8 +154,10 @@ await t.test('no record is in two parts of a list', (t) => {
             changedBefore,
           }
           const wanted = { where: {}, status, now: '1' }
-          const { known, unknown } = atPosition(wanted, 10n)
-          const parts = [...known, ...(unknown ? [unknown] : [])].filter((where) => meets(doc, where))
+          const { known, unknown } = atPosition(wanted, 10n, sort)
+          const parts = [...known.map(({ where }) => where), ...(unknown ? [unknown] : [])].filter((where) =>
+            meets(doc, where),
+          )
           t.ok(parts.length <= 1, JSON.stringify([status, doc, parts]))
           t.type(conditionsOf(wanted), 'object')
         }

@@ -10,7 +10,7 @@ import { markView } from '../../src/projections/log-marks.ts'
 import { meets, type Where } from '../../src/projections/match.ts'
 import { project } from '../../src/projections/projection.ts'
 import { resources } from '../../src/projections/resources.ts'
-import type { Checkpoint, Query, Row, View } from '../../src/projections/views.ts'
+import { type Checkpoint, KEY, type Query, type Row, type View } from '../../src/projections/views.ts'
 import { memoryLog } from '../memory-log.ts'
 
 export const second = (n: number): string => new Date(Date.UTC(2026, 0, 1) + n * 1000).toISOString()
@@ -28,23 +28,27 @@ const memoryViews = () => {
     views.set(name, rows)
     return rows
   }
-  const value = ({ doc }: Row, field: string) => (doc as Readonly<Record<string, string | number>>)[field]!
+  const value = ({ key, doc }: Row, field: string) =>
+    field === KEY ? key : (doc as Readonly<Record<string, string | number | undefined>> | undefined)?.[field]
+  const compare = (one: string | number, other: string | number): number =>
+    typeof one === 'string' ? Buffer.from(one).compare(Buffer.from(String(other))) : one - Number(other)
   return {
     rowsOf,
     mark: ({ name }: View, checkpoint: Checkpoint): void => void checkpoints.set(name, checkpoint),
     checkpoint: async ({ name }: View) => checkpoints.get(name),
     getMany: async <D extends object>(view: View, keys: readonly string[]) =>
       keys.flatMap((key) => (rowsOf(view).get(key) as Row<D> | undefined) ?? []),
-    list: async <D extends object>(view: View, { where, order, limit, after, count = 0 }: Query) => {
-      const found = [...rowsOf(view).values()].filter(({ doc }) => doc && meets(doc, where as Where))
-      found.sort((a, b) =>
-        value(a, order) < value(b, order) || (value(a, order) === value(b, order) && a.key < b.key) ? -1 : 1,
-      )
-      const behind = found.filter(
-        (row) =>
-          !after || value(row, order) > after.value || (value(row, order) === after.value && row.key > after.key),
-      )
-      return { rows: behind.slice(0, limit) as unknown as Row<D>[], total: Math.min(count, found.length) }
+    list: async <D extends object>(view: View, { where, order, descending, limit, after, count = 0 }: Query) => {
+      const places = [...rowsOf(view).values()].flatMap((row) => {
+        const by = value(row, order)
+        return row.doc && by !== undefined && meets(row.doc, where as Where) ? [{ row, value: by, key: row.key }] : []
+      })
+      type Place = NonNullable<typeof after>
+      const inOrder = (a: Place, b: Place) =>
+        (compare(a.value, b.value) || compare(a.key, b.key)) * (descending ? -1 : 1)
+      const behind = places.sort(inOrder).filter((place) => !after || inOrder(place, after) > 0)
+      const rows = behind.slice(0, limit).map(({ row }) => row) as unknown as Row<D>[]
+      return { rows, total: Math.min(count, places.length) }
     },
   }
 }

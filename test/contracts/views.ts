@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import type { Checkpoint, Match, Query, Row, Scalar, View, Views } from '../../src/projections/views.ts'
+import {
+  type Checkpoint,
+  KEY,
+  type Match,
+  type Query,
+  type Row,
+  type Scalar,
+  type View,
+  type Views,
+} from '../../src/projections/views.ts'
 import { refused } from './log.ts'
 
 /** One store that can be opened, closed and opened again. */
@@ -232,7 +241,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
         [['1', '2', '3', '5', '6'], 5],
         'a document without the order field does not come',
       )
-      for (const order of ['createdAt', 'size']) {
+      for (const order of ['createdAt', 'size', KEY]) {
         const all = keys((await views.list(pets, { where: {}, order, limit: 100 })).rows).toReversed()
         const seen: string[] = []
         for (let after: Query['after']; ; ) {
@@ -242,7 +251,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
           seen.push(...keys(rows))
           const last = rows.at(-1)
           if (!last?.doc || rows.length < 2) break
-          after = { value: last.doc[order as 'createdAt' | 'size']!, key: last.key }
+          after = { value: order === KEY ? last.key : last.doc[order as 'createdAt' | 'size']!, key: last.key }
         }
         t.same(seen, all, `${order} descending, in pages`)
       }
@@ -559,6 +568,26 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
       t.equal(await views.swapRecord('answers', key, 2, { n: 2 }, later), false)
       t.equal(await views.swapRecord('answers', key, 0, { n: 2 }, later), true)
       t.same(await views.record('answers', key), { revision: 1, value: { n: 2 } })
+    }),
+  )
+
+  void t.test('records are read many at once, those that there are', (t) =>
+    withViews(t, async (views) => {
+      const [one, other, past] = [randomUUID(), randomUUID(), randomUUID()]
+      const later = Date.now() + 60_000
+      await views.swapRecord('answers', one, 0, { n: 1 }, later)
+      await views.swapRecord('answers', other, 0, { n: 2 }, 8.64e15)
+      await views.swapRecord('others', other, 0, { n: 3 }, later)
+      await views.swapRecord('answers', past, 0, { n: 4 }, Date.now() - 1)
+      const found = await views.records<{ n: number }>('answers', [one, other, past, 'nobody'])
+      t.same(
+        [...found].toSorted(([, a], [, b]) => a.value.n - b.value.n),
+        [
+          [one, { revision: 1, value: { n: 1 } }],
+          [other, { revision: 1, value: { n: 2 } }],
+        ],
+      )
+      t.equal((await views.records('answers', [])).size, 0)
     }),
   )
 

@@ -1,4 +1,4 @@
-import type { Index, Match, Query, Scalar } from '../../projections/views.ts'
+import { type Index, KEY, type Match, type Query, type Scalar } from '../../projections/views.ts'
 import type { Shape } from './protocol.ts'
 import type { Value } from './sqlite.ts'
 
@@ -41,6 +41,8 @@ const condition = (column: string, match: Match): Condition => {
 type Conditions = readonly (readonly [field: string, match: Match])[]
 
 const isAbsent = (match: Match) => 'equals' in match && match.equals.every((value) => value === undefined)
+const isPrefix = (match: Match) => 'prefix' in match
+const isThere = (match: Match) => !('equals' in match) && !('orAbsent' in match && match.orAbsent)
 const isFew = (match: Match) => 'prefix' in match || ('equals' in match && !isAbsent(match))
 
 /** What lies below a value: mostly few, as what has expired does. */
@@ -58,12 +60,16 @@ const mayFind = ({ indexes }: Shape, conditions: Conditions, order: string, inOr
     const at = by.findIndex((field) => field !== order && some(field, isPast))
     return at >= 0 && by.slice(0, at).every((field) => some(field, isFew))
   }
-  const has = ({ by }: Index) => by.includes(order)
+  const isOne = (field: string) => some(field, (match) => 'equals' in match && match.equals.length === 1)
+  /** Behind a prefix nothing is in order; keys are, where all in front of them is one value. */
+  const has = ({ by }: Index) =>
+    order === KEY
+      ? by.every(isOne)
+      : by.includes(order) && by.slice(0, by.indexOf(order)).every((field) => !some(field, isPrefix))
+  const holds = ({ lacking, having }: Index) =>
+    (!lacking || some(lacking, isAbsent)) && (!having || some(having, isThere))
   const fit = indexes.filter(
-    (index) =>
-      (some(index.by[0]!, isFew) || isRange(index)) &&
-      (!index.lacking || some(index.lacking, isAbsent)) &&
-      (!inOrder || has(index)),
+    (index) => (some(index.by[0]!, isFew) || isRange(index)) && holds(index) && (!inOrder || has(index)),
   )
   const [first] = fit
   const chosen =
@@ -100,8 +106,11 @@ export const queryOf = (
   const from = `from ${quoted(shape.table)}
     where ${[`${by} is not null`, ...parts.map(({ sql }) => sql)].join(' and ')}`
   const values = parts.flatMap((one) => one.values)
-  const behind = after ? ` and (${by}, _key) ${descending ? '<' : '>'} (?, ?)` : ''
-  const inTurn = descending ? `order by ${by} desc, _key desc` : `order by ${by}, _key`
+  const places = order === KEY ? [by] : [by, '_key']
+  const behind = after
+    ? ` and (${places.join(', ')}) ${descending ? '<' : '>'} (${places.map(() => '?').join(', ')})`
+    : ''
+  const inTurn = `order by ${places.map((place) => (descending ? `${place} desc` : place)).join(', ')}`
   const rest = `${from}${behind} ${inTurn} limit ?`
   return {
     sorted,
@@ -109,7 +118,7 @@ export const queryOf = (
       sql: sorted
         ? `select ${ROW} from ${quoted(shape.table)} where rowid in (select rowid ${rest}) ${inTurn}`
         : `select ${ROW} ${rest}`,
-      values: [...values, ...(after ? [after.value, after.key] : []), limit],
+      values: [...values, ...(after ? [after.value, after.key].slice(-places.length) : []), limit],
     },
     total: { sql: `select count(*) from (select 1 ${from} limit ?)`, values: [...values, count] },
   }

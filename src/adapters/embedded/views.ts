@@ -15,6 +15,7 @@ import {
   whileOpen,
 } from './sqlite.ts'
 import { checkpointOf, flatCheckpoint, shapeOf, viewBuilder } from './view-build.ts'
+import { embeddedRecords } from './view-records.ts'
 import { ROW } from './view-query.ts'
 import { listed, rowOf, scanned, tallied } from './view-scan.ts'
 
@@ -85,7 +86,6 @@ const extents = (
 export const embeddedViews = (channel: Channel, { views, events, another, watched }: ViewReaders): EmbeddedViews => {
   const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
   const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')
-  const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
   const prepare = prepared(views)
   const underWay = rowsUnderWay(channel)
   let open = true
@@ -150,14 +150,7 @@ export const embeddedViews = (channel: Channel, { views, events, another, watche
     flushed: underWay.flushed,
     ...extents(views, hasTable, underWay.flushed, reading),
     build,
-    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
-    record: async <V>(kind: string, key: string) =>
-      readingRecords(() => {
-        const found = recordOf.get(kind, key, Date.now()) as [number, string] | undefined
-        return found && { revision: found[0], value: JSON.parse(found[1]) as V }
-      }),
-    swapRecord: async (kind, key, expected, value, until) =>
-      channel.call('swapRecord', kind, key, expected, JSON.stringify(value), until, Date.now()),
+    ...embeddedRecords(channel, events, readingRecords),
     close: async () => {
       open = false
       await indexing()

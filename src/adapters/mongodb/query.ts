@@ -1,5 +1,5 @@
 import type { Document, Filter } from 'mongodb'
-import type { Match, Query, Scalar } from '../../projections/views.ts'
+import { KEY, type Match, type Query, type Scalar } from '../../projections/views.ts'
 import { above } from '../embedded/view-query.ts'
 import type { StoredRow } from './rows.ts'
 
@@ -17,7 +17,7 @@ const condition = (field: string, match: Match): Document => {
   return match.orAbsent ? { $or: [within, { [field]: null }] } : within
 }
 
-const path = (field: string) => `doc.${field}`
+const path = (field: string) => (field === KEY ? '_id' : `doc.${field}`)
 
 /** The filter of all that match, that of the page behind `after`, and the order of the page. */
 export const filtersOf = ({ where, order, descending, after }: Query) => {

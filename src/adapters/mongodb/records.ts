@@ -21,7 +21,7 @@ export const mongoRecords = (
   calls: Calls,
   onError: (error: unknown) => void,
   purgeAfterMs = PURGE_AFTER_MS,
-): Pick<Views, 'record' | 'swapRecord'> => {
+): Pick<Views, 'record' | 'records' | 'swapRecord'> => {
   const records: Collection<StoredRecord> = db.collection('records')
   let purging: NodeJS.Timeout | undefined
 
@@ -65,6 +65,12 @@ export const mongoRecords = (
       return found && found.until.getTime() > Date.now()
         ? { revision: found.revision, value: JSON.parse(found.value) as V }
         : undefined
+    },
+    // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
+    records: async <V>(table: string, keys: readonly string[]) => {
+      const where = { _id: { $in: keys.map((key) => `${table}/${key}`) }, until: { $gt: new Date() } }
+      const found = await calls.call('read', (signal) => records.find(where, { signal }).toArray())
+      return new Map(found.map(({ key, revision, value }) => [key, { revision, value: JSON.parse(value) as V }]))
     },
     swapRecord: async (table, key, expected, value, until) => {
       purgeLater()

@@ -41,7 +41,7 @@ const refusalNotes =
 
 /** Decides about requests by whom they are sent: the holder of a token, nobody known, or somebody whose credential is of no use. */
 const decisions = (service: Service) => {
-  const { failures, settings, cookies } = service
+  const { failures, settings, cookies, uses } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
   const allowedBy = allowedCells(service)
@@ -60,6 +60,8 @@ const decisions = (service: Service) => {
     ): Refusal | undefined => {
       const known = callersOf(entry)
       request.caller = known[via]
+      const hour = uses.hour()
+      if (known.usedIn !== hour && uses.note(entry.id, hour)) known.usedIn = hour
       if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
         return noted(request, new Refusal('cross_site'), entry.id)
       const reach = entry.namespace === undefined || reachOf(entry.namespace, namespace, request, service)

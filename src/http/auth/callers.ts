@@ -3,7 +3,13 @@ import type { Cell } from '../operations/metrics.ts'
 import type { Caller } from '../route.ts'
 import type { Service } from '../service.ts'
 
-type Known = { readonly bearer: Caller; readonly cookie: Caller; readonly allowed: Cell }
+type Known = {
+  readonly bearer: Caller
+  readonly cookie: Caller
+  readonly allowed: Cell
+  /** The hour in which a use was last noted. */
+  usedIn: number
+}
 
 /** The callers that tokens stand for, made once a token. */
 export const callersByToken = (allowedBy: (method: string) => Cell) => {
@@ -18,6 +24,7 @@ export const callersByToken = (allowedBy: (method: string) => Cell) => {
         bearer: { ...caller, via: 'bearer' },
         cookie: { ...caller, via: 'cookie' },
         allowed: allowedBy(method),
+        usedIn: 0,
       }
       callers.set(entry, known)
     }

@@ -2,8 +2,6 @@ import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Where } from '../../projections/match.ts'
 import { conditionsOf, type TokensWanted } from '../../projections/token-past.ts'
 import type { TokenStatus } from '../../projections/token-status.ts'
-import type { TokenDoc } from '../../projections/tokens.ts'
-import type { Query } from '../../projections/views.ts'
 import { isLogin } from '../../events/login.ts'
 import { type Method, METHODS } from '../../events/token.ts'
 
@@ -17,6 +15,8 @@ export type TokenFilter = {
   readonly status: TokenStatus | undefined
   /** Prefix of the static token's name, in any case. */
   readonly q: string
+  /** Prefix of a service account, `<namespace>/<name>`. */
+  readonly account?: string
   /** Ids of the tokens that issued these. */
   readonly issuedBy: readonly string[]
 }
@@ -31,19 +31,42 @@ export const identitiesOf = ({ identity }: Pseudonyms, text: string, method: Met
   return [...new Set(forms)]
 }
 
+/**
+ * What each method of a list is asked for. Of sessions only service accounts are searched, for what a login told of a person is sealed: where
+ * they are asked for, logins are not found, and a list of logins alone is not searched.
+ */
+export const searchedBy = (
+  filter: Omit<TokenFilter, 'method'>,
+  asked: Method | undefined,
+  kind: 'static' | 'session' | undefined,
+  method: Method | undefined,
+): TokenFilter | undefined => {
+  const { q, ...others } = filter
+  if (q === '' || kind !== 'session') return { ...filter, method }
+  if (method === 'orchestrator') return { ...others, q: '', account: q.toLowerCase(), method }
+  return asked === method ? { ...others, q: '', method } : undefined
+}
+
+/** Who holds a token: exactly one of these, and beginning so. */
+const ofHolder = (identities: readonly string[], account: string | undefined): Where => {
+  if (account === undefined) return ofField('identity', identities)
+  if (identities.length === 0) return { identity: { prefix: account } }
+  return { identity: { equals: identities.filter((identity) => identity.startsWith(account)) } }
+}
+
 const ofField = (field: string, values: readonly string[]): Where =>
   values.length === 0 ? {} : { [field]: { equals: values } }
 
 /** The filter as it is asked of a moment, by what its clock shows (RFC 3339 UTC). */
 export const wantedOf = (
-  { method, identities, provider, namespaceKey, status, q, issuedBy }: TokenFilter,
+  { method, identities, account, provider, namespaceKey, status, q, issuedBy }: TokenFilter,
   now: string,
 ): TokensWanted => ({
   status,
   now,
   where: {
     ...ofField('method', method === undefined ? [] : [method]),
-    ...ofField('identity', identities),
+    ...ofHolder(identities, account),
     ...ofField('provider', provider === '' ? [] : [provider]),
     ...ofField('namespace', namespaceKey === '' ? [] : [namespaceKey]),
     ...ofField('issuedBy', issuedBy),
@@ -53,6 +76,3 @@ export const wantedOf = (
 
 /** The filter as conditions on the view. */
 export const whereOf = (filter: TokenFilter, now: Date): Where => conditionsOf(wantedOf(filter, now.toISOString()))
-
-/** Place of a record in a list, as a page token carries it. */
-export const placeOf = ({ createdAt, id }: TokenDoc): NonNullable<Query['after']> => ({ value: createdAt, key: id })

@@ -13,6 +13,7 @@ export const presentAuthentication = async (
   names: Names,
   sealer: Pick<Sealer, 'open'>,
   now: Date,
+  lastUsedAt?: string,
 ): Promise<Authentication> => {
   const metadata: Record<string, string> = { ...doc.metadata }
   const put = (attributes: Readonly<Record<string, string>>) => {
@@ -34,5 +35,6 @@ export const presentAuthentication = async (
     status: statusOf(doc, now),
     ...(doc.deletedAt === undefined ? {} : { deletedAt: short(doc.deletedAt) }),
     ...(doc.issuedBy === undefined ? {} : { issuedBy: doc.issuedBy }),
+    ...(lastUsedAt === undefined ? {} : { lastUsedAt: short(lastUsedAt) }),
   }
 }

@@ -12,7 +12,7 @@ import { completeTokens } from '../complete.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
-import { identitiesOf, placeOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
+import { identitiesOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
 import { leavingOut } from '../paging.ts'
 import { contextOf, applyEvents } from '../command-context.ts'
 
@@ -65,7 +65,7 @@ const ending = ({ execute, views, now, applied, closed }: Service, context: Cont
         if (ended.has(status)) await Promise.all(fresh.map(end))
         const last = docs.at(-1)
         more = docs.length === BATCH
-        if (last) after = placeOf(last)
+        if (last) after = { value: last.createdAt, key: last.id }
       }
     }
     return [...all, ...(await endClosed(which))]

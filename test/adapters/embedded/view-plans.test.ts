@@ -8,10 +8,11 @@ import { leastOf, queryOf } from '../../../src/adapters/embedded/view-query.ts'
 import { createIndex, createKey, createTable } from '../../../src/adapters/embedded/view-schema.ts'
 import { type TokenFilter, wantedOf, whereOf } from '../../../src/http/auth/token-filter.ts'
 import { stateView } from '../../../src/projections/stream-states.ts'
+import { tokensInOrder, type TokenPage } from '../../../src/projections/token-order.ts'
 import { atPosition } from '../../../src/projections/token-past.ts'
 import { STATUSES } from '../../../src/projections/token-status.ts'
 import { tokens } from '../../../src/projections/tokens.ts'
-import type { Query } from '../../../src/projections/views.ts'
+import type { Query, Views } from '../../../src/projections/views.ts'
 
 const now = new Date('2026-01-02T03:04:05.678Z')
 const all: TokenFilter = {
@@ -109,7 +110,7 @@ void t.test('what is asked of tokens is found by an index, in its order', async 
   const covering = (where: Query['where']) => plans(database, { where, order: 'createdAt', limit: 26, count: 10_001 })
   for (const status of [undefined, ...STATUSES]) {
     const { known, unknown } = atPosition(wantedOf({ ...all, status }, now.toISOString()), 99n)
-    for (const where of [...known, ...(unknown ? [unknown] : [])]) {
+    for (const where of [...known.map((part) => part.where), ...(unknown ? [unknown] : [])]) {
       const { page, total } = covering(where)
       t.match(page.join(), /USING (COVERING )?INDEX tokens_by_/, page.join('; '))
       if (!('expiresAt' in where)) t.equal(page.length, 1, 'in its order')
@@ -166,3 +167,58 @@ void t.test('what is read of many streams together is found by an index, and not
   const least = stepsOf(database, leastOf(states.table, 'stream', 'before'))
   t.match(least.join('; '), /SEARCH stream_states_\d+ USING INDEX \S+_by_stream_before \(stream=\? AND before>\?\)$/)
 })
+
+void t.test(
+  'a list that is sorted by something else than creation is found in its order, with few or many',
+  async (t) => {
+    const database = await openDatabase(join(t.testdir(), 'views.sqlite'), 'rebuildable')
+    t.teardown(() => database.close())
+    database.exec(createTable('tokens', shape))
+    database.exec(createKey('tokens'))
+    for (const index of shape.indexes) database.exec(createIndex('tokens', index))
+
+    /** The queries of one page. */
+    const asked = async (filter: Partial<TokenFilter>, sort: TokenPage['sort'] & string): Promise<readonly Query[]> => {
+      const queries: Query[] = []
+      const list: Views['list'] = async (_, query) => {
+        queries.push(query)
+        return { rows: [], total: 0 }
+      }
+      await tokensInOrder({ list }, whereOf({ ...all, ...filter }, now), { sort, limit: 26, count: 10_001 })
+      return queries
+    }
+    const [live, deleted] = ['tokens_by_method_expiresAt_no_deletedAt', 'tokens_by_method_expiresAt_with_deletedAt']
+    const [named, namedDeleted] = ['tokens_by_name_no_deletedAt', 'tokens_by_name_with_deletedAt']
+    const cases: readonly (readonly [Partial<TokenFilter>, 'expiresAt' | 'name', readonly string[]])[] = [
+      [{ method: 'token' }, 'expiresAt', [live, live]],
+      [{ method: 'token', status: 'ACTIVE' }, 'expiresAt', [live, live]],
+      [{ method: 'token', status: 'EXPIRED' }, 'expiresAt', [live]],
+      [{ method: 'token', status: 'DELETED' }, 'expiresAt', [deleted, deleted]],
+      [{ method: 'token' }, 'name', [named]],
+      [{ method: 'token', q: 'ci-' }, 'name', [named]],
+      [{ method: 'token', status: 'DELETED' }, 'name', [namedDeleted]],
+    ]
+    for (const [filter, sort, indexes] of cases) {
+      const queries = await asked(filter, sort)
+      const found = queries.map((query) => plans(database, query).page.join('; '))
+      t.equal(found.length, indexes.length)
+      for (const [n, index] of indexes.entries()) {
+        t.match(found[n], ` INDEX ${index} `, `${JSON.stringify(filter)} by ${sort}: ${found[n]}`)
+        t.notMatch(found[n], 'TEMP B-TREE', `${JSON.stringify(filter)} by ${sort}, in its order: ${found[n]}`)
+      }
+    }
+    for (const sort of ['expiresAt', 'name'] as const)
+      for (const filter of [
+        { namespaceKey: 'n', method: 'token' },
+        { method: 'oidc' },
+        { account: 'ci/', method: 'orchestrator' },
+      ] as const)
+        for (const query of await asked(filter, sort))
+          for (const inOrder of [false, true]) {
+            const { page } = plans(database, query, inOrder)
+            t.match(page.join(), / INDEX tokens_/, `${JSON.stringify(filter)} by ${sort}: ${page.join('; ')}`)
+            if (inOrder)
+              t.notMatch(page.join(), 'TEMP B-TREE', `${JSON.stringify(filter)} by ${sort}: ${page.join('; ')}`)
+          }
+  },
+)
