@@ -76,6 +76,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   const onDamagedViews = once((error) => {
     spoiled = error
     options.onDamagedViews?.(error)
+    putAside(error)
   })
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const paths = {
@@ -83,6 +84,8 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     views: join(directory, 'views.sqlite'),
     subjects: join(directory, 'subjects.sqlite'),
   }
+  /** At once: open connections go on with the file that they have, and an end that takes too long leaves no damage behind. */
+  const putAside = once((error) => onSetAside?.(setAside(paths.views), error))
   const unlock = await lockDirectory(directory)
   const readers: Database[] = []
   const room = roomOf(directory, onFull)
@@ -92,10 +95,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     room.close()
     for (const reader of readers) reader.close()
     await channel?.close()
-    if (spoiled) {
-      const aside = setAside(paths.views)
-      onSetAside?.(aside, spoiled)
-    }
+    if (spoiled) putAside(spoiled)
     unlock()
   }
   try {
