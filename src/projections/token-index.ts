@@ -24,6 +24,9 @@ const endOf = (type: string, data: string): number | undefined => {
   }
 }
 
+/** The revision of the last event of a live token, and its expiry. */
+export type TokenStanding = { readonly at: bigint; readonly expiresAt?: string }
+
 type Columns = ReturnType<typeof tokenColumns>['columns']
 
 const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly number[], now: number) => {
@@ -85,15 +88,17 @@ export const tokenIndex = (capacity: number) => {
     },
     /**
      * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier ends earlier. False where that
-     * cannot be done: the token is not held, events before this one are missing, or it is not an event that ends anything.
+     * cannot be done: the token is not held, events before this one are missing, it is not an event that ends anything, or it should have
+     * ended the token before.
      */
     take: ({ stream, type, revision, data }: Stored): boolean => {
       const slot = keys.byId(stream.slice(tokens.category.length + 1))
       if (slot === undefined) return false
       const known = slots.revision(slot)
-      if (revision <= known) return true
+      const ends = type === 'TokenRevoked' || type === 'TokenExpired'
+      if (revision <= known) return !ends
       if (revision > known + 1n || known === MOST_REVISION) return false
-      if (type === 'TokenRevoked' || type === 'TokenExpired') end(slot)
+      if (ends) end(slot)
       else if (type === 'TokenExpiryChanged') {
         const to = endOf(type, data)
         if (to === undefined) return false
@@ -101,6 +106,14 @@ export const tokenIndex = (capacity: number) => {
         slots.setRevision(slot, revision)
       } else return false
       return true
+    },
+    /** How far the stream of a token that is held was followed here, and when the token ends; undefined where that is not known. */
+    standing: (id: string): TokenStanding | undefined => {
+      const slot = keys.byId(id)
+      const at = slot === undefined ? MOST_REVISION : slots.revision(slot)
+      if (slot === undefined || at === MOST_REVISION) return undefined
+      const expires = columns.expires[slot]!
+      return { at, ...(expires !== Number.POSITIVE_INFINITY && { expiresAt: new Date(expires).toISOString() }) }
     },
     /** The key of a digest text, to look up by. */
     keyOf,
