@@ -104,12 +104,12 @@ const arriving = async (
       await sleep(began + n * EVERY_MS - performance.now())
       await revoke(token.authentication.id)
       if (isLookedAt(n)) late.push(...all.map((asked) => untilRefused(asked, token)))
-    }).finally(close)
+    })
     const lateness = await Promise.all(late)
     const ms = await cpuSince(servers, before, tokens.length)
     await sleep(SETTLED_MS)
     return { took, lateness, ms }
-  })
+  }).finally(() => void close())
   const { took, lateness, ms } = done
   const left = await Promise.all(all.map((asked) => honoured(asked, tokens)))
   for (const { end } of all) end()

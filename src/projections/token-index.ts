@@ -40,6 +40,30 @@ const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly 
 }
 
 /**
+ * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier ends earlier. False where that
+ * cannot be done: the token is not held, events before this one are missing, it is not an event that ends anything, or it should have
+ * ended the token before.
+ */
+const taking =
+  ({ columns, keys, revision: revisionOf, setRevision }: ReturnType<typeof tokenSlots>, end: (slot: number) => void) =>
+  ({ stream, type, revision, data }: Stored): boolean => {
+    const slot = keys.byId(stream.slice(tokens.category.length + 1))
+    if (slot === undefined) return false
+    const known = revisionOf(slot)
+    const ends = type === 'TokenRevoked' || type === 'TokenExpired'
+    if (revision <= known) return !ends
+    if (revision > known + 1n || known === MOST_REVISION) return false
+    if (ends) end(slot)
+    else if (type === 'TokenExpiryChanged') {
+      const to = endOf(type, data)
+      if (to === undefined) return false
+      columns.expires[slot] = to
+      setRevision(slot, revision)
+    } else return false
+    return true
+  }
+
+/**
  * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
  * Bounded: past `capacity` one that was not used for long is forgotten, and comes back when it is remembered again.
  */
@@ -86,27 +110,7 @@ export const tokenIndex = (capacity: number) => {
         slots.setRevision(slot, revision)
       }
     },
-    /**
-     * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier ends earlier. False where that
-     * cannot be done: the token is not held, events before this one are missing, it is not an event that ends anything, or it should have
-     * ended the token before.
-     */
-    take: ({ stream, type, revision, data }: Stored): boolean => {
-      const slot = keys.byId(stream.slice(tokens.category.length + 1))
-      if (slot === undefined) return false
-      const known = slots.revision(slot)
-      const ends = type === 'TokenRevoked' || type === 'TokenExpired'
-      if (revision <= known) return !ends
-      if (revision > known + 1n || known === MOST_REVISION) return false
-      if (ends) end(slot)
-      else if (type === 'TokenExpiryChanged') {
-        const to = endOf(type, data)
-        if (to === undefined) return false
-        columns.expires[slot] = to
-        slots.setRevision(slot, revision)
-      } else return false
-      return true
-    },
+    take: taking(slots, end),
     /** How far the stream of a token that is held was followed here, and when the token ends; undefined where that is not known. */
     standing: (id: string): TokenStanding | undefined => {
       const slot = keys.byId(id)
