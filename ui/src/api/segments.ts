@@ -9,10 +9,11 @@ export const searchSegments = async (
   namespace: string,
   q: string,
   signal?: AbortSignal,
+  { at, limit = FOUND }: { readonly at?: string | undefined; readonly limit?: number } = {},
 ): Promise<Shown<typeof SegmentList>> =>
   (
     await request<Shown<typeof SegmentList>>(
-      `api/v1/namespaces/${path(namespace, 'segments')}${query({ q, limit: FOUND })}`,
+      `api/v1/namespaces/${path(namespace, 'segments')}${query({ q, at, limit })}`,
       { signal },
     )
   ).value
