@@ -134,7 +134,6 @@ export const startService = async (
       await running.close()
       await between?.()
       running = await open()
-      closed = false
     },
   }
 }

@@ -17,6 +17,10 @@ const screens: Readonly<Record<string, string>> = {
   about: '/ns/default/flags/new-checkout?tab=about',
   'variant-flag': '/ns/default/flags/search-ranking',
   evaluate: '/ns/default/evaluate?flag=new-checkout&entity=user-42&c.plan=pro',
+  segments: '/ns/default/segments',
+  'new-segment': '/ns/default/segments/new',
+  segment: '/ns/default/segments/beta',
+  namespaces: '/settings/namespaces',
   tokens: '/settings/tokens',
   sessions: '/settings/sessions',
   preferences: '/settings/preferences',
@@ -44,6 +48,19 @@ const seed = async ({ request }: Started): Promise<void> => {
       operator,
       value,
     })
+  const staffed = `${ns}/default/segments/beta/constraints`
+  for (const [type, property, operator, value] of [
+    ['STRING_COMPARISON_TYPE', 'plan', 'isoneof', '["pro","team","enterprise"]'],
+    ['NUMBER_COMPARISON_TYPE', 'seats', 'gte', '10'],
+    ['DATETIME_COMPARISON_TYPE', 'signed_up', 'lt', '2026-01-01'],
+    ['ENTITY_ID_COMPARISON_TYPE', 'entityId', 'contains', 'internal'],
+  ])
+    await request('POST', staffed, { type, property, operator, value })
+  for (const [key, name] of [
+    ['shop', 'Shop'],
+    ['search', 'Search'],
+  ])
+    await request('POST', ns, { key, name, description: `What the team of ${name} switches.` })
   for (const [key, name] of [
     ['new-checkout', 'New checkout'],
     ['dark-mode', 'Dark mode'],
@@ -103,7 +120,7 @@ await t.test('pictures of every screen', { skip, timeout: 250_000 }, async (t) =
     for (const [screen, path] of Object.entries(all)) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.locator('[aria-busy=true]').waitFor({ state: 'hidden' })
+      await page.locator('[aria-busy=true]').first().waitFor({ state: 'hidden' })
       await page.screenshot({ path: join(out, `${screen}-${name}.png`) })
     }
   }

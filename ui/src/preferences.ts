@@ -109,6 +109,10 @@ export const usePreferences = (): Preferences =>
 /** The namespace that was looked at last in this browser. */
 export const lastNamespace = (): string => stored(NAMESPACE) ?? 'default'
 export const rememberNamespace = (key: string): void => store(NAMESPACE, key)
+/** A namespace that is gone is not gone back to. */
+export const forgetNamespace = (key: string): void => {
+  if (lastNamespace() === key) store(NAMESPACE, undefined)
+}
 
 /** When the cookie of this browser's session ends (RFC 3339), where it was told. */
 export const sessionEnds = (): string | undefined => stored(ENDS)

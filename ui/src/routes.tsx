@@ -80,6 +80,23 @@ const evaluateRoute = createRoute({
   validateSearch: evaluationAsked,
   component: lazyRouteComponent(() => import('./pages/evaluate/evaluate.tsx'), 'EvaluatePage'),
 })
+export const segmentsRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/ns/$ns/segments',
+  validateSearch: asked('q', 'sort', 'page', 'at'),
+  component: lazyRouteComponent(() => import('./pages/segments/segments.tsx'), 'Segments'),
+})
+export const newSegmentRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/ns/$ns/segments/new',
+  component: lazyRouteComponent(() => import('./pages/segments/new-segment.tsx'), 'NewSegmentPage'),
+})
+export const segmentRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/ns/$ns/segments/$key',
+  validateSearch: asked('tab', 'at'),
+  component: lazyRouteComponent(() => import('./pages/segment/segment.tsx'), 'SegmentPage'),
+})
 export const tokensRoute = createRoute({
   getParentRoute: () => inside,
   path: '/settings/tokens',
@@ -97,6 +114,12 @@ export const sessionRoute = createRoute({
   path: '/settings/sessions/$id',
   validateSearch: asked('at'),
   component: lazyRouteComponent(() => import('./pages/sessions/session.tsx'), 'SessionPage'),
+})
+export const namespacesRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/namespaces',
+  validateSearch: asked('q', 'page', 'at'),
+  component: lazyRouteComponent(() => import('./pages/namespaces/namespaces.tsx'), 'Namespaces'),
 })
 const preferencesRoute = createRoute({
   getParentRoute: () => inside,
@@ -117,9 +140,13 @@ export const router = createRouter({
       newFlagRoute,
       flagRoute,
       evaluateRoute,
+      segmentsRoute,
+      newSegmentRoute,
+      segmentRoute,
       tokensRoute,
       sessionsRoute,
       sessionRoute,
+      namespacesRoute,
       preferencesRoute,
     ]),
   ]),

@@ -4,6 +4,7 @@ export const keys = {
   methods: ['methods'],
   tokens: ['tokens'],
   namespaces: ['namespaces'],
+  namespace: (key: string) => ['namespace', key],
   flags: (namespace: string) => ['flags', namespace],
   flag: (namespace: string, key: string) => ['flag', namespace, key],
   segments: (namespace: string) => ['segments', namespace],

@@ -1,19 +1,104 @@
 import type { Shown } from '../../../src/contract/answer.ts'
-import type { SegmentList } from '../../../src/contract/segment.ts'
+import type { Constraint } from '../../../src/contract/constraint.ts'
+import type { ListedSegment, Segment, SegmentList } from '../../../src/contract/segment.ts'
+import type { ChangedSegment } from '../../../src/contract/segment-changes.ts'
+import type { FlagPage } from './flags.ts'
+import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
+import type { Write } from './write.ts'
+
+export type { ChangedSegment, Constraint, ListedSegment, Segment }
+export type SegmentPage = Shown<typeof SegmentList>
+export type MatchType = Segment['matchType']
 
 const FOUND = 20
+const PAGE = 50
+
+const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
+  `api/v1/namespaces/${path(namespace, 'segments', ...rest)}`
 
 /** The segments of a namespace that a text finds. */
-export const searchSegments = async (
+export const searchSegments = async (namespace: string, q: string, signal?: AbortSignal): Promise<SegmentPage> =>
+  (await request<SegmentPage>(`${ofNamespace(namespace)}${query({ q, limit: FOUND })}`, { signal })).value
+
+export type SegmentFilter = Readonly<Partial<Record<'q' | 'sort' | 'order' | 'page' | 'at', string | undefined>>>
+
+/** One page of the segments of a namespace, with how many flags use each. */
+export const readSegments = async (
   namespace: string,
-  q: string,
+  { page, ...filter }: SegmentFilter,
   signal?: AbortSignal,
-  { at, limit = FOUND }: { readonly at?: string | undefined; readonly limit?: number } = {},
-): Promise<Shown<typeof SegmentList>> =>
-  (
-    await request<Shown<typeof SegmentList>>(
-      `api/v1/namespaces/${path(namespace, 'segments')}${query({ q, at, limit })}`,
-      { signal },
-    )
-  ).value
+): Promise<SegmentPage> => {
+  const asked = query({ ...filter, include: 'usage', limit: PAGE, pageToken: page })
+  return (await request<SegmentPage>(`${ofNamespace(namespace)}${asked}`, { signal })).value
+}
+
+/** A segment with its constraints, and its revision. */
+export type LoadedSegment = { readonly segment: Segment; readonly revision: string }
+
+export const readSegment = async (
+  namespace: string,
+  key: string,
+  at: string | undefined,
+  signal?: AbortSignal,
+): Promise<LoadedSegment> => {
+  const { value, etag } = await request<Segment>(`${ofNamespace(namespace, key)}${query({ at })}`, { signal })
+  return { segment: value, revision: etag ?? '' }
+}
+
+/** One page of the flags that use a segment, by name, each with the rules and rollouts that do. */
+export const readUsages = async (
+  namespace: string,
+  key: string,
+  { page, at }: Pick<SegmentFilter, 'page' | 'at'>,
+  signal?: AbortSignal,
+): Promise<FlagPage> => {
+  const asked = query({ segmentKey: key, sort: 'name', limit: PAGE, pageToken: page, at })
+  return (await request<FlagPage>(`api/v1/namespaces/${path(namespace, 'flags')}${asked}`, { signal })).value
+}
+
+export const segmentCreation = (
+  namespace: string,
+  body: Pick<Segment, 'key' | 'name' | 'description' | 'matchType'>,
+  reason: string,
+): Write => ({
+  method: 'POST',
+  path: ofNamespace(namespace),
+  body,
+  reason,
+  stale: [keys.segments(namespace), keys.segment(namespace, body.key)],
+})
+
+type ConstraintFields = Pick<Constraint, 'type' | 'property' | 'operator' | 'value'>
+
+/** One change of a segment or a constraint of it, as the service takes it (api.md §7.9). */
+export type SegmentOp =
+  | ({ readonly op: 'segment.update' } & Readonly<Partial<Pick<Segment, 'name' | 'description' | 'matchType'>>>)
+  | ({ readonly op: 'constraint.create' } & ConstraintFields)
+  | ({ readonly op: 'constraint.update'; readonly id: string } & ConstraintFields)
+  | { readonly op: 'constraint.delete'; readonly id: string }
+
+/** Several changes of a segment as one. */
+export const segmentChanges = (
+  { segment: { namespaceKey, key }, revision }: LoadedSegment,
+  changes: readonly SegmentOp[],
+  reason: string,
+): Write => ({
+  method: 'POST',
+  path: ofNamespace(namespaceKey, key, 'changes'),
+  body: { changes },
+  revision,
+  reason,
+  stale: [keys.segments(namespaceKey), keys.segment(namespaceKey, key), keys.flags(namespaceKey)],
+})
+
+export const segmentDeletion = (
+  { segment: { namespaceKey, key }, revision }: LoadedSegment,
+  reason: string,
+): Write => ({
+  method: 'DELETE',
+  path: ofNamespace(namespaceKey, key),
+  revision,
+  reason,
+  stale: [keys.segments(namespaceKey)],
+})

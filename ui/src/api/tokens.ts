@@ -16,7 +16,6 @@ export type TokenFilter = {
   readonly sort?: string | undefined
   readonly order?: 'asc' | 'desc'
   readonly page?: string | undefined
-  readonly limit?: number
   readonly at?: string | undefined
 }
 
@@ -26,7 +25,7 @@ const PAGE = 50
 export const readTokens = async ({ page, ...filter }: TokenFilter, signal?: AbortSignal): Promise<AuthenticationList> =>
   (
     await request<AuthenticationList>(
-      `auth/v1/tokens${query({ order: 'desc', limit: PAGE, ...filter, pageToken: page })}`,
+      `auth/v1/tokens${query({ order: 'desc', ...filter, limit: PAGE, pageToken: page })}`,
       { signal },
     )
   ).value

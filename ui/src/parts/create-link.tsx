@@ -9,7 +9,7 @@ export const CreateLink = ({
   why,
   children,
 }: {
-  readonly to: '/ns/$ns/flags/new'
+  readonly to: '/ns/$ns/flags/new' | '/ns/$ns/segments/new'
   readonly ns: string
   readonly why: string | undefined
   readonly children: string

@@ -37,7 +37,7 @@ const described = (id: string, { hint, wrong, notice }: Omit<Common, 'label'>): 
 type TextFieldProps = Common & {
   readonly value: string
   readonly onChange: (value: string) => void
-  readonly type?: 'text' | 'password' | 'search' | 'datetime-local'
+  readonly type?: 'text' | 'password' | 'search' | 'date' | 'datetime-local'
   readonly name?: string
   readonly mono?: boolean
   readonly autoFocus?: boolean

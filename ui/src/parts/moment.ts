@@ -44,6 +44,16 @@ export const distanceWords = (instant: string, now = serviceNow()): string | und
   return ms > 0 ? 'in less than a minute' : 'just now'
 }
 
+/** What an instant means: in the zone of the person, which is named, and in UTC. */
+export const meaningOf = (instant: string, zone: Zone): readonly [string, string] => {
+  const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' })
+    .formatToParts(new Date(instant))
+    .find(({ type }) => type === 'timeZoneName')
+  const local = zone === 'utc' ? '' : ` ${offset?.value ?? ''} (${zoneName(zone)})`
+  const seconds = new Date(instant).getUTCSeconds() !== 0
+  return [`${instantWords(instant, zone, seconds)}${local}`, instantWords(instant, 'utc', seconds)]
+}
+
 /** What the field `datetime-local` holds for an instant: local time to the minute. */
 export const localInput = (instant: Date, zone: Zone): string => {
   const part = new Intl.DateTimeFormat('sv-SE', {

@@ -1,11 +1,9 @@
-import { XIcon } from '@primer/octicons-react'
 import { useId } from 'react'
 import { keys } from '../api/keys.ts'
 import { searchSegments } from '../api/segments.ts'
 import { flag as words } from '../words/flag.ts'
-import { IconButton } from './button.tsx'
+import { Chips } from './chips.tsx'
 import { KeySearch } from './key-search.tsx'
-import { Safe } from './safe.tsx'
 
 type FieldProps = {
   readonly namespace: string
@@ -13,22 +11,6 @@ type FieldProps = {
   readonly onChange: (keys: readonly string[]) => void
   readonly wrong: string | undefined
 }
-
-const Chosen = ({ value, onChange }: Pick<FieldProps, 'value' | 'onChange'>) => (
-  <ul className="bar" aria-label={words.chosen}>
-    {value.map((key) => (
-      <li key={key} className="badge bare">
-        <Safe text={key} />
-        <IconButton
-          name={words.removeSegment(key)}
-          icon={<XIcon size={12} />}
-          look="icon plain"
-          onClick={() => onChange(value.filter((other) => other !== key))}
-        />
-      </li>
-    ))}
-  </ul>
-)
 
 /** Chooses segments, one after the other; they are searched at the service as one types. */
 export const SegmentsField = ({ namespace, value, onChange, wrong }: FieldProps) => {
@@ -38,7 +20,12 @@ export const SegmentsField = ({ namespace, value, onChange, wrong }: FieldProps)
       <label className="label" htmlFor={id}>
         {words.segment}
       </label>
-      {value.length > 0 && <Chosen value={value} onChange={onChange} />}
+      <Chips
+        name={words.chosen}
+        values={value}
+        removeWords={words.removeSegment}
+        onRemove={(gone) => onChange(value.filter((key) => key !== gone))}
+      />
       <KeySearch
         value=""
         onChange={(key) => onChange([...value, key])}

@@ -6,7 +6,6 @@ import {
   KebabHorizontalIcon,
   KeyIcon,
   PeopleIcon,
-  ProjectIcon,
   StackIcon,
   TelescopeIcon,
 } from '@primer/octicons-react'
@@ -25,14 +24,15 @@ type Entry = {
 
 const ofNamespace: readonly Entry[] = [
   { to: '/ns/$ns/flags', words: shell.flags, icon: TelescopeIcon, first: true },
+  { to: '/ns/$ns/segments', words: shell.segments, icon: PeopleIcon, first: true },
   { to: '/ns/$ns/evaluate', words: shell.evaluate, icon: BeakerIcon },
 ]
 const ofSettings: readonly Entry[] = [
   { to: '/settings/tokens', words: shell.tokens, icon: KeyIcon, first: true, short: shell.tokensShort },
   { to: '/settings/sessions', words: shell.sessions, icon: DevicesIcon },
+  { to: '/settings/namespaces', words: shell.namespaces, icon: StackIcon },
   { to: '/settings/preferences', words: shell.preferences, icon: GearIcon },
 ]
-void [PeopleIcon, ProjectIcon, StackIcon]
 
 const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly ns: string }) =>
   entries.map(({ to, words, icon: Icon, first, short }) => (

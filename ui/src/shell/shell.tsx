@@ -5,7 +5,6 @@ import { Tip } from '../parts/button.tsx'
 import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'
-import { shownKeys } from '../words/keys.ts'
 import { palette as words } from '../words/palette.ts'
 import { Account } from './account.tsx'
 import { Banners } from './banners.tsx'
@@ -53,7 +52,7 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
         <span className="push bar">
           {service.readOnly && <Chip word={states.readOnly} why={states.readOnlyWhy} />}
           {!required && !authenticated && <Chip word={states.openAccess} why={states.openAccessWhy} />}
-          <Tip words={shownKeys('Control+K')}>
+          <Tip words={words.keys}>
             <button
               type="button"
               className="button plain"
@@ -63,7 +62,7 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
               onClick={show}
             >
               <SearchIcon />
-              <span className="wide-only with-keys" data-keys={shownKeys('Control+K')}>
+              <span className="wide-only with-keys" data-keys={words.keys}>
                 {words.open}
               </span>
             </button>

@@ -1,5 +1,3 @@
-import { shownKeys } from './keys.ts'
-
 const plurals = new Intl.PluralRules('en')
 
 /** A number with its thing: `1 change`, `2 changes`. */
@@ -20,7 +18,7 @@ export const common = {
   cancel: 'Cancel',
   close: 'Close',
   copy: 'Copy',
-  shortcut: (keys: string) => `Shortcut: ${shownKeys(keys)}`,
+  shortcut: (key: string) => `Shortcut: ${key}`,
   stay: 'Stay',
   leave: 'Leave',
   reload: 'Reload',
@@ -34,6 +32,9 @@ export const common = {
   previousPage: 'Previous page',
   nextPage: 'Next page',
   never: 'Never',
+  values: 'Values',
+  emptyValue: '(empty text)',
+  remove: (value: string) => `Remove ${value}`,
   by: (name: string) => `by ${name}`,
   loading: 'Loading…',
   stillLoading: 'Still loading…',
@@ -69,6 +70,13 @@ export const states = {
 }
 
 export const fields = {
+  name: 'Name',
+  key: 'Key',
+  keyHint: 'What programs ask for. It never changes.',
+  description: 'Description',
+  none: 'None',
+  created: 'Created',
+  changed: 'Changed',
   nameEmpty: (thing: string) => `Give the ${thing} a name.`,
   keyEmpty: (thing: string) => `Give the ${thing} a key.`,
   keyBad: 'Use letters, digits, “-”, “_” and “,” only.',

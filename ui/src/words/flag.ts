@@ -93,8 +93,6 @@ export const flag = {
   },
 
   about: {
-    name: 'Name',
-    description: 'Description',
     metadata: 'Metadata',
     metadataKey: (n: number) => `Key ${n}`,
     metadataType: (n: number) => `Type ${n}`,
@@ -109,20 +107,14 @@ export const flag = {
     number: 'Enter a number.',
     boolean: 'Enter true or false.',
     notJson: 'This is not JSON.',
-    created: 'Created',
-    changed: 'Changed',
   },
 
   remove: {
     open: 'Delete flag',
     title: (key: string) => `Delete flag ${key}?`,
     why: 'Programs that ask for it get “not found” at once. Its history is kept.',
-    confirm: 'Type the key to confirm',
-    wrong: (key: string) => `Type ${key} to confirm.`,
     submit: 'Delete flag',
-    sending: 'Deleting…',
     done: (key: string) => `Flag ${key} deleted.`,
     failed: 'The flag was not deleted',
-    moved: 'Somebody changed it meanwhile. Close this, look at it again, and then delete it.',
   },
 }

@@ -35,10 +35,6 @@ export const flags = {
   parts: (parts: readonly string[]) => list(parts),
 
   form: {
-    name: 'Name',
-    key: 'Key',
-    keyHint: 'What programs ask for. It never changes.',
-    description: 'Description',
     answer: 'Default answer',
     answers: { false: 'false', true: 'true' },
     states: { false: 'Off', true: 'On' },

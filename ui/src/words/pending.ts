@@ -36,3 +36,11 @@ export const pending = {
     field: 'Your changes',
   },
 }
+
+/** The end of a thing. */
+export const removal = {
+  confirm: 'Type the key to confirm',
+  wrong: (key: string) => `Type ${key} to confirm.`,
+  sending: 'Deleting…',
+  moved: 'Somebody changed it meanwhile. Close this, look at it again, and then delete it.',
+}

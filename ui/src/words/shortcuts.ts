@@ -1,4 +1,5 @@
-import { control } from './keys.ts'
+const mac = /Mac|iPhone|iPad/.test(navigator.platform)
+const control = mac ? '⌘' : 'Ctrl'
 
 /** Every shortcut: its keys, and what they do. */
 export const shortcuts = {

@@ -1,10 +1,8 @@
 import { useState } from 'react'
-import { serviceNow } from '../../api/clock.ts'
 import type { Loaded } from '../../api/flags.ts'
+import { AboutFields, AboutTimes } from '../../parts/about-fields.tsx'
 import { Button } from '../../parts/button.tsx'
-import { TextArea, TextField } from '../../parts/field.tsx'
 import { Safe } from '../../parts/safe.tsx'
-import { Time } from '../../parts/time.tsx'
 import { flag } from '../../words/flag.ts'
 import { DeleteFlag } from './delete-flag.tsx'
 import type { Draft } from './draft.ts'
@@ -14,20 +12,6 @@ import { MetadataRows } from './metadata-rows.tsx'
 import type { ChangeDraft } from '../../parts/use-draft.ts'
 
 const words = flag.about
-const DAY_MS = 86_400_000
-
-const Shown = ({ draft: { name, description } }: { readonly draft: Draft }) => (
-  <dl className="about-list">
-    <dt>{words.name}</dt>
-    <dd>
-      <Safe text={name} />
-    </dd>
-    <dt>{words.description}</dt>
-    <dd>
-      <Safe text={description === '' ? words.none : description} />
-    </dd>
-  </dl>
-)
 
 const MetadataShown = ({ draft: { metadata } }: { readonly draft: Draft }) =>
   metadata.length === 0 ? (
@@ -64,28 +48,15 @@ export const About = ({
   readonly onDeleted: () => void
 }) => {
   const [deleting, setDeleting] = useState(false)
-  const { createdAt, updatedAt, metadata } = loaded.flag
-  const precise = !isImprecise(metadata)
+  const precise = !isImprecise(loaded.flag.metadata)
   return (
     <div className="form">
-      {why === undefined ? (
-        <>
-          <TextField
-            label={words.name}
-            value={draft.name}
-            wrong={flaws['flag.name']}
-            onChange={(name) => change(() => ({ name }))}
-          />
-          <TextArea
-            label={words.description}
-            value={draft.description}
-            wrong={flaws['flag.description']}
-            onChange={(description) => change(() => ({ description }))}
-          />
-        </>
-      ) : (
-        <Shown draft={draft} />
-      )}
+      <AboutFields
+        of={draft}
+        wrong={{ name: flaws['flag.name'], description: flaws['flag.description'] }}
+        why={why}
+        onChange={(part) => change(() => part)}
+      />
       <h2>{words.metadata}</h2>
       {why === undefined && precise ? (
         <MetadataRows rows={draft.metadata} flaws={flaws} onChange={(rows) => change(() => ({ metadata: rows }))} />
@@ -93,29 +64,13 @@ export const About = ({
         <MetadataShown draft={draft} />
       )}
       {!precise && <p className="notice">{words.precise}</p>}
-      <dl className="about-list">
-        <dt>{words.created}</dt>
-        <dd>
-          <Time instant={createdAt} />
-        </dd>
-        <dt>{words.changed}</dt>
-        <dd>
-          <Time instant={updatedAt} />
-        </dd>
-      </dl>
+      <AboutTimes of={loaded.flag} />
       <div>
         <Button look="danger" why={why} onClick={() => setDeleting(true)}>
           {flag.remove.open}
         </Button>
       </div>
-      {deleting && (
-        <DeleteFlag
-          loaded={loaded}
-          confirm={serviceNow() - Date.parse(createdAt) > DAY_MS}
-          onClose={() => setDeleting(false)}
-          onDeleted={onDeleted}
-        />
-      )}
+      {deleting && <DeleteFlag loaded={loaded} onClose={() => setDeleting(false)} onDeleted={onDeleted} />}
     </div>
   )
 }

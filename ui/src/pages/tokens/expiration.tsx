@@ -1,6 +1,6 @@
 import { serviceNow } from '../../api/clock.ts'
 import { Select, TextField } from '../../parts/field.tsx'
-import { instantOfInput, instantWords, localInput, zoneName } from '../../parts/moment.ts'
+import { instantOfInput, localInput, meaningOf } from '../../parts/moment.ts'
 import { type Preferences, usePreferences } from '../../preferences.ts'
 import { fields } from '../../words/common.ts'
 import { tokens } from '../../words/tokens.ts'
@@ -39,15 +39,6 @@ export const expiryOf = ({
   return Date.parse(instant) <= serviceNow() ? { wrong: fields.expiryPast } : { instant }
 }
 
-/** What an instant means, in the zone of the person and in UTC. */
-const meaning = (instant: string, zone: Preferences['zone']): string => {
-  const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' })
-    .formatToParts(new Date(instant))
-    .find(({ type }) => type === 'timeZoneName')
-  const local = zone === 'utc' ? '' : ` ${offset?.value ?? ''} (${zoneName(zone)})`
-  return words.expires(`${instantWords(instant, zone)}${local}`, instantWords(instant, 'utc'))
-}
-
 /** Chooses when a token ends. */
 export const Expiration = ({
   chosen,
@@ -61,7 +52,8 @@ export const Expiration = ({
   const { zone } = usePreferences()
   const { preset, instant, entered } = chosen
   const custom = preset === 'custom'
-  const hint = instant === undefined ? (preset === 'none' ? words.endless : undefined) : meaning(instant, zone)
+  const hint =
+    instant === undefined ? (preset === 'none' ? words.endless : undefined) : words.expires(...meaningOf(instant, zone))
   return (
     <>
       <Select

@@ -1,0 +1,66 @@
+import { useQuery } from '@tanstack/react-query'
+import { keys } from '../../api/keys.ts'
+import { type Namespace, namespaceDeletion, readContents } from '../../api/namespaces.ts'
+import { Button } from '../../parts/button.tsx'
+import { Actions, Dialog } from '../../parts/dialog.tsx'
+import { Remove } from '../../parts/remove.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { Loading, LoadFailed } from '../../parts/states.tsx'
+import { useSay } from '../../parts/status.tsx'
+import { forgetNamespace } from '../../preferences.ts'
+import { common } from '../../words/common.ts'
+import { namespaces as words } from '../../words/namespaces.ts'
+
+/** Asks whether a namespace goes, and deletes it; one that has flags goes with them once its key was typed. */
+export const DeleteNamespace = ({
+  namespace: { key },
+  onClose,
+}: {
+  readonly namespace: Namespace
+  readonly onClose: () => void
+}) => {
+  const say = useSay()
+  const { data, error, refetch } = useQuery({
+    queryKey: [...keys.namespace(key), 'deleting'],
+    queryFn: ({ signal }) => readContents(key, signal),
+    staleTime: 0,
+    gcTime: 0,
+  })
+  if (!data)
+    return (
+      <Dialog title={<Safe text={words.remove.title(key)} />} open onClose={onClose}>
+        {error ? (
+          <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />
+        ) : (
+          <Loading rows={2} />
+        )}
+        <Actions>
+          <Button onClick={onClose}>{common.cancel}</Button>
+        </Actions>
+      </Dialog>
+    )
+  const { flags, segments } = data
+  const full = flags > 0
+  return (
+    <Remove
+      key={String(full)}
+      title={full ? words.remove.titleWithFlags(key, flags) : words.remove.title(key)}
+      words={{ submit: full ? words.remove.submitAll : words.remove.submit, failed: words.remove.failed }}
+      confirm={full ? { label: words.remove.confirm(flags), text: key } : undefined}
+      writeOf={(reason) => namespaceDeletion(data, full, reason)}
+      onRefused={({ reason }) => {
+        if (reason !== 'not_empty') return false
+        void refetch()
+        return true
+      }}
+      onClose={onClose}
+      onDone={() => {
+        forgetNamespace(key)
+        say(words.remove.done(key))
+        onClose()
+      }}
+    >
+      <p>{full ? words.remove.withFlags : words.remove.empty(segments)}</p>
+    </Remove>
+  )
+}

@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { isFailure } from '../../api/failure.ts'
+import { keys } from '../../api/keys.ts'
+import { type LoadedNamespace, type Namespace, namespaceUpdate, readNamespace } from '../../api/namespaces.ts'
+import { FailureAlert } from '../../parts/alert.tsx'
+import { Button } from '../../parts/button.tsx'
+import type { Change } from '../../parts/change-lines.tsx'
+import { Conflict } from '../../parts/conflict.tsx'
+import { Actions, Dialog } from '../../parts/dialog.tsx'
+import { ofEach } from '../../parts/merge.ts'
+import { type Named, NamedFields, ReasonField, useNamedForm } from '../../parts/named-form.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { Loading, LoadFailed } from '../../parts/states.tsx'
+import { useSay } from '../../parts/status.tsx'
+import { common, states } from '../../words/common.ts'
+import { namespaces as words } from '../../words/namespaces.ts'
+import { pending } from '../../words/pending.ts'
+
+const told = ({ key, name, description }: Named): Named => ({ key, name, description })
+
+const changesOf = (before: Named, after: Named): readonly Change[] =>
+  (['name', 'description'] as const)
+    .filter((field) => before[field] !== after[field])
+    .map((field) => ({ title: words.change[field], before: before[field], after: after[field] }))
+
+const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly onClose: () => void }) => {
+  const [base, setBase] = useState(loaded)
+  const [theirs, setTheirs] = useState<LoadedNamespace | undefined>()
+  const [kept, setKept] = useState(false)
+  const form = useNamedForm(words.thing, words.taken, told(base.namespace))
+  const say = useSay()
+  const { key } = base.namespace
+  const start = told(base.namespace)
+
+  const submit = async (event: FormEvent) => {
+    setKept(false)
+    const outcome = await form.submit<Namespace>(event, (named, reason) =>
+      namespaceUpdate(key, base.revision, named, reason),
+    )
+    if (!outcome) return
+    if (outcome.done) {
+      say(outcome.etag === base.revision ? states.nothingChanged : words.change.saved(key))
+      return onClose()
+    }
+    if (outcome.failure.status !== 412) return
+    try {
+      setTheirs(await readNamespace(key))
+      form.forget()
+    } catch (error) {
+      // What was refused first stays in sight.
+      if (!isFailure(error)) throw error
+    }
+  }
+  const goOn = (present: LoadedNamespace, mine: boolean) => {
+    const next = told(present.namespace)
+    form.change(mine ? ofEach(start, form.named, next) : next)
+    setBase(present)
+    setTheirs(undefined)
+    setKept(mine)
+  }
+  return (
+    <>
+      <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
+        {kept && (
+          <p role="alert" className="alert warn">
+            {pending.conflict.kept}
+          </p>
+        )}
+        {form.failure && <FailureAlert title={states.nothingSaved} failure={form.failure} write />}
+        <NamedFields form={form} keyFixed />
+        <ReasonField form={form} />
+        <Actions>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button
+            type="submit"
+            look="primary"
+            busy={form.sending ? words.change.sending : undefined}
+            aria-keyshortcuts="Control+Enter"
+          >
+            {words.change.submit}
+          </Button>
+        </Actions>
+      </form>
+      {theirs && (
+        <Conflict
+          thing={words.thing}
+          who={undefined}
+          when={theirs.namespace.updatedAt}
+          theirs={changesOf(start, told(theirs.namespace))}
+          yours={changesOf(start, form.named)}
+          onKeep={() => goOn(theirs, true)}
+          onDiscard={() => goOn(theirs, false)}
+        />
+      )}
+    </>
+  )
+}
+
+/** Changes name and description of a namespace, as it is when the dialog opens. */
+export const EditNamespace = ({
+  namespace: { key, name },
+  onClose,
+}: {
+  readonly namespace: Namespace
+  readonly onClose: () => void
+}) => {
+  const { data, error, refetch } = useQuery({
+    queryKey: [...keys.namespace(key), 'editing'],
+    queryFn: ({ signal }) => readNamespace(key, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })
+  return (
+    <Dialog title={<Safe text={words.edit(name)} />} open onClose={onClose}>
+      {error && <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading rows={3} />}
+      {data ? (
+        <Form loaded={data} onClose={onClose} />
+      ) : (
+        <Actions>
+          <Button onClick={onClose}>{common.cancel}</Button>
+        </Actions>
+      )}
+    </Dialog>
+  )
+}

@@ -1,0 +1,127 @@
+import { PencilIcon, PlusIcon, TrashIcon } from '@primer/octicons-react'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { keys } from '../../api/keys.ts'
+import { type ListedNamespace, readNamespaces } from '../../api/namespaces.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { List } from '../../parts/list.tsx'
+import { zoneName } from '../../parts/moment.ts'
+import { useListAddress } from '../../parts/paging.ts'
+import { Safe } from '../../parts/safe.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { Time } from '../../parts/time.tsx'
+import { usePreferences } from '../../preferences.ts'
+import { useWhyNot } from '../../why-not.ts'
+import { number } from '../../words/common.ts'
+import { namespaces as words } from '../../words/namespaces.ts'
+import { DeleteNamespace } from './delete-namespace.tsx'
+import { EditNamespace } from './edit-namespace.tsx'
+import { NewNamespace } from './new-namespace.tsx'
+
+const here = getRouteApi('/inside/settings/namespaces')
+
+/** What is done to a namespace, in a dialog. */
+type Act = { readonly kind: 'create' } | { readonly kind: 'edit' | 'delete'; readonly of: ListedNamespace }
+
+const columnsOf = (
+  zone: string,
+  why: string | undefined,
+  act: (act: Act) => void,
+): readonly Column<ListedNamespace>[] => [
+  {
+    key: 'namespace',
+    head: words.columns.namespace,
+    cell: ({ key, name, protected: kept }) => (
+      <>
+        <Link to="/ns/$ns/flags" params={{ ns: key }}>
+          <Safe text={name} />
+        </Link>
+        <code className="key">
+          <Safe text={key} />
+        </code>
+        {kept && <span className="muted small">{words.protected}</span>}
+      </>
+    ),
+  },
+  {
+    key: 'description',
+    head: words.columns.description,
+    cell: ({ description }) => (
+      <span className="described">
+        <Safe text={description} />
+      </span>
+    ),
+  },
+  { key: 'flags', head: words.columns.flags, cell: ({ flagCount = 0 }) => number(flagCount) },
+  { key: 'segments', head: words.columns.segments, cell: ({ segmentCount = 0 }) => number(segmentCount) },
+  {
+    key: 'created',
+    head: words.columns.created(zone),
+    label: words.columns.createdLabel,
+    cell: ({ createdAt }) => <Time instant={createdAt} />,
+  },
+  {
+    key: 'actions',
+    head: <span className="visually-hidden">{words.columns.actions}</span>,
+    label: '',
+    cell: (row) => (
+      <span className="row-actions">
+        <IconButton
+          name={words.edit(row.name)}
+          icon={<PencilIcon />}
+          why={why}
+          onClick={() => act({ kind: 'edit', of: row })}
+        />
+        <IconButton
+          name={words.delete(row.name)}
+          icon={<TrashIcon />}
+          why={why ?? (row.protected ? words.protected : undefined)}
+          onClick={() => act({ kind: 'delete', of: row })}
+        />
+      </span>
+    ),
+  },
+]
+
+/** Settings › Namespaces: made, renamed and ended (ui.md §11.14). */
+export const Namespaces = () => {
+  const search = here.useSearch()
+  const { q = '', page, at } = search
+  const address = useListAddress(search)
+  const { zone } = usePreferences()
+  const why = useWhyNot(at)
+  const [acting, setActing] = useState<Act | undefined>()
+  const asked = { q, sort: 'name', include: 'usage', page, at } as const
+  const { data, ...read } = useQuery({
+    queryKey: [...keys.namespaces, asked],
+    queryFn: ({ signal }) => readNamespaces(asked, signal),
+    placeholderData: (before) => before,
+  })
+  const close = () => setActing(undefined)
+  return (
+    <>
+      <List
+        words={words}
+        read={{ ...read, page: data, rows: data?.namespaces ?? [] }}
+        address={address}
+        q={q}
+        create={
+          <Button look="primary" why={why} onClick={() => setActing({ kind: 'create' })} aria-keyshortcuts="n">
+            <PlusIcon />
+            {words.create}
+          </Button>
+        }
+        nothing={<p>{words.noneWhy}</p>}
+        table={{
+          columns: columnsOf(zoneName(zone), why, setActing),
+          rowKey: ({ key }) => key,
+          heads: 'namespace',
+        }}
+      />
+      {acting?.kind === 'create' && <NewNamespace onClose={close} />}
+      {acting?.kind === 'edit' && <EditNamespace namespace={acting.of} onClose={close} />}
+      {acting?.kind === 'delete' && <DeleteNamespace namespace={acting.of} onClose={close} />}
+    </>
+  )
+}

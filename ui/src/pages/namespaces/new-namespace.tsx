@@ -1,0 +1,41 @@
+import type { FormEvent } from 'react'
+import { type Namespace, namespaceCreation } from '../../api/namespaces.ts'
+import { FailureAlert } from '../../parts/alert.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Actions, Dialog } from '../../parts/dialog.tsx'
+import { NamedFields, ReasonField, useNamedForm } from '../../parts/named-form.tsx'
+import { useSay } from '../../parts/status.tsx'
+import { common } from '../../words/common.ts'
+import { namespaces as words } from '../../words/namespaces.ts'
+
+/** Makes a namespace. */
+export const NewNamespace = ({ onClose }: { readonly onClose: () => void }) => {
+  const form = useNamedForm(words.thing, words.taken)
+  const say = useSay()
+  const submit = async (event: FormEvent) => {
+    const outcome = await form.submit<Namespace>(event, namespaceCreation)
+    if (!outcome?.done) return
+    say(words.form.created(outcome.value.key))
+    onClose()
+  }
+  return (
+    <Dialog title={words.create} open onClose={onClose}>
+      <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
+        {form.failure && <FailureAlert title={words.form.failed} failure={form.failure} write />}
+        <NamedFields form={form} />
+        <ReasonField form={form} />
+        <Actions>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button
+            type="submit"
+            look="primary"
+            busy={form.sending ? words.form.sending : undefined}
+            aria-keyshortcuts="Control+Enter"
+          >
+            {words.form.submit}
+          </Button>
+        </Actions>
+      </form>
+    </Dialog>
+  )
+}

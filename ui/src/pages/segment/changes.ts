@@ -1,0 +1,64 @@
+import { segmentChanges, type LoadedSegment, type SegmentOp } from '../../api/segments.ts'
+import type { Change } from '../../parts/change-lines.tsx'
+import { same } from '../../parts/editing.ts'
+import { byId } from '../../parts/merge.ts'
+import { operatorWords } from '../../words/operators.ts'
+import { segment as words } from '../../words/segments.ts'
+import { type ConstraintDraft, type Draft, kindOf, valueOf } from './draft.ts'
+
+/** What a constraint asks, in a sentence. */
+export const sentenceOf = (constraint: ConstraintDraft): string => {
+  const { type, property, operator, value, values } = constraint
+  const kind = kindOf(constraint)
+  const compared = kind === 'list' ? words.values(values) : kind === 'none' ? '' : value
+  return words.constraint(property, operatorWords(type, operator), compared)
+}
+
+/** The same with its type, where that is what tells two apart. */
+const inFull = (constraint: ConstraintDraft): string =>
+  words.typed(words.types[constraint.type], sentenceOf(constraint))
+
+/** What a draft changes, each as a line. */
+export const changesOf = (start: Draft, draft: Draft): readonly Change[] => {
+  const changes: Change[] = []
+  const told = (title: string, before: string, after: string) => changes.push({ title, before, after })
+  if (start.name !== draft.name) told(words.change.name, start.name, draft.name)
+  if (start.description !== draft.description) told(words.change.description, start.description, draft.description)
+  if (start.match !== draft.match) told(words.change.match, words.matches[start.match], words.matches[draft.match])
+  const [before, after] = [byId(start.constraints), byId(draft.constraints)]
+  for (const [n, was] of start.constraints.entries()) {
+    const is = after.get(was.id)
+    if (!is) changes.push({ title: words.change.removed(n + 1), before: inFull(was) })
+    else if (!same(was, is)) told(words.change.changed(n + 1), inFull(was), inFull(is))
+  }
+  for (const is of draft.constraints)
+    if (!before.has(is.id)) changes.push({ title: words.change.added, after: inFull(is) })
+  return changes
+}
+
+const fieldsOf = (constraint: ConstraintDraft) => {
+  const { type, property, operator } = constraint
+  return { type, property: property.trim(), operator, value: valueOf(constraint) }
+}
+
+/** The changes that make the segment what the draft is, and beside each the part that it is about: the id of a constraint, or `segment`. */
+export const sent = (base: LoadedSegment, start: Draft, draft: Draft, reason: string) => {
+  const [before, after] = [byId(start.constraints), byId(draft.constraints)]
+  const all: [string, SegmentOp][] = []
+  const own = {
+    ...(start.name !== draft.name && { name: draft.name.trim() }),
+    ...(start.description !== draft.description && { description: draft.description }),
+    ...(start.match !== draft.match && {
+      matchType: draft.match === 'all' ? ('ALL_MATCH_TYPE' as const) : ('ANY_MATCH_TYPE' as const),
+    }),
+  }
+  if (Object.keys(own).length > 0) all.push(['segment', { op: 'segment.update', ...own }])
+  for (const { id } of start.constraints) if (!after.has(id)) all.push([id, { op: 'constraint.delete', id }])
+  for (const is of draft.constraints) {
+    const was = before.get(is.id)
+    if (!was) all.push([is.id, { op: 'constraint.create', ...fieldsOf(is) }])
+    else if (!same(was, is)) all.push([is.id, { op: 'constraint.update', id: is.id, ...fieldsOf(is) }])
+  }
+  const ops = all.map(([, op]) => op)
+  return { write: segmentChanges(base, ops, reason), about: all.map(([about]) => about) }
+}

@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { keys } from '../../api/keys.ts'
+import { type LoadedSegment, readUsages, segmentDeletion } from '../../api/segments.ts'
+import { Button } from '../../parts/button.tsx'
+import { Actions, Dialog } from '../../parts/dialog.tsx'
+import { Remove } from '../../parts/remove.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { LoadFailed, Loading } from '../../parts/states.tsx'
+import { useSay } from '../../parts/status.tsx'
+import { common } from '../../words/common.ts'
+import { segment as words } from '../../words/segments.ts'
+
+/** Asks whether a segment goes, and deletes it at the revision that was shown; one that is in use stays, with what uses it. */
+export const DeleteSegment = ({
+  loaded,
+  onClose,
+  onDeleted,
+}: {
+  readonly loaded: LoadedSegment
+  readonly onClose: () => void
+  readonly onDeleted: () => void
+}) => {
+  const { namespaceKey: ns, key } = loaded.segment
+  const [refused, setRefused] = useState(false)
+  const say = useSay()
+  const { data, error, refetch } = useQuery({
+    queryKey: [...keys.flags(ns), 'using', key, 'deleting'],
+    queryFn: ({ signal }) => readUsages(ns, key, {}, signal),
+    staleTime: 0,
+    gcTime: 0,
+  })
+  if (data?.totalCount === 0 && !refused)
+    return (
+      <Remove
+        title={words.remove.title(key)}
+        words={words.remove}
+        writeOf={(reason) => segmentDeletion(loaded, reason)}
+        onRefused={({ reason }) => {
+          if (reason !== 'in_use') return false
+          setRefused(true)
+          void refetch()
+          return true
+        }}
+        onClose={onClose}
+        onDone={() => {
+          say(words.remove.done(key))
+          onDeleted()
+        }}
+      >
+        <p>{words.unused}</p>
+      </Remove>
+    )
+  const used = refused || data !== undefined
+  const more = (data?.totalCount ?? 0) - (data?.flags.length ?? 0)
+  return (
+    <Dialog title={<Safe text={used ? words.remove.inUse(key) : words.remove.title(key)} />} open onClose={onClose}>
+      {used && <p>{words.remove.inUseWhy}</p>}
+      {error && <LoadFailed things={words.usages} error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading rows={2} />}
+      {data && (
+        <ul aria-label={words.usedBy} className="tight">
+          {data.flags.map((flag) => (
+            <li key={flag.key}>
+              <Link to="/ns/$ns/flags/$key" params={{ ns, key: flag.key }}>
+                <Safe text={flag.name} />
+              </Link>{' '}
+              <span className="muted">{words.uses(flag.segmentUses ?? [])}</span>
+            </li>
+          ))}
+          {more > 0 && <li>{words.remove.more(more)}</li>}
+        </ul>
+      )}
+      <Actions>
+        <Button onClick={onClose}>{common.close}</Button>
+      </Actions>
+    </Dialog>
+  )
+}

@@ -1,0 +1,51 @@
+import type { FieldViolation } from '../../api/failure.ts'
+import { type Flaws, same } from '../../parts/editing.ts'
+import { tooLong } from '../../parts/rules.ts'
+import { fields } from '../../words/common.ts'
+import { segment as words } from '../../words/segments.ts'
+import { type ConstraintDraft, type Draft, kindOf } from './draft.ts'
+import { isListNumber } from './number.ts'
+
+const MOST_VALUES = 100
+
+const valueFlaw = (constraint: ConstraintDraft): string | undefined => {
+  const { type, value, values } = constraint
+  const kind = kindOf(constraint)
+  if (kind === 'none') return undefined
+  if (kind === 'moment') return value === '' ? fields.expiryMissing : undefined
+  if (kind === 'text') return value === '' ? words.valueMissing : undefined
+  if (values.length > MOST_VALUES) return words.tooMany(MOST_VALUES, values.length)
+  const wrong = type === 'NUMBER_COMPARISON_TYPE' ? values.find((one) => !isListNumber(one)) : undefined
+  return wrong === undefined ? undefined : words.notNumber(wrong)
+}
+
+const constraintFlaws = (constraint: ConstraintDraft): Flaws => {
+  const { id, property } = constraint
+  const wrong = property.trim() === '' ? words.propertyMissing : tooLong('property', property, 255).property
+  const value = valueFlaw(constraint)
+  return {
+    ...(wrong !== undefined && { [`${id}.property`]: wrong }),
+    ...(value !== undefined && { [`${id}.value`]: value }),
+  }
+}
+
+/** What is wrong with what a draft changes; what stays as it is is right. */
+export const flawsOf = (start: Draft, { name, description, constraints }: Draft): Flaws => {
+  const parts = constraints.filter((is) => !start.constraints.some((was) => same(was, is))).map(constraintFlaws)
+  const own = {
+    ...(name.trim() === '' ? { name: fields.nameEmpty(words.thing) } : tooLong('name', name, 255)),
+    ...tooLong('description', description, 10_000),
+  }
+  const named = Object.entries(own).map(([field, flaw]): readonly [string, string] => [`segment.${field}`, flaw])
+  return Object.fromEntries([...parts.flatMap((part) => Object.entries(part)), ...named])
+}
+
+/** What the service finds wrong with what was sent, by the fields of the page; undefined where one of them is none. */
+export const refusedFlaws = (found: readonly FieldViolation[], about: readonly string[]): Flaws | undefined => {
+  const named = found.flatMap(({ field, description }): readonly (readonly [string, string])[] => {
+    const [, n = '', member = ''] = /^changes\[(\d+)\]\.(name|description|property|value)$/.exec(field) ?? []
+    const part = about[Number(n)]
+    return n === '' || part === undefined ? [] : [[`${part}.${member}`, description]]
+  })
+  return named.length === 0 || named.length < found.length ? undefined : Object.fromEntries(named)
+}

@@ -1,0 +1,150 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { flushSync } from 'react-dom'
+import { isFailure } from '../../api/failure.ts'
+import { keys } from '../../api/keys.ts'
+import { type LoadedSegment, readSegment } from '../../api/segments.ts'
+import { AboutFields, AboutTimes } from '../../parts/about-fields.tsx'
+import { Button } from '../../parts/button.tsx'
+import { type Edited, Editor } from '../../parts/editor.tsx'
+import { Choices } from '../../parts/field.tsx'
+import { NotThere } from '../../parts/not-there.tsx'
+import { PageHead } from '../../parts/page.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { Loading, LoadFailed } from '../../parts/states.tsx'
+import { useWhyNot } from '../../why-not.ts'
+import { segment as words, segments } from '../../words/segments.ts'
+import { Constraints } from './constraints.tsx'
+import { DeleteSegment } from './delete-segment.tsx'
+import type { Draft } from './draft.ts'
+import { segmentEditing } from './editing.ts'
+import { UsedBy } from './used-by.tsx'
+
+const here = getRouteApi('/inside/ns/$ns/segments/$key')
+const matches = (['all', 'any'] as const).map((value) => ({ value, label: words.matches[value] }))
+type EditedSegment = Edited<LoadedSegment, Draft>
+
+const Head = ({ loaded: { segment, revision } }: { readonly loaded: LoadedSegment }) => (
+  <PageHead heading={<Safe text={segment.name} />} title={[segment.name, segments.heading, segment.namespaceKey]}>
+    <p className="facts">
+      <code className="key">
+        <Safe text={segment.key} />
+      </code>
+      <span className="muted">{words.revision(revision)}</span>
+    </p>
+  </PageHead>
+)
+
+const Targeting = ({
+  edited: { state, flaws, why },
+  at,
+}: {
+  readonly edited: EditedSegment
+  readonly at: string | undefined
+}) => (
+  <div className="stack wide">
+    {why === undefined && (
+      <Choices
+        label={words.match}
+        value={state.draft.match}
+        options={matches}
+        onChange={(match) => state.change(() => ({ match }))}
+      />
+    )}
+    <Constraints draft={state.draft} flaws={flaws} why={why} change={state.change} />
+    <UsedBy segment={state.base.segment} at={at} />
+  </div>
+)
+
+const About = ({
+  edited: { state, flaws, why },
+  onDelete,
+}: {
+  readonly edited: EditedSegment
+  readonly onDelete: () => void
+}) => (
+  <div className="form">
+    <AboutFields
+      of={state.draft}
+      wrong={{ name: flaws['segment.name'], description: flaws['segment.description'] }}
+      why={why}
+      onChange={(part) => state.change(() => part)}
+    />
+    <AboutTimes of={state.base.segment} />
+    <div>
+      <Button look="danger" why={why} onClick={onDelete}>
+        {words.remove.open}
+      </Button>
+    </div>
+  </div>
+)
+
+const SegmentEditor = ({
+  loaded,
+  queryKey,
+}: {
+  readonly loaded: LoadedSegment
+  readonly queryKey: readonly unknown[]
+}) => {
+  const { ns } = here.useParams()
+  const { tab, at } = here.useSearch()
+  const navigate = useNavigate()
+  const why = useWhyNot(at)
+  const [deleting, setDeleting] = useState(false)
+  const close = () => setDeleting(false)
+  return (
+    <Editor
+      editing={segmentEditing}
+      loaded={loaded}
+      queryKey={queryKey}
+      why={why}
+      tabs={{
+        name: words.title,
+        of: [
+          { name: 'targeting', words: words.tabs.targeting },
+          { name: 'about', words: words.tabs.about },
+        ],
+        asked: tab,
+      }}
+      viewOf={(part) => (part === 'segment' ? 'about' : 'targeting')}
+      renderHead={({ state }) => <Head loaded={state.base} />}
+      renderView={(name, edited) =>
+        name === 'about' ? (
+          <>
+            <About edited={edited} onDelete={() => setDeleting(true)} />
+            {deleting && (
+              <DeleteSegment
+                loaded={edited.state.base}
+                onClose={close}
+                onDeleted={() => {
+                  flushSync(edited.state.discard)
+                  void navigate({ to: '/ns/$ns/segments', params: { ns } })
+                }}
+              />
+            )}
+          </>
+        ) : (
+          <Targeting edited={edited} at={at} />
+        )
+      }
+    />
+  )
+}
+
+/** A segment: who is in it, edited as one draft and saved as one change (ui.md §11.5). */
+export const SegmentPage = () => {
+  const { ns, key } = here.useParams()
+  const { at } = here.useSearch()
+  const queryKey = [...keys.segment(ns, key), at ?? '']
+  const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => readSegment(ns, key, at, signal) })
+  if (!data && isFailure(error) && error.status === 404)
+    return <NotThere thing={words.thing} heading={words.notFound} name={key} namespace={ns} />
+  return (
+    <>
+      {error && <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading />}
+      {data && <SegmentEditor key={queryKey.join('/')} loaded={data} queryKey={queryKey} />}
+    </>
+  )
+}

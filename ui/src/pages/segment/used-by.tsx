@@ -1,0 +1,70 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { ListedFlag } from '../../api/flags.ts'
+import { keys } from '../../api/keys.ts'
+import { readUsages, type Segment } from '../../api/segments.ts'
+import { Pager } from '../../parts/pager.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { Loading, LoadFailed } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { segment as words } from '../../words/segments.ts'
+
+const columnsOf = (ns: string): readonly Column<ListedFlag>[] => [
+  {
+    key: 'flag',
+    head: words.flag,
+    cell: ({ key, name }) => (
+      <>
+        <Link to="/ns/$ns/flags/$key" params={{ ns, key }}>
+          <Safe text={name} />
+        </Link>
+        <code className="key">
+          <Safe text={key} />
+        </code>
+      </>
+    ),
+  },
+  { key: 'where', head: words.where, cell: ({ segmentUses = [] }) => words.uses(segmentUses) },
+]
+
+/** The flags that use a segment, with the rules and rollouts that do. */
+export const UsedBy = ({
+  segment: { namespaceKey, key },
+  at,
+}: {
+  readonly segment: Segment
+  readonly at: string | undefined
+}) => {
+  const [pages, setPages] = useState<readonly string[]>([])
+  const page = pages.at(-1)
+  const { data, error, refetch } = useQuery({
+    queryKey: [...keys.flags(namespaceKey), 'using', key, page ?? '', at ?? ''],
+    queryFn: ({ signal }) => readUsages(namespaceKey, key, { page, at }, signal),
+    placeholderData: (before) => before,
+  })
+  const next = data?.nextPageToken ?? ''
+  return (
+    <section className="stack">
+      <h2>{words.usedBy}</h2>
+      {error && <LoadFailed things={words.usages} error={error} onRetry={() => void refetch()} />}
+      {!data && !error && <Loading rows={2} />}
+      {data?.totalCount === 0 && <p className="muted">{words.unused}</p>}
+      {data && data.flags.length > 0 && (
+        <div>
+          <Table
+            name={words.usedBy}
+            columns={columnsOf(namespaceKey)}
+            rows={data.flags}
+            rowKey={(flag) => flag.key}
+            heads="flag"
+          />
+          <Pager
+            onPrevious={pages.length === 0 ? undefined : () => setPages(pages.slice(0, -1))}
+            onNext={next === '' ? undefined : () => setPages([...pages, next])}
+          />
+        </div>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,90 @@
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { keys } from '../../api/keys.ts'
+import { type ListedSegment, readSegments } from '../../api/segments.ts'
+import { Changed } from '../../parts/changed.tsx'
+import { CreateLink } from '../../parts/create-link.tsx'
+import { List } from '../../parts/list.tsx'
+import { zoneName } from '../../parts/moment.ts'
+import { orderOf, sortOf, useListAddress } from '../../parts/paging.ts'
+import { Safe } from '../../parts/safe.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { usePreferences } from '../../preferences.ts'
+import { useWhyNot } from '../../why-not.ts'
+import { number } from '../../words/common.ts'
+import { segments as words } from '../../words/segments.ts'
+
+const here = getRouteApi('/inside/ns/$ns/segments')
+
+const columnsOf = (ns: string, zone: string): readonly Column<ListedSegment>[] => [
+  {
+    key: 'segment',
+    head: words.columns.segment,
+    sort: 'name',
+    cell: ({ key, name }) => (
+      <>
+        <Link to="/ns/$ns/segments/$key" params={{ ns, key }}>
+          <Safe text={name} />
+        </Link>
+        <code className="key">
+          <Safe text={key} />
+        </code>
+      </>
+    ),
+  },
+  { key: 'match', head: words.columns.match, cell: ({ matchType }) => words.matches[matchType] },
+  { key: 'constraints', head: words.columns.constraints, cell: ({ constraints }) => number(constraints.length) },
+  { key: 'used-by', head: words.columns.usedBy, cell: ({ usageCount = 0 }) => words.flags(usageCount) },
+  {
+    key: 'changed',
+    head: words.columns.changed(zone),
+    label: words.columns.changedLabel,
+    sort: 'changedAt',
+    cell: ({ changedAt, changedBy, updatedAt }) => <Changed at={changedAt ?? updatedAt} by={changedBy} />,
+  },
+]
+
+/** The segments of a namespace, and what uses each (ui.md §11.5). */
+export const Segments = () => {
+  const { ns } = here.useParams()
+  const search = here.useSearch()
+  const { q = '', page, at } = search
+  const order = orderOf(search.sort, ['name', 'key', 'changedAt'])
+  const address = useListAddress(search)
+  const { zone } = usePreferences()
+  const why = useWhyNot(at)
+  const asked = { q, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
+  const { data, ...read } = useQuery({
+    queryKey: [...keys.segments(ns), asked],
+    queryFn: ({ signal }) => readSegments(ns, asked, signal),
+    placeholderData: (before, query) => (query?.queryKey[1] === ns ? before : undefined),
+  })
+  const create = (
+    <CreateLink to="/ns/$ns/segments/new" ns={ns} why={why}>
+      {words.create}
+    </CreateLink>
+  )
+  return (
+    <List
+      words={words}
+      of={ns}
+      read={{ ...read, page: data, rows: data?.segments ?? [] }}
+      address={address}
+      q={q}
+      create={create}
+      nothing={
+        <>
+          <p>{words.noneWhy}</p>
+          {create}
+        </>
+      }
+      table={{
+        columns: columnsOf(ns, zoneName(zone)),
+        rowKey: ({ key }) => key,
+        heads: 'segment',
+        order,
+        onOrder: (next) => address.filter({ sort: sortOf(next, 'name') }),
+      }}
+    />
+  )
+}

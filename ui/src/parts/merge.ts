@@ -1,0 +1,43 @@
+import { same } from './editing.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Part = Fields & { readonly id: string }
+/** The same parts as they were, as I have them, and as they have them. */
+export type Three<P> = { readonly base: readonly P[]; readonly mine: readonly P[]; readonly theirs: readonly P[] }
+
+export const byId = <P extends Part>(parts: readonly P[]): ReadonlyMap<string, P> =>
+  new Map(parts.map((part) => [part.id, part]))
+
+/** Each field as I have it where I changed it, else as they have it. */
+export const ofEach = <T extends Fields>(base: T, mine: T, theirs: T): T =>
+  Object.fromEntries(
+    Object.keys(theirs).map((name) => [name, same(base[name], mine[name]) ? theirs[name] : mine[name]]),
+  ) as T
+
+/** Whether parts were moved about, besides adding at the end and deleting. */
+const isMoved = <P extends Part>(base: readonly P[], mine: readonly P[]): boolean => {
+  const [before, after] = [byId(base), byId(mine)]
+  const ids = [...before.keys()].filter((id) => after.has(id))
+  return !same([...ids, ...[...after.keys()].filter((id) => !before.has(id))], [...after.keys()])
+}
+
+/** Their parts with what I changed of them, without those that I deleted, and mine that are new; in my order where I made one. */
+export const mergedParts = <P extends Part>({ base, mine, theirs }: Three<P>): readonly P[] => {
+  const [was, mines] = [byId(base), byId(mine)]
+  const kept = theirs
+    .filter(({ id }) => !was.has(id) || mines.has(id))
+    .map((part) => {
+      const [before, own] = [was.get(part.id), mines.get(part.id)]
+      return before && own ? ofEach(before, own, part) : part
+    })
+  const parts = [...kept, ...mine.filter(({ id }) => !was.has(id))]
+  const order = mine.map(({ id }) => id)
+  const place = ({ id }: P) => (order.includes(id) ? order.indexOf(id) : order.length)
+  return isMoved(base, mine) ? parts.toSorted((a, b) => place(a) - place(b)) : parts
+}
+
+/** What I changed of parts that they deleted. */
+export const changedInVain = <P extends Part>({ base, mine, theirs }: Three<P>): readonly P[] => {
+  const [was, there] = [byId(base), byId(theirs)]
+  return mine.filter((part) => was.has(part.id) && !there.has(part.id) && !same(was.get(part.id), part))
+}
