@@ -39,6 +39,20 @@ await t.test(
   },
 )
 
+await t.test('a proof that took long is followed by the next one soon', async (t) => {
+  let [time, asked] = [0, 0]
+  const head = async () => {
+    asked++
+    time += 5_000
+    return 1n
+  }
+  const { close } = freshness({ head, seen: async () => true, everyMs: 5_000, clock: () => time })
+  const until = performance.now() + 4_000
+  while (asked < 2 && performance.now() < until) await settle()
+  t.ok(asked >= 2, 'before the whole interval has passed again')
+  await close()
+})
+
 await t.test('a store out of reach, and a head that memory has not reached, prove nothing', async (t) => {
   let time = 0
   const down = freshness({

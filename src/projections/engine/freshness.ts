@@ -5,12 +5,15 @@ export type FreshnessOptions = {
   readonly head: EventLog['head']
   /** Resolves to true once memory here holds every event up to the position, to false when that takes longer than the milliseconds given. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
-  /** How long a proof is good for, and how often one is sought; milliseconds. */
+  /** How long a proof is good for, and how often one is sought, from question to question; milliseconds. */
   readonly leaseMs?: number
   readonly everyMs?: number
   /** A monotonic clock. */
   readonly clock?: () => number
 }
+
+/** The part of the interval that passes in any case between a proof and the next one sought. */
+const LEAST_PAUSE = 5
 
 /**
  * The freshness lease (guides/operations.md): an instance is fresh while it has proven, within the lease, that it saw
@@ -39,8 +42,10 @@ export const freshness = ({
   }
   const run = async () => {
     while (!stop.signal.aborted) {
+      const asked = clock()
       await prove()
-      await pause(everyMs, stop.signal)
+      // A busy instance whose proofs take long must not wait as if they were quick.
+      await pause(Math.max(everyMs / LEAST_PAUSE, everyMs - (clock() - asked)), stop.signal)
     }
   }
   const running = run()
