@@ -57,6 +57,7 @@ await t.test('a port that cannot be had ends the start before anything is made, 
     if (said.includes('rollcall is listening')) child.kill('SIGTERM')
   }
   t.match(said, /"client_token":"rcb_/, 'the bootstrap token was not spent')
+  t.match(said, `"open":"http://127.0.0.1:${free}/"`, 'the address to open in a browser')
 })
 
 await t.test('until it is ready the service says so, and no connection is refused when it takes over', async (t) => {

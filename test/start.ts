@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { Agent, type IncomingHttpHeaders, request as send } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,11 +9,12 @@ import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
 
-/** Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `directory` = another service's, to start on what it left. */
+/** Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `directory` = another service's, to start on what it left; `file` = what a configuration file says, beneath the settings. */
 export type StartOptions = {
   readonly now?: () => Date
   readonly directory?: string
   readonly acceptLostKeys?: string
+  readonly file?: object
 }
 export type Headers = Readonly<Record<string, string | readonly string[]>>
 
@@ -32,7 +33,7 @@ const TOKEN = 'the-bootstrap-token-of-the-tests'
 export const startService = async (
   t: Test,
   settings: Readonly<Record<string, string | undefined>> = {},
-  { now, directory: given, acceptLostKeys }: StartOptions = {},
+  { now, directory: given, acceptLostKeys, file: said }: StartOptions = {},
 ) => {
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'rollcall-test-')))
   const log = join(directory, 'log')
@@ -48,7 +49,10 @@ export const startService = async (
   const set = Object.fromEntries(
     Object.entries(flags).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   )
-  const open = () => start(loadConfig({ env: {}, flags: set }).config, { ...(now && { now }), acceptLostKeys })
+  const file = said && join(directory, 'rollcall.yml')
+  if (file) await writeFile(file, JSON.stringify(said))
+  const open = () =>
+    start(loadConfig({ env: {}, flags: set, ...(file && { file }) }).config, { ...(now && { now }), acceptLostKeys })
   let running = await open()
   let closed = false
   const agent = new Agent({ keepAlive: true })

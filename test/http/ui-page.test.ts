@@ -1,7 +1,7 @@
 import t from 'tap'
 import { startService } from '../start.ts'
 import { roomInMinute } from './minute.ts'
-import { bearer, cookiesOf, type Issued, open, refusalOf } from './people.ts'
+import { bearer, cookiesOf, type Issued, open, refusalOf, type Settings } from './people.ts'
 
 const SELF = '/auth/v1/self/session'
 const html = { accept: 'text/html', authorization: '' }
@@ -79,4 +79,16 @@ for (const required of [true, false])
 await t.test('without the UI there is no page', async (t) => {
   const { request } = await startService(t, { 'ui.enabled': 'false' })
   t.equal(refusalOf(await request('GET', '/login', undefined, html)).status, 404)
+})
+
+await t.test('a start tells the address to open, which is the one that the outside knows', async (t) => {
+  const told = async (settings: Settings): Promise<string | undefined> => {
+    const service = await startService(t, settings)
+    const line = (await service.logged()).split('\n').find((line) => line.includes('rollcall is listening'))!
+    const { open } = JSON.parse(line) as { readonly open?: string }
+    return open?.replace(service.url, 'HERE')
+  }
+  t.equal(await told({}), 'HERE/')
+  t.equal(await told({ 'server.public_url': 'https://flags.example.com/base' }), 'https://flags.example.com/base/')
+  t.equal(await told({ 'ui.enabled': 'false' }), undefined)
 })

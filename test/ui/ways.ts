@@ -10,34 +10,53 @@ import {
   type Issued,
   logIn,
   OIDC,
-  oidcSettings,
   type Settings,
 } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 
 const client = { clientId: 'rollcall', clientSecret: 'canary-oidc-secret' }
 
-/** A service that browsers reach where it listens, with an OpenID Connect provider, a real one, and a code host. */
-export const withWays = async (t: Test, settings: Settings = {}) => {
+/** Settings of a service that browsers reach where it listens. */
+const reached = (url: string): Settings => ({ 'server.http_port': new URL(url).port, 'server.public_url': url })
+
+/** A service that browsers reach where it listens, with real OpenID Connect providers of these names, and a code host. */
+export const withWays = async (
+  t: Test,
+  settings: Settings = {},
+  names: Readonly<Record<string, string | undefined>> = { sso: undefined },
+) => {
   const url = await deadUrl()
-  const [provider, host] = await Promise.all([
-    realProvider(t, {
+  const host = await codehostStandIn(t)
+  const providers: Record<string, object> = {}
+  for (const [key, display_name] of Object.entries(names)) {
+    const provider = await realProvider(t, {
       ...client,
-      redirectUris: [`${url}/auth/v1/method/oidc/sso/callback`],
+      redirectUris: [`${url}/auth/v1/method/oidc/${key}/callback`],
       users: { ada: { name: 'Ada', email: 'ada@example.com', email_verified: true } },
-    }),
-    codehostStandIn(t),
-  ])
-  const service = await startService(t, {
-    'server.http_port': new URL(url).port,
-    'server.public_url': url,
-    'rate_limit.enabled': 'false',
-    ...oidcSettings('sso', provider.url, client),
-    ...codehostSettings(host.url),
-    ...settings,
-  })
-  return { service, provider, host }
+    })
+    const { clientId: client_id, clientSecret: client_secret } = client
+    const said = { issuer_url: provider.url, client_id, client_secret, scopes: ['email', 'profile'] }
+    providers[key] = { ...said, ...(display_name !== undefined && { display_name }) }
+  }
+  const service = await startService(
+    t,
+    { ...reached(url), 'rate_limit.enabled': 'false', ...codehostSettings(host.url), ...settings },
+    { file: { authentication: { methods: { oidc: { enabled: true, providers } } } } },
+  )
+  return { service, host }
 }
+
+/** A service that browsers reach where it listens, with every way in, a provider that lies when told to among them. */
+export const withEveryWay = async (t: Test, settings: Settings = {}, options: Parameters<typeof everyWay>[2] = {}) =>
+  everyWay(
+    t,
+    {
+      ...reached(await deadUrl()),
+      'authentication.methods.oidc.providers.main.display_name': 'Corporate SSO',
+      ...settings,
+    },
+    options,
+  )
 
 type Made = { readonly clientToken: string; readonly authentication: { readonly id: string } }
 
@@ -47,15 +66,9 @@ export const tokenNamed = async ({ request }: Started, name: string, more: objec
   return { token: json.clientToken, id: json.authentication.id }
 }
 
-/** A service that browsers reach where it listens, with every way in, a provider that lies when told to among them, and somebody signed in by each: Ada twice, Alice, and the account of a cluster. */
+/** The same, with somebody signed in by each way: Ada twice, Alice, and the account of a cluster. */
 export const withSessions = async (t: Test, settings: Settings = {}) => {
-  const url = await deadUrl()
-  const world = await everyWay(t, {
-    'server.http_port': new URL(url).port,
-    'server.public_url': url,
-    'authentication.methods.oidc.providers.main.display_name': 'Corporate SSO',
-    ...settings,
-  })
+  const world = await withEveryWay(t, settings)
   const { service, liar, cluster } = world
   liar.lies = { claims: { sub: 'ada', name: 'Ada', email: 'ada@example.com' } }
   const [first, second, alice] = [

@@ -21,15 +21,17 @@ import { login, loginFailure, requestRef } from '../words/login.ts'
 
 const here = getRouteApi('/login')
 
+type Refused = { readonly key: string; readonly words: string; readonly id: string | undefined }
+
 /** A button for each provider. While one is opened the others wait. */
 const Providers = ({ providers, returnTo }: { readonly providers: readonly Provider[]; readonly returnTo: string }) => {
   const [opening, setOpening] = useState<string | undefined>()
-  const [failed, setFailed] = useState<Readonly<Record<string, string>>>({})
+  const [failed, setFailed] = useState<Refused | undefined>()
   const open = async (provider: Provider, name: string) => {
     setOpening(provider.key)
-    setFailed({})
-    const fail = (words: string) => {
-      setFailed({ [provider.key]: words })
+    setFailed(undefined)
+    const fail = (words: string, id?: string) => {
+      setFailed({ key: provider.key, words, id })
       setOpening(undefined)
     }
     try {
@@ -42,8 +44,9 @@ const Providers = ({ providers, returnTo }: { readonly providers: readonly Provi
       }
     } catch (error) {
       if (!isFailure(error)) throw error
-      if (error.status === 503 || error.status === 0) fail(login.unreachable(name))
-      else fail(error.status === 404 ? loginFailure('not_found').title : messageOf(error))
+      const away = error.status === 503 || error.status === 0
+      const gone = error.status === 404 && loginFailure('not_found').title
+      fail(away ? login.unreachable(name) : gone || messageOf(error), error.requestId)
     }
   }
   return (
@@ -60,9 +63,10 @@ const Providers = ({ providers, returnTo }: { readonly providers: readonly Provi
               <SignInIcon />
               {login.continueWith(name)}
             </Button>
-            {failed[provider.key] !== undefined && (
+            {failed?.key === provider.key && (
               <span className="wrong" role="alert">
-                {failed[provider.key]}
+                {failed.words}
+                {failed.id !== undefined && <RequestId id={failed.id} />}
               </span>
             )}
           </div>

@@ -1,0 +1,255 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { deadUrl, unusable } from '../auth/stand-ins/listen.ts'
+import { eventsOf } from '../http/events-of.ts'
+import { roomInMinute } from '../http/minute.ts'
+import { CODEHOST, OIDC, oidcSettings, open, visit } from '../http/people.ts'
+import { type Started, startService } from '../start.ts'
+import { openBrowser, signIn, skip } from './browser.ts'
+import { withEveryWay, withWays } from './ways.ts'
+
+const alert = (page: Page) => page.getByRole('alert')
+const button = (page: Page, name: string) => page.getByRole('button', { name: `Continue with ${name}` })
+
+await t.test(
+  'each way in has its button, in the order of the configuration, and lets people in',
+  { skip },
+  async (t) => {
+    const { service } = await withWays(
+      t,
+      { 'authentication.methods.codehost.display_name': 'GitHub' },
+      { zeta: 'Corporate SSO', acme: undefined },
+    )
+    const names = ['Corporate SSO', 'Acme', 'GitHub']
+    for (const name of names) {
+      const { page } = await openBrowser(t, service)
+      await page.goto('/settings/tokens')
+      await button(page, name).waitFor()
+      const shown = await page.getByRole('button', { name: /^Continue with/ }).allTextContents()
+      t.strictSame(
+        shown.map((text) => text.trim()),
+        names.map((each) => `Continue with ${each}`),
+      )
+      await button(page, name).click()
+      if (name !== 'GitHub') {
+        await page.getByPlaceholder('Enter any login').fill('ada')
+        await page.getByPlaceholder('and password').fill('x')
+        await page.getByRole('button', { name: 'Sign-in' }).click()
+      }
+      await page.getByRole('button', { name: name === 'GitHub' ? 'Account: Alice' : 'Account: Ada' }).waitFor()
+      t.equal(page.url(), `${service.url}/settings/tokens`)
+    }
+  },
+)
+
+await t.test(
+  'who cancels at the provider comes back to the way in, and from there to the page asked for',
+  { skip },
+  async (t) => {
+    const { service } = await withWays(t)
+    const { page } = await openBrowser(t, service)
+    await page.goto('/settings/preferences')
+    await button(page, 'Sso').click()
+    await page.getByRole('link', { name: 'Cancel' }).click()
+    await alert(page).getByText('The provider refused: access denied.').waitFor()
+    await alert(page)
+      .getByText(/^Request [0-9a-f-]{36}$/)
+      .waitFor()
+    t.equal(new URL(page.url()).searchParams.get('return_to'), '/settings/preferences')
+    await button(page, 'the code host').click()
+    await page.getByRole('heading', { name: 'Preferences' }).waitFor()
+  },
+)
+
+type World = Awaited<ReturnType<typeof withEveryWay>>
+
+/** Goes to the provider, and gives what it would send the browser back with. */
+const leave = async (page: Page, { liar }: Pick<World, 'liar'>): Promise<URLSearchParams> => {
+  await page.route(`${liar.url}/authorize*`, (route) => route.fulfill({ contentType: 'text/html', body: 'Provider' }))
+  await page.goto('/login?return_to=%2Fsettings%2Fpreferences')
+  const asked = page.waitForRequest((request) => request.url().startsWith(`${liar.url}/authorize`))
+  await button(page, 'Corporate SSO').click()
+  const address = (await asked).url()
+  await page.getByText('Provider', { exact: true }).waitFor()
+  return visit(new URL(address))
+}
+
+/** Comes back, and is told these words and the id of the request, which log and history have too. */
+const comeBack = async (t: Test, page: Page, service: Started, query: URLSearchParams | string, words: Told) => {
+  await page.goto(`${OIDC}/callback?${String(query)}`)
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await alert(page).getByText(words.title).waitFor()
+  await alert(page).getByText(words.check).waitFor()
+  const { pathname, searchParams } = new URL(page.url())
+  t.equal(pathname, '/login')
+  const ref = searchParams.get('ref')!
+  await alert(page).getByText(`Request ${ref}`).waitFor()
+  t.notMatch(await page.locator('body').innerText(), /[{}]|"code"/, 'no JSON in a tab')
+  const lines = (await service.logged()).split('\n').filter((line) => line.includes(ref))
+  t.match(lines, [new RegExp(`"reason":"${words.reason}".*a login was refused`)], words.title)
+  return { ref, returnTo: searchParams.get('return_to') }
+}
+
+type Told = { readonly title: string; readonly check: string; readonly reason: string }
+const denied: Told = {
+  title: 'The provider refused: access denied.',
+  check: 'You, or your administrator there, did not allow it. Try another account.',
+  reason: 'provider_error',
+}
+const mismatch: Told = {
+  title: 'The sign-in belongs to another tab or browser.',
+  check: 'Sign in again from this page, in one tab.',
+  reason: 'state_mismatch',
+}
+const missing: Told = {
+  title: 'The sign-in could not be matched to this browser.',
+  check: 'Open Rollcall at its public address, allow its cookies, and sign in again.',
+  reason: 'state_missing',
+}
+const replayed: Told = {
+  title: 'This sign-in was already used.',
+  check: 'Going back to it does not work. Sign in again.',
+  reason: 'login_replayed',
+}
+const expired: Told = {
+  title: 'The sign-in took too long.',
+  check: 'Sign in again and finish within a few minutes.',
+  reason: 'login_expired',
+}
+const down: Told = {
+  title: 'The provider could not be reached.',
+  check: 'Try again in a minute. If it stays, the provider or its address here is at fault.',
+  reason: 'provider_unavailable',
+}
+const unconfirmed: Told = {
+  title: 'The provider did not confirm the sign-in.',
+  check: 'Try again. If it stays, the client secret here may be wrong.',
+  reason: 'code_refused',
+}
+const tooMany: Told = {
+  title: 'Too many sign-ins from your network.',
+  check: 'Wait a minute, then try again.',
+  reason: 'rate_limited',
+}
+const gone: Told = {
+  title: 'This way to sign in is not there any more.',
+  check: 'Choose another one below.',
+  reason: 'route_not_found',
+}
+const without = (query: URLSearchParams, ...names: string[]): string => {
+  const left = new URLSearchParams(query)
+  for (const name of names) left.delete(name)
+  return String(left)
+}
+
+await t.test('a login that fails is told in words, with what to check and where to look', { skip }, async (t) => {
+  let ahead = 0
+  const world = await withEveryWay(t, {}, { now: () => new Date(Date.now() + ahead) })
+  const { service, liar } = world
+  const { page, context } = await openBrowser(t, service)
+  const told: string[] = []
+  const fails = async (query: URLSearchParams | string, words: Told, astray = false) => {
+    const { ref, returnTo } = await comeBack(t, page, service, query, words)
+    t.equal(returnTo, astray ? null : '/settings/preferences', words.title)
+    told.push(ref)
+  }
+  await fails(`${without(await leave(page, world), 'code')}&error=access_denied`, denied)
+  await fails(`${without(await leave(page, world), 'state')}&state=tampered`, mismatch)
+  await fails(`${without(await leave(page, world), 'code')}&code=wrong`, unconfirmed)
+
+  const cookieless = await leave(page, world)
+  await context.clearCookies({ name: 'service_client_state' })
+  await fails(cookieless, missing, true)
+
+  const lost = await leave(page, world)
+  liar.lies = { token: unusable['500']! }
+  await fails(lost, down)
+  liar.lies = {}
+
+  const late = await leave(page, world)
+  ahead = 11 * 60_000
+  await fails(late, expired)
+  ahead = 0
+
+  const used = await leave(page, world)
+  const state = (await context.cookies()).filter(({ name }) => name === 'service_client_state')
+  await page.goto(`${OIDC}/callback?${String(used)}`)
+  await page.getByRole('button', { name: /^Account: / }).waitFor()
+  t.equal(page.url(), `${service.url}/settings/preferences`)
+  await context.clearCookies()
+  await context.addCookies(state)
+  await fails(used, replayed)
+
+  await page.unroute(`${liar.url}/authorize*`)
+  await button(page, 'Corporate SSO').click()
+  await page.getByRole('heading', { name: 'Preferences' }).waitFor()
+  t.equal(page.url(), `${service.url}/settings/preferences`, 'a second try leads where the first would have')
+  await service.close()
+  const kept = await eventsOf(service.directory, ({ type }) => type === 'AuthenticationRefused')
+  t.strictSame(
+    kept.map(({ data }) => data['requestId']),
+    told,
+    'the history has each of them',
+  )
+})
+
+await t.test('a provider that is away when a login begins is told beside its button', { skip }, async (t) => {
+  const client = { clientId: 'c', clientSecret: 'canary-secret-of-a-client' }
+  const { service } = await withEveryWay(t, oidcSettings('far', await deadUrl(), client))
+  const { page } = await openBrowser(t, service, { forced: [401, 503] })
+  await page.goto('/login')
+  await button(page, 'Far').click()
+  await alert(page).getByText('Far could not be reached.').waitFor()
+  const [, id] = /Request (\S+)/.exec(await alert(page).innerText()) ?? []
+  t.match(
+    await service.logged(),
+    new RegExp(`"requestId":"${id}".*"reason":"provider_unavailable".*a login was refused`),
+  )
+  await button(page, 'Corporate SSO').click()
+  await page.getByRole('button', { name: /^Account: / }).waitFor()
+})
+
+await t.test('the sixty-first login of a minute is told to wait', { skip }, async (t) => {
+  const world = await withEveryWay(t, { 'rate_limit.enabled': 'true' })
+  const { service } = world
+  const { page } = await openBrowser(t, service, { forced: [401, 429] })
+  await roomInMinute(30_000)
+  const query = await leave(page, world)
+  for (let n = 0; n < 59; n++) await service.request('GET', `${CODEHOST}/callback`, undefined, open)
+  const { ref, returnTo } = await comeBack(t, page, service, query, tooMany)
+  t.equal(returnTo, '/settings/preferences')
+  await button(page, 'Corporate SSO').click()
+  await alert(page)
+    .getByText(/^Too many requests\. Try again in \d+ s\./)
+    .waitFor()
+  await service.close()
+  const kept = await eventsOf(service.directory, ({ data }) => data['reason'] === 'rate_limited')
+  t.equal(kept[0]?.data['requestId'], ref)
+})
+
+await t.test('a way that was switched off while somebody was at the provider is told as such', { skip }, async (t) => {
+  const world = await withEveryWay(t)
+  const { service } = world
+  const { url, directory } = service
+  const { page } = await openBrowser(t, service, { forced: [0, 401, 404] })
+  await page.goto('/login')
+  const query = await leave(page, world)
+  const stale = await page.context().newPage()
+  await stale.goto('/login')
+  await button(stale, 'Corporate SSO').waitFor()
+  await service.close()
+  const later = await startService(
+    t,
+    { 'server.http_port': new URL(url).port, 'server.public_url': url },
+    { directory },
+  )
+  const { ref } = await comeBack(t, page, later, query, gone)
+  t.equal(await page.getByRole('button', { name: /^Continue with/ }).count(), 0)
+  await stale.bringToFront()
+  await button(stale, 'Corporate SSO').click()
+  await alert(stale).getByText(gone.title).waitFor()
+  await signIn(page, '/')
+  await later.close()
+  const kept = await eventsOf(directory, ({ data }) => data['reason'] === 'route_not_found')
+  t.equal(kept[0]?.data['requestId'], ref)
+})
