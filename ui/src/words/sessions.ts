@@ -7,7 +7,8 @@ export const sessions = {
   heading: 'Sessions',
   table: 'Sessions',
   search: 'Search sessions',
-  searchHint: 'Begins with',
+  searchHint: 'Service account begins with',
+  unsearched: 'What is known of people is sealed: logins are not found by it. Choose a method to list them.',
   method: 'Method',
   methods: {
     all: 'All methods',
@@ -28,7 +29,6 @@ export const sessions = {
   you: 'This is you',
   erased: 'Personal data erased',
   lost: 'Personal data lost',
-  notSeen: 'Not yet',
   none: 'No sessions yet',
   noneWhy:
     'A session begins when a person signs in through a provider or the code host, or a service account exchanges its token.',

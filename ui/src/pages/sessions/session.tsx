@@ -32,7 +32,7 @@ const Fact = ({ name, children }: { readonly name: string; readonly children: Re
 const Facts = ({ record }: { readonly record: Authentication }) => {
   const { zone } = usePreferences()
   const how = useHow()(record)
-  const { id, status, createdAt, expiresAt, deletedAt } = record
+  const { id, status, createdAt, lastUsedAt, expiresAt, deletedAt } = record
   return (
     <dl className="about-list" aria-label={words.facts}>
       <Fact name={words.columns.who}>
@@ -46,6 +46,9 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
       </Fact>
       <Fact name={words.columns.created(zoneName(zone))}>
         <Time instant={createdAt} />
+      </Fact>
+      <Fact name={words.columns.seen}>
+        <Time instant={lastUsedAt} />
       </Fact>
       <Fact name={words.columns.ends}>
         <Time instant={expiresAt} />

@@ -49,6 +49,11 @@ const columnsOf = (
     label: words.columns.createdLabel,
     cell: ({ createdAt }) => <Time instant={createdAt} />,
   },
+  {
+    key: 'seen',
+    head: words.columns.seen,
+    cell: ({ lastUsedAt }) => <Time instant={lastUsedAt} />,
+  },
   { key: 'ends', head: words.columns.ends, cell: ({ expiresAt }) => <Time instant={expiresAt} /> },
   {
     key: 'actions',
@@ -132,7 +137,9 @@ export const Sessions = () => {
           rowKey: ({ id }) => id,
           heads: 'who',
         }}
-      />
+      >
+        {q !== '' && <p className="hint">{words.unsearched}</p>}
+      </List>
       {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
     </>
   )
