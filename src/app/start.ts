@@ -91,7 +91,7 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
     const { protocol, host } = config.server
     const { port } = ports[0].server.address() as AddressInfo
     const url = `${protocol}://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
-    const open = config.ui.enabled && { open: `${config.server.public_url ?? url}`.replace(/\/*$/, '/') }
+    const open = config.ui.enabled && { open: (config.server.public_url ?? url).replace(/\/*$/, '/') }
     logger.info({ url, ...open, instance: service.instance, storage: config.storage.type }, 'rollcall is listening')
     return {
       url,
