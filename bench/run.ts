@@ -17,7 +17,8 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   M1: () => import('./resident.ts'),
   S1: () => import('./stack-append.ts'),
   'S2,S3,S4': () => import('./stack-http.ts'),
-  'S5,S6,S7': () => import('./stack-bursts.ts'),
+  'S5,S8,S9': () => import('./stack-revocations.ts'),
+  'S6,S7': () => import('./stack-bursts.ts'),
   'C8,C9,C10': () => import('./past.ts'),
 }
 

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { type Found, type Owner, ownMongo, ownRedis, STAND_IN_BULK } from '../test/adapters/servers.ts'
-import { startBeside } from './load.ts'
+import { type Server, startBeside, startServer } from './load.ts'
 import { progress, type Row } from './measure.ts'
 
 const ANSWER_MS = 3000
@@ -118,6 +118,38 @@ export const stack = async (owner: Owner): Promise<Had<Stack>> => {
     'redis.url': redis.got.url,
   }
   return { got: { settings, what: [events, mongo, redis].map(({ got }) => got.what).join(', ') }, skip: false }
+}
+
+type Instances = {
+  /** Starts one more; what is set here comes after the settings of all. */
+  readonly start: (...args: readonly string[]) => Promise<Server>
+  readonly stop: (server: Server) => Promise<void>
+}
+
+/** Does the work with instances of one deployment, and ends those that it has not ended. */
+export const instances = async <T>(
+  settings: Stack['settings'],
+  work: (instances: Instances) => Promise<T>,
+): Promise<T> => {
+  const given = Object.entries({ ...settings, 'rate_limit.enabled': 'false' })
+  const set = given.map(([key, value]) => `--set=${key}=${value}`)
+  const started = new Set<Server>()
+  const stop = async (server: Server) => {
+    started.delete(server)
+    await server.stop()
+  }
+  try {
+    return await work({
+      start: async (...args) => {
+        const server = await startServer('service', ...set, ...args)
+        started.add(server)
+        return server
+      },
+      stop,
+    })
+  } finally {
+    await Promise.all([...started].map(stop))
+  }
 }
 
 /** Measures on servers and ends what was started for it. Without them there are no rows, and one line says what it takes; that is no failure. */

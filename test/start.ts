@@ -138,6 +138,7 @@ export const startService = async (
       await running.close()
       await between?.()
       running = await open()
+      closed = false
     },
   }
 }

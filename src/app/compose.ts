@@ -82,6 +82,7 @@ const serviceOf = async (
     viewsReached: follower.viewsReached,
     fresh,
     verifier: tokenVerifier({ index: core.index, digest, plausible, log, views, now: time.present, caughtUp }),
+    tokenStanding: core.index.standing,
     digest,
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, now, onError('refusals were not written')),

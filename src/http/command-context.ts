@@ -27,11 +27,17 @@ export const eventPosition = (position: bigint): Readonly<Record<string, string>
   'event-position': String(position),
 })
 
-/** Makes the events of a command visible to every later read here, and tells their position: the log's own where the command changed nothing. */
+/** Tells the position of what a command did: the log's own where it changed nothing. */
+export const positionOf = async (
+  { log }: Pick<Service, 'log'>,
+  stored: readonly Stored[],
+): Promise<Readonly<Record<string, string>>> => eventPosition(stored.at(-1)?.position ?? (await log.head()))
+
+/** Makes the events of a command visible to every later read here, and tells their position. */
 export const applyEvents = async (
   service: Service,
   stored: readonly Stored[],
 ): Promise<{ readonly headers: Readonly<Record<string, string>> }> => {
   await service.applied(stored)
-  return { headers: eventPosition(stored.at(-1)?.position ?? (await service.log.head())) }
+  return { headers: await positionOf(service, stored) }
 }

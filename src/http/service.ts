@@ -12,6 +12,7 @@ import type { Compiled } from '../evaluation/compile.ts'
 import type { ClosedDocuments } from '../projections/closed-documents.ts'
 import type { FlagStore } from '../projections/flag-store.ts'
 import type { RowOf } from '../projections/projection.ts'
+import type { TokenStanding } from '../projections/token-index.ts'
 import type { View, Views } from '../projections/views.ts'
 import type { CookieJar } from './wire/cookies.ts'
 import type { Limiter } from '../auth/rate-limit.ts'
@@ -79,6 +80,8 @@ export type Service = {
   /** False while this instance cannot prove that it knows of all revocations. */
   readonly fresh: () => boolean
   readonly verifier: TokenVerifier
+  /** How far the stream of a live token is known here, if it is: another instance may have written to it since. */
+  readonly tokenStanding: (id: string) => TokenStanding | undefined
   readonly digest: (secret: string) => string
   readonly pageTokens: PageTokens
   readonly refusals: RefusalHistory

@@ -24,6 +24,9 @@ const endOf = (type: string, data: string): number | undefined => {
   }
 }
 
+/** The revision of the last event of a live token, and its expiry. */
+export type TokenStanding = { readonly at: bigint; readonly expiresAt?: string }
+
 type Columns = ReturnType<typeof tokenColumns>['columns']
 
 const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly number[], now: number) => {
@@ -35,6 +38,30 @@ const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly 
   }
   return counts
 }
+
+/**
+ * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier ends earlier. False where that
+ * cannot be done: the token is not held, events before this one are missing, it is not an event that ends anything, or it should have
+ * ended the token before.
+ */
+const taking =
+  ({ columns, keys, revision: revisionOf, setRevision }: ReturnType<typeof tokenSlots>, end: (slot: number) => void) =>
+  ({ stream, type, revision, data }: Stored): boolean => {
+    const slot = keys.byId(stream.slice(tokens.category.length + 1))
+    if (slot === undefined) return false
+    const known = revisionOf(slot)
+    const ends = type === 'TokenRevoked' || type === 'TokenExpired'
+    if (revision <= known) return !ends
+    if (revision > known + 1n || known === MOST_REVISION) return false
+    if (ends) end(slot)
+    else if (type === 'TokenExpiryChanged') {
+      const to = endOf(type, data)
+      if (to === undefined) return false
+      columns.expires[slot] = to
+      setRevision(slot, revision)
+    } else return false
+    return true
+  }
 
 /**
  * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
@@ -83,24 +110,14 @@ export const tokenIndex = (capacity: number) => {
         slots.setRevision(slot, revision)
       }
     },
-    /**
-     * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier ends earlier. False where that
-     * cannot be done: the token is not held, events before this one are missing, or it is not an event that ends anything.
-     */
-    take: ({ stream, type, revision, data }: Stored): boolean => {
-      const slot = keys.byId(stream.slice(tokens.category.length + 1))
-      if (slot === undefined) return false
-      const known = slots.revision(slot)
-      if (revision <= known) return true
-      if (revision > known + 1n || known === MOST_REVISION) return false
-      if (type === 'TokenRevoked' || type === 'TokenExpired') end(slot)
-      else if (type === 'TokenExpiryChanged') {
-        const to = endOf(type, data)
-        if (to === undefined) return false
-        columns.expires[slot] = to
-        slots.setRevision(slot, revision)
-      } else return false
-      return true
+    take: taking(slots, end),
+    /** How far the stream of a token that is held was followed here, and when the token ends; undefined where that is not known. */
+    standing: (id: string): TokenStanding | undefined => {
+      const slot = keys.byId(id)
+      const at = slot === undefined ? MOST_REVISION : slots.revision(slot)
+      if (slot === undefined || at === MOST_REVISION) return undefined
+      const expires = columns.expires[slot]!
+      return { at, ...(expires !== Number.POSITIVE_INFINITY && { expiresAt: new Date(expires).toISOString() }) }
     },
     /** The key of a digest text, to look up by. */
     keyOf,

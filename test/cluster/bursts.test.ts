@@ -1,12 +1,18 @@
 import t from 'tap'
+import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
+import { enveloper } from '../../src/commands/envelope.ts'
+import { executor } from '../../src/commands/execute.ts'
+import { token } from '../../src/commands/token.ts'
 import { startService, type Started } from '../start.ts'
-import { type Bearer, issue, revoke, use } from './revoking.ts'
+import { type Bearer, becomes, issue, revoke, sleep, use } from './revoking.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
 
 const TOKENS = 1_500
 const AT_ONCE = 16
+/** Both instances and their event store are one process here. */
+const FEW = 8
 
 /** Does the work for each, so many at a time. */
 const each = async <T>(all: readonly T[], most: number, work: (one: T) => Promise<void>) => {
@@ -20,6 +26,22 @@ const reads = async (service: Started) => {
   const name = 'rollcall_store_calls_total{port="log",adapter="eventstoredb",operation="read",outcome="ok"} '
   const line = (await service.metrics()).split('\n').find((one) => one.startsWith(name))
   return Number(line!.slice(name.length))
+}
+
+/** Writes revocations as another instance would. */
+const elsewhere = async (url: string) => {
+  const log = await openEventStore(url, { categories: [token.category], onError: () => {} })
+  const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+  const { execute } = executor(
+    log,
+    enveloper(clear, 'elsewhere', () => new Date()),
+  )
+  const live = { state: { status: 'live' }, changes: 1n, at: 0n } as const
+  return {
+    revoke: async (id: string) =>
+      void (await execute(token, id, 'RevokeToken', { id }, { actor: { kind: 'system' } }, live)),
+    close: log.close,
+  }
 }
 
 await t.test('bursts on one instance, seen from another', { skip }, async (t) => {
@@ -45,6 +67,7 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
     // The credential of the test is used there for the first time.
     t.equal((await b.request('GET', '/auth/v1/self')).status, 200)
     const before = await reads(b)
+    const beforeHere = await reads(a)
     let newest = 0n
     await each(ended, AT_ONCE, async ({ id }) => {
       const position = await revoke(a, id)
@@ -55,5 +78,31 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
     for (const { bearer } of ended) t.equal(await use(b, bearer), 401)
     t.equal(await use(b, kept.bearer), 200)
     t.equal((await reads(b)) - before, 0)
+    t.equal((await reads(a)) - beforeHere, 0, 'nor does it take one here')
+  })
+
+  await t.test('many revocations that others write leave every instance ready, and are in force at once', async (t) => {
+    const ending = issued.slice(200, 1_400)
+    const last = ending.at(-1)!
+    for (const service of [a, b]) t.equal(await use(service, last.bearer), 200)
+    const others = await elsewhere(stack!.settings['eventstore.url']!)
+    t.teardown(others.close)
+    const over = new AbortController()
+    const unready: string[] = []
+    const looked = [a, b].map(async (service) => {
+      for (; !over.signal.aborted; await sleep(50)) {
+        const { status, text } = await service.request('GET', '/readyz?verbose')
+        if (status !== 200) unready.push(text)
+      }
+    })
+    await each(ending.toReversed(), FEW, ({ id }) => others.revoke(id)).finally(() => over.abort())
+    for (const service of [a, b]) t.ok(await becomes(service, last.bearer, 401))
+    await Promise.all(looked)
+    t.strictSame(unready, [])
+    for (const service of [a, b]) {
+      const statuses = await Promise.all(ending.slice(-100).map(({ bearer }) => use(service, bearer)))
+      t.strictSame([...new Set(statuses)], [401])
+      t.equal(await use(service, issued[100]!.bearer), 200)
+    }
   })
 })

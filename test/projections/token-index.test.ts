@@ -157,7 +157,12 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
     enveloper(clear, 'other', () => new Date(NOW)),
   )
   const index = tokenIndex(capacity)
-  const views = { checkpoint: async () => START, scan: async function* () {} } as unknown as Views
+  const puts: Row[] = []
+  const views = {
+    checkpoint: async () => START,
+    scan: async function* () {},
+    put: async (_: unknown, rows: readonly Row[]) => void puts.push(...rows),
+  } as unknown as Views
   const errors: unknown[] = []
   const ours = runner({
     log: leader.log,
@@ -176,6 +181,8 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
     reads: leader.reads,
     errors,
     index,
+    puts,
+    applied: ours.applied,
     followed: async () => t.ok(await ours.seen(await log.head(), 5_000)),
     issue: (n: number) =>
       execute(
@@ -214,6 +221,31 @@ await t.test('revocations and expiry changes by others are in force without a re
   t.equal(index.madeBy(), 1_160)
   t.match(index.census(Date.parse(NOW))[0], { ACTIVE: 1_160, EXPIRED: 0, DELETED: 40 })
 })
+
+await t.test(
+  'what this instance ends itself is in force without a read, and its row is left to who sees to the views',
+  async (t) => {
+    const { issue, cut, end, applied, followed, reads, ended, index, puts } = await follower(t)
+    for (let n = 0; n < 5; n++) await issue(n)
+    await followed()
+    t.same(index.standing(idOf(0)), { at: 0n, expiresAt: EVENING })
+    await applied((await end(0)).stored)
+    t.ok(ended(0))
+    const followedFirst = await end(1)
+    await followed()
+    await applied(followedFirst.stored)
+    t.strictSame([reads(), puts.length], [0, 0])
+    await cut(2)
+    await followed()
+    t.same(index.standing(idOf(2)), { at: 1n, expiresAt: MIDDAY })
+    for (const n of [0, 1, 9]) t.equal(index.standing(idOf(n)), undefined)
+    index.remember(rowOf(3, {}, 1n))
+    await applied((await end(3)).stored)
+    t.ok(ended(3), 'also where memory was told otherwise')
+    index.remember(rowOf(4, {}, 70_000n))
+    t.equal(index.standing(idOf(4)), undefined, 'a revision beyond those that are kept')
+  },
+)
 
 await t.test('a token that is not held is read, and what ended is remembered as ended', async (t) => {
   const { issue, end, followed, reads, expiry, ended } = await follower(t, { capacity: 2 })

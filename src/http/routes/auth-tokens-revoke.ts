@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { revocation, Revoked } from '../../contract/token.ts'
 import type { Context } from '../../commands/envelope.ts'
-import { token } from '../../commands/token.ts'
 import { invalid } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { meets } from '../../projections/match.ts'
@@ -12,9 +11,10 @@ import { completeTokens } from '../complete.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
+import { revokeToken } from '../auth/revoke-token.ts'
 import { identitiesOf, type TokenFilter, whereOf } from '../auth/token-filter.ts'
 import { leavingOut } from '../paging.ts'
-import { contextOf, applyEvents } from '../command-context.ts'
+import { contextOf, positionOf } from '../command-context.ts'
 
 const BATCH = 100
 
@@ -22,7 +22,8 @@ type Which = Omit<TokenFilter, 'status'>
 const everybody: Which = { method: undefined, identities: [], provider: '', namespaceKey: '', q: '', issuedBy: [] }
 
 /** Ends records by filter, each once. `events` are those that ended them, by id. */
-const ending = ({ execute, views, now, applied, closed }: Service, context: Context, alsoMakers: boolean) => {
+const ending = (service: Service, context: Context, alsoMakers: boolean) => {
+  const { views, now, closed } = service
   // A request taken up again counts what it did before: those records are no longer live.
   const ended = new Set<TokenStatus>(context.commandId === undefined ? ['ACTIVE'] : ['ACTIVE', 'DELETED'])
   // Who made a token may have ended long before. A record's status only ever moves on in this order, so none is missed.
@@ -31,9 +32,7 @@ const ending = ({ execute, views, now, applied, closed }: Service, context: Cont
   const met = new Set<string>()
 
   const end = async (id: string): Promise<void> => {
-    const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
-    await applied(stored)
-    for (const event of stored) events.set(event.id, event)
+    for (const event of await revokeToken(service, id, context)) events.set(event.id, event)
   }
   /** Ends those whose streams cannot be read, where what they were before says that they are meant. */
   const endClosed = async (which: Which): Promise<readonly string[]> => {
@@ -107,7 +106,7 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
         makers = made
       }
       const inOrder = [...events.values()].sort((a, b) => Number(a.position - b.position))
-      const { headers } = await applyEvents(service, inOrder.slice(-1))
+      const headers = await positionOf(service, inOrder)
       const unknown = service.closed.all(tokens.category).filter(([, { before }]) => !before).length
       const body = { revoked: events.size, completeTo: String(completeTo) }
       return leavingOut(service, unknown, { body, headers })

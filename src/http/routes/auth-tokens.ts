@@ -3,7 +3,6 @@ import { momentText } from '../../contract/moment.ts'
 import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../contract/token.ts'
 import { jsonOf } from '../wire/reply.ts'
 import { rowNow } from '../../audit/as-of.ts'
-import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
@@ -15,8 +14,9 @@ import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
+import { revokeToken } from '../auth/revoke-token.ts'
 import { identitiesOf } from '../auth/token-filter.ts'
-import { contextOf, applyEvents } from '../command-context.ts'
+import { contextOf, positionOf } from '../command-context.ts'
 
 const PAGE = 25
 const PAGE_MAX = 100
@@ -101,7 +101,6 @@ const getToken: Mount = (app, service) => {
 }
 
 const deleteToken: Mount = (app, service) => {
-  const { execute } = service
   route(app, {
     method: 'DELETE',
     url: '/auth/v1/tokens/:id',
@@ -113,9 +112,8 @@ const deleteToken: Mount = (app, service) => {
     run: async (call) => {
       const id = call.params['id']!
       const context = { ...contextOf(call, service), needsEffect: true }
-      const { stored } = await execute(token, id, 'RevokeToken', { id }, context)
-      const { headers } = await applyEvents(service, stored)
-      return { body: {}, headers }
+      const stored = await revokeToken(service, id, context)
+      return { body: {}, headers: await positionOf(service, stored) }
     },
   })
 }

@@ -15,6 +15,8 @@ export type Port = { readonly server: Server; readonly sockets: ReadonlySet<Sock
 
 export const HEADER_LIMIT = 65_536
 const KEEP_ALIVE_MS = 72_000
+/** Connections that may wait until a busy process takes them; the system has a bound of its own. One beyond it is reset. */
+const BACKLOG = 4_096
 
 /** A server with the limits of the service, not yet listening, which answers nobody. */
 export const openPort = ({ headersTimeout, requestTimeout, tls }: WireSettings, patience?: Patience): Port => {
@@ -57,7 +59,7 @@ export const bind = ({ server }: Port, place: Place): Promise<void> =>
   new Promise((listening, failed) => {
     const onError = (error: Error) => failed(new Error(cannot(error, place) ?? error.message, { cause: error }))
     server.once('error', onError)
-    server.listen({ host: place.host, port: place.port }, () => {
+    server.listen({ host: place.host, port: place.port, backlog: BACKLOG }, () => {
       server.off('error', onError)
       listening()
     })

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { keyedQueue } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
+import { typeName } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Row } from '../views.ts'
@@ -26,18 +27,11 @@ const LATELY = 1_000
 
 /** True for a row that claims to be as new as the event, or newer, and stands before it: both cannot be of one log. */
 const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
-  revision === event.revision ? position !== event.position : position < event.position
+  revision === event.revision ? position !== event.position : revision > event.revision && position < event.position
 
 /** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
 export const memory = (options: MemoryOptions) => {
-  const {
-    log,
-    projections,
-    remember,
-    recall = () => undefined,
-    take = () => false,
-    agrees = async () => true,
-  } = options
+  const { log, projections, remember, recall = () => undefined, take, agrees = async () => true } = options
   /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
@@ -72,7 +66,7 @@ export const memory = (options: MemoryOptions) => {
   /** True when memory took all of these events straight. */
   const taken = (stream: string, events: readonly Stored[]): boolean => {
     const interested = ofStream(stream)
-    if (!events.every((event) => interested.every((projection) => take(projection, event)))) return false
+    if (!events.every((event) => interested.every((projection) => take?.(projection, event)))) return false
     remembered.record(events.at(-1)!)
     return true
   }
@@ -84,17 +78,28 @@ export const memory = (options: MemoryOptions) => {
         cause: new Error(`${stream} was appended at ${position}, which another log had`),
       })
   }
+  /** True when the documents are over with these events and memory knows it, so that nobody needs their rows now. */
+  const over = (stream: string, events: readonly Stored[], known: boolean): boolean => {
+    const ends = (event: Stored) =>
+      ofStream(stream).every((projection) => {
+        const held = recent.get(`${projection.name} ${stream}`)
+        return projection.ends?.has(typeName(event.type)) === true && !(held && isBefore(held, event))
+      })
+    return take !== undefined && events.every(ends) && (known || taken(stream, events))
+  }
   const applyOwn = async (stream: string, events: readonly Stored[]) => {
     const last = events.at(-1)!
     const below = last.position <= followed
     if (below && !lately.has(last.id) && !before.has(last.id)) await insistOnLog(last)
-    const rows = await apply(stream, events, below || remembered.has(events))
+    const known = below || remembered.has(events)
+    if (over(stream, events, known)) return new Map<AnyProjection, Row>()
+    const rows = await apply(stream, events, known)
     for (const row of rows.values()) if (isBefore(row, last)) await insistOnLog(last)
     return rows
   }
 
   return {
-    /** Applies events that this instance has just appended; gives the newest rows of their documents. */
+    /** Applies events that this instance has just appended; gives the newest rows of their documents, none of those that memory need not fold to know that they are over. */
     applyOwn: (stream: string, events: readonly Stored[]): Promise<ReadonlyMap<AnyProjection, Row>> =>
       inTurn(stream, () => applyOwn(stream, events)),
     /** Applies events that were followed, unless they are this instance's own. */

@@ -8,6 +8,9 @@ import type { fittingRows } from './fitting-rows.ts'
 import { byStream, foldRow, keyOf, revisionTracker } from './fold-rows.ts'
 import type { RecentEvents } from './recent-events.ts'
 
+/** Rows written in one go: a step that a slow store takes well within the time that one may take. */
+const STEP_ROWS = 250
+
 /** Writes rows that this instance made itself, those that wait for others in one go; what fails comes back from the log. */
 export const ownRows = (
   fitting: ReturnType<typeof fittingRows>,
@@ -96,8 +99,10 @@ export const missingWriter = (
       }
       if (mine.size === 0) continue
       const rows = await missing(projection, mine)
-      if (rows.length > 0) await fitting.put(projection, rows)
-      onStep()
+      for (let n = 0; n < rows.length; n += STEP_ROWS) {
+        await fitting.put(projection, rows.slice(n, n + STEP_ROWS))
+        onStep()
+      }
     }
     await writeChronicles(page)
   }

@@ -45,6 +45,13 @@ export const readFlags = async (
     )
   ).value
 
+/** The flags of a namespace that a text finds, by name or key; as few as are shown. */
+export const searchFlags = async (
+  namespace: string,
+  asked: { readonly q: string; readonly at: string | undefined; readonly limit: number },
+  signal?: AbortSignal,
+): Promise<FlagPage> => (await request<FlagPage>(`${ofNamespace(namespace)}${query(asked)}`, { signal })).value
+
 export type NewFlag = Pick<Flag, 'key' | 'name' | 'description' | 'enabled' | 'type'>
 
 export const flagCreation = (namespace: string, body: NewFlag, reason: string): Write => ({

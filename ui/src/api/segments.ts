@@ -18,8 +18,13 @@ const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
   `api/v1/namespaces/${path(namespace, 'segments', ...rest)}`
 
 /** The segments of a namespace that a text finds. */
-export const searchSegments = async (namespace: string, q: string, signal?: AbortSignal): Promise<SegmentPage> =>
-  (await request<SegmentPage>(`${ofNamespace(namespace)}${query({ q, limit: FOUND })}`, { signal })).value
+export const searchSegments = async (
+  namespace: string,
+  q: string,
+  signal?: AbortSignal,
+  { at, limit = FOUND }: { readonly at?: string | undefined; readonly limit?: number } = {},
+): Promise<SegmentPage> =>
+  (await request<SegmentPage>(`${ofNamespace(namespace)}${query({ q, at, limit })}`, { signal })).value
 
 export type SegmentFilter = Readonly<Partial<Record<'q' | 'sort' | 'order' | 'page' | 'at', string | undefined>>>
 

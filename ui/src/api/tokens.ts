@@ -16,6 +16,7 @@ export type TokenFilter = {
   readonly sort?: string | undefined
   readonly order?: 'asc' | 'desc'
   readonly page?: string | undefined
+  readonly limit?: number
   readonly at?: string | undefined
 }
 
@@ -25,7 +26,7 @@ const PAGE = 50
 export const readTokens = async ({ page, ...filter }: TokenFilter, signal?: AbortSignal): Promise<AuthenticationList> =>
   (
     await request<AuthenticationList>(
-      `auth/v1/tokens${query({ order: 'desc', ...filter, limit: PAGE, pageToken: page })}`,
+      `auth/v1/tokens${query({ order: 'desc', limit: PAGE, ...filter, pageToken: page })}`,
       { signal },
     )
   ).value

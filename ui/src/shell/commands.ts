@@ -5,12 +5,16 @@ import { lastNamespace } from '../preferences.ts'
 import { palette } from '../words/palette.ts'
 import { past } from '../words/past.ts'
 import { shell } from '../words/shell.ts'
+import { press } from './keys.ts'
 
 /** Something that the command palette offers. */
 export type Command = {
   readonly id: string
   readonly group: string
   readonly words: string
+  /** What else it is known by. */
+  readonly detail?: string | undefined
+  /** Its shortcut, in the form of `aria-keyshortcuts`. */
   readonly keys?: string | undefined
   /** Its address, where it has one. */
   readonly href?: string
@@ -29,28 +33,44 @@ const pages = [
   { to: '/settings/preferences', words: shell.preferences },
 ] as const
 
-type Search = Readonly<Record<string, string>>
+/** Which page, and what of it. */
+export type Place = {
+  readonly to: string
+  readonly params?: Readonly<Record<string, string>>
+  readonly search?: Readonly<Record<string, string>>
+}
 
-/** Makes the command that goes to a page. */
+/** Makes the command that goes to a page; undefined where there is none. */
 export const useGo = () => {
   const router = useRouter()
   const navigate = useNavigate()
   return useMemo(
     () =>
-      (of: Pick<Command, 'id' | 'group' | 'words' | 'keys'>, to: string, search: Search = {}): Command => {
-        const place = { to: to as '/ns/$ns/flags', params: { ns: lastNamespace() }, search: search as never }
+      (of: Omit<Command, 'href' | 'run'>, { to, params, search = {} }: Place): Command | undefined => {
+        if (!(to in router.routesByPath)) return undefined
+        const place = {
+          to: to as '/ns/$ns/flags',
+          params: { ns: lastNamespace(), ...params },
+          search: search as never,
+        }
         return { ...of, href: router.buildLocation(place).publicHref, run: () => void navigate(place) }
       },
     [router, navigate],
   )
 }
 
-/** What the head of the page offers: its buttons and links, as they are named. */
+/** What a control is called. */
+const nameOf = (control: HTMLElement): string => control.getAttribute('aria-label') ?? control.textContent.trim()
+
+const isOffered = (control: HTMLElement): boolean =>
+  control.checkVisibility() && control.tabIndex >= 0 && control.closest('li, tr, [role=tablist], [role=alert]') === null
+
+/** What the page offers as a whole: its buttons, and the links of its head. What is offered beside each row or part of a list is not among it. */
 const ofPage = (): readonly Command[] =>
-  [...document.querySelectorAll<HTMLElement>('main .page-head :is(button, a)')].map((control, n) => ({
+  [...document.querySelectorAll<HTMLElement>('main button, main .page-head a')].filter(isOffered).map((control, n) => ({
     id: `page-${n}`,
     group: palette.actions,
-    words: control.textContent,
+    words: nameOf(control),
     keys: control.getAttribute('aria-keyshortcuts') ?? undefined,
     why:
       control.getAttribute('aria-disabled') === 'true' ? (control.getAttribute('aria-description') ?? '') : undefined,
@@ -60,14 +80,14 @@ const ofPage = (): readonly Command[] =>
 
 /** Every page there is, and every action of the page that is open. */
 export const useCommands = (onShortcuts: () => void): readonly Command[] => {
-  const router = useRouter()
   const go = useGo()
   const at = useAt()
   const goTo = useGoTo()
-  const places = pages
-    .filter(({ to }) => to in router.routesByPath)
-    .map(({ to, words, ...rest }) => go({ id: to, group: palette.goTo, words, ...rest }, to))
+  const places = pages.flatMap(
+    ({ to, words, ...rest }) => go({ id: to, group: palette.goTo, words, ...rest }, { to }) ?? [],
+  )
   const always: readonly Command[] = [
+    { id: 'clock', group: palette.actions, words: past.title, keys: 't', run: () => press('header', 't') },
     { id: 'shortcuts', group: palette.actions, words: shell.shortcuts, keys: '?', run: onShortcuts },
     ...(at === undefined
       ? []

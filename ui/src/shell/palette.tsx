@@ -1,39 +1,17 @@
-import { useQuery } from '@tanstack/react-query'
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
-import { keys as reads } from '../api/keys.ts'
-import { nameOf, readTokens } from '../api/tokens.ts'
+import { type KeyboardEvent, type MouseEvent, useId, useRef, useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
 import { Safe } from '../parts/safe.tsx'
+import { shownKeys } from '../words/keys.ts'
 import { palette as words } from '../words/palette.ts'
-import { type Command, useCommands, useGo } from './commands.ts'
+import { type Command, useCommands } from './commands.ts'
+import { useFound } from './found.ts'
 
-const PAUSE_MS = 200
-const SHOWN = 5
-
-/** Tokens whose names begin with what was typed, as the service finds them once a person pauses. */
-const useTokens = (typed: string): readonly Command[] => {
-  const [asked, setAsked] = useState('')
-  const go = useGo()
-  useEffect(() => {
-    const timer = window.setTimeout(() => setAsked(typed.trim()), PAUSE_MS)
-    return () => window.clearTimeout(timer)
-  }, [typed])
-  const { data } = useQuery({
-    queryKey: [...reads.tokens, 'palette', asked],
-    queryFn: ({ signal }) => readTokens({ kind: 'static', q: asked }, signal),
-    enabled: asked !== '',
-  })
-  if (asked === '') return []
-  return (data?.authentications ?? [])
-    .slice(0, SHOWN)
-    .map((record) =>
-      go({ id: record.id, group: words.tokens, words: nameOf(record) }, '/settings/tokens', { q: nameOf(record) }),
-    )
-}
+/** Whether a press asks for a new tab, which a link does by itself. */
+const isAside = ({ ctrlKey, metaKey, shiftKey }: MouseEvent): boolean => ctrlKey || metaKey || shiftKey
 
 const Option = ({
   id,
-  command: { words, keys, why },
+  command: { words, detail, keys, why, href },
   chosen,
   onRun,
 }: {
@@ -41,25 +19,47 @@ const Option = ({
   readonly command: Command
   readonly chosen: boolean
   readonly onRun: () => void
-}) => (
-  <button
-    type="button"
-    id={id}
-    role="option"
-    tabIndex={-1}
-    className="item"
-    aria-selected={chosen}
-    aria-disabled={why !== undefined || undefined}
-    data-highlighted={chosen || undefined}
-    onClick={onRun}
-  >
-    <span className={why === undefined ? undefined : 'muted'}>
-      <Safe text={words} />
-    </span>
-    {why !== undefined && <span className="muted small">{why}</span>}
-    {keys !== undefined && <kbd className="push">{keys}</kbd>}
-  </button>
-)
+}) => {
+  const option = {
+    id,
+    role: 'option',
+    tabIndex: -1,
+    className: 'item',
+    'aria-selected': chosen,
+    'aria-disabled': why !== undefined || undefined,
+    'data-highlighted': chosen || undefined,
+    onClick: (event: MouseEvent) => {
+      if (href !== undefined && why === undefined && isAside(event)) return
+      event.preventDefault()
+      onRun()
+    },
+  } as const
+  const said = (
+    <>
+      <span className={why === undefined ? undefined : 'muted'}>
+        <Safe text={words} />
+      </span>
+      {detail !== undefined && detail !== words && (
+        <code className="muted">
+          <Safe text={detail} />
+        </code>
+      )}
+      {why !== undefined && <span className="muted small">{why}</span>}
+      {keys !== undefined && <kbd className="push">{shownKeys(keys)}</kbd>}
+    </>
+  )
+  return href === undefined ? (
+    <button type="button" {...option}>
+      {said}
+    </button>
+  ) : (
+    <a href={href} {...option}>
+      {said}
+    </a>
+  )
+}
+
+const order = [words.goTo, words.flags, words.segments, words.tokens, words.actions]
 
 /** Finds every page, every action of the page, and what the service finds under the words typed (ui.md §5). */
 export const Palette = ({
@@ -74,13 +74,14 @@ export const Palette = ({
   const [typed, setTyped] = useState('')
   const [at, setAt] = useState(0)
   const commands = useCommands(onShortcuts)
-  const tokens = useTokens(typed)
+  const { commands: served, searching, failed } = useFound(typed)
   const wanted = typed.trim().toLocaleLowerCase()
-  const found = [...commands.filter(({ words }) => words.toLocaleLowerCase().includes(wanted)), ...tokens]
-  const groups = [words.goTo, words.tokens, words.actions].filter((name) => found.some(({ group }) => group === name))
+  const found = [...commands.filter(({ words }) => words.toLocaleLowerCase().includes(wanted)), ...served]
+  const groups = order.filter((name) => found.some(({ group }) => group === name))
   const shown = groups.flatMap((name) => found.filter(({ group }) => group === name))
   const present = Math.min(at, shown.length - 1)
   const nameAt = (n: number) => `${id}-${n}`
+  const headAt = (group: string) => `${id}-group-${groups.indexOf(group)}`
 
   const run = (command: Command | undefined, aside = false) => {
     if (!command || command.why !== undefined) return
@@ -120,8 +121,8 @@ export const Palette = ({
       />
       <div id={`${id}-list`} role="listbox" aria-label={words.results} className="results" tabIndex={-1}>
         {groups.map((name) => (
-          <div key={name} role="group" aria-labelledby={`${id}-${name}`}>
-            <div className="group-name" id={`${id}-${name}`} role="presentation">
+          <div key={name} role="group" aria-labelledby={headAt(name)}>
+            <div className="group-name" id={headAt(name)} role="presentation">
               {name}
             </div>
             {shown.map((command, n) =>
@@ -138,7 +139,9 @@ export const Palette = ({
           </div>
         ))}
       </div>
-      <p className="hint">{shown.length === 0 ? words.nothing : words.help}</p>
+      <p className="hint" role="status">
+        {failed ? words.failed : searching ? words.searching : shown.length === 0 ? words.nothing : words.help}
+      </p>
     </Dialog>
   )
 }

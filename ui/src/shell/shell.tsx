@@ -5,6 +5,7 @@ import { Tip } from '../parts/button.tsx'
 import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'
+import { shownKeys } from '../words/keys.ts'
 import { palette as words } from '../words/palette.ts'
 import { Account } from './account.tsx'
 import { Banners } from './banners.tsx'
@@ -52,7 +53,7 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
         <span className="push bar">
           {service.readOnly && <Chip word={states.readOnly} why={states.readOnlyWhy} />}
           {!required && !authenticated && <Chip word={states.openAccess} why={states.openAccessWhy} />}
-          <Tip words={words.keys}>
+          <Tip words={shownKeys('Control+K')}>
             <button
               type="button"
               className="button plain"
@@ -62,7 +63,7 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
               onClick={show}
             >
               <SearchIcon />
-              <span className="wide-only with-keys" data-keys={words.keys}>
+              <span className="wide-only with-keys" data-keys={shownKeys('Control+K')}>
                 {words.open}
               </span>
             </button>

@@ -1,3 +1,5 @@
+import { shownKeys } from './keys.ts'
+
 const plurals = new Intl.PluralRules('en')
 
 /** A number with its thing: `1 change`, `2 changes`. */
@@ -18,7 +20,7 @@ export const common = {
   cancel: 'Cancel',
   close: 'Close',
   copy: 'Copy',
-  shortcut: (key: string) => `Shortcut: ${key}`,
+  shortcut: (keys: string) => `Shortcut: ${shownKeys(keys)}`,
   stay: 'Stay',
   leave: 'Leave',
   reload: 'Reload',

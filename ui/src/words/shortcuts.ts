@@ -1,5 +1,4 @@
-const mac = /Mac|iPhone|iPad/.test(navigator.platform)
-const control = mac ? '⌘' : 'Ctrl'
+import { control } from './keys.ts'
 
 /** Every shortcut: its keys, and what they do. */
 export const shortcuts = {

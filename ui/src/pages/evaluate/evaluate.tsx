@@ -2,7 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useId, useState } from 'react'
 import { type Failure, isFailure } from '../../api/failure.ts'
-import { readFlags } from '../../api/flags.ts'
+import { searchFlags } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
@@ -24,6 +24,7 @@ import { type Flaws, flawsOf } from './form.ts'
 import { useEvaluation } from './use-evaluation.ts'
 
 const here = getRouteApi('/inside/ns/$ns/evaluate')
+const FOUND = 20
 
 const FlagField = ({
   namespace,
@@ -49,7 +50,7 @@ const FlagField = ({
         onChange={onChange}
         source={{
           queryKey: [...keys.flags(namespace), at ?? ''],
-          read: async (q, signal) => (await readFlags(namespace, { q, at }, signal)).flags,
+          read: async (q, signal) => (await searchFlags(namespace, { q, at, limit: FOUND }, signal)).flags,
         }}
         words={{ open: words.openFlags, none: words.noFlag }}
         input={{

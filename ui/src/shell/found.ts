@@ -1,0 +1,79 @@
+import { useQuery } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { searchFlags } from '../api/flags.ts'
+import { keys } from '../api/keys.ts'
+import { searchSegments } from '../api/segments.ts'
+import { nameOf, readTokens } from '../api/tokens.ts'
+import { useAt } from '../at.ts'
+import { lastNamespace } from '../preferences.ts'
+import { palette as words } from '../words/palette.ts'
+import { type Command, useGo } from './commands.ts'
+
+const PAUSE_MS = 200
+const limit = 5
+const segmentPage = '/ns/$ns/segments/$key'
+type Named = { readonly key: string; readonly name: string }
+
+/** What was typed, once somebody pauses. */
+const usePaused = (typed: string): string => {
+  const [asked, setAsked] = useState('')
+  useEffect(() => {
+    const timer = window.setTimeout(() => setAsked(typed), PAUSE_MS)
+    return () => window.clearTimeout(timer)
+  }, [typed])
+  return asked
+}
+
+/** Asks the service once there is something to ask; what it found before stays meanwhile. */
+const useSearched = <T>(of: readonly string[], asked: string, read: (signal: AbortSignal) => Promise<readonly T[]>) => {
+  const at = useAt()
+  const { data, isFetching, isError } = useQuery({
+    queryKey: [...of, 'palette', at ?? '', asked],
+    queryFn: ({ signal }) => read(signal),
+    enabled: asked !== '',
+    placeholderData: (before) => before,
+  })
+  return { found: asked === '' ? [] : (data ?? []), isFetching, isError }
+}
+
+/** Flags, segments and tokens that the service finds, and how the search stands. */
+export const useFound = (typed: string) => {
+  const wanted = typed.trim()
+  const asked = usePaused(wanted)
+  const at = useAt()
+  const ns = lastNamespace()
+  const go = useGo()
+  const router = useRouter()
+  const flags = useSearched(keys.flags(ns), asked, async (signal) => {
+    const { flags } = await searchFlags(ns, { q: asked, at, limit }, signal)
+    return flags
+  })
+  const segmentsAsked = segmentPage in router.routesByPath ? asked : ''
+  const segments = useSearched(keys.segments(ns), segmentsAsked, async (signal) => {
+    const { segments } = await searchSegments(ns, asked, signal, { at, limit })
+    return segments
+  })
+  const tokens = useSearched(keys.tokens, asked, async (signal) => {
+    const { authentications } = await readTokens({ kind: 'static', q: asked, at, limit }, signal)
+    return authentications
+  })
+  const named = (group: string, to: string, all: readonly Named[]) =>
+    all.flatMap(({ key, name }) => go({ id: to + key, group, words: name, detail: key }, { to, params: { key } }) ?? [])
+  const commands: readonly Command[] = [
+    ...named(words.flags, '/ns/$ns/flags/$key', flags.found),
+    ...named(words.segments, segmentPage, segments.found),
+    ...tokens.found.flatMap((record) => {
+      const { id } = record
+      const of = { id, group: words.tokens, words: nameOf(record) }
+      const list = { to: '/settings/tokens', search: { q: of.words } }
+      return go(of, { to: '/settings/tokens/$id', params: { id } }) ?? go(of, list) ?? []
+    }),
+  ]
+  const searches = [flags, segments, tokens]
+  return {
+    commands: wanted === '' ? [] : commands,
+    searching: wanted !== asked || searches.some(({ isFetching }) => isFetching),
+    failed: wanted !== '' && searches.some(({ isError }) => isError),
+  }
+}
