@@ -86,7 +86,7 @@ export const AnswerRegion = ({
   readonly asked: boolean
   readonly busy: boolean
 }) => (
-  <section className="card stack" aria-label={words.answer} aria-busy={busy}>
+  <section className="card stack" aria-label={words.answer} aria-busy={busy && answer !== undefined}>
     <div role="status">
       {answer ? (
         <>
