@@ -35,17 +35,21 @@ export const atPosition = (
   const notLater = { below: behind, orAbsent: true } as const
   const base: Where = { ...wanted.where, began: before }
   const gone: Where = { ...base, deletedAt: { from: '' } }
-  if (wanted.status === 'DELETED') return { known: [asNow({ ...gone, ended: before })], unknown: undefined }
-  const unknown: Where = { ...base, changed: later, changedBefore: later }
+  const ended: Where = { ...gone, ended: before }
+  const isGone = wanted.status === 'DELETED'
+  const byExpiry = sort === 'expiresAt'
+  if (isGone && !byExpiry) return { known: [asNow(ended)], unknown: undefined }
+  const unknown: Where = { ...(isGone ? ended : base), changed: later, changedBefore: later }
   const expiresAt = conditionsOf(wanted)['expiresAt']
-  const there: readonly Where[] = [
-    { ...base, ...notDeleted },
-    { ...gone, ended: later },
-  ]
-  if (!expiresAt && sort !== 'expiresAt')
-    return { known: there.map((one) => asNow({ ...one, changedBefore: notLater })), unknown }
+  const there: readonly Where[] = isGone
+    ? [ended]
+    : [
+        { ...base, ...notDeleted },
+        { ...gone, ended: later },
+      ]
+  if (!expiresAt && !byExpiry) return { known: there.map((one) => asNow({ ...one, changedBefore: notLater })), unknown }
   const still = there.map((one) => asNow({ ...one, ...(expiresAt && { expiresAt }), changed: notLater }))
-  const changed = { ...base, changed: later, changedBefore: notLater, ended: notYet }
+  const changed = { ...base, changed: later, changedBefore: notLater, ended: isGone ? before : notYet }
   const asBefore = { ...changed, ...(expiresAt && { previousExpiry: expiresAt }) }
   return { known: [...still, { where: asBefore, expiry: 'previousExpiry' }], unknown }
 }

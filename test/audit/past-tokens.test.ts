@@ -107,7 +107,7 @@ await t.test(
           compared += due.length
         },
       ),
-      { numRuns: 400 },
+      { numRuns: 600 },
     )
     t.ok(compared > 100, `${compared} records`)
   },
