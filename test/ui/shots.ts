@@ -106,8 +106,16 @@ const seed = async ({ request }: Started): Promise<void> => {
 await t.test('pictures of every screen', { skip, timeout: 250_000 }, async (t) => {
   await mkdir(out, { recursive: true })
   const { service, ada } = await withSessions(t)
-  const all = { ...screens, session: `/settings/sessions/${ada[0].authentication.id}` }
   await seed(service)
+  const { json: nightly } = await service.request<{ authentications: readonly { id: string }[] }>(
+    'GET',
+    '/auth/v1/tokens?q=nightly',
+  )
+  const all = {
+    ...screens,
+    token: `/settings/tokens/${nightly.authentications[0]!.id}`,
+    session: `/settings/sessions/${ada[0].authentication.id}`,
+  }
   for (const { name, colorScheme, ...viewport } of looks) {
     const { page } = await openBrowser(t, service, { context: { viewport, colorScheme } })
     await page.goto('/login')

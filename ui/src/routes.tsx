@@ -103,6 +103,12 @@ export const tokensRoute = createRoute({
   validateSearch: asked('q', 'status', 'ns', 'sort', 'page', 'at'),
   component: lazyRouteComponent(() => import('./pages/tokens/tokens.tsx'), 'Tokens'),
 })
+export const tokenRoute = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/tokens/$id',
+  validateSearch: asked('at'),
+  component: lazyRouteComponent(() => import('./pages/tokens/token.tsx'), 'TokenPage'),
+})
 export const sessionsRoute = createRoute({
   getParentRoute: () => inside,
   path: '/settings/sessions',
@@ -144,6 +150,7 @@ export const router = createRouter({
       newSegmentRoute,
       segmentRoute,
       tokensRoute,
+      tokenRoute,
       sessionsRoute,
       sessionRoute,
       namespacesRoute,

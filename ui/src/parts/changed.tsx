@@ -4,14 +4,19 @@ import { actorName } from './actor.ts'
 import { Safe } from './safe.tsx'
 import { Time } from './time.tsx'
 
-/** When something was changed last, and by whom, where that is known. */
-export const Changed = ({ at, by }: { readonly at: string; readonly by: Actor | undefined }) => (
+/** When something happened, and who did it, where that is known. */
+export const Happened = ({ at, by }: { readonly at: string; readonly by: string | undefined }) => (
   <span>
     <Time instant={at} />{' '}
-    {by && (
+    {by !== undefined && (
       <span className="muted small">
-        <Safe text={common.by(actorName(by))} />
+        <Safe text={common.by(by)} />
       </span>
     )}
   </span>
+)
+
+/** When something was changed last, and by whom, where that is known. */
+export const Changed = ({ at, by }: { readonly at: string; readonly by: Actor | undefined }) => (
+  <Happened at={at} by={by && actorName(by)} />
 )

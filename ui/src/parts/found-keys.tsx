@@ -17,8 +17,8 @@ export const FoundKeys = ({
           {(key: string) => (
             <Combobox.Item key={key} value={key} className="item">
               <span className="found">
-                <Safe text={key} />
-                <span className="muted small">
+                {key !== '' && <Safe text={key} />}
+                <span className={key === '' ? undefined : 'muted small'}>
                   <Safe text={nameOf(key) ?? ''} />
                 </span>
               </span>

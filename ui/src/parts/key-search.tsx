@@ -20,6 +20,7 @@ export const KeySearch = ({
   source,
   without = [],
   words,
+  all,
   input,
   wide = false,
 }: {
@@ -30,6 +31,8 @@ export const KeySearch = ({
   readonly without?: readonly string[]
   /** What opens the list, and what stands there when nothing is found. */
   readonly words: { readonly open: string; readonly none: string }
+  /** What it means that nothing is chosen, where that may be: the first choice of the list. */
+  readonly all?: string
   readonly input: React.ComponentProps<'input'>
   readonly wide?: boolean
 }) => {
@@ -45,14 +48,16 @@ export const KeySearch = ({
   const names = new Map(data.map(({ key, name }) => [key, name]))
   return (
     <Combobox.Root
-      items={[...names.keys()].filter((key) => !without.includes(key))}
+      items={[...(all !== undefined && asked === '' ? [''] : []), ...names.keys()].filter(
+        (key) => !without.includes(key),
+      )}
       filter={null}
       open={open}
       onOpenChange={(next) => {
         setOpen(next)
         setTyped('')
       }}
-      value={value === '' ? null : value}
+      value={value === '' && all === undefined ? null : value}
       inputValue={open ? typed : value}
       onInputValueChange={(text, { reason }) => {
         if (reason === 'input-change') setTyped(text)
@@ -62,12 +67,12 @@ export const KeySearch = ({
       }}
     >
       <div className={wide ? 'picker wide' : 'picker'}>
-        <Combobox.Input {...input} className="input" placeholder={open ? value : ''} />
+        <Combobox.Input {...input} className="input" placeholder={open ? value : (all ?? '')} />
         <Combobox.Trigger className="button icon plain" aria-label={words.open} tabIndex={-1}>
           <ChevronDownIcon />
         </Combobox.Trigger>
       </div>
-      <FoundKeys none={words.none} nameOf={(key) => names.get(key)} />
+      <FoundKeys none={words.none} nameOf={(key) => (key === '' ? all : names.get(key))} />
     </Combobox.Root>
   )
 }

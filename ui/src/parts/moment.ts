@@ -54,6 +54,12 @@ export const meaningOf = (instant: string, zone: Zone): readonly [string, string
   return [`${instantWords(instant, zone, seconds)}${local}`, instantWords(instant, 'utc', seconds)]
 }
 
+/** Whether two instants are of one day where the person is. */
+export const isSameDay = (one: string, other: number, zone: Zone): boolean => {
+  const day = new Intl.DateTimeFormat('sv-SE', { ...inZone(zone), dateStyle: 'short' })
+  return day.format(new Date(one)) === day.format(other)
+}
+
 /** What the field `datetime-local` holds for an instant: local time to the minute. */
 export const localInput = (instant: Date, zone: Zone): string => {
   const part = new Intl.DateTimeFormat('sv-SE', {

@@ -1,27 +1,32 @@
 import { useId } from 'react'
 import { NamespaceSearch } from './namespace-search.tsx'
 
-/** Chooses a namespace in a form. */
+/** Chooses a namespace; `all` is what is said where none may be chosen. */
 export const NamespaceField = ({
   label,
   value,
+  hiddenLabel = false,
   wrong,
+  all,
   onChange,
 }: {
   readonly label: string
+  readonly hiddenLabel?: boolean
   readonly value: string
-  readonly wrong: string | undefined
+  readonly wrong?: string | undefined
+  readonly all?: string
   readonly onChange: (key: string) => void
 }) => {
   const id = useId()
   return (
     <div className="field">
-      <label className="label" htmlFor={id}>
+      <label className={hiddenLabel ? 'visually-hidden' : 'label'} htmlFor={id}>
         {label}
       </label>
       <NamespaceSearch
         value={value}
         onChange={onChange}
+        {...(all !== undefined && { all })}
         input={{
           id,
           'aria-invalid': wrong !== undefined || undefined,

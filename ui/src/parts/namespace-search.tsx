@@ -13,10 +13,12 @@ const source: KeySource = {
 export const NamespaceSearch = ({
   value,
   onChange,
+  all,
   input,
 }: {
   readonly value: string
   readonly onChange: (key: string) => void
+  readonly all?: string
   readonly input: React.ComponentProps<'input'>
 }) => (
   <KeySearch
@@ -24,6 +26,7 @@ export const NamespaceSearch = ({
     onChange={onChange}
     source={source}
     words={{ open: shell.openNamespaces, none: shell.noNamespace }}
+    {...(all !== undefined && { all })}
     input={input}
   />
 )

@@ -5,13 +5,16 @@ type Search = Readonly<Record<string, string | undefined>>
 
 /** The order that an address asks for, of those there are; the first is the one without asking, and `-name` goes down. */
 export const orderOf = (sort: string | undefined, sorts: readonly [string, ...string[]]): Order => {
-  const by = sort?.replace(/^-/, '') ?? ''
-  return sorts.includes(by) ? { by, descending: sort!.startsWith('-') } : { by: sorts[0], descending: false }
+  const nameOf = (text: string) => text.replace(/^-/, '')
+  const asked = sort !== undefined && sorts.some((one) => nameOf(one) === nameOf(sort)) ? sort : sorts[0]
+  return { by: nameOf(asked), descending: asked.startsWith('-') }
 }
 
 /** How an order stands in an address; the one without asking is left out. */
-export const sortOf = ({ by, descending }: Order, first: string): string =>
-  by === first && !descending ? '' : `${descending ? '-' : ''}${by}`
+export const sortOf = ({ by, descending }: Order, first: string): string => {
+  const text = `${descending ? '-' : ''}${by}`
+  return text === first ? '' : text
+}
 
 /** What stands in the address of a list, and the ways to change it: a filter that changes begins at the first page. */
 export const useListAddress = (search: Search) => {

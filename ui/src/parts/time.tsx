@@ -1,27 +1,35 @@
+import { serviceNow } from '../api/clock.ts'
 import { instantOf, useAt } from '../at.ts'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
-import { distanceWords, fullWords, instantWords } from './moment.ts'
+import { distanceWords, fullWords, instantWords, isSameDay } from './moment.ts'
 import { Tip } from './button.tsx'
 
-/** An instant: its distance from the moment that the page shows where it is near, else day and time; the whole of it, with its zone, on focus and under the pointer. */
+/**
+ * An instant: its distance from the moment that the page shows where it is near, else day and time; the whole of it, with its zone, on focus
+ * and under the pointer. `exact` is to the second; of what is known to the hour alone the nearest said is the day.
+ */
 export const Time = ({
   instant,
   exact = false,
+  toHour = false,
 }: {
   readonly instant: string | undefined
   readonly exact?: boolean
+  readonly toHour?: boolean
 }) => {
   const { zone, exactTimes } = usePreferences()
   const at = useAt()
   if (instant === undefined) return <>{common.never}</>
   // Under a position it is not known what the time was.
   const unknown = at !== undefined && instantOf(at) === undefined
-  const near = exact || exactTimes || unknown ? undefined : distanceWords(instant, instantOf(at))
+  const now = instantOf(at) ?? serviceNow()
+  const distance = () => (toHour && isSameDay(instant, now, zone) ? common.today : distanceWords(instant, now))
+  const near = exact || exactTimes || unknown ? undefined : distance()
   return (
     <Tip words={fullWords(instant, zone)}>
       <time dateTime={instant} tabIndex={0} className="time">
-        {near ?? instantWords(instant, zone)}
+        {near ?? instantWords(instant, zone, exact)}
       </time>
     </Tip>
   )

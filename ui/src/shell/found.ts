@@ -1,29 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
 import { searchFlags } from '../api/flags.ts'
 import { keys } from '../api/keys.ts'
 import { searchSegments } from '../api/segments.ts'
 import { nameOf, readTokens } from '../api/tokens.ts'
 import { useAt } from '../at.ts'
 import { lastNamespace } from '../preferences.ts'
+import { useSettled } from '../parts/settled.ts'
 import { palette as words } from '../words/palette.ts'
 import { type Command, useGo } from './commands.ts'
 
-const PAUSE_MS = 200
 const limit = 5
 const segmentPage = '/ns/$ns/segments/$key'
 type Named = { readonly key: string; readonly name: string }
-
-/** What was typed, once somebody pauses. */
-const usePaused = (typed: string): string => {
-  const [asked, setAsked] = useState('')
-  useEffect(() => {
-    const timer = window.setTimeout(() => setAsked(typed), PAUSE_MS)
-    return () => window.clearTimeout(timer)
-  }, [typed])
-  return asked
-}
 
 /** Asks the service once there is something to ask; what it found before stays meanwhile. */
 const useSearched = <T>(of: readonly string[], asked: string, read: (signal: AbortSignal) => Promise<readonly T[]>) => {
@@ -40,7 +29,7 @@ const useSearched = <T>(of: readonly string[], asked: string, read: (signal: Abo
 /** Flags, segments and tokens that the service finds, and how the search stands. */
 export const useFound = (typed: string) => {
   const wanted = typed.trim()
-  const asked = usePaused(wanted)
+  const asked = useSettled(wanted)
   const at = useAt()
   const ns = lastNamespace()
   const go = useGo()

@@ -37,6 +37,7 @@ export const common = {
   values: 'Values',
   emptyValue: '(empty text)',
   remove: (value: string) => `Remove ${value}`,
+  today: 'today',
   by: (name: string) => `by ${name}`,
   loading: 'Loading…',
   stillLoading: 'Still loading…',

@@ -46,6 +46,20 @@ export const tokens = {
   noMatch: 'No tokens match',
   off: 'Static tokens are switched off. Tokens made before go on working.',
   notFound: 'Token',
+  facts: 'Token',
+  life: 'Life of the token',
+  maker: 'Created by',
+  nobody: 'Not known',
+  description: 'Description',
+  id: 'Id',
+  metadata: 'Metadata',
+  noMetadata: 'Nothing is kept with it.',
+  moments: {
+    used: 'Last used',
+    expires: 'Expires',
+    expired: 'Expired',
+    removed: 'Removed',
+  },
 
   form: {
     title: 'New static token',

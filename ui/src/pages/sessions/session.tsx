@@ -1,12 +1,13 @@
 import { PeopleIcon, SignOutIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, readToken } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
 import { Button } from '../../parts/button.tsx'
+import { Fact, Metadata } from '../../parts/facts.tsx'
 import { zoneName } from '../../parts/moment.ts'
 import { NotThere } from '../../parts/not-there.tsx'
 import { PageHead } from '../../parts/page.tsx'
@@ -21,13 +22,6 @@ import { type Ending, EndSessions } from './end.tsx'
 import { useHow, Who } from './facts.tsx'
 
 const here = getRouteApi('/inside/settings/sessions/$id')
-
-const Fact = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
-)
 
 const Facts = ({ record }: { readonly record: Authentication }) => {
   const { zone } = usePreferences()
@@ -62,32 +56,6 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
         <code>{id}</code>
       </Fact>
     </dl>
-  )
-}
-
-/** All that is kept with a record, as text: no picture is loaded, no address is a link. */
-const Metadata = ({ metadata }: Pick<Authentication, 'metadata'>) => {
-  const pairs = Object.entries(metadata).sort(([one], [other]) => (one < other ? -1 : 1))
-  return (
-    <section className="tight">
-      <h2>{words.metadata}</h2>
-      {pairs.length === 0 ? (
-        <p className="muted">{words.noMetadata}</p>
-      ) : (
-        <ul className="tight" aria-label={words.metadata}>
-          {pairs.map(([key, value]) => (
-            <li key={key}>
-              <div className="muted small">
-                <Safe text={key} />
-              </div>
-              <code>
-                <Safe text={value} />
-              </code>
-            </li>
-          ))}
-        </ul>
-      )}
-    </section>
   )
 }
 
@@ -131,7 +99,7 @@ export const SessionPage = () => {
       </PageHead>
       <div className="stack">
         <Facts record={data} />
-        <Metadata metadata={data.metadata} />
+        <Metadata heading={words.metadata} none={words.noMetadata} pairs={data.metadata} />
       </div>
       {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
     </>

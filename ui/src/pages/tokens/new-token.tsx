@@ -1,12 +1,15 @@
+import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { Failure } from '../../api/failure.ts'
-import { creation, type IssuedToken } from '../../api/tokens.ts'
+import { keys } from '../../api/keys.ts'
+import { creation, type IssuedToken, readTokens } from '../../api/tokens.ts'
 import { useWrite } from '../../api/write.ts'
 import { Actions, Dialog } from '../../parts/dialog.tsx'
 import { Button } from '../../parts/button.tsx'
 import { FailureAlert } from '../../parts/alert.tsx'
 import { Choices, TextArea, TextField } from '../../parts/field.tsx'
 import { NamespaceField } from '../../parts/namespace-field.tsx'
+import { useSettled } from '../../parts/settled.ts'
 import { tooLong } from '../../parts/rules.ts'
 import { useFocusFirstWrong } from '../../parts/wrong.ts'
 import { common, fields } from '../../words/common.ts'
@@ -47,6 +50,18 @@ const refusedFields = ({ fields: found, status }: Failure): Wrong => {
   )
 }
 
+/** Whether there is an active token of a name, which is no mistake. */
+const useIsTaken = (typed: string): boolean => {
+  const name = useSettled(typed.trim())
+  const filter = { kind: 'static', status: 'ACTIVE', identity: name } as const
+  const { data } = useQuery({
+    queryKey: [...keys.tokens, filter],
+    queryFn: ({ signal }) => readTokens(filter, signal),
+    enabled: name !== '',
+  })
+  return name === typed.trim() && (data?.totalCount ?? 0) > 0
+}
+
 /** Makes a static token, and shows it once. */
 export const NewToken = ({ onClose }: { readonly onClose: () => void }) => {
   const [draft, setDraft] = useState<Draft>(() => ({
@@ -62,6 +77,7 @@ export const NewToken = ({ onClose }: { readonly onClose: () => void }) => {
   const [made, setMade] = useState<IssuedToken | undefined>()
   const { send, sending } = useWrite()
   const focusWrong = useFocusFirstWrong()
+  const taken = useIsTaken(draft.name)
   const change = (part: Partial<Draft>) => setDraft((before) => ({ ...before, ...part }))
 
   const submit = async (event: FormEvent) => {
@@ -104,7 +120,13 @@ export const NewToken = ({ onClose }: { readonly onClose: () => void }) => {
             {...(failure.reason === 'token_scoped' && { words: form.scoped })}
           />
         )}
-        <TextField label={form.name} value={draft.name} wrong={wrong.name} onChange={(name) => change({ name })} />
+        <TextField
+          label={form.name}
+          value={draft.name}
+          {...(taken && { notice: form.duplicate })}
+          wrong={wrong.name}
+          onChange={(name) => change({ name })}
+        />
         <TextArea
           label={form.description}
           hint={form.descriptionHint}

@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Actions, Ask } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Safe } from '../../parts/safe.tsx'
+import { Time } from '../../parts/time.tsx'
 import { useSay } from '../../parts/status.tsx'
 import { signedOutHere, useSession } from '../../session.tsx'
 import { common } from '../../words/common.ts'
@@ -61,6 +62,11 @@ export const RemoveTokens = ({
       onClose={() => onClose(false)}
     >
       <p>{one ? words.why : words.manyWhy}</p>
+      {one?.lastUsedAt !== undefined && (
+        <p>
+          {words.lastUsed} <Time instant={one.lastUsedAt} toHour />.
+        </p>
+      )}
       {own && <p className="notice">{words.own}</p>}
       {one && failed[0]?.failure && <FailureAlert title={words.failed} failure={failed[0].failure} write />}
       {partly && (

@@ -1,92 +1,34 @@
-import { PlusIcon, TrashIcon } from '@primer/octicons-react'
+import { PlusIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
-import { type Authentication, nameOf, readTokens } from '../../api/tokens.ts'
-import { Button, IconButton } from '../../parts/button.tsx'
-import { Checkbox, Select } from '../../parts/field.tsx'
+import { type Authentication, readTokens } from '../../api/tokens.ts'
+import { Button } from '../../parts/button.tsx'
+import { Select } from '../../parts/field.tsx'
 import { List } from '../../parts/list.tsx'
 import { zoneName } from '../../parts/moment.ts'
-import { useListAddress } from '../../parts/paging.ts'
-import { Safe } from '../../parts/safe.tsx'
-import type { Column } from '../../parts/table.tsx'
-import { Time } from '../../parts/time.tsx'
+import { NamespaceField } from '../../parts/namespace-field.tsx'
+import { orderOf, sortOf, useListAddress } from '../../parts/paging.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
-import { AccessWords, StatusBadge } from './facts.tsx'
+import { columnsOf, type Selecting } from './columns.tsx'
 import { NewToken } from './new-token.tsx'
 import { RemoveTokens } from './remove.tsx'
+import { Selection } from './selection.tsx'
 
 const here = getRouteApi('/inside/settings/tokens')
 const options = Object.entries(words.statuses).map(([value, label]) => ({ value, label }))
-
-type Selecting = {
-  readonly chosen: ReadonlySet<string>
-  readonly choose: (ids: readonly string[], on: boolean) => void
-  readonly remove: (records: readonly Authentication[]) => void
-  readonly why: string | undefined
-}
-
-const columnsOf = (rows: readonly Authentication[], zone: string, { chosen, choose, remove, why }: Selecting) => {
-  const all = rows.filter(({ status }) => status !== 'DELETED').map(({ id }) => id)
-  const columns: Column<Authentication>[] = [
-    {
-      key: 'select',
-      label: '',
-      head: (
-        <Checkbox
-          label={words.selectAll}
-          hiddenLabel
-          checked={all.length > 0 && all.every((id) => chosen.has(id))}
-          some={all.some((id) => chosen.has(id))}
-          onChange={(on) => choose(all, on)}
-        />
-      ),
-      cell: (row) =>
-        row.status === 'DELETED' ? null : (
-          <Checkbox
-            label={words.select(nameOf(row))}
-            hiddenLabel
-            checked={chosen.has(row.id)}
-            onChange={(on) => choose([row.id], on)}
-          />
-        ),
-    },
-    { key: 'token', head: words.columns.token, cell: (row) => <Safe text={nameOf(row)} /> },
-    { key: 'status', head: words.columns.status, cell: (row) => <StatusBadge record={row} /> },
-    { key: 'access', head: words.columns.access, cell: (row) => <AccessWords record={row} /> },
-    {
-      key: 'created',
-      head: words.columns.created(zone),
-      label: words.columns.createdLabel,
-      cell: (row) => <Time instant={row.createdAt} />,
-    },
-    { key: 'expires', head: words.columns.expires, cell: (row) => <Time instant={row.expiresAt} /> },
-    {
-      key: 'actions',
-      head: <span className="visually-hidden">{words.columns.actions}</span>,
-      label: '',
-      cell: (row) =>
-        row.status === 'DELETED' ? null : (
-          <IconButton
-            name={words.deleteOne(nameOf(row))}
-            icon={<TrashIcon />}
-            why={why}
-            onClick={() => remove([row])}
-          />
-        ),
-    },
-  ]
-  return columns
-}
+const SORTS = ['-createdAt', 'name', 'expiresAt'] as const
 
 /** Settings › Static Tokens: made, found and ended (ui.md §11.12). */
 export const Tokens = () => {
   const search = here.useSearch()
-  const { q = '', status = '', ns = '', page, at } = search
+  const { q = '', ns = '', page, at } = search
+  const status = options.find(({ value }) => value === search.status)?.value ?? ''
+  const order = orderOf(search.sort, SORTS)
   const address = useListAddress(search)
   const { zone } = usePreferences()
   const why = useWhyNot(at)
@@ -94,7 +36,8 @@ export const Tokens = () => {
   const [creating, setCreating] = useState(false)
   const [removing, setRemoving] = useState<readonly Authentication[]>([])
   const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
-  const filter = { kind: 'static', q, status, namespaceKey: ns, page, at } as const
+  const direction = order.descending ? 'desc' : 'asc'
+  const filter = { kind: 'static', q, status, namespaceKey: ns, sort: order.by, order: direction, page, at } as const
   const { data, ...read } = useQuery({
     queryKey: [...keys.tokens, filter],
     queryFn: ({ signal }) => readTokens(filter, signal),
@@ -119,13 +62,22 @@ export const Tokens = () => {
         filtered={status !== '' || ns !== ''}
         cleared={{ status: '', ns: '' }}
         filters={
-          <Select
-            label={words.status}
-            hiddenLabel
-            value={status}
-            options={options}
-            onChange={(value) => address.filter({ status: value })}
-          />
+          <>
+            <Select
+              label={words.status}
+              hiddenLabel
+              value={status}
+              options={options}
+              onChange={(value) => address.filter({ status: value })}
+            />
+            <NamespaceField
+              label={words.namespace}
+              hiddenLabel
+              value={ns}
+              all={words.allNamespaces}
+              onChange={(key) => address.filter({ ns: key })}
+            />
+          </>
         }
         create={
           !off && (
@@ -140,20 +92,19 @@ export const Tokens = () => {
           columns: columnsOf(rows, zoneName(zone), selecting),
           rowKey: ({ id }) => id,
           heads: 'token',
+          order,
+          onOrder: (next) => address.filter({ sort: sortOf(next, SORTS[0]) }),
           chosen: ({ id }) => chosen.has(id),
         }}
       >
         {off && <p className="muted">{words.off}</p>}
         {selected.length > 0 && (
-          <div className="selection bar" role="region" aria-label={words.selection}>
-            <span>{words.selected(selected.length)}</span>
-            <Button look="plain" onClick={() => setChosen(new Set())}>
-              {words.clearSelection}
-            </Button>
-            <Button look="danger" why={why} onClick={() => setRemoving(selected)}>
-              {words.deleteMany(selected.length)}
-            </Button>
-          </div>
+          <Selection
+            count={selected.length}
+            why={why}
+            onClear={() => setChosen(new Set())}
+            onDelete={() => setRemoving(selected)}
+          />
         )}
       </List>
       {creating && <NewToken onClose={() => setCreating(false)} />}

@@ -1,0 +1,159 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import type { Started } from '../start.ts'
+import { signedIn, skip } from './browser.ts'
+
+const path = '/settings/tokens'
+const nameOf = (n: number) => `t${String(n).padStart(3, '0')}`
+
+const make = async ({ request }: Started, body: object) =>
+  (await request<{ authentication: { id: string }; clientToken: string }>('POST', '/auth/v1/method/token', body)).json
+
+const rowsOf = async (page: Page): Promise<readonly string[]> => {
+  await page.locator('[aria-busy=true]').waitFor({ state: 'hidden' })
+  return page.getByRole('rowheader').allTextContents()
+}
+
+/** Every row of the list, page by page, as a person goes through them. */
+const walked = async (page: Page): Promise<readonly string[]> => {
+  const seen: string[] = []
+  for (;;) {
+    const rows = await rowsOf(page)
+    seen.push(...rows)
+    const next = page.getByRole('navigation', { name: 'Pages' }).getByRole('button', { name: 'Next page' })
+    if (!(await next.isVisible())) return seen
+    await next.click()
+    await page.getByRole('rowheader', { name: rows[0]!, exact: true }).waitFor({ state: 'hidden' })
+  }
+}
+
+await t.test('a hundred and twenty tokens are found, each once, and the address holds how', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path)
+  const ids: string[] = []
+  for (let n = 0; n < 120; n++)
+    ids.push(
+      (
+        await make(service, {
+          name: nameOf(n),
+          ...(n % 2 && { expiresAt: new Date(Date.UTC(2040, 0, 1 + ((n * 37) % 120))).toISOString() }),
+          ...(n % 10 === 0 && { namespaceKey: 'default' }),
+        })
+      ).authentication.id,
+    )
+  for (const n of [3, 70, 119]) await service.request('DELETE', `/auth/v1/tokens/${ids[n]}`)
+  const live = Array.from({ length: 120 }, (_, n) => n).filter((n) => ![3, 70, 119].includes(n))
+  const bootstrap = 'initial_bootstrap_token'
+
+  await page.goto(path)
+  await page.getByRole('heading', { name: 'Static Tokens 118' }).waitFor()
+  t.same(await walked(page), [...live.map(nameOf).toReversed(), bootstrap], 'newest first, to the end')
+  t.match(page.url(), /page=/)
+  await page.getByRole('button', { name: 'Previous page' }).click()
+  await page.getByRole('button', { name: 'Previous page' }).click()
+  await page.getByRole('rowheader', { name: 't118' }).waitFor()
+
+  await page.getByRole('columnheader', { name: 'Token', exact: true }).getByRole('button').click()
+  await page.getByRole('rowheader', { name: 't000' }).waitFor()
+  t.equal(await page.getByRole('columnheader', { name: 'Token', exact: true }).getAttribute('aria-sort'), 'ascending')
+  t.match(page.url(), /sort=name/)
+  t.same(await walked(page), [bootstrap, ...live.map(nameOf)], 'by name')
+  await page.getByRole('columnheader', { name: 'Expires' }).getByRole('button').click()
+  t.equal((await walked(page)).length, 118)
+  await page.getByRole('columnheader', { name: 'Expires' }).getByRole('button').click()
+  await page.waitForURL(/sort=-expiresAt/)
+  const late = await walked(page)
+  t.equal(new Set(late).size, 118, 'each once')
+  const ends = (n: number) => (n * 37) % 120
+  const ending = live.filter((n) => n % 2)
+  t.same(
+    late.slice(0, ending.length),
+    ending.toSorted((one, other) => ends(other) - ends(one)).map(nameOf),
+    'latest first, those that never end last',
+  )
+
+  await page.getByRole('searchbox', { name: 'Search tokens' }).fill('T11')
+  await page.getByRole('heading', { name: 'Static Tokens 9' }).waitFor()
+  t.match(page.url(), /q=T11/)
+  t.notMatch(page.url(), /page=/, 'another search begins at its first page')
+  await page.getByRole('main').getByRole('combobox', { name: 'Namespace' }).click()
+  await page.getByRole('option', { name: /^default/ }).click()
+  await page.getByRole('heading', { name: 'Static Tokens 1' }).waitFor()
+  t.match(page.url(), /ns=default/)
+  t.same(await rowsOf(page), ['t110'])
+  await page.reload()
+  t.same(await rowsOf(page), ['t110'], 'the address says it all')
+  t.equal(await page.getByRole('main').getByRole('combobox', { name: 'Namespace' }).inputValue(), 'default')
+  await page.getByRole('main').getByRole('combobox', { name: 'Namespace' }).click()
+  await page.getByRole('option', { name: 'All namespaces' }).click()
+  await page.getByRole('heading', { name: 'Static Tokens 9' }).waitFor()
+  t.notMatch(page.url(), /ns=/)
+
+  await page.goto(`${path}?status=DELETED`)
+  t.equal(await page.getByRole('combobox', { name: 'Status' }).inputValue(), 'DELETED')
+  t.same(await walked(page), ['t119', 't070', 't003'])
+  await page.getByRole('link', { name: 't070' }).click()
+  await page.getByRole('heading', { name: 't070', level: 1 }).waitFor()
+})
+
+await t.test('the page of a token tells its life, also once it is over', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path)
+  const { authentication: maker, clientToken } = await make(service, { name: 'the maker' })
+  const { json: made } = await service.request<{ authentication: { id: string }; clientToken: string }>(
+    'POST',
+    '/auth/v1/method/token',
+    { name: 'nightly', description: 'of the night', metadata: { team: 'blue' } },
+    { authorization: `Bearer ${clientToken}` },
+  )
+  await service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${made.clientToken}` })
+  await page.goto(path)
+  const row = page.getByRole('row', { name: /nightly/ })
+  await row.getByText('by the maker').waitFor()
+  t.match(await row.textContent(), /by the maker.*today.*Never/s)
+  await row.getByText('Full access that never ends').waitFor()
+  await row.getByRole('link', { name: 'nightly' }).click()
+
+  await page.getByRole('heading', { name: 'nightly', level: 1 }).waitFor()
+  t.equal(await page.title(), 'nightly · Static Tokens · Rollcall')
+  const life = page.getByRole('list', { name: 'Life of the token' })
+  t.match(await life.getByRole('listitem').allTextContents(), [/^Created \(UTC\)/, /^Last usedtoday/, /^ExpiresNever/])
+  for (const words of ['of the night', 'team', 'blue', 'Active']) await page.getByText(words, { exact: true }).waitFor()
+  t.notMatch(await page.getByRole('main').textContent(), /token\.name/, 'what is told is not told twice')
+
+  await page.getByRole('button', { name: 'Delete token' }).click()
+  const ask = page.getByRole('alertdialog', { name: 'Delete token nightly?' })
+  await ask.getByText('Last used today.').waitFor()
+  await ask.getByRole('button', { name: 'Delete token' }).click()
+  await page.getByRole('status').getByText('Token nightly deleted.').waitFor()
+  await life.getByText('Removed').waitFor()
+  t.notOk(await page.getByRole('button', { name: 'Delete token' }).isVisible())
+  await page.reload()
+  await page.getByText('Deleted', { exact: true }).waitFor()
+  t.equal((await life.getByRole('listitem').allTextContents()).length, 4)
+
+  await page.getByRole('link', { name: 'the maker' }).click()
+  await page.waitForURL(`**/settings/tokens/${maker.id}`)
+  await page.getByRole('heading', { name: 'the maker', level: 1 }).waitFor()
+})
+
+await t.test('a token that is not there is not found', { skip }, async (t) => {
+  const { page } = await signedIn(t, `${path}/5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11`, {}, { forced: [401, 404] })
+  await page.getByRole('heading', { name: 'Token not found' }).waitFor()
+})
+
+await t.test('another active token of a name is told, and is no mistake', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path)
+  await make(service, { name: 'ci' })
+  const { authentication } = await make(service, { name: 'old' })
+  await service.request('DELETE', `/auth/v1/tokens/${authentication.id}`)
+  await page.getByRole('button', { name: 'New token' }).click()
+  const form = page.getByRole('dialog', { name: 'New static token' })
+  const notice = form.getByText('There is an active token of this name.')
+  await form.getByRole('textbox', { name: 'Name' }).fill(' ci ')
+  await notice.waitFor()
+  await form.getByRole('textbox', { name: 'Name' }).fill('old')
+  await notice.waitFor({ state: 'hidden' })
+  await form.getByRole('textbox', { name: 'Name' }).fill('ci')
+  await notice.waitFor()
+  await form.getByRole('button', { name: 'Create token' }).click()
+  await page.getByRole('dialog', { name: 'Token created' }).waitFor()
+})

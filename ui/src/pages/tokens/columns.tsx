@@ -1,0 +1,109 @@
+import { TrashIcon } from '@primer/octicons-react'
+import { Link } from '@tanstack/react-router'
+import { type Authentication, nameOf } from '../../api/tokens.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { Checkbox } from '../../parts/field.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import type { Column } from '../../parts/table.tsx'
+import { Time } from '../../parts/time.tsx'
+import { tokens as words } from '../../words/tokens.ts'
+import { AccessWords, StatusBadge } from './facts.tsx'
+import { Made } from './maker.tsx'
+
+/** Which rows are chosen, and what is done to them. */
+export type Selecting = {
+  readonly chosen: ReadonlySet<string>
+  readonly choose: (ids: readonly string[], on: boolean) => void
+  readonly remove: (records: readonly Authentication[]) => void
+  readonly why: string | undefined
+}
+
+/** The columns of the list; those that the service sorts by say how. */
+export const columnsOf = (
+  rows: readonly Authentication[],
+  zone: string,
+  { chosen, choose, remove, why }: Selecting,
+) => {
+  const all = rows.filter(({ status }) => status !== 'DELETED').map(({ id }) => id)
+  const columns: Column<Authentication>[] = [
+    {
+      key: 'select',
+      label: '',
+      head: (
+        <Checkbox
+          label={words.selectAll}
+          hiddenLabel
+          checked={all.length > 0 && all.every((id) => chosen.has(id))}
+          some={all.some((id) => chosen.has(id))}
+          onChange={(on) => choose(all, on)}
+        />
+      ),
+      cell: (row) =>
+        row.status === 'DELETED' ? null : (
+          <Checkbox
+            label={words.select(nameOf(row))}
+            hiddenLabel
+            checked={chosen.has(row.id)}
+            onChange={(on) => choose([row.id], on)}
+          />
+        ),
+    },
+    {
+      key: 'token',
+      head: words.columns.token,
+      sort: 'name',
+      cell: (row) => (
+        <Link to="/settings/tokens/$id" params={{ id: row.id }}>
+          <Safe text={nameOf(row)} />
+        </Link>
+      ),
+    },
+    {
+      key: 'status',
+      head: words.columns.status,
+      cell: (row) => (
+        <span>
+          <StatusBadge record={row} />
+        </span>
+      ),
+    },
+    {
+      key: 'access',
+      head: words.columns.access,
+      cell: (row) => (
+        <span>
+          <AccessWords record={row} />
+        </span>
+      ),
+    },
+    {
+      key: 'created',
+      head: words.columns.created(zone),
+      label: words.columns.createdLabel,
+      sort: 'createdAt',
+      cell: (row) => <Made record={row} />,
+    },
+    { key: 'used', head: words.columns.used, cell: (row) => <Time instant={row.lastUsedAt} toHour /> },
+    {
+      key: 'expires',
+      head: words.columns.expires,
+      sort: 'expiresAt',
+      cell: (row) => <Time instant={row.expiresAt} />,
+    },
+    {
+      key: 'actions',
+      head: <span className="visually-hidden">{words.columns.actions}</span>,
+      label: '',
+      cell: (row) =>
+        row.status === 'DELETED' ? null : (
+          <IconButton
+            name={words.deleteOne(nameOf(row))}
+            icon={<TrashIcon />}
+            why={why}
+            onClick={() => remove([row])}
+          />
+        ),
+    },
+  ]
+  return columns
+}

@@ -1,0 +1,36 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { keys } from '../../api/keys.ts'
+import { type Authentication, readToken } from '../../api/tokens.ts'
+import { identityOf, wayOf } from '../../identity.ts'
+import { Happened } from '../../parts/changed.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { tokens as words } from '../../words/tokens.ts'
+
+/** The record of whoever made a token, who may be gone by now. */
+const useMaker = ({ issuedBy }: Authentication): Authentication | undefined =>
+  useQuery({
+    queryKey: [...keys.tokens, 'one', issuedBy, undefined],
+    queryFn: ({ signal }) => readToken(issuedBy!, undefined, signal),
+    enabled: issuedBy !== undefined,
+  }).data
+
+/** When a token was made, and by whom. */
+export const Made = ({ record }: { readonly record: Authentication }) => {
+  const maker = useMaker(record)
+  return <Happened at={record.createdAt} by={maker && identityOf(maker)} />
+}
+
+/** Who made a token, as a way to their own record. */
+export const Maker = ({ record }: { readonly record: Authentication }) => {
+  const maker = useMaker(record)
+  const { issuedBy } = record
+  if (issuedBy === undefined) return <>{words.nobody}</>
+  if (!maker) return <code>{issuedBy}</code>
+  const to = wayOf(maker) === 'token' ? '/settings/tokens/$id' : '/settings/sessions/$id'
+  return (
+    <Link to={to} params={{ id: issuedBy }}>
+      <Safe text={identityOf(maker)} />
+    </Link>
+  )
+}

@@ -1,0 +1,117 @@
+import { TrashIcon } from '@primer/octicons-react'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useState } from 'react'
+import { isFailure } from '../../api/failure.ts'
+import { keys } from '../../api/keys.ts'
+import { type Authentication, nameOf, readToken } from '../../api/tokens.ts'
+import { metadataOf, wayOf } from '../../identity.ts'
+import { Button } from '../../parts/button.tsx'
+import { Fact, Metadata } from '../../parts/facts.tsx'
+import { zoneName } from '../../parts/moment.ts'
+import { NotThere } from '../../parts/not-there.tsx'
+import { PageHead } from '../../parts/page.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { LoadFailed, Loading } from '../../parts/states.tsx'
+import { Time } from '../../parts/time.tsx'
+import { usePreferences } from '../../preferences.ts'
+import { useWhyNot } from '../../why-not.ts'
+import { tokens as words } from '../../words/tokens.ts'
+import { AccessWords, StatusBadge } from './facts.tsx'
+import { Maker } from './maker.tsx'
+import { RemoveTokens } from './remove.tsx'
+
+const here = getRouteApi('/inside/settings/tokens/$id')
+
+/** What happened to a token, one after the other, as far as it is known. */
+const Life = ({ record }: { readonly record: Authentication }) => {
+  const { zone } = usePreferences()
+  const { status, createdAt, lastUsedAt, expiresAt, deletedAt } = record
+  const hasExpired =
+    status === 'EXPIRED' || (expiresAt !== undefined && deletedAt !== undefined && expiresAt < deletedAt)
+  const { moments } = words
+  const steps = [
+    { name: words.columns.created(zoneName(zone)), time: <Time instant={createdAt} exact /> },
+    { name: moments.used, time: <Time instant={lastUsedAt} toHour /> },
+    { name: hasExpired ? moments.expired : moments.expires, time: <Time instant={expiresAt} exact /> },
+    ...(deletedAt === undefined ? [] : [{ name: moments.removed, time: <Time instant={deletedAt} exact /> }]),
+  ]
+  return (
+    <ol className="strip" aria-label={words.life}>
+      {steps.map(({ name, time }) => (
+        <li key={name}>
+          <span className="muted small">{name}</span>
+          <span>{time}</span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const Facts = ({ record }: { readonly record: Authentication }) => {
+  const description = metadataOf(record, 'token.description')
+  return (
+    <dl className="about-list" aria-label={words.facts}>
+      <Fact name={words.columns.status}>
+        <StatusBadge record={record} />
+      </Fact>
+      <Fact name={words.columns.access}>
+        <AccessWords record={record} />
+      </Fact>
+      {description !== undefined && (
+        <Fact name={words.description}>
+          <Safe text={description} />
+        </Fact>
+      )}
+      <Fact name={words.maker}>
+        <Maker record={record} />
+      </Fact>
+      <Fact name={words.id}>
+        <code>{record.id}</code>
+      </Fact>
+    </dl>
+  )
+}
+
+/** What somebody wanted remembered with a token, without what is told above. */
+const ownPairs = ({ metadata }: Authentication) =>
+  Object.fromEntries(Object.entries(metadata).filter(([key]) => !/\.token\.(?:name|description|namespace)$/.test(key)))
+
+/** One static token, a deleted one too (ui.md §11.12). */
+export const TokenPage = () => {
+  const { id } = here.useParams()
+  const { at } = here.useSearch()
+  const why = useWhyNot(at)
+  const [removing, setRemoving] = useState(false)
+  const { data, error, refetch } = useQuery({
+    queryKey: [...keys.tokens, 'one', id, at],
+    queryFn: ({ signal }) => readToken(id, at, signal),
+  })
+  if ((isFailure(error) && error.status === 404) || (data && wayOf(data) !== 'token'))
+    return <NotThere thing={words.thing} heading={words.notFound} name={id} />
+  if (!data)
+    return (
+      <>
+        <PageHead heading={words.notFound} title={[words.heading]} />
+        {error ? <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} /> : <Loading />}
+      </>
+    )
+  return (
+    <>
+      <PageHead heading={<Safe text={nameOf(data)} />} title={[nameOf(data), words.heading]}>
+        {data.status !== 'DELETED' && (
+          <Button look="danger" why={why} onClick={() => setRemoving(true)}>
+            <TrashIcon />
+            {words.remove.submit}
+          </Button>
+        )}
+      </PageHead>
+      <div className="stack">
+        <Life record={data} />
+        <Facts record={data} />
+        <Metadata heading={words.metadata} none={words.noMetadata} pairs={ownPairs(data)} />
+      </div>
+      {removing && <RemoveTokens records={[data]} onClose={() => setRemoving(false)} />}
+    </>
+  )
+}

@@ -1,0 +1,44 @@
+import type { ReactNode } from 'react'
+import { Safe } from './safe.tsx'
+
+/** One line of a list of facts: what it is called, and what it is. */
+export const Fact = ({ name, children }: { readonly name: string; readonly children: ReactNode }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </>
+)
+
+/** Pairs that are kept with a record, as text: no picture is loaded, no address is a link. */
+export const Metadata = ({
+  heading,
+  none,
+  pairs,
+}: {
+  readonly heading: string
+  readonly none: string
+  readonly pairs: Readonly<Record<string, string>>
+}) => {
+  const sorted = Object.entries(pairs).sort(([one], [other]) => (one < other ? -1 : 1))
+  return (
+    <section className="tight">
+      <h2>{heading}</h2>
+      {sorted.length === 0 ? (
+        <p className="muted">{none}</p>
+      ) : (
+        <ul className="tight" aria-label={heading}>
+          {sorted.map(([key, value]) => (
+            <li key={key}>
+              <div className="muted small">
+                <Safe text={key} />
+              </div>
+              <code>
+                <Safe text={value} />
+              </code>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
