@@ -40,7 +40,7 @@ export const ValuesField = ({
         {label}
       </label>
       <Chips
-        name={common.values}
+        name={common.entered}
         values={value}
         words={(one) => (one === '' ? common.emptyValue : one)}
         removeWords={common.remove}

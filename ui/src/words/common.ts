@@ -34,7 +34,7 @@ export const common = {
   previousPage: 'Previous page',
   nextPage: 'Next page',
   never: 'Never',
-  values: 'Values',
+  entered: 'Entered',
   emptyValue: '(empty text)',
   remove: (value: string) => `Remove ${value}`,
   today: 'today',

@@ -70,6 +70,7 @@ export const segment = {
   means: (local: string, utc: string) => `Means ${local} · ${utc} UTC`,
   constraint: (property: string, operator: string, value: string) =>
     value === '' ? `${property} ${operator}` : `${property} ${operator} ${value}`,
+  moment: (utc: string) => `${utc} UTC`,
   typed: (type: string, sentence: string) => `${type}: ${sentence}`,
   values: (values: readonly string[]) => list(values.map((value) => `“${value}”`)),
 

@@ -2,16 +2,23 @@ import { segmentChanges, type LoadedSegment, type SegmentOp } from '../../api/se
 import type { Change } from '../../parts/change-lines.tsx'
 import { same } from '../../parts/editing.ts'
 import { byId } from '../../parts/merge.ts'
+import { meaningOf } from '../../parts/moment.ts'
 import { operatorWords } from '../../words/operators.ts'
 import { segment as words } from '../../words/segments.ts'
 import { type ConstraintDraft, type Draft, kindOf, valueOf } from './draft.ts'
 
+const comparedWith = (constraint: ConstraintDraft): string => {
+  const { value, values, day } = constraint
+  const kind = kindOf(constraint)
+  if (kind === 'none') return ''
+  if (kind === 'list') return words.values(values)
+  return kind === 'moment' && !day && value !== '' ? words.moment(meaningOf(value, 'utc')[1]) : value
+}
+
 /** What a constraint asks, in a sentence. */
 export const sentenceOf = (constraint: ConstraintDraft): string => {
-  const { type, property, operator, value, values } = constraint
-  const kind = kindOf(constraint)
-  const compared = kind === 'list' ? words.values(values) : kind === 'none' ? '' : value
-  return words.constraint(property, operatorWords(type, operator), compared)
+  const { type, property, operator } = constraint
+  return words.constraint(property, operatorWords(type, operator), comparedWith(constraint))
 }
 
 /** The same with its type, where that is what tells two apart. */

@@ -14,6 +14,7 @@ const valueFlaw = (constraint: ConstraintDraft): string | undefined => {
   if (kind === 'none') return undefined
   if (kind === 'moment') return value === '' ? fields.expiryMissing : undefined
   if (kind === 'text') return value === '' ? words.valueMissing : undefined
+  if (values.length === 0) return words.valueMissing
   if (values.length > MOST_VALUES) return words.tooMany(MOST_VALUES, values.length)
   const wrong = type === 'NUMBER_COMPARISON_TYPE' ? values.find((one) => !isListNumber(one)) : undefined
   return wrong === undefined ? undefined : words.notNumber(wrong)
