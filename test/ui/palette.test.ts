@@ -23,6 +23,7 @@ await t.test('pages, flags, tokens and what the page offers are found, in groups
   const { palette, field, results, found } = parts(page)
   const make = maker(service)
   for (let n = 0; n < 7; n++) await make.boolean(`ship-${n}`)
+  await make.segment('shippers')
   await tokenNamed(service, 'shipping')
   const asked: string[] = []
   page.on('request', (request) => {
@@ -40,6 +41,11 @@ await t.test('pages, flags, tokens and what the page offers are found, in groups
   await page.keyboard.press('Control+k')
   await field.waitFor()
   t.match((await results.getByRole('group').allInnerTexts()).join('|'), /^Go to.*\|Actions/s)
+  await field.fill('shippe')
+  await found('Segments', 'shippers').click()
+  await page.getByRole('heading', { name: 'shippers', level: 1 }).waitFor()
+  t.match(page.url(), /\/ns\/default\/segments\/shippers$/)
+  await page.keyboard.press('Control+k')
   await field.fill('shipp')
   await found('Tokens', 'shipping').click()
   await page.waitForURL(/\/settings\/tokens(\?q=shipping|\/[\w-]+)$/)
