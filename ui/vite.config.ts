@@ -27,6 +27,19 @@ const basePath: Plugin = {
   transformIndexHtml: (html) => html.replace('%BASE%', '/'),
 }
 
+const own = /\/ui\/src\/(?:(?:parts|api|words|shell)\/|[^/]+$)/
+const first = /\/ui\/src\/(?:main|pages\/flags\/flags)\.tsx$/
+type Importers = { readonly getModuleInfo: (id: string) => { readonly importers: readonly string[] } | null }
+
+/** A file for what the list of flags needs: what other pages alone share comes with those. */
+const withTheList =
+  (name: string) =>
+  (module: string, context: Importers): string | null => {
+    const found = new Set([module])
+    for (const id of found) for (const importer of context.getModuleInfo(id)?.importers ?? []) found.add(importer)
+    return [...found].some((id) => first.test(id)) ? name : null
+  }
+
 const service = process.env['ROLLCALL_URL'] ?? 'http://127.0.0.1:8080'
 const api = ['/auth', '/api', '/evaluate', '/meta', '/ui/icon.svg']
 
@@ -53,7 +66,10 @@ export default defineConfig({
         // What pages share comes in a few files: one for each part would be more requests than it saves bytes.
         codeSplitting: {
           groups: [
-            { name: 'parts', test: /\/ui\/src\/(parts|api|words|shell)\//, minShareCount: 2 },
+            { name: 'react', test: /\/node_modules\/(?:react|react-dom|scheduler)\// },
+            { name: withTheList('packages'), debugName: 'packages', test: /\/node_modules\// },
+            { name: withTheList('parts'), debugName: 'parts', test: own, minShareCount: 2 },
+            { name: 'more-parts', test: own, minShareCount: 2 },
             { name: 'floating', test: /\/(@base-ui|@floating-ui)\//, minShareCount: 2 },
           ],
         },

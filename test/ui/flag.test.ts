@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
 
-const N = '/api/v1/namespaces/default'
-const path = '/ns/default/flags/f'
 type Rollout = {
   readonly id: string
   readonly threshold?: { readonly percentage: number; readonly value: boolean }
@@ -24,16 +23,7 @@ const withFlag = async (t: Test, shares: readonly number[] = [], options: OpenOp
   return { service, page, rollouts, revision, ...rest }
 }
 
-const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const percentage = (page: Page) => page.getByRole('textbox', { name: 'Percentage', exact: true })
-const review = (page: Page) => page.getByRole('dialog', { name: 'Review changes' })
-const openReview = async (page: Page) => {
-  await button(page, 'Review changes').click()
-  await review(page).waitFor()
-}
-const save = (page: Page) => review(page).getByRole('button', { name: 'Save changes' }).click()
-const said = (page: Page, words: string) => page.getByRole('status').getByText(words).waitFor()
-const pending = (page: Page) => page.getByRole('region', { name: 'Pending changes' })
 
 await t.test('a rollout of 25 % is one write, with its reason', { skip }, async (t) => {
   const { page, rollouts } = await withFlag(t)

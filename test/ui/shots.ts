@@ -83,7 +83,13 @@ const seed = async ({ request }: Started): Promise<void> => {
   const variants: string[] = []
   for (const key of ['classic', 'semantic'])
     variants.push(
-      (await request<{ id: string }>('POST', `${flags}/search-ranking/variants`, { key, name: key })).json.id,
+      (
+        await request<{ id: string }>('POST', `${flags}/search-ranking/variants`, {
+          key,
+          name: `The ${key} ranking`,
+          attachment: JSON.stringify({ model: `${key}-2`, boost: [1.5, 0.5] }),
+        })
+      ).json.id,
     )
   const { json: rule } = await request<{ id: string }>('POST', `${flags}/search-ranking/rules`, {
     segmentKey: 'beta',

@@ -31,6 +31,14 @@ const evaluationAsked = (
   ...asked('at')(search),
 })
 
+/** The same with the tab of a page, where it is one of these and not the first one. */
+const withTab =
+  <T extends string>(...tabs: readonly T[]) =>
+  (search: Record<string, unknown>): { readonly tab?: T; readonly at?: string } => {
+    const tab = tabs.find((one) => one === search['tab'])
+    return { ...asked('at')(search), ...(tab !== undefined && { tab }) }
+  }
+
 const root = createRootRoute({ component: Outlet, errorComponent: BrokenAlone })
 
 export const loginRoute = createRoute({
@@ -71,7 +79,7 @@ export const newFlagRoute = createRoute({
 export const flagRoute = createRoute({
   getParentRoute: () => inside,
   path: '/ns/$ns/flags/$key',
-  validateSearch: asked('tab', 'at'),
+  validateSearch: withTab('about'),
   component: lazyRouteComponent(() => import('./pages/flag/flag.tsx'), 'FlagPage'),
 })
 const evaluateRoute = createRoute({
@@ -94,7 +102,7 @@ export const newSegmentRoute = createRoute({
 export const segmentRoute = createRoute({
   getParentRoute: () => inside,
   path: '/ns/$ns/segments/$key',
-  validateSearch: asked('tab', 'at'),
+  validateSearch: withTab('about'),
   component: lazyRouteComponent(() => import('./pages/segment/segment.tsx'), 'SegmentPage'),
 })
 export const tokensRoute = createRoute({
@@ -158,6 +166,7 @@ export const router = createRouter({
     ]),
   ]),
   basepath: new URL(document.baseURI).pathname,
+  search: { strict: true },
   // Addresses hold plain texts: what a person writes there is what a page reads.
   parseSearch: texts,
   stringifySearch: (search) => {

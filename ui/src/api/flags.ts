@@ -1,7 +1,7 @@
 import type { Flag, FlagList } from '../../../src/contract/flag.ts'
 import type { Rollout } from '../../../src/contract/rollout.ts'
 import type { Rule } from '../../../src/contract/rule.ts'
-import { flag as flagWords } from '../words/flag.ts'
+import { flags as words } from '../words/flags.ts'
 import { Failure } from './failure.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
@@ -29,6 +29,9 @@ const PAGE = 50
 
 const ofNamespace = (namespace: string, ...rest: readonly string[]) =>
   `api/v1/namespaces/${path(namespace, 'flags', ...rest)}`
+
+/** Where the service has a flag. */
+export const flagPath = (namespace: string, key: string): string => ofNamespace(namespace, key)
 
 /** One page of the flags of a namespace, with what each answers by. */
 export const readFlags = async (
@@ -95,28 +98,35 @@ export const readFlag = async (
         revision: flag.etag ?? '',
       }
   }
-  throw new Failure(flagWords.moving, { status: 503, reason: 'moving' })
+  throw new Failure(words.moving, { status: 503, reason: 'moving' })
 }
+
+type RolloutFields = {
+  readonly description: string
+  readonly threshold?: { readonly percentage: number; readonly value: boolean }
+  readonly segment?: BySegments & { readonly value: boolean }
+}
+type BySegments = { readonly segmentKeys: readonly string[]; readonly segmentOperator: string }
+type RuleFields = BySegments & {
+  readonly distributions: readonly { readonly variantId: string; readonly rollout: number }[]
+}
+type VariantFields = Readonly<Pick<Flag['variants'][number], 'key' | 'name' | 'description' | 'attachment'>>
+type Ordered<T extends string, F> =
+  | ({ readonly op: `${T}.create`; readonly ref: string } & F)
+  | ({ readonly op: `${T}.update`; readonly id: string } & F)
+  | { readonly op: `${T}.delete`; readonly id: string }
+  | { readonly op: `${T}.order`; readonly ids: readonly string[] }
 
 /** One change of a flag or a part of it, as the service takes it (api.md §7.9). */
 export type Op =
   | ({ readonly op: 'flag.update' } & Readonly<
       Partial<Pick<Flag, 'name' | 'description' | 'enabled' | 'metadata'> & { readonly defaultVariantId: string }>
     >)
-  | ({ readonly op: 'rollout.create'; readonly ref: string } & RolloutFields)
-  | ({ readonly op: 'rollout.update'; readonly id: string } & RolloutFields)
-  | { readonly op: 'rollout.delete'; readonly id: string }
-  | { readonly op: 'rollout.order'; readonly ids: readonly string[] }
-
-type RolloutFields = {
-  readonly description: string
-  readonly threshold?: { readonly percentage: number; readonly value: boolean }
-  readonly segment?: {
-    readonly segmentKeys: readonly string[]
-    readonly segmentOperator: string
-    readonly value: boolean
-  }
-}
+  | ({ readonly op: 'variant.create'; readonly ref: string } & VariantFields)
+  | ({ readonly op: 'variant.update'; readonly id: string } & Partial<VariantFields>)
+  | { readonly op: 'variant.delete'; readonly id: string }
+  | Ordered<'rollout', RolloutFields>
+  | Ordered<'rule', RuleFields>
 
 /** What the service answers to changes: the flag with its parts as they left it. */
 export type ChangedFlag = Omit<Loaded, 'revision'>

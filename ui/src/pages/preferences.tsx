@@ -3,13 +3,12 @@ import { useId } from 'react'
 import { clockAhead } from '../api/clock.ts'
 import { Choices } from '../parts/field.tsx'
 import { zoneName } from '../parts/moment.ts'
+import { choicesOf } from '../parts/options.ts'
 import { PageHead } from '../parts/page.tsx'
 import { choose, usePreferences } from '../preferences.ts'
 import { preferences as words } from '../words/preferences.ts'
 
 const DIFFER_MS = 120_000
-const options = <V extends string>(of: Readonly<Record<V, string>>) =>
-  (Object.entries(of) as [V, string][]).map(([value, label]) => ({ value, label }))
 
 const Toggle = ({
   label,
@@ -43,19 +42,19 @@ export const PreferencesPage = () => {
         <Choices
           label={words.theme}
           value={theme}
-          options={options(words.themes)}
+          options={choicesOf(words.themes)}
           onChange={(theme) => choose({ theme })}
         />
         <Choices
           label={words.zone}
           value={zone}
-          options={options(words.zones(zoneName('browser')))}
+          options={choicesOf(words.zones(zoneName('browser')))}
           onChange={(zone) => choose({ zone })}
         />
         <Choices
           label={words.density}
           value={density}
-          options={options(words.densities)}
+          options={choicesOf(words.densities)}
           onChange={(density) => choose({ density })}
         />
         <Toggle label={words.exact} on={exactTimes} onChange={(exactTimes) => choose({ exactTimes })} />

@@ -2,6 +2,7 @@ import { Tooltip } from '@base-ui/react/tooltip'
 import type { ComponentProps, ReactNode } from 'react'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
+import { Safe } from './safe.tsx'
 
 export type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
 type ButtonProps = Omit<ComponentProps<'button'>, 'disabled' | 'className'> & {
@@ -76,7 +77,9 @@ export const Tip = ({
     <Tooltip.Trigger render={children} {...(!named && { 'aria-description': words })} />
     <Tooltip.Portal>
       <Tooltip.Positioner className="popup-place" sideOffset={6}>
-        <Tooltip.Popup className="tip">{words}</Tooltip.Popup>
+        <Tooltip.Popup className="tip">
+          <Safe text={words} />
+        </Tooltip.Popup>
       </Tooltip.Positioner>
     </Tooltip.Portal>
   </Tooltip.Root>

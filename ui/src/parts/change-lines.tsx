@@ -8,7 +8,9 @@ export const ChangeLines = ({ name, changes }: { readonly name: string; readonly
   <ul className="change-lines" aria-label={name}>
     {changes.map(({ title, before, after }, n) => (
       <li key={n} className="tight">
-        <strong>{title}</strong>
+        <strong>
+          <Safe text={title} />
+        </strong>
         {before !== undefined && (
           <del>
             <span aria-hidden="true">− </span>

@@ -41,4 +41,10 @@ export type Editing<L extends Revised, D extends object, A> = {
 }
 
 /** Whether two drafts, or parts of them, are the same as they were typed. */
-export const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+export const same = (a: unknown, b: unknown): boolean => {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
+  const others = new Map(Object.entries(b))
+  const members = Object.entries(a)
+  return members.length === others.size && members.every(([name, value]) => same(value, others.get(name)))
+}

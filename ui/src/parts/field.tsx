@@ -1,4 +1,5 @@
 import { type ReactNode, useId } from 'react'
+import { Safe, seen } from './safe.tsx'
 
 type Common = {
   readonly label: string
@@ -54,7 +55,7 @@ export const TextField = (props: TextFieldProps) => {
   return (
     <div className="field">
       <label className="label" htmlFor={id}>
-        {label}
+        <Safe text={label} />
       </label>
       <input
         autoComplete="off"
@@ -130,7 +131,7 @@ export const Select = <V extends string>({
       >
         {options.map(({ value, label }) => (
           <option key={value} value={value}>
-            {label}
+            {seen(label)}
           </option>
         ))}
       </select>

@@ -1,11 +1,13 @@
 import { same } from './editing.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-type Part = Fields & { readonly id: string }
+type Identified = { readonly id: string }
+type Part = Fields & Identified
 /** The same parts as they were, as I have them, and as they have them. */
 export type Three<P> = { readonly base: readonly P[]; readonly mine: readonly P[]; readonly theirs: readonly P[] }
 
-export const byId = <P extends Part>(parts: readonly P[]): ReadonlyMap<string, P> =>
+/** Parts by what they are called. */
+export const byId = <P extends Identified>(parts: readonly P[]): ReadonlyMap<string, P> =>
   new Map(parts.map((part) => [part.id, part]))
 
 /** Each field as I have it where I changed it, else as they have it. */
@@ -15,7 +17,7 @@ export const ofEach = <T extends Fields>(base: T, mine: T, theirs: T): T =>
   ) as T
 
 /** Whether parts were moved about, besides adding at the end and deleting. */
-const isMoved = <P extends Part>(base: readonly P[], mine: readonly P[]): boolean => {
+export const isMoved = (base: readonly Identified[], mine: readonly Identified[]): boolean => {
   const [before, after] = [byId(base), byId(mine)]
   const ids = [...before.keys()].filter((id) => after.has(id))
   return !same([...ids, ...[...after.keys()].filter((id) => !before.has(id))], [...after.keys()])

@@ -1,5 +1,5 @@
 import { ArrowDownIcon, ArrowUpIcon } from '@primer/octicons-react'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 
 export type Column<R> = {
   readonly key: string
@@ -23,6 +23,8 @@ export type TableProps<R> = {
   readonly order?: Order
   readonly onOrder?: (order: Order) => void
   readonly chosen?: (row: R) => boolean
+  /** What is open beneath a row. */
+  readonly detail?: (row: R) => ReactNode
 }
 
 const Head = <R,>({
@@ -53,7 +55,7 @@ const Head = <R,>({
 }
 
 /** A table; in a narrow window each of its rows is a block. Roles are named, because a block is no row by itself. */
-export const Table = <R,>({ name, columns, rows, rowKey, heads, order, onOrder, chosen }: TableProps<R>) => (
+export const Table = <R,>({ name, columns, rows, rowKey, heads, order, onOrder, chosen, detail }: TableProps<R>) => (
   <div className="table-scroll" role="region" aria-label={name} tabIndex={0}>
     <table className="rows" role="table" aria-label={name}>
       <thead role="rowgroup">
@@ -64,21 +66,33 @@ export const Table = <R,>({ name, columns, rows, rowKey, heads, order, onOrder, 
         </tr>
       </thead>
       <tbody role="rowgroup">
-        {rows.map((row) => (
-          <tr key={rowKey(row)} role="row" data-chosen={chosen?.(row) || undefined}>
-            {columns.map(({ key, head, label, cell }) =>
-              key === heads ? (
-                <th key={key} scope="row" role="rowheader">
-                  {cell(row)}
-                </th>
-              ) : (
-                <td key={key} role="cell" data-label={label ?? (typeof head === 'string' ? head : '')}>
-                  {cell(row)}
-                </td>
-              ),
-            )}
-          </tr>
-        ))}
+        {rows.map((row) => {
+          const open = detail?.(row)
+          return (
+            <Fragment key={rowKey(row)}>
+              <tr role="row" data-chosen={chosen?.(row) || undefined}>
+                {columns.map(({ key, head, label, cell }) =>
+                  key === heads ? (
+                    <th key={key} scope="row" role="rowheader">
+                      {cell(row)}
+                    </th>
+                  ) : (
+                    <td key={key} role="cell" data-label={label ?? (typeof head === 'string' ? head : '')}>
+                      {cell(row)}
+                    </td>
+                  ),
+                )}
+              </tr>
+              {open && (
+                <tr role="row" className="detail">
+                  <td role="cell" colSpan={columns.length}>
+                    {open}
+                  </td>
+                </tr>
+              )}
+            </Fragment>
+          )
+        })}
       </tbody>
     </table>
   </div>

@@ -15,7 +15,7 @@ export const press = (part: 'main' | 'header', key: string): void =>
 /** Gives the focus to the search of the page. */
 export const search = (): void => document.querySelector<HTMLElement>('main [data-page-search]')?.focus()
 
-const rows = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('main tbody tr')]
+const rows = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('main tbody tr:not(.detail)')]
 const rowAt = (): HTMLElement | null => document.activeElement?.closest<HTMLElement>('main tbody tr') ?? null
 
 /** Gives the focus to the next row, or the previous: to its link, else to what else it offers. */

@@ -1,35 +1,20 @@
 import { list } from './common.ts'
-
-const either = new Intl.ListFormat('en', { type: 'disjunction' })
-const each = new Intl.ListFormat('en', { type: 'conjunction' })
+import { ordered } from './ordered.ts'
+import { segmentsNamed } from './variant.ts'
 
 export const flag = {
   thing: 'flag',
   title: 'Flag',
-  moving: 'The flag is being changed faster than it can be read.',
   revision: (revision: string) => `revision ${revision}`,
   tabs: { targeting: 'Targeting', about: 'About' },
   notFound: 'Flag',
 
-  rollouts: 'Rollouts',
-  noRollouts: 'Every entity gets the default.',
+  rollout: ordered('rollout', 'Rollout', 'Rollouts', 'Every entity gets the default.'),
   share: (percentage: string, value: boolean) => `${percentage} % of entities → ${value}`,
-  segments: (keys: readonly string[], all: boolean, value: boolean) =>
-    `Segment ${(all ? each : either).format(keys)} → ${value}`,
+  segments: (keys: readonly string[], all: boolean, value: boolean) => `Segment ${segmentsNamed(keys, all)} → ${value}`,
   state: 'State',
   states: { false: 'Off', true: 'On' },
   stateIs: (on: boolean) => `State: ${on ? 'On' : 'Off'}`,
-  add: 'Add rollout',
-  edit: (n: number) => `Edit rollout ${n}`,
-  up: (n: number) => `Move rollout ${n} up`,
-  down: (n: number) => `Move rollout ${n} down`,
-  to: (n: number) => `Move rollout ${n} to…`,
-  drop: (n: number) => `Delete rollout ${n}`,
-  moved: (n: number, of: number) => `Rollout moved to position ${n} of ${of}.`,
-  first: 'It is the first one.',
-  last: 'It is the last one.',
-  short: { edit: 'Edit' },
-  move: { title: (n: number) => `Move rollout ${n}`, position: 'Position', submit: 'Move' },
 
   appliesTo: 'Applies to',
   kinds: { threshold: 'A share of entities', segment: 'Segments' },
@@ -59,22 +44,6 @@ export const flag = {
   before: 'Answers now',
   after: 'Answers after saving',
 
-  variant: {
-    many: 'Variants',
-    none: 'It has no variants.',
-    key: 'Key',
-    name: 'Name',
-    description: 'Description',
-    default: 'default',
-  },
-  rule: {
-    many: 'Rules',
-    none: 'No entity matches: each gets the default variant, if there is one.',
-    weight: (variant: string, percentage: string) => `${percentage} % ${variant}`,
-    sentence: (keys: readonly string[], all: boolean, weights: readonly string[]) =>
-      `Segment ${(all ? each : either).format(keys)} → ${weights.length === 0 ? 'no variant' : list(weights)}`,
-  },
-
   change: {
     name: 'Name',
     description: 'Description',
@@ -83,10 +52,25 @@ export const flag = {
     state: 'State',
     on: 'On',
     off: 'Off',
-    added: 'New rollout',
-    removed: (n: number) => `Rollout ${n} deleted`,
-    changed: (n: number) => `Rollout ${n}`,
-    order: 'Order of the rollouts',
+    rollout: {
+      added: () => 'New rollout',
+      removed: (n: number) => `Rollout ${n} deleted`,
+      changed: (n: number) => `Rollout ${n}`,
+      order: 'Order of the rollouts',
+    },
+    rule: {
+      added: () => 'New rule',
+      removed: (n: number) => `Rule ${n} deleted`,
+      changed: (n: number) => `Rule ${n}`,
+      order: 'Order of the rules',
+    },
+    variant: {
+      added: (key: string) => `New variant ${key}`,
+      removed: (key: string) => `Variant ${key} deleted`,
+      changed: (key: string) => `Variant ${key}`,
+    },
+    defaultVariant: 'Default variant',
+    noDefault: 'None',
     sequence: (sentences: readonly string[]) => list(sentences.map((sentence, n) => `${n + 1}. ${sentence}`)),
     described: (sentence: string, description: string) =>
       description === '' ? sentence : `${sentence} (${description})`,
@@ -106,7 +90,17 @@ export const flag = {
     keyTwice: 'This key is there already.',
     number: 'Enter a number.',
     boolean: 'Enter true or false.',
-    notJson: 'This is not JSON.',
+  },
+
+  menu: {
+    open: 'More actions',
+    copyKey: 'Copy key',
+    copyLink: 'Copy link',
+    copyCurl: 'Copy as curl',
+    copyCommand: 'Copy as command line',
+    evaluate: 'Evaluate',
+    things: { key: 'key', link: 'link', command: 'command' },
+    delete: 'Delete',
   },
 
   remove: {

@@ -1,6 +1,7 @@
 import { counted, list } from './common.ts'
 
 export const flags = {
+  moving: 'The flag is being changed faster than it can be read.',
   things: 'flags',
   thing: 'flag',
   heading: 'Flags',

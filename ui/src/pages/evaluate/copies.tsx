@@ -3,7 +3,7 @@ import type { Answer } from '../../api/evaluation.ts'
 import { Button } from '../../parts/button.tsx'
 import { useCopy } from '../../parts/copy.tsx'
 import { evaluate as words } from '../../words/evaluate.ts'
-import { commandOf, curlOf, onCommandLine } from './commands.ts'
+import { commandOf, requestLine, onCommandLine } from './commands.ts'
 import { type Form, publicOf, searchOf } from './form.ts'
 
 /** Copies what was asked, without what is private in it. */
@@ -28,7 +28,7 @@ export const Copies = ({
         <Button why={long} onClick={() => copy(link, words.things.link)}>
           {words.copyLink}
         </Button>
-        <Button why={early} onClick={() => line((said) => curlOf(said, shown), words.things.curl)}>
+        <Button why={early} onClick={() => line((said) => requestLine(said, shown), words.things.curl)}>
           {words.copyCurl}
         </Button>
         <Button

@@ -3,6 +3,7 @@ import { fullWords } from '../../parts/moment.ts'
 import type { Preferences } from '../../preferences.ts'
 import { evaluate as words } from '../../words/evaluate.ts'
 import { flag } from '../../words/flag.ts'
+import { rule } from '../../words/variant.ts'
 import { operatorWords } from '../../words/operators.ts'
 
 type Failed = NonNullable<TraceStep['failedConstraints']>[number]
@@ -73,10 +74,10 @@ const sentenceOf = (step: TraceStep, n: number): string => {
   const all = segmentOperator === 'AND_SEGMENT_OPERATOR'
   if (kind === 'rollout') return askedSegmentKeys ? flag.segments(askedSegmentKeys, all, value) : words.rolloutOf(n)
   return askedSegmentKeys && distributions
-    ? flag.rule.sentence(
+    ? rule.sentence(
         askedSegmentKeys,
         all,
-        distributions.map(({ variantKey, rollout }) => flag.rule.weight(variantKey, String(rollout))),
+        distributions.map(({ variantKey, rollout }) => rule.weight(variantKey, String(rollout))),
       )
     : words.ruleOf(n)
 }

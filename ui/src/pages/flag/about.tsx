@@ -1,10 +1,8 @@
-import { useState } from 'react'
 import type { Loaded } from '../../api/flags.ts'
 import { AboutFields, AboutTimes } from '../../parts/about-fields.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Safe } from '../../parts/safe.tsx'
 import { flag } from '../../words/flag.ts'
-import { DeleteFlag } from './delete-flag.tsx'
 import type { Draft } from './draft.ts'
 import type { Flaws } from '../../parts/editing.ts'
 import { isImprecise } from './metadata.ts'
@@ -38,16 +36,15 @@ export const About = ({
   flaws,
   why,
   change,
-  onDeleted,
+  onDelete,
 }: {
   readonly loaded: Loaded
   readonly draft: Draft
   readonly flaws: Flaws
   readonly why: string | undefined
   readonly change: ChangeDraft<Draft>
-  readonly onDeleted: () => void
+  readonly onDelete: () => void
 }) => {
-  const [deleting, setDeleting] = useState(false)
   const precise = !isImprecise(loaded.flag.metadata)
   return (
     <div className="form">
@@ -66,11 +63,10 @@ export const About = ({
       {!precise && <p className="notice">{words.precise}</p>}
       <AboutTimes of={loaded.flag} />
       <div>
-        <Button look="danger" why={why} onClick={() => setDeleting(true)}>
+        <Button look="danger" why={why} onClick={onDelete}>
           {flag.remove.open}
         </Button>
       </div>
-      {deleting && <DeleteFlag loaded={loaded} onClose={() => setDeleting(false)} onDeleted={onDeleted} />}
     </div>
   )
 }

@@ -1,44 +1,57 @@
-import type { Op } from '../../api/flags.ts'
-import { flag } from '../../words/flag.ts'
 import type { Change } from '../../parts/change-lines.tsx'
+import { flag } from '../../words/flag.ts'
 import { same } from '../../parts/editing.ts'
-import type { Draft, RolloutDraft } from './draft.ts'
+import { byId, isMoved } from '../../parts/merge.ts'
+import type { Draft } from './draft.ts'
 import { metadataOf } from './metadata.ts'
+import { keyOf, rolloutSentence, ruleSentence, variantSentence } from './sentences.ts'
 
 const words = flag.change
 
-/** What a rollout gives to whom. */
-export const sentenceOf = ({ kind, percentage, segments, match, value }: RolloutDraft): string =>
-  kind === 'threshold' ? flag.share(percentage, value) : flag.segments(segments, match === 'all', value)
+type Part = { readonly id: string }
 
-const inFull = (rollout: RolloutDraft): string => words.described(sentenceOf(rollout), rollout.description)
-const byId = (rollouts: readonly RolloutDraft[]) => new Map(rollouts.map((rollout) => [rollout.id, rollout]))
-const idsOf = (rollouts: readonly RolloutDraft[]) => rollouts.map(({ id }) => id)
-
-/** The order in which the service has them once parts are deleted and made, before it is told another one. */
-const orderLeft = (base: Draft, draft: Draft): readonly string[] => {
-  const [before, after] = [byId(base.rollouts), byId(draft.rollouts)]
-  const left = idsOf(base.rollouts).filter((id) => after.has(id))
-  return [...left, ...idsOf(draft.rollouts).filter((id) => !before.has(id))]
-}
-
-const rolloutChanges = (base: Draft, draft: Draft): readonly Change[] => {
-  const [before, after] = [byId(base.rollouts), byId(draft.rollouts)]
+/** Parts whose order counts: those that went, changed, came, and their order. `before` and `after` are sentences of what they were and are. */
+const orderedChanges = <P extends Part>(
+  titles: typeof words.rule,
+  base: readonly P[],
+  draft: readonly P[],
+  before: (part: P, short?: boolean) => string,
+  after: (part: P, short?: boolean) => string,
+): readonly Change[] => {
+  const [old, present] = [byId(base), byId(draft)]
   const changes: Change[] = []
-  for (const [n, was] of base.rollouts.entries()) {
-    const is = after.get(was.id)
-    if (!is) changes.push({ title: words.removed(n + 1), before: inFull(was) })
-    else if (!same(was, is)) changes.push({ title: words.changed(n + 1), before: inFull(was), after: inFull(is) })
+  for (const [n, was] of base.entries()) {
+    const is = present.get(was.id)
+    if (!is) changes.push({ title: titles.removed(n + 1), before: before(was) })
+    else if (!same(was, is)) changes.push({ title: titles.changed(n + 1), before: before(was), after: after(is) })
   }
-  for (const is of draft.rollouts) if (!before.has(is.id)) changes.push({ title: words.added, after: inFull(is) })
-  if (!same(orderLeft(base, draft), idsOf(draft.rollouts)))
+  for (const is of draft) if (!old.has(is.id)) changes.push({ title: titles.added(), after: after(is) })
+  if (isMoved(base, draft))
     changes.push({
-      title: words.order,
-      before: words.sequence(base.rollouts.map(sentenceOf)),
-      after: words.sequence(draft.rollouts.map(sentenceOf)),
+      title: titles.order,
+      before: words.sequence(base.map((part) => before(part, true))),
+      after: words.sequence(draft.map((part) => after(part, true))),
     })
   return changes
 }
+
+const variantChanges = (base: Draft, draft: Draft): readonly Change[] => {
+  const [old, present] = [byId(base.variants), byId(draft.variants)]
+  const gone = base.variants
+    .filter(({ id }) => !present.has(id))
+    .map((was) => ({ title: words.variant.removed(was.key), before: variantSentence(was) }))
+  const others = draft.variants.flatMap((is) => {
+    const was = old.get(is.id)
+    if (!was) return [{ title: words.variant.added(is.key), after: variantSentence(is) }]
+    if (same(was, is)) return []
+    const [before, after] = [variantSentence(was, is), variantSentence(is, was)]
+    return [{ title: words.variant.changed(was.key), before, after }]
+  })
+  return [...gone, ...others]
+}
+
+const defaultIn = ({ variants, defaultVariant }: Draft): string =>
+  defaultVariant === '' ? words.noDefault : keyOf(variants, defaultVariant)
 
 /** What a draft changes, each as a line. */
 export const changesOf = (base: Draft, draft: Draft): readonly Change[] => {
@@ -50,45 +63,21 @@ export const changesOf = (base: Draft, draft: Draft): readonly Change[] => {
     const said = (on: boolean) => (draft.boolean ? String(on) : on ? words.on : words.off)
     told(draft.boolean ? words.answer : words.state, said(base.enabled), said(draft.enabled))
   }
+  if (base.defaultVariant !== draft.defaultVariant) told(words.defaultVariant, defaultIn(base), defaultIn(draft))
   if (!same(base.metadata, draft.metadata))
     told(words.metadata, JSON.stringify(metadataOf(base.metadata)), JSON.stringify(metadataOf(draft.metadata)))
-  return [...own, ...rolloutChanges(base, draft)]
-}
-
-const fieldsOf = ({ kind, percentage, segments, match, value, description }: RolloutDraft) => ({
-  description,
-  ...(kind === 'threshold'
-    ? { threshold: { percentage: Number(percentage), value } }
-    : {
-        segment: {
-          segmentKeys: segments,
-          segmentOperator: match === 'all' ? 'AND_SEGMENT_OPERATOR' : 'OR_SEGMENT_OPERATOR',
-          value,
-        },
-      }),
-})
-
-/** What is sent, and beside each the part that it is about: the id of a rollout, or `flag`. */
-export type Sent = { readonly ops: readonly Op[]; readonly about: readonly string[] }
-
-/** The changes that make the flag what the draft is, in the order in which the service applies them. */
-export const sentOf = (base: Draft, draft: Draft): Sent => {
-  const [before, after] = [byId(base.rollouts), byId(draft.rollouts)]
-  const sent: [string, Op][] = []
-  const own = {
-    ...(base.name !== draft.name && { name: draft.name.trim() }),
-    ...(base.description !== draft.description && { description: draft.description }),
-    ...(base.enabled !== draft.enabled && { enabled: draft.enabled }),
-    ...(!same(base.metadata, draft.metadata) && { metadata: metadataOf(draft.metadata) }),
-  }
-  if (Object.keys(own).length > 0) sent.push(['flag', { op: 'flag.update', ...own }])
-  for (const { id } of base.rollouts) if (!after.has(id)) sent.push([id, { op: 'rollout.delete', id }])
-  for (const is of draft.rollouts) {
-    const was = before.get(is.id)
-    if (!was) sent.push([is.id, { op: 'rollout.create', ref: is.id, ...fieldsOf(is) }])
-    else if (!same(was, is)) sent.push([is.id, { op: 'rollout.update', id: is.id, ...fieldsOf(is) }])
-  }
-  const ids = idsOf(draft.rollouts)
-  if (!same(orderLeft(base, draft), ids)) sent.push(['flag', { op: 'rollout.order', ids }])
-  return { ops: sent.map(([, op]) => op), about: sent.map(([about]) => about) }
+  const rollout = (part: Draft['rollouts'][number], short = false) =>
+    words.described(rolloutSentence(part), short ? '' : part.description)
+  return [
+    ...own,
+    ...variantChanges(base, draft),
+    ...orderedChanges(words.rollout, base.rollouts, draft.rollouts, rollout, rollout),
+    ...orderedChanges(
+      words.rule,
+      base.rules,
+      draft.rules,
+      (rule) => ruleSentence(rule, base.variants),
+      (rule) => ruleSentence(rule, draft.variants),
+    ),
+  ]
 }

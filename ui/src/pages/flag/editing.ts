@@ -1,16 +1,17 @@
 import { type ChangedFlag, flagChanges, type Loaded, readFlag, readFlags } from '../../api/flags.ts'
 import type { Editing } from '../../parts/editing.ts'
 import { flag as words } from '../../words/flag.ts'
-import { changesOf, sentOf } from './changes.ts'
-import { type Draft, draftOf } from './draft.ts'
+import { changesOf } from './changes.ts'
+import { type Draft, draftOf, settled } from './draft.ts'
 import { flawsOf, refusedFlaws } from './flaws.ts'
 import { merge } from './merge.ts'
+import { sentOf } from './sent.ts'
 
 /** How a flag is edited. */
 export const flagEditing: Editing<Loaded, Draft, ChangedFlag> = {
   thing: words.thing,
   draftOf,
-  settled: (draft) => draft,
+  settled,
   changesOf,
   flawsOf,
   merge,

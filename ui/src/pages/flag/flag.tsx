@@ -7,31 +7,18 @@ import { type Loaded, readFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { Editor } from '../../parts/editor.tsx'
 import { NotThere } from '../../parts/not-there.tsx'
-import { PageHead } from '../../parts/page.tsx'
-import { Safe } from '../../parts/safe.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { flag as words } from '../../words/flag.ts'
-import { flags } from '../../words/flags.ts'
 import { About } from './about.tsx'
+import { DeleteFlag } from './delete-flag.tsx'
 import type { Draft } from './draft.ts'
 import { flagEditing } from './editing.ts'
+import { FlagHead } from './flag-head.tsx'
 import { Portions } from './portions.tsx'
 import { Targeting } from './targeting.tsx'
 
 const here = getRouteApi('/inside/ns/$ns/flags/$key')
-
-const Head = ({ loaded: { flag, revision } }: { readonly loaded: Loaded }) => (
-  <PageHead heading={<Safe text={flag.name} />} title={[flag.name, flags.heading, flag.namespaceKey]}>
-    <p className="facts">
-      <code className="key">
-        <Safe text={flag.key} />
-      </code>
-      <span className="badge bare">{flags.typeOf(flag.type)}</span>
-      <span className="muted">{words.revision(revision)}</span>
-    </p>
-  </PageHead>
-)
 
 /** The answers of a Boolean flag before and after a draft is saved. */
 const Effect = ({ start, draft }: { readonly start: Draft; readonly draft: Draft }) =>
@@ -49,6 +36,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
   const { tab, at } = here.useSearch()
   const navigate = useNavigate()
   const why = useWhyNot(at)
+  const [deleting, setDeleting] = useState(false)
   const [opened, setOpened] = useState<string | undefined>()
   return (
     <Editor
@@ -69,7 +57,21 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
         setOpened(part)
         return 'targeting'
       }}
-      renderHead={({ state }) => <Head loaded={state.base} />}
+      renderHead={({ state }) => (
+        <>
+          <FlagHead loaded={state.base} why={why} onDelete={() => setDeleting(true)} />
+          {deleting && (
+            <DeleteFlag
+              loaded={state.base}
+              onClose={() => setDeleting(false)}
+              onDeleted={() => {
+                flushSync(state.discard)
+                void navigate({ to: '/ns/$ns/flags', params: { ns } })
+              }}
+            />
+          )}
+        </>
+      )}
       renderView={(name, edited) =>
         name === 'about' ? (
           <About
@@ -78,10 +80,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
             change={edited.state.change}
             flaws={edited.flaws}
             why={edited.why}
-            onDeleted={() => {
-              flushSync(edited.state.discard)
-              void navigate({ to: '/ns/$ns/flags', params: { ns } })
-            }}
+            onDelete={() => setDeleting(true)}
           />
         ) : (
           <Targeting {...edited} opened={opened} onOpen={setOpened} />

@@ -1,42 +1,101 @@
+import type { FieldViolation } from '../../api/failure.ts'
+import { jsonFlaw } from '../../parts/json-flaw.ts'
+import { isPercentage, tooLong } from '../../parts/rules.ts'
 import { fields } from '../../words/common.ts'
 import { flag as words } from '../../words/flag.ts'
-import type { FieldViolation } from '../../api/failure.ts'
+import { rule as ruleWords, variant as variantWords } from '../../words/variant.ts'
 import { type Flaws, same } from '../../parts/editing.ts'
-import type { Draft, RolloutDraft } from './draft.ts'
+import type { Draft, RolloutDraft, RuleDraft, VariantDraft } from './draft.ts'
 import { isImprecise, metadataOf, rowFlaw } from './metadata.ts'
+import { isTooMuch, type Share, sumOf } from './weights.ts'
 
-const lengthOf = (text: string) => [...text].length
-const percent = /^(?:100(?:\.0{1,2})?|\d{1,2}(?:\.\d{1,2})?)$/
+const most = { name: 255, description: 10_000, attachment: 1_024_000 }
 
-const rolloutFlaws = ({ id, kind, percentage, segments, description }: RolloutDraft): Flaws => ({
-  ...(kind === 'threshold' && !percent.test(percentage.trim()) && { [`${id}.percentage`]: fields.percentage }),
-  ...(kind === 'segment' && segments.length === 0 && { [`${id}.segments`]: words.segmentMissing }),
-  ...(lengthOf(description) > 10_000 && { [`${id}.description`]: fields.tooLong(10_000, lengthOf(description)) }),
-})
+/** Flaws under the names of the fields of a part. */
+const inPart = (id: string, found: Readonly<Record<string, string>>): Flaws =>
+  Object.fromEntries(Object.entries(found).map(([field, flaw]) => [`${id}.${field}`, flaw]))
+
+const missing = (segments: readonly string[]) => segments.length === 0 && { segments: words.segmentMissing }
+
+const rolloutFlaws = ({ id, kind, percentage, segments, description }: RolloutDraft): Flaws =>
+  inPart(id, {
+    ...(kind === 'threshold' && !isPercentage(percentage) && { percentage: fields.percentage }),
+    ...(kind === 'segment' && missing(segments)),
+    ...tooLong('description', description, most.description),
+  })
+
+/** What is wrong with the weights of a rule; one that it has already is right, as fine as it may be. */
+const weightFlaws = (shares: readonly Share[], had: readonly Share[]): Readonly<Record<string, string>> => {
+  const wrong = shares.filter((share) => !isPercentage(share.weight) && !had.some((was) => same(was, share)))
+  if (wrong.length > 0) return Object.fromEntries(wrong.map(({ variant }) => [`weight.${variant}`, fields.percentage]))
+  return isTooMuch(shares) ? { weights: ruleWords.tooMuch(sumOf(shares)) } : {}
+}
+
+const ruleFlaws = ({ id, segments, shares }: RuleDraft, was: RuleDraft | undefined): Flaws =>
+  inPart(id, { ...missing(segments), ...weightFlaws(shares, was?.shares ?? []) })
+
+/** What is wrong with an attachment; none is right. */
+export const attachmentFlaw = (text: string): string | undefined => {
+  if (text === '') return undefined
+  const large = text.length * 3 > most.attachment && new TextEncoder().encode(text).length > most.attachment
+  return large ? variantWords.attachmentLarge : jsonFlaw(text)
+}
+
+const keyFlaw = (key: string, others: readonly VariantDraft[]): string | undefined => {
+  if (key.trim() === '') return fields.keyEmpty(variantWords.thing)
+  if (others.some((other) => other.key === key)) return variantWords.keyTaken
+  return tooLong('key', key, most.name).key
+}
+
+const variantFlaws = (variant: VariantDraft, variants: readonly VariantDraft[]): Flaws => {
+  const { id, key, name, description, attachment } = variant
+  const others = variants.filter((other) => other.id !== id)
+  const [wrongKey, wrongJson] = [keyFlaw(key, others), attachmentFlaw(attachment)]
+  return inPart(id, {
+    ...(wrongKey !== undefined && { key: wrongKey }),
+    ...tooLong('name', name, most.name),
+    ...tooLong('description', description, most.description),
+    ...(wrongJson !== undefined && { attachment: wrongJson }),
+  })
+}
+
+const metadataFlaws = (metadata: Draft['metadata']): Flaws => {
+  const found: Record<string, string> = {}
+  for (const [n, row] of metadata.entries()) {
+    const flaw = rowFlaw(row, metadata.slice(0, n))
+    if (flaw) found[`metadata.${n}.${flaw.field}`] = flaw.words
+    else if (isImprecise(metadataOf([row]))) found[`metadata.${n}.value`] = words.about.precise
+  }
+  return inPart('flag', found)
+}
 
 /** What is wrong with what a draft changes; what stays as it is is right. */
 export const flawsOf = (base: Draft, draft: Draft): Flaws => {
-  const { name, description, metadata, rollouts } = draft
-  const found: Record<string, string> = {}
-  if (name.trim() === '') found['flag.name'] = fields.nameEmpty(words.thing)
-  else if (lengthOf(name) > 255) found['flag.name'] = fields.tooLong(255, lengthOf(name))
-  if (lengthOf(description) > 10_000) found['flag.description'] = fields.tooLong(10_000, lengthOf(description))
-  if (!same(metadata, base.metadata)) {
-    for (const [n, row] of metadata.entries()) {
-      const flaw = rowFlaw(row, metadata.slice(0, n))
-      if (flaw) found[`flag.metadata.${n}.${flaw.field}`] = flaw.words
-      else if (isImprecise(metadataOf([row]))) found[`flag.metadata.${n}.value`] = words.about.precise
-    }
-  }
-  for (const rollout of rollouts)
-    if (!base.rollouts.some((was) => same(was, rollout))) Object.assign(found, rolloutFlaws(rollout))
-  return found
+  const { name, description, metadata, rollouts, variants, rules } = draft
+  const changed = <P extends { readonly id: string }>(before: readonly P[], after: readonly P[]) =>
+    after.filter((part) => !before.some((was) => same(was, part)))
+  const parts = [
+    ...changed(base.variants, variants).map((variant) => variantFlaws(variant, variants)),
+    ...changed(base.rollouts, rollouts).map(rolloutFlaws),
+    ...changed(base.rules, rules).map((rule) =>
+      ruleFlaws(
+        rule,
+        base.rules.find(({ id }) => id === rule.id),
+      ),
+    ),
+  ]
+  const own = inPart('flag', {
+    ...(name.trim() === '' ? { name: fields.nameEmpty(words.thing) } : tooLong('name', name, most.name)),
+    ...tooLong('description', description, most.description),
+  })
+  return Object.assign({}, ...parts, own, same(metadata, base.metadata) ? {} : metadataFlaws(metadata)) as Flaws
 }
 
 const places: readonly (readonly [RegExp, string])[] = [
   [/percentage$/, 'percentage'],
+  [/^distributions/, 'weights'],
   [/^segment\b|segmentKey/, 'segments'],
-  [/^(?:name|description)$/, ''],
+  [/^(?:key|name|description|attachment)$/, ''],
   [/^metadata/, 'metadata.0.value'],
 ]
 

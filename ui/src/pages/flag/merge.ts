@@ -1,13 +1,46 @@
 import type { Merged } from '../../parts/editing.ts'
-import { changedInVain, mergedParts, ofEach } from '../../parts/merge.ts'
-import { sentenceOf } from './changes.ts'
-import type { Draft } from './draft.ts'
+import { byId, changedInVain, mergedParts, ofEach, type Three } from '../../parts/merge.ts'
+import { variant as variantWords, rule as ruleWords } from '../../words/variant.ts'
+import type { Draft, RuleDraft } from './draft.ts'
+import { keyOf, rolloutSentence, ruleSentence } from './sentences.ts'
+
+/** A rule without weights of variants that are there no more. */
+const withVariants = (rule: RuleDraft, variants: Draft['variants']): RuleDraft => {
+  const there = byId(variants)
+  const shares = rule.shares.filter(({ variant }) => there.has(variant))
+  return shares.length === rule.shares.length ? rule : { ...rule, shares }
+}
 
 /** My changes on top of the present state. */
 export const merge = (base: Draft, mine: Draft, theirs: Draft): Merged<Draft> => {
-  const rollouts = { base: base.rollouts, mine: mine.rollouts, theirs: theirs.rollouts }
+  const three = <K extends 'rollouts' | 'variants' | 'rules'>(of: K) =>
+    ({ base: base[of], mine: mine[of], theirs: theirs[of] }) as Three<Draft[K][number]>
+  const [rollouts, variants, rules] = [three('rollouts'), three('variants'), three('rules')]
+  const merged = mergedParts(variants)
+  const own = ofEach(base, mine, theirs)
+  const found = mergedParts(rules)
+  // A variant that they deleted has taken its weights along, and what is mine of them goes after it.
+  const lostWeights = found.flatMap((rule) =>
+    rule.shares
+      .filter(({ variant }) => byId(mine.variants).has(variant) && !byId(merged).has(variant))
+      .map(({ variant }) => ruleWords.left(keyOf(mine.variants, variant), ruleSentence(rule, mine.variants))),
+  )
+  const [there, wanted] = [byId(merged), own.defaultVariant]
+  const lostDefault = wanted !== '' && !there.has(wanted)
   return {
-    draft: { ...ofEach(base, mine, theirs), rollouts: mergedParts(rollouts) },
-    left: changedInVain(rollouts).map(sentenceOf),
+    draft: {
+      ...own,
+      rollouts: mergedParts(rollouts),
+      variants: merged,
+      rules: found.map((rule) => withVariants(rule, merged)),
+      defaultVariant: [wanted, theirs.defaultVariant].find((id) => there.has(id)) ?? '',
+    },
+    left: [
+      ...changedInVain(rollouts).map(rolloutSentence),
+      ...changedInVain(variants).map(({ key }) => variantWords.left(key)),
+      ...changedInVain(rules).map((rule) => ruleSentence(rule, mine.variants)),
+      ...lostWeights,
+      ...(lostDefault && byId(mine.variants).has(wanted) ? [variantWords.defaultIs(keyOf(mine.variants, wanted))] : []),
+    ],
   }
 }

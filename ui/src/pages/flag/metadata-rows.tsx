@@ -1,15 +1,13 @@
 import { PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Select, TextField } from '../../parts/field.tsx'
+import { choicesOf } from '../../parts/options.ts'
 import { flag } from '../../words/flag.ts'
 import type { Flaws } from '../../parts/editing.ts'
 import type { MetadataRow } from './metadata.ts'
 
 const words = flag.about
-const types = (Object.entries(words.types) as [MetadataRow['type'], string][]).map(([value, label]) => ({
-  value,
-  label,
-}))
+const types = choicesOf(words.types)
 
 /** Edits the metadata of a flag, member by member. */
 export const MetadataRows = ({

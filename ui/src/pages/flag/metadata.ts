@@ -1,3 +1,4 @@
+import { jsonFlaw } from '../../parts/json-flaw.ts'
 import { flag } from '../../words/flag.ts'
 
 const words = flag.about
@@ -19,14 +20,6 @@ const rowOf = ([key, value]: [string, unknown]): MetadataRow => {
 export const rowsOf = (metadata: Readonly<Record<string, unknown>>): readonly MetadataRow[] =>
   Object.entries(metadata).map(rowOf)
 
-const parsed = (text: string): { readonly value: unknown } | undefined => {
-  try {
-    return { value: JSON.parse(text) as unknown }
-  } catch {
-    return undefined
-  }
-}
-
 /** What is wrong with a row; undefined where nothing is. */
 export const rowFlaw = (
   { key, type, value }: MetadataRow,
@@ -38,13 +31,17 @@ export const rowFlaw = (
   if (type === 'number' && (value.trim() === '' || !Number.isFinite(number)))
     return { field: 'value', words: words.number }
   if (type === 'boolean' && value !== 'true' && value !== 'false') return { field: 'value', words: words.boolean }
-  return type === 'json' && !parsed(value) ? { field: 'value', words: words.notJson } : undefined
+  const flaw = type === 'json' ? jsonFlaw(value) : undefined
+  return flaw === undefined ? undefined : { field: 'value', words: flaw }
 }
+
+/** What a JSON text says; one that is none yet says itself. */
+const parsed = (text: string): unknown => (jsonFlaw(text) === undefined ? JSON.parse(text) : text)
 
 const valueOf = ({ type, value }: MetadataRow): unknown => {
   if (type === 'text') return value
   if (type === 'number') return Number(value)
-  return type === 'boolean' ? value === 'true' : parsed(value)?.value
+  return type === 'boolean' ? value === 'true' : parsed(value)
 }
 
 /** The metadata that rows come to; each of them is right. */

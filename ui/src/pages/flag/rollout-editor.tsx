@@ -1,18 +1,16 @@
 import { useId } from 'react'
 import { Choices, TextField } from '../../parts/field.tsx'
-import { SegmentsField } from '../../parts/segments-field.tsx'
+import { choicesOf } from '../../parts/options.ts'
 import { flag as words } from '../../words/flag.ts'
 import type { RolloutDraft } from './draft.ts'
 import type { Flaws } from '../../parts/editing.ts'
+import { SegmentsOf } from './segments-of.tsx'
 
 type Given = {
   readonly rollout: RolloutDraft
   readonly flaws: Flaws
   readonly onChange: (part: Partial<RolloutDraft>) => void
 }
-
-const choices = <K extends string>(of: Readonly<Record<K, string>>) =>
-  (Object.entries(of) as [K, string][]).map(([value, label]) => ({ value, label }))
 
 const Percentage = ({ rollout: { id, percentage }, flaws, onChange }: Given) => {
   const slider = useId()
@@ -51,39 +49,26 @@ export const RolloutEditor = ({
   ...given
 }: Given & { readonly namespace: string; readonly fresh: boolean }) => {
   const { rollout, flaws, onChange } = given
-  const { id, kind, segments, match, value, description } = rollout
+  const { id, kind, value, description } = rollout
   return (
     <div className="editor">
       {fresh && (
         <Choices
           label={words.appliesTo}
           value={kind}
-          options={choices(words.kinds)}
+          options={choicesOf(words.kinds)}
           onChange={(next) => onChange({ kind: next })}
         />
       )}
       {kind === 'threshold' ? (
         <Percentage {...given} />
       ) : (
-        <>
-          <SegmentsField
-            namespace={namespace}
-            value={segments}
-            wrong={flaws[`${id}.segments`]}
-            onChange={(next) => onChange({ segments: next })}
-          />
-          <Choices
-            label={words.match}
-            value={match}
-            options={choices(words.matches)}
-            onChange={(next) => onChange({ match: next })}
-          />
-        </>
+        <SegmentsOf namespace={namespace} part={rollout} wrong={flaws[`${id}.segments`]} onChange={onChange} />
       )}
       <Choices
         label={words.answer}
         value={value ? 'true' : 'false'}
-        options={choices(words.answers)}
+        options={choicesOf(words.answers)}
         onChange={(next) => onChange({ value: next === 'true' })}
       />
       <TextField

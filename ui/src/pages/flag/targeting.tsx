@@ -1,61 +1,80 @@
-import { Choices } from '../../parts/field.tsx'
-import { flag as words } from '../../words/flag.ts'
 import type { Loaded } from '../../api/flags.ts'
+import type { Edited } from '../../parts/editor.tsx'
+import { Choices, Select } from '../../parts/field.tsx'
+import { choicesOf } from '../../parts/options.ts'
+import { Safe } from '../../parts/safe.tsx'
+import { flag as words } from '../../words/flag.ts'
+import { variant as variantWords } from '../../words/variant.ts'
 import type { Draft } from './draft.ts'
 import { Portions } from './portions.tsx'
 import { Rollouts } from './rollouts.tsx'
-import { Rules, Variants } from './variants.tsx'
-import type { Edited } from '../../parts/editor.tsx'
+import { Rules } from './rules.tsx'
+import { keyOf } from './sentences.ts'
+import { Variants } from './variants.tsx'
 
-const either = (of: { readonly false: string; readonly true: string }) =>
-  (['false', 'true'] as const).map((value) => ({ value, label: of[value] }))
-
-/** What a flag answers: a Boolean one by its rollouts, a variant one by its rules; and what everybody else gets. */
-export const Targeting = ({
-  state: { base, start, draft, change },
-  flaws,
-  why,
-  opened,
-  onOpen,
-}: Edited<Loaded, Draft> & {
+type Given = Edited<Loaded, Draft> & {
+  /** The part whose editor is open. */
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
-}) => {
-  const boolean = base.flag.type === 'BOOLEAN_FLAG_TYPE'
-  const present = boolean ? words.otherwiseIs(draft.enabled) : words.stateIs(draft.enabled)
+}
+
+/** Whether the flag is on; of a Boolean one, what everybody else gets. */
+const Enabled = ({ state: { draft, change }, why }: Given) => {
+  const { boolean, enabled } = draft
+  if (why !== undefined) return <p>{boolean ? words.otherwiseIs(enabled) : words.stateIs(enabled)}</p>
+  return (
+    <Choices
+      label={boolean ? words.otherwise : words.state}
+      value={enabled ? 'true' : 'false'}
+      options={choicesOf(boolean ? words.answers : words.states)}
+      onChange={(next) => change(() => ({ enabled: next === 'true' }))}
+    />
+  )
+}
+
+const DefaultVariant = ({ state: { draft, change }, why }: Given) => {
+  const { variants, defaultVariant } = draft
+  const none = { value: '', label: variantWords.noDefault }
+  if (why !== undefined) {
+    const key = defaultVariant === '' ? none.label : keyOf(variants, defaultVariant)
+    return (
+      <p>
+        <Safe text={variantWords.defaultIs(key)} />
+      </p>
+    )
+  }
+  return (
+    <div className="editor">
+      <Select
+        label={variantWords.defaultVariant}
+        hint={variantWords.defaultHint}
+        value={defaultVariant}
+        options={[none, ...variants.map(({ id, key }) => ({ value: id, label: key }))]}
+        onChange={(next) => change(() => ({ defaultVariant: next }))}
+      />
+    </div>
+  )
+}
+
+/** What a flag answers: a Boolean one by its rollouts, a variant one by its variants and rules; and what everybody else gets. */
+export const Targeting = (given: Given) => {
+  const { state, ...parts } = given
+  const { base, start, draft, change } = state
+  const { namespaceKey: namespace } = base.flag
+  if (draft.boolean)
+    return (
+      <div className="stack">
+        <Portions name={words.effect} draft={draft} />
+        <Rollouts {...parts} namespace={namespace} start={start} rollouts={draft.rollouts} change={change} />
+        <Enabled {...given} />
+      </div>
+    )
   return (
     <div className="stack">
-      {boolean && (
-        <>
-          <Portions name={words.effect} draft={draft} />
-          <Rollouts
-            namespace={base.flag.namespaceKey}
-            start={start}
-            rollouts={draft.rollouts}
-            flaws={flaws}
-            why={why}
-            change={change}
-            opened={opened}
-            onOpen={onOpen}
-          />
-        </>
-      )}
-      {why === undefined ? (
-        <Choices
-          label={boolean ? words.otherwise : words.state}
-          value={draft.enabled ? 'true' : 'false'}
-          options={either(boolean ? words.answers : words.states)}
-          onChange={(next) => change(() => ({ enabled: next === 'true' }))}
-        />
-      ) : (
-        <p>{present}</p>
-      )}
-      {!boolean && (
-        <>
-          <Variants flag={base.flag} />
-          <Rules loaded={base} />
-        </>
-      )}
+      <Enabled {...given} />
+      <Variants {...parts} draft={draft} change={change} />
+      <DefaultVariant {...given} />
+      <Rules {...parts} namespace={namespace} draft={draft} change={change} />
     </div>
   )
 }

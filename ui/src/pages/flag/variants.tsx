@@ -1,70 +1,176 @@
-import type { Flag, Loaded, Rule } from '../../api/flags.ts'
+import { PlusIcon, TrashIcon } from '@primer/octicons-react'
+import { useState } from 'react'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { useFocusLater } from '../../parts/focus-later.ts'
 import { Safe } from '../../parts/safe.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { flag as words } from '../../words/flag.ts'
+import { variant as words } from '../../words/variant.ts'
+import { type Draft, freshId, freshVariant, type VariantDraft } from './draft.ts'
+import type { Flaws } from '../../parts/editing.ts'
+import { RemoveVariant, usesOf, withoutVariant } from './remove-variant.tsx'
+import type { ChangeDraft } from '../../parts/use-draft.ts'
+import { VariantEditor, VariantShown } from './variant-editor.tsx'
 
-type Variant = Flag['variants'][number]
+const SHORT = 120
+/** The beginning of an attachment, which may be large. */
+const begun = (text: string): string => (text.length > SHORT ? `${text.slice(0, SHORT)}…` : text)
+const named = ({ key }: VariantDraft): string => (key === '' ? words.nameless : key)
 
-const columnsOf = (defaultId: string | undefined): readonly Column<Variant>[] => [
-  {
-    key: 'key',
-    head: words.variant.key,
-    cell: ({ id, key }) => (
-      <span className="bar">
-        <Safe text={key} />
-        {id === defaultId && <span className="badge bare">{words.variant.default}</span>}
-      </span>
-    ),
-  },
-  { key: 'name', head: words.variant.name, cell: ({ name }) => <Safe text={name} /> },
-  { key: 'description', head: words.variant.description, cell: ({ description }) => <Safe text={description} /> },
-]
+type Given = {
+  readonly draft: Draft
+  readonly flaws: Flaws
+  readonly why: string | undefined
+  readonly change: ChangeDraft<Draft>
+  /** The variant whose editor is open. */
+  readonly opened: string | undefined
+  readonly onOpen: (id: string | undefined) => void
+}
 
-/** The variants that a flag gives one of. */
-export const Variants = ({ flag: { variants, defaultVariant } }: { readonly flag: Flag }) => (
-  <section className="stack">
-    <h2>{words.variant.many}</h2>
-    {variants.length === 0 ? (
-      <p className="muted">{words.variant.none}</p>
-    ) : (
-      <Table
-        name={words.variant.many}
-        columns={columnsOf(defaultVariant?.id)}
-        rows={variants}
-        rowKey={({ id }) => id}
-        heads="key"
-      />
-    )}
-  </section>
-)
-
-const sentenceOf = ({ segmentKey, segmentKeys, segmentOperator, distributions }: Rule, { variants }: Flag): string => {
-  const keyOf = (id: string) => variants.find((variant) => variant.id === id)?.key ?? id
-  return words.rule.sentence(
-    segmentKey === '' ? segmentKeys : [segmentKey],
-    segmentOperator === 'AND_SEGMENT_OPERATOR',
-    distributions.map(({ variantId, rollout }) => words.rule.weight(keyOf(variantId), String(rollout))),
+/** What can be done with a variant. */
+const Acts = ({
+  variant,
+  open,
+  why,
+  onOpen,
+  onRemove,
+}: {
+  readonly variant: VariantDraft
+  readonly open: boolean
+  readonly why: string | undefined
+  readonly onOpen: () => void
+  readonly onRemove: () => void
+}) => {
+  const name = named(variant)
+  return (
+    <span className="row-actions" data-part={variant.id}>
+      <Button
+        aria-label={why === undefined ? words.edit(name) : words.show(name)}
+        aria-expanded={open}
+        data-act="edit"
+        onClick={onOpen}
+      >
+        {why === undefined ? words.short.edit : words.short.show}
+      </Button>
+      <IconButton name={words.drop(name)} icon={<TrashIcon />} why={why} onClick={onRemove} />
+    </span>
   )
 }
 
-/** The rules of a variant flag, in their order. */
-export const Rules = ({ loaded: { flag, rules } }: { readonly loaded: Loaded }) => (
-  <section className="stack">
-    <h2>{words.rule.many}</h2>
-    {rules.length === 0 && <p className="muted">{words.rule.none}</p>}
-    <ol className="parts" aria-label={words.rule.many}>
-      {rules.map((rule, n) => (
-        <li key={rule.id} className="card part">
-          <div className="bar">
-            <span className="position" aria-hidden="true">
-              {n + 1}
-            </span>
-            <h3>
-              <Safe text={sentenceOf(rule, flag)} />
-            </h3>
-          </div>
-        </li>
-      ))}
-    </ol>
-  </section>
-)
+const columnsOf = (
+  { draft: { defaultVariant }, opened, onOpen, why }: Given,
+  onRemove: (variant: VariantDraft) => void,
+): readonly Column<VariantDraft>[] => [
+  {
+    key: 'key',
+    head: words.fields.key,
+    cell: ({ id, key }) => (
+      <span className="bar described">
+        <Safe text={key} />
+        {id === defaultVariant && <span className="badge bare">{words.default}</span>}
+      </span>
+    ),
+  },
+  ...(['name', 'description'] as const).map((field) => ({
+    key: field,
+    head: words.fields[field],
+    cell: (variant: VariantDraft) => (
+      <span className="described">
+        <Safe text={variant[field]} />
+      </span>
+    ),
+  })),
+  {
+    key: 'attachment',
+    head: words.fields.attachment,
+    cell: ({ attachment }) => (
+      <code className="described">
+        <Safe text={begun(attachment)} />
+      </code>
+    ),
+  },
+  {
+    key: 'actions',
+    head: <span className="visually-hidden">{words.actions}</span>,
+    cell: (variant) => (
+      <Acts
+        variant={variant}
+        open={opened === variant.id}
+        why={why}
+        onOpen={() => onOpen(opened === variant.id ? undefined : variant.id)}
+        onRemove={() => onRemove(variant)}
+      />
+    ),
+  },
+]
+
+/** The variants that a flag gives one of, each edited beneath its row. */
+export const Variants = (given: Given) => {
+  const { draft, flaws, why, change, opened, onOpen } = given
+  const { variants } = draft
+  const [removing, setRemoving] = useState<VariantDraft | undefined>()
+  const { list, focusLater } = useFocusLater()
+  const remove = ({ id }: VariantDraft) => {
+    const next = variants[variants.findIndex((variant) => variant.id === id) + 1]
+    setRemoving(undefined)
+    change((before) => withoutVariant(before, id))
+    focusLater(next?.id, 'edit')
+  }
+  const ask = (variant: VariantDraft) => {
+    const { rules, isDefault } = usesOf(draft, variant.id)
+    if (rules.length > 0 || isDefault) setRemoving(variant)
+    else remove(variant)
+  }
+  const add = () => {
+    const variant = freshVariant(freshId('variant', variants))
+    change((before) => ({ variants: [...before.variants, variant] }))
+    onOpen(variant.id)
+  }
+  const edit = (id: string, part: Partial<VariantDraft>) =>
+    change((before) => ({
+      variants: before.variants.map((variant) => (variant.id === id ? { ...variant, ...part } : variant)),
+    }))
+  const detail = (variant: VariantDraft) => {
+    if (opened !== variant.id) return null
+    return why === undefined ? (
+      <VariantEditor
+        variant={variant}
+        fresh={variant.key === ''}
+        flaws={flaws}
+        onChange={(part) => edit(variant.id, part)}
+      />
+    ) : (
+      <VariantShown variant={variant} />
+    )
+  }
+  return (
+    <section className="stack" ref={list}>
+      <h2 tabIndex={-1}>{words.many}</h2>
+      {variants.length === 0 ? (
+        <p className="muted">{words.none}</p>
+      ) : (
+        <Table
+          name={words.many}
+          columns={columnsOf(given, ask)}
+          rows={variants}
+          rowKey={({ id }) => id}
+          heads="key"
+          detail={detail}
+        />
+      )}
+      <div>
+        <Button why={why} onClick={add}>
+          <PlusIcon />
+          {words.add}
+        </Button>
+      </div>
+      {removing && (
+        <RemoveVariant
+          draft={draft}
+          variant={removing}
+          onClose={() => setRemoving(undefined)}
+          onRemove={() => remove(removing)}
+        />
+      )}
+    </section>
+  )
+}

@@ -1,11 +1,11 @@
 import { useBlocker } from '@tanstack/react-router'
 import { useCallback, useId, useRef, useState } from 'react'
-import { addressOf } from '../../api/request.ts'
 import { type Authentication, deletion, type IssuedToken, nameOf } from '../../api/tokens.ts'
 import { useWrite } from '../../api/write.ts'
 import type { Failure } from '../../api/failure.ts'
 import { FailureAlert } from '../../parts/alert.tsx'
 import { Button } from '../../parts/button.tsx'
+import { curlOf } from '../../parts/command-line.ts'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Actions, Ask, Dialog } from '../../parts/dialog.tsx'
 import { Checkbox } from '../../parts/field.tsx'
@@ -47,7 +47,7 @@ export const Reveal = ({ issued, onDone }: { readonly issued: IssuedToken; reado
     field.current!.value = ''
     onDone()
   }
-  const curl = `curl -H "Authorization: Bearer $TOKEN" ${addressOf('auth/v1/self')}`
+  const curl = curlOf('auth/v1/self')
   return (
     <>
       <Dialog title={words.title} open onClose={() => undefined} firm initialFocus={field}>

@@ -1,19 +1,19 @@
 import { useState } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { Actions, Dialog } from '../../parts/dialog.tsx'
-import { Select } from '../../parts/field.tsx'
-import { common } from '../../words/common.ts'
-import { flag } from '../../words/flag.ts'
+import { common } from '../words/common.ts'
+import { order } from '../words/ordered.ts'
+import { Button } from './button.tsx'
+import { Actions, Dialog } from './dialog.tsx'
+import { Select } from './field.tsx'
 
-const words = flag.move
-
-/** Asks to which place of so many a rollout goes; places count from 0. */
+/** Asks to which place of so many a part of a list goes; places count from 0. */
 export const MoveTo = ({
+  title,
   from,
   of,
   onClose,
   onMove,
 }: {
+  readonly title: string
   readonly from: number
   readonly of: number
   readonly onClose: () => void
@@ -22,7 +22,7 @@ export const MoveTo = ({
   const [to, setTo] = useState(String(from + 1))
   const places = Array.from({ length: of }, (_, n) => ({ value: String(n + 1), label: String(n + 1) }))
   return (
-    <Dialog title={words.title(from + 1)} open onClose={onClose}>
+    <Dialog title={title} open onClose={onClose}>
       <form
         className="stack"
         onSubmit={(event) => {
@@ -30,11 +30,11 @@ export const MoveTo = ({
           onMove(Number(to) - 1)
         }}
       >
-        <Select label={words.position} value={to} options={places} onChange={setTo} />
+        <Select label={order.position} value={to} options={places} onChange={setTo} />
         <Actions>
           <Button onClick={onClose}>{common.cancel}</Button>
           <Button type="submit" look="primary">
-            {words.submit}
+            {order.move}
           </Button>
         </Actions>
       </form>

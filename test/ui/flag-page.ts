@@ -1,0 +1,65 @@
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { type OpenOptions, signedIn } from './browser.ts'
+
+export const N = '/api/v1/namespaces/default'
+export const path = '/ns/default/flags/f'
+
+export type Variant = { readonly id: string; readonly key: string; readonly name: string; readonly attachment: string }
+export type Flag = {
+  readonly variants: readonly Variant[]
+  readonly defaultVariant?: Variant
+  readonly enabled: boolean
+}
+export type Rule = {
+  readonly id: string
+  readonly segmentKey: string
+  readonly segmentKeys: readonly string[]
+  readonly distributions: readonly { readonly variantId: string; readonly rollout: number }[]
+}
+
+/** A page of the flag `f` as it is after these changes; segments `beta` and `staff` are there. */
+export const withVariantFlag = async (t: Test, changes: readonly object[] = [], options: OpenOptions = {}) => {
+  const { service, page, ...rest } = await signedIn(t, '/', {}, options)
+  await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'VARIANT_FLAG_TYPE' })
+  for (const key of ['beta', 'staff']) await service.request('POST', `${N}/segments`, { key, name: key })
+  const change = (...more: readonly object[]) =>
+    service.request<{ refs: Readonly<Record<string, string>> }>('POST', `${N}/flags/f/changes`, { changes: more })
+  const refs = changes.length === 0 ? {} : (await change(...changes)).json.refs
+  await page.goto(path)
+  await page.getByRole('tab', { name: 'Targeting' }).waitFor()
+  const flag = async () => (await service.request<Flag>('GET', `${N}/flags/f`)).json
+  const rules = async () => (await service.request<{ rules: Rule[] }>('GET', `${N}/flags/f/rules`)).json.rules
+  return { service, page, flag, rules, change, refs, ...rest }
+}
+
+export const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+export const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true })
+export const review = (page: Page) => page.getByRole('dialog', { name: 'Review changes' })
+export const openReview = async (page: Page) => {
+  await button(page, 'Review changes').click()
+  await review(page).waitFor()
+}
+export const save = (page: Page) => review(page).getByRole('button', { name: 'Save changes' }).click()
+export const said = (page: Page, words: string) => page.getByRole('status').getByText(words).waitFor()
+export const pending = (page: Page) => page.getByRole('region', { name: 'Pending changes' })
+
+/** What becomes of a write on its way: an answer that is no such, none before or after the effect, and silence before the true one. */
+export type Fate = number | 'dropped' | 'lost' | 'silent'
+const SILENCE_MS = 10_000
+
+/** Lets the saves of the flag meet these fates, one after the other, and then none. */
+export const withFates = async (page: Page, fates: readonly Fate[]): Promise<void> => {
+  const left = [...fates]
+  await page.route('**/flags/f/changes', async (route) => {
+    const fate = left.shift()
+    if (typeof fate === 'number') return route.fulfill({ status: fate, json: { code: 2, message: `no: ${fate}` } })
+    if (fate === 'dropped') return route.abort()
+    if (fate === 'lost') {
+      await route.fetch()
+      return route.abort()
+    }
+    if (fate === 'silent') await new Promise((resolve) => setTimeout(resolve, SILENCE_MS))
+    return route.fallback()
+  })
+}

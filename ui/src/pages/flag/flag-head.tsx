@@ -1,0 +1,39 @@
+import { CopyIcon } from '@primer/octicons-react'
+import type { Loaded } from '../../api/flags.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { useCopy } from '../../parts/copy.tsx'
+import { PageHead } from '../../parts/page.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { flag as words } from '../../words/flag.ts'
+import { flags } from '../../words/flags.ts'
+import { FlagMenu } from './flag-menu.tsx'
+
+/** What a flag is called, and what can be done with it as a whole. */
+export const FlagHead = ({
+  loaded: { flag, revision },
+  why,
+  onDelete,
+}: {
+  readonly loaded: Loaded
+  readonly why: string | undefined
+  readonly onDelete: () => void
+}) => {
+  const { key, name, namespaceKey, type } = flag
+  const { copy, told } = useCopy()
+  return (
+    <PageHead heading={<Safe text={name} />} title={[name, flags.heading, namespaceKey]}>
+      <div className="facts">
+        <span className="bar">
+          <code className="key">
+            <Safe text={key} />
+          </code>
+          <IconButton name={words.menu.copyKey} icon={<CopyIcon />} onClick={() => copy(key, words.menu.things.key)} />
+        </span>
+        <span className="badge bare">{flags.typeOf(type)}</span>
+        <span className="muted">{words.revision(revision)}</span>
+      </div>
+      <FlagMenu namespace={namespaceKey} name={key} why={why} onCopy={copy} onDelete={onDelete} />
+      {told}
+    </PageHead>
+  )
+}

@@ -1,0 +1,33 @@
+import { Choices } from '../../parts/field.tsx'
+import { choicesOf } from '../../parts/options.ts'
+import { SegmentsField } from '../../parts/segments-field.tsx'
+import { flag as words } from '../../words/flag.ts'
+import type { BySegments } from './draft.ts'
+
+/** Chooses the segments that a rollout or rule is about, and whether one of them is enough. */
+export const SegmentsOf = ({
+  namespace,
+  part: { segments, match },
+  wrong,
+  onChange,
+}: {
+  readonly namespace: string
+  readonly part: BySegments
+  readonly wrong: string | undefined
+  readonly onChange: (change: Partial<BySegments>) => void
+}) => (
+  <>
+    <SegmentsField
+      namespace={namespace}
+      value={segments}
+      wrong={wrong}
+      onChange={(next) => onChange({ segments: next })}
+    />
+    <Choices
+      label={words.match}
+      value={match}
+      options={choicesOf(words.matches)}
+      onChange={(next) => onChange({ match: next })}
+    />
+  </>
+)

@@ -1,0 +1,60 @@
+import type { Flaws } from '../../parts/editing.ts'
+import { TextArea, TextField } from '../../parts/field.tsx'
+import { Safe } from '../../parts/safe.tsx'
+import { variant as words } from '../../words/variant.ts'
+import type { VariantDraft } from './draft.ts'
+import { attachmentFlaw } from './flaws.ts'
+
+/** Edits one variant. Its attachment is sent as it is written here. */
+export const VariantEditor = ({
+  variant: { id, key, name, description, attachment },
+  fresh,
+  flaws,
+  onChange,
+}: {
+  readonly variant: VariantDraft
+  /** It was just added. */
+  readonly fresh: boolean
+  readonly flaws: Flaws
+  readonly onChange: (part: Partial<VariantDraft>) => void
+}) => (
+  <div className="editor">
+    <TextField
+      label={words.fields.key}
+      hint={words.keyHint}
+      mono
+      autoFocus={fresh}
+      value={key}
+      wrong={flaws[`${id}.key`]}
+      onChange={(next) => onChange({ key: next })}
+    />
+    <TextField
+      label={words.fields.name}
+      value={name}
+      wrong={flaws[`${id}.name`]}
+      onChange={(next) => onChange({ name: next })}
+    />
+    <TextField
+      label={words.fields.description}
+      value={description}
+      wrong={flaws[`${id}.description`]}
+      onChange={(next) => onChange({ description: next })}
+    />
+    <TextArea
+      label={words.fields.attachment}
+      hint={words.attachmentHint}
+      mono
+      rows={6}
+      value={attachment}
+      wrong={attachmentFlaw(attachment) ?? flaws[`${id}.attachment`]}
+      onChange={(next) => onChange({ attachment: next })}
+    />
+  </div>
+)
+
+/** A variant whole, where it cannot be changed. */
+export const VariantShown = ({ variant: { attachment } }: { readonly variant: VariantDraft }) => (
+  <pre className="code wrapped">
+    <Safe text={attachment} />
+  </pre>
+)

@@ -1,0 +1,64 @@
+import { common, list } from './common.ts'
+import { ordered } from './ordered.ts'
+
+const either = new Intl.ListFormat('en', { type: 'disjunction' })
+const each = new Intl.ListFormat('en', { type: 'conjunction' })
+
+/** Segments that a rollout or rule is about. */
+export const segmentsNamed = (keys: readonly string[], all: boolean): string => (all ? each : either).format(keys)
+
+/** What a flag gives one of. */
+export const variant = {
+  many: 'Variants',
+  none: 'It has no variants.',
+  thing: 'variant',
+  fields: { key: 'Key', name: 'Name', description: 'Description', attachment: 'Attachment' },
+  field: (name: string, value: string) => `${name}: ${value === '' ? '–' : value}`,
+  has: (fields: readonly string[]) => fields.join(' · '),
+  keyHint: 'What programs get.',
+  attachmentHint: 'JSON that programs get with it, as it is written here. Optional.',
+  attachmentLarge: 'At most 1,000 KB.',
+  keyTaken: 'This key is taken in this flag.',
+  actions: 'Actions',
+  default: 'default',
+  defaultVariant: 'Default variant',
+  defaultHint: 'What entities get that no rule matches, and all of them while the flag is off.',
+  left: (key: string) => `Variant ${key}`,
+  defaultIs: (key: string) => `Default variant: ${key}`,
+  noDefault: 'None',
+  add: 'Add variant',
+  nameless: 'new variant',
+  edit: (key: string) => `Edit ${key}`,
+  show: (key: string) => `Show ${key}`,
+  drop: (key: string) => `Delete ${key}`,
+  short: { edit: 'Edit', show: 'Show' },
+  remove: {
+    title: (key: string) => `Delete variant ${key}?`,
+    rules: (rules: readonly number[]) =>
+      rules.length === 1
+        ? `Rule ${rules[0]} gives it: that weight goes with it.`
+        : `Rules ${each.format(rules.map(String))} give it: those weights go with it.`,
+    default: 'It is the default variant: the flag has none then.',
+    draft: 'Nothing is deleted before the changes are saved.',
+    submit: 'Delete variant',
+    cancel: common.cancel,
+  },
+}
+
+/** Who gets which variant. */
+export const rule = {
+  ...ordered('rule', 'Rule', 'Rules', 'No entity matches: each gets the default variant, if there is one.'),
+  weight: (key: string, percentage: string) => `${percentage} % ${key}`,
+  sentence: (keys: readonly string[], all: boolean, weights: readonly string[]) =>
+    `Segment ${segmentsNamed(keys, all)} → ${weights.length === 0 ? 'no variant' : list(weights)}`,
+  gives: 'Gives',
+  kinds: { one: 'One variant', weights: 'Weights' },
+  variant: 'Variant',
+  noVariants: 'There is no variant to give yet. Add one above.',
+  weightOf: (key: string) => `Weight of ${key}`,
+  weights: 'Weights',
+  even: 'Even split',
+  tooMuch: (percentage: number) => `The weights add up to ${percentage} %: at most 100.`,
+  remainder: (percentage: number) => `${percentage} % of the entities that match get no variant.`,
+  left: (key: string, sentence: string) => `Weight of ${key} in: ${sentence}`,
+}
