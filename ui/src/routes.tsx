@@ -166,11 +166,15 @@ export const router = createRouter({
     ]),
   ]),
   basepath: new URL(document.baseURI).pathname,
+  // What no page knows is dropped from the address.
   search: { strict: true },
   // Addresses hold plain texts: what a person writes there is what a page reads.
   parseSearch: texts,
-  stringifySearch: (search) => {
-    const given = Object.entries(search).filter((pair): pair is [string, string] => typeof pair[1] === 'string')
+  // The moment, which every page has, stands last.
+  stringifySearch: ({ at, ...search }) => {
+    const given = Object.entries({ ...search, at }).filter(
+      (pair): pair is [string, string] => typeof pair[1] === 'string',
+    )
     return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
   },
   scrollRestoration: true,
