@@ -27,7 +27,7 @@ const basePath: Plugin = {
   transformIndexHtml: (html) => html.replace('%BASE%', '/'),
 }
 
-const own = /\/ui\/src\/(?:(?:parts|api|words|shell)\/|[^/]+$)/
+const own = /\/ui\/src\/(?:(?:parts|api|words|shell)\/|(?!main|routes)[^/]+$)/
 const first = /\/ui\/src\/(?:main|pages\/flags\/flags)\.tsx$/
 type Importers = { readonly getModuleInfo: (id: string) => { readonly importers: readonly string[] } | null }
 
@@ -68,7 +68,7 @@ export default defineConfig({
           groups: [
             { name: 'react', test: /\/node_modules\/(?:react|react-dom|scheduler)\// },
             { name: withTheList('packages'), debugName: 'packages', test: /\/node_modules\// },
-            { name: withTheList('parts'), debugName: 'parts', test: own, minShareCount: 2 },
+            { name: withTheList('parts'), debugName: 'parts', test: own },
             { name: 'more-parts', test: own, minShareCount: 2 },
             { name: 'floating', test: /\/(@base-ui|@floating-ui)\//, minShareCount: 2 },
           ],
