@@ -349,7 +349,10 @@ await t.test('a flag is copied as link, curl and command line, and deleted from 
   await page.evaluate(`navigator.clipboard.writeText = () => Promise.reject(new Error('denied'))`)
   await pick('Copy link')
   await said(page, 'Not copied. The link is selected: press Ctrl+C.')
-  await page.locator('input:focus').and(page.getByRole('textbox', { name: 'link' })).waitFor()
+  await page
+    .locator('input:focus')
+    .and(page.getByRole('textbox', { name: 'link' }))
+    .waitFor()
   t.equal(await page.evaluate('String(getSelection())'), `${service.url}${path}`)
   await pick('Evaluate')
   await page.getByRole('heading', { name: 'Evaluate', level: 1 }).waitFor()
