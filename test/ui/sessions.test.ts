@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { bearer } from '../http/people.ts'
 import type { Started } from '../start.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
-import { withSessions } from './ways.ts'
+import { withEveryWay, withSessions } from './ways.ts'
 
 const path = '/settings/sessions'
 const forced = { forced: [0, 401, 403, 503] }
@@ -214,3 +214,30 @@ await t.test('of somebody erased nothing is shown, and the sessions can be ended
   await page.getByRole('status').getByText(`The session of ${id} has ended.`).waitFor()
   t.notOk(await works(service, ada[0].token))
 })
+
+await t.test(
+  'where methods have names of their own, sessions are told apart and signed out all the same',
+  { skip },
+  async (t) => {
+    const words = {
+      'identifiers.service': 'acme',
+      'identifiers.codehost': 'forge',
+      'identifiers.orchestrator': 'fleet',
+    }
+    const { service } = await withEveryWay(t, words)
+    const { page, context } = await openBrowser(t, service)
+    await page.goto(path)
+    await page.getByRole('button', { name: 'Continue with the code host' }).click()
+    await row(page, 'This is you').getByText('Code host').waitFor()
+    await page.getByRole('combobox', { name: 'Method' }).selectOption({ label: 'Code host' })
+    await page.waitForURL(`${service.url}${path}?method=METHOD_FORGE`)
+    await page.getByRole('heading', { name: 'Sessions 1' }).waitFor()
+    const { value } = (await context.cookies()).find(({ name }) => name === 'acme_client_token')!
+    t.ok(await works(service, value))
+    await page.getByRole('button', { name: 'Account: Alice' }).click()
+    await page.getByText('Signed in with the code host').waitFor()
+    await page.getByRole('menuitem', { name: 'Sign out…', exact: true }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    t.notOk(await works(service, value), 'the session has ended at the service')
+  },
+)

@@ -7,7 +7,7 @@ export const sessions = {
   heading: 'Sessions',
   table: 'Sessions',
   search: 'Search sessions',
-  searchHint: 'Service account begins with',
+  searchHint: 'Account begins with',
   unsearched: 'What is known of people is sealed: logins are not found by it. Choose a method to list them.',
   method: 'Method',
   methods: {
