@@ -85,6 +85,7 @@ await t.test('a session is ended, which nothing says before it is so', { skip },
   t.notOk(await works(service, alice.token), 'refused at once')
   t.ok(await works(service, ada[0].token), 'and nobody else is')
   await page.getByRole('heading', { name: 'Sessions 3' }).waitFor()
+  await page.locator('a:focus', { hasText: 'Ada' }).waitFor()
   await page.getByRole('combobox', { name: 'Status' }).selectOption({ label: 'Deleted' })
   await row(page, 'Alice').getByText('Deleted').waitFor()
   t.equal(await row(page, 'Alice').getByRole('button').count(), 0)
@@ -117,6 +118,7 @@ await t.test('all sessions of a person are ended, and of nobody else', { skip },
   await page.getByRole('status').getByText('1 session of apps/web ended.').waitFor()
   t.notOk(await works(service, exchanged.clientToken))
   await page.getByRole('main').getByText('Deleted').waitFor()
+  await page.locator('button:focus', { hasText: 'End all sessions of apps/web' }).waitFor()
   t.equal(
     await page.getByRole('button', { name: 'End session of apps/web' }).count(),
     0,
@@ -188,6 +190,7 @@ await t.test(
     await page.getByRole('alertdialog').getByRole('button', { name: 'End session' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('The session of apps/web has ended.').waitFor()
+    await page.locator('h1:focus').waitFor()
     t.notOk(await works(service, exchanged.clientToken))
   },
 )
@@ -204,6 +207,7 @@ await t.test('of somebody erased nothing is shown, and the sessions can be ended
   await service.reopen(() => eraseEverybody(service))
   const { page } = await openBrowser(t, service)
   await signIn(page, `${path}?method=METHOD_OIDC`)
+  await page.getByRole('heading', { name: 'Sessions 2' }).waitFor()
   t.equal(await row(page, 'Personal data erased').count(), 2)
   t.notMatch(await page.locator('main').innerText(), /ada@|Ada/)
   const id = ada[0].authentication.id.slice(0, 8)

@@ -1,6 +1,6 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
-import type { ReactNode, RefObject } from 'react'
+import { type ReactNode, type RefObject, useState } from 'react'
 
 type DialogProps = {
   readonly title: ReactNode
@@ -41,18 +41,45 @@ export const Dialog = ({ title, open, onClose, children, firm = false, drawer = 
   </Base.Root>
 )
 
+const rows = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>('main tbody tr')]
+
+/** So long after a question the page may still draw what became of it. */
+const DRAWN_MS = 50
+
+/** Gives the focus back to what had it; where that goes away with what was answered, to the row that then stands in its place, else to the heading. */
+const wayBack = (): (() => HTMLElement | null) => {
+  const opener = document.activeElement
+  const at = rows().findIndex((row) => row.contains(opener))
+  const next = () =>
+    rows()[at]?.querySelector<HTMLElement>('th a, a, button') ?? document.querySelector<HTMLElement>('main h1')
+  return () => {
+    window.setTimeout(() => {
+      if (document.activeElement === document.body) next()?.focus()
+    }, DRAWN_MS)
+    return opener instanceof HTMLElement && opener.isConnected ? opener : next()
+  }
+}
+
 /** A question that must be answered before anything else. */
-export const Ask = ({ title, open, onClose, children }: DialogProps) => (
-  <AlertDialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
-    <AlertDialog.Portal>
-      <AlertDialog.Backdrop className="backdrop" />
-      <AlertDialog.Popup className="dialog">
-        <AlertDialog.Title>{title}</AlertDialog.Title>
-        {children}
-      </AlertDialog.Popup>
-    </AlertDialog.Portal>
-  </AlertDialog.Root>
-)
+export const Ask = ({ title, open, onClose, children }: DialogProps) => {
+  const [back, setBack] = useState(wayBack)
+  const [was, setWas] = useState(open)
+  if (open !== was) {
+    setWas(open)
+    if (open) setBack(() => wayBack())
+  }
+  return (
+    <AlertDialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className="backdrop" />
+        <AlertDialog.Popup className="dialog" finalFocus={back}>
+          <AlertDialog.Title>{title}</AlertDialog.Title>
+          {children}
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  )
+}
 
 /** The buttons of a dialog, at its end. */
 export const Actions = ({ children }: { readonly children: ReactNode }) => <div className="actions">{children}</div>
