@@ -61,7 +61,7 @@ await t.test(
 )
 
 await t.test('a namespace is edited; somebody else may be faster', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/', {}, { forced: [401, 412, 503] })
+  const { page, service } = await signedIn(t, '/', {}, { forced: [401, 404, 412, 503] })
   await service.request('POST', N, { key: 'shop', name: 'Shop', description: 'Sells' })
   await page.goto(path)
   const dialog = page.getByRole('dialog', { name: 'Edit Shop' })
@@ -100,8 +100,13 @@ await t.test('a namespace is edited; somebody else may be faster', { skip }, asy
   await second.getByRole('button', { name: 'Save changes' }).click()
   await ask.getByRole('button', { name: 'Discard my changes' }).click()
   t.equal(await second.getByRole('textbox', { name: 'Name' }).inputValue(), 'Theirs')
-  await second.getByRole('button', { name: 'Cancel' }).click()
   t.match(await shop(), { name: 'Theirs' })
+  await second.getByRole('textbox', { name: 'Name' }).fill('Mine')
+  await service.request('DELETE', `${N}/shop`)
+  await second.getByRole('button', { name: 'Save changes' }).click()
+  const gone = page.getByRole('alertdialog', { name: 'This namespace was deleted meanwhile' })
+  const kept = await gone.getByRole('textbox', { name: 'Your changes' }).inputValue()
+  t.match(JSON.parse(kept), { name: 'Mine', description: '' })
 })
 
 await t.test(

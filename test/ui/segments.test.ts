@@ -214,7 +214,10 @@ await t.test('values are pasted, counted and checked', { skip }, async (t) => {
 })
 
 await t.test('what fails saves nothing, and the draft stays; trying again works once', { skip }, async (t) => {
-  const { page, service, segment } = await withSegment(t, [plan], { forced: [0, 401, 403, 500, 503] })
+  const { page, service, segment } = await withSegment(t, [{ ...plan, description: 'Who pays' }], {
+    forced: [0, 401, 403, 500, 503],
+  })
+  await page.getByText('Who pays').waitFor()
   let n = 0
   const reasons: string[] = []
   await page.route('**/segments/beta/changes', async (route) => {
@@ -253,7 +256,7 @@ await t.test('what fails saves nothing, and the draft stays; trying again works 
   t.match(await segment(), {
     description: 'Who tries things',
     matchType: 'ANY_MATCH_TYPE',
-    constraints: [{ value: 'team' }],
+    constraints: [{ value: 'team', description: 'Who pays' }],
   })
   const { headers: after } = await service.request('GET', `${N}/segments/beta`)
   const revisionOf = (etag = '') => Number(etag.replaceAll('"', ''))

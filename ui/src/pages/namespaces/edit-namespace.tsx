@@ -6,7 +6,7 @@ import { type LoadedNamespace, type Namespace, namespaceUpdate, readNamespace } 
 import { FailureAlert } from '../../parts/alert.tsx'
 import { Button } from '../../parts/button.tsx'
 import type { Change } from '../../parts/change-lines.tsx'
-import { Conflict } from '../../parts/conflict.tsx'
+import { Conflict, Gone } from '../../parts/conflict.tsx'
 import { Actions, Dialog } from '../../parts/dialog.tsx'
 import { ofEach } from '../../parts/merge.ts'
 import { type Named, NamedFields, ReasonField, useNamedForm } from '../../parts/named-form.tsx'
@@ -28,6 +28,7 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
   const [base, setBase] = useState(loaded)
   const [theirs, setTheirs] = useState<LoadedNamespace | undefined>()
   const [kept, setKept] = useState(false)
+  const [gone, setGone] = useState(false)
   const form = useNamedForm(words.thing, words.taken, told(base.namespace))
   const say = useSay()
   const { key } = base.namespace
@@ -43,13 +44,17 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
       say(outcome.etag === base.revision ? states.nothingChanged : words.change.saved(key))
       return onClose()
     }
-    if (outcome.failure.status !== 412) return
+    const { status } = outcome.failure
+    if (status === 412 || status === 404) await lookAgain()
+  }
+  const lookAgain = async () => {
     try {
       setTheirs(await readNamespace(key))
       form.forget()
     } catch (error) {
       // What was refused first stays in sight.
       if (!isFailure(error)) throw error
+      setGone(error.status === 404)
     }
   }
   const goOn = (present: LoadedNamespace, mine: boolean) => {
@@ -82,6 +87,13 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
           </Button>
         </Actions>
       </form>
+      {gone && (
+        <Gone
+          thing={words.thing}
+          json={JSON.stringify({ name: form.named.name, description: form.named.description })}
+          onClose={() => setGone(false)}
+        />
+      )}
       {theirs && (
         <Conflict
           thing={words.thing}

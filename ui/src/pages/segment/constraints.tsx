@@ -17,6 +17,13 @@ const types = (Object.entries(words.types) as [ComparisonType, string][])
 const operatorsOf = (type: ComparisonType) =>
   Object.entries(operators[type]).map(([value, label]) => ({ value, label }))
 
+const Described = ({ constraint: { description } }: { readonly constraint: ConstraintDraft }) =>
+  description === '' ? null : (
+    <p className="described muted small">
+      <Safe text={description} />
+    </p>
+  )
+
 type RowProps = {
   readonly constraint: ConstraintDraft
   readonly n: number
@@ -55,6 +62,7 @@ const Row = ({ constraint, n, flaws, onChange, onRemove }: RowProps) => {
         wrong={flaws[`${id}.value`]}
         onChange={(part) => onChange({ ...constraint, ...part })}
       />
+      <Described constraint={constraint} />
       <IconButton name={words.drop(n + 1)} icon={<TrashIcon />} onClick={onRemove} />
     </li>
   )
@@ -110,6 +118,7 @@ export const Constraints = ({
             <li key={constraint.id} className="card bar">
               <span className="badge bare">{words.types[constraint.type]}</span>
               <Safe text={sentenceOf(constraint)} />
+              <Described constraint={constraint} />
             </li>
           ),
         )}

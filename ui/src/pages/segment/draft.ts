@@ -14,6 +14,8 @@ export type ConstraintDraft = {
   readonly values: readonly string[]
   /** A date stands for a whole day. */
   readonly day: boolean
+  /** What was noted about it elsewhere; it stays as it is. */
+  readonly description: string
 }
 
 /** A segment as a person edits it; nothing of it is sent before it is saved. */
@@ -48,7 +50,7 @@ const itemsOf = (type: ComparisonType, text: string): readonly string[] => {
 
 const isDay = (value: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(value)
 
-const draftOfConstraint = ({ id, type, property, operator, value }: Constraint): ConstraintDraft => {
+const draftOfConstraint = ({ id, type, property, operator, value, description }: Constraint): ConstraintDraft => {
   const kind = kindOf({ type, operator })
   const list = kind === 'list'
   return {
@@ -59,6 +61,7 @@ const draftOfConstraint = ({ id, type, property, operator, value }: Constraint):
     value: list || kind === 'none' ? '' : value,
     values: list ? [...new Set(itemsOf(type, value))] : [],
     day: kind === 'moment' && isDay(value),
+    description,
   }
 }
 
@@ -93,6 +96,7 @@ export const freshConstraint = (n: number): ConstraintDraft => ({
   value: '',
   values: [],
   day: false,
+  description: '',
 })
 
 const ENTITY = 'entityId'
