@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query'
-import { useRouter } from '@tanstack/react-router'
 import { searchFlags } from '../api/flags.ts'
 import { keys } from '../api/keys.ts'
 import { searchSegments } from '../api/segments.ts'
@@ -14,13 +13,18 @@ const limit = 5
 const segmentPage = '/ns/$ns/segments/$key'
 type Named = { readonly key: string; readonly name: string }
 
-/** Asks the service once there is something to ask; what it found before stays meanwhile. */
-const useSearched = <T>(of: readonly string[], asked: string, read: (signal: AbortSignal) => Promise<readonly T[]>) => {
+/** Asks the service once there is something to ask; what it found before stays meanwhile. The past is read by one search `after` the other: few of its readings run for one person at once. */
+const useSearched = <T>(
+  of: readonly string[],
+  asked: string,
+  read: (signal: AbortSignal) => Promise<readonly T[]>,
+  after?: { readonly isFetching: boolean },
+) => {
   const at = useAt()
   const { data, isFetching, isError } = useQuery({
     queryKey: [...of, 'palette', at ?? '', asked],
     queryFn: ({ signal }) => read(signal),
-    enabled: asked !== '',
+    enabled: asked !== '' && (at === undefined || !after?.isFetching),
     placeholderData: (before) => before,
   })
   return { found: asked === '' ? [] : (data ?? []), isFetching, isError }
@@ -33,20 +37,14 @@ export const useFound = (typed: string) => {
   const at = useAt()
   const ns = lastNamespace()
   const go = useGo()
-  const router = useRouter()
-  const flags = useSearched(keys.flags(ns), asked, async (signal) => {
-    const { flags } = await searchFlags(ns, { q: asked, at, limit }, signal)
-    return flags
-  })
-  const segmentsAsked = segmentPage in router.routesByPath ? asked : ''
-  const segments = useSearched(keys.segments(ns), segmentsAsked, async (signal) => {
-    const { segments } = await searchSegments(ns, asked, signal, { at, limit })
-    return segments
-  })
-  const tokens = useSearched(keys.tokens, asked, async (signal) => {
-    const { authentications } = await readTokens({ kind: 'static', q: asked, at, limit }, signal)
-    return authentications
-  })
+  const readFlags = async (signal: AbortSignal) => (await searchFlags(ns, { q: asked, at, limit }, signal)).flags
+  const readSegments = async (signal: AbortSignal) => (await searchSegments(ns, asked, signal, { at, limit })).segments
+  const readStatic = async (signal: AbortSignal) =>
+    (await readTokens({ kind: 'static', q: asked, at, limit }, signal)).authentications
+  const flags = useSearched(keys.flags(ns), asked, readFlags)
+  const segments = useSearched(keys.segments(ns), asked, readSegments, flags)
+  const waited = { isFetching: flags.isFetching || segments.isFetching }
+  const tokens = useSearched(keys.tokens, asked, readStatic, waited)
   const named = (group: string, to: string, all: readonly Named[]) =>
     all.flatMap(({ key, name }) => go({ id: to + key, group, words: name, detail: key }, { to, params: { key } }) ?? [])
   const commands: readonly Command[] = [
