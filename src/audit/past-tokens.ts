@@ -47,14 +47,19 @@ export const tokensAt = async (
   const inOrder = comparePlaces(descending)
   const { known, unknown } = atPosition(asked, position, sort)
   const conditions = conditionsOf(asked)
-  const places: TokenPlace[] = []
+  const places = new Map<string, TokenPlace>()
   let [total, left] = [0, 0]
+  /** A record that ends while the parts are read may be met in two of them. */
+  const add = (place: TokenPlace) => {
+    if (places.has(place.key)) total--
+    else places.set(place.key, place)
+  }
 
   for (const { where, expiry } of known) {
     const field = sort === 'expiresAt' ? expiry : sort
     const found = await tokensInOrder(views, where, asked, field)
     total += found.total
-    for (const { doc } of found.rows) if (doc) places.push({ value: doc[field] ?? null, key: doc.id })
+    for (const { doc } of found.rows) if (doc) add({ value: doc[field] ?? null, key: doc.id })
   }
   /** Folds records of which it is not known; gives those that belong to the list. */
   const folded = async (ids: readonly string[]) => {
@@ -63,13 +68,13 @@ export const tokensAt = async (
       else if (row?.doc && meets(row.doc, conditions)) {
         total++
         const place = placeOf(row.doc, sort)
-        if (!after || inOrder(place, after) > 0) places.push(place)
+        if (!after || inOrder(place, after) > 0) add(place)
       }
     }
   }
   await folded(closed)
   if (unknown) for await (const ids of inPages(views, unknown)) await folded(ids)
 
-  const page = places.sort(inOrder).slice(0, limit)
+  const page = [...places.values()].sort(inOrder).slice(0, limit)
   return { ids: page.map(({ key }) => key), total: Math.min(total, count), left }
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { tokensAt } from '../../src/audit/past-tokens.ts'
+import type { Query, Views } from '../../src/projections/views.ts'
 import { meets } from '../../src/projections/match.ts'
 import type { TokenPlace, TokenSort } from '../../src/projections/token-order.ts'
 import { atPosition, conditionsOf } from '../../src/projections/token-past.ts'
@@ -133,6 +135,21 @@ await t.test('a page folds its own records alone', async (t) => {
     Array.from({ length: 26 }, (_, n) => [`t${String(n).padStart(3, '0')}`, undefined]),
   )
   t.equal(told.counted().streams.length, 26)
+})
+
+await t.test('a record that ends while a list is read is in it once', async (t) => {
+  const doc = { id: 't1', createdAt: second(1), began: 1 } as unknown as TokenDoc
+  const row = { key: 't1', revision: 0n, position: 1n, changes: 1n, doc }
+  let asked = 0
+  const list = async (_: unknown, { where }: Query) => {
+    asked++
+    // The first part is read before the end of the record, the others behind it.
+    return 'changedBefore' in where && !('changed' in where) ? { rows: [row], total: 1 } : { rows: [], total: 0 }
+  }
+  const sources = { views: { list: list as unknown as Views['list'] }, read: async () => [] }
+  const page = { where: {}, status: undefined, now: second(9), limit: 5, count: 10, closed: [] }
+  t.same(await tokensAt(sources, 5n, page), { ids: ['t1'], total: 1, left: 0 })
+  t.equal(asked, 3)
 })
 
 await t.test('no record is in two parts of a list', (t) => {

@@ -112,6 +112,8 @@ await t.test('a list is sorted by creation, expiry or name, whatever else is ask
     authorization: `Bearer ${bystander.json.clientToken}`,
   })
   await request('DELETE', `/auth/v1/tokens/${made[0]!}`)
+  // Waits until the read model has it all.
+  await all('')
   await held(`&at=${at}`)
 
   await t.test('a page token is of one sort, and what is no sort is refused', async (t) => {

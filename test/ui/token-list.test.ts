@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import type { Started } from '../start.ts'
-import { signedIn, skip } from './browser.ts'
+import { type Started, startService } from '../start.ts'
+import { openBrowser, signedIn, skip } from './browser.ts'
 
 const path = '/settings/tokens'
 const nameOf = (n: number) => `t${String(n).padStart(3, '0')}`
@@ -10,6 +10,7 @@ const make = async ({ request }: Started, body: object) =>
   (await request<{ authentication: { id: string }; clientToken: string }>('POST', '/auth/v1/method/token', body)).json
 
 const rowsOf = async (page: Page): Promise<readonly string[]> => {
+  await page.getByRole('rowheader').first().waitFor()
   await page.locator('[aria-busy=true]').waitFor({ state: 'hidden' })
   return page.getByRole('rowheader').allTextContents()
 }
@@ -156,4 +157,41 @@ await t.test('another active token of a name is told, and is no mistake', { skip
   await notice.waitFor()
   await form.getByRole('button', { name: 'Create token' }).click()
   await page.getByRole('dialog', { name: 'Token created' }).waitFor()
+})
+
+await t.test(
+  'where static tokens are switched off those made before are there, and none is made',
+  { skip },
+  async (t) => {
+    const before = await startService(t, { 'rate_limit.enabled': 'false' })
+    await make(before, { name: 'from before' })
+    await before.close()
+    const settings = {
+      'rate_limit.enabled': 'false',
+      'authentication.required': 'false',
+      'authentication.methods.token.enabled': 'false',
+    }
+    const service = await startService(t, settings, { directory: before.directory })
+    const { page } = await openBrowser(t, service)
+    await page.goto(path)
+    await page.getByText('Static tokens are switched off. Tokens made before go on working.').waitFor()
+    await page.getByRole('rowheader', { name: 'from before' }).waitFor()
+    t.notOk(await page.getByRole('button', { name: 'New token' }).isVisible())
+  },
+)
+
+await t.test('at a moment a token is what it was, and nothing of it can be done', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path)
+  const { authentication } = await make(service, { name: 'mortal' })
+  const { headers } = await service.request('GET', `/auth/v1/tokens/${authentication.id}`)
+  t.equal(headers['etag'], '"1"')
+  const made = await service.request('POST', '/auth/v1/method/token', { name: 'later' })
+  const at = String(made.headers['event-position'])
+  await service.request('DELETE', `/auth/v1/tokens/${authentication.id}`)
+  await page.goto(`${path}?at=${at}&sort=name`)
+  t.same(await rowsOf(page), ['initial_bootstrap_token', 'later', 'mortal'])
+  await page.getByRole('link', { name: 'mortal' }).click()
+  await page.waitForURL(`**${path}/${authentication.id}?at=${at}`)
+  await page.getByText('Active', { exact: true }).waitFor()
+  t.equal(await page.getByRole('button', { name: 'Delete token' }).getAttribute('aria-disabled'), 'true')
 })
