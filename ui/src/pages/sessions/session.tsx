@@ -42,7 +42,7 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
         <Time instant={createdAt} />
       </Fact>
       <Fact name={words.columns.seen}>
-        <Time instant={lastUsedAt} />
+        <Time instant={lastUsedAt} toHour />
       </Fact>
       <Fact name={words.columns.ends}>
         <Time instant={expiresAt} />

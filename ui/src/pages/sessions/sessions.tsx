@@ -52,7 +52,7 @@ const columnsOf = (
   {
     key: 'seen',
     head: words.columns.seen,
-    cell: ({ lastUsedAt }) => <Time instant={lastUsedAt} />,
+    cell: ({ lastUsedAt }) => <Time instant={lastUsedAt} toHour />,
   },
   { key: 'ends', head: words.columns.ends, cell: ({ expiresAt }) => <Time instant={expiresAt} /> },
   {
