@@ -53,8 +53,7 @@ export const useFound = (typed: string) => {
     ...tokens.found.flatMap((record) => {
       const { id } = record
       const of = { id, group: words.tokens, words: nameOf(record) }
-      const list = { to: '/settings/tokens', search: { q: of.words } }
-      return go(of, { to: '/settings/tokens/$id', params: { id } }) ?? go(of, list) ?? []
+      return go(of, { to: '/settings/tokens/$id', params: { id } }) ?? []
     }),
   ]
   const searches = [flags, segments, tokens]
