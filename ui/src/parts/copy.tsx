@@ -35,7 +35,7 @@ export const CopyButton = ({
   )
 }
 
-type Copied = { readonly text: string; readonly thing: string; readonly done: boolean }
+type Copied = { readonly n: number; readonly text: string; readonly thing: string; readonly done: boolean }
 
 const select = (input: HTMLInputElement | null): void => {
   input?.focus()
@@ -52,7 +52,7 @@ export const useCopy = () => {
     } catch {
       done = false
     }
-    setLast({ text, thing, done })
+    setLast((before) => ({ n: (before?.n ?? 0) + 1, text, thing, done }))
   }
   const told = (
     <div className="copied">
@@ -60,7 +60,7 @@ export const useCopy = () => {
         {last && (last.done ? common.copied : common.notCopied(last.thing))}
       </span>
       {last?.done === false && (
-        <input key={last.text} ref={select} className="input mono" readOnly aria-label={last.thing} value={last.text} />
+        <input key={last.n} ref={select} className="input mono" readOnly aria-label={last.thing} value={last.text} />
       )}
     </div>
   )
