@@ -1,7 +1,7 @@
 import { Combobox } from '@base-ui/react/combobox'
 import { ChevronDownIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
-import { useDeferredValue, useState } from 'react'
+import { type RefObject, useDeferredValue, useLayoutEffect, useRef, useState } from 'react'
 import { FoundKeys } from './found-keys.tsx'
 
 /** Something that a search has found. */
@@ -12,6 +12,14 @@ export type KeySource = {
   readonly queryKey: readonly unknown[]
   readonly read: (typed: string, signal: AbortSignal) => Promise<readonly Found[]>
 }
+
+/** Keeps what is around an open list within reach: Tab goes on there, so it must not be hidden from assistive technology. Base UI hides everything but live regions, and “off” makes one that never speaks. */
+const useNothingHidden = (open: boolean, place: RefObject<HTMLElement | null>): void =>
+  useLayoutEffect(() => {
+    const around = open ? (place.current?.closest('[role$=dialog]') ?? document.getElementById('root')) : null
+    around?.setAttribute('aria-live', 'off')
+    return () => around?.removeAttribute('aria-live')
+  }, [open, place])
 
 /** A field in which a thing is searched at the service, as one types, and chosen by its key. */
 export const KeySearch = ({
@@ -45,6 +53,8 @@ export const KeySearch = ({
     enabled: open,
     placeholderData: (before) => before,
   })
+  const place = useRef<HTMLDivElement>(null)
+  useNothingHidden(open, place)
   const names = new Map(data.map(({ key, name }) => [key, name]))
   return (
     <Combobox.Root
@@ -66,13 +76,13 @@ export const KeySearch = ({
         if (key !== null) onChange(key)
       }}
     >
-      <div className={wide ? 'picker wide' : 'picker'}>
+      <div className={wide ? 'picker wide' : 'picker'} ref={place}>
         <Combobox.Input {...input} className="input" placeholder={open ? value : (all ?? '')} />
         <Combobox.Trigger className="button icon plain" aria-label={words.open} tabIndex={-1}>
           <ChevronDownIcon />
         </Combobox.Trigger>
       </div>
-      <FoundKeys none={words.none} nameOf={(key) => (key === '' ? all : names.get(key))} />
+      <FoundKeys place={place} none={words.none} nameOf={(key) => (key === '' ? all : names.get(key))} />
     </Combobox.Root>
   )
 }
