@@ -1,0 +1,4 @@
+import { inReachOfEverybody } from './matrix.ts'
+import { ofFlag } from './screens.ts'
+
+await inReachOfEverybody(ofFlag)

@@ -1,0 +1,4 @@
+import { inReachOfEverybody } from './matrix.ts'
+import { ofFlags } from './screens.ts'
+
+await inReachOfEverybody(ofFlags)

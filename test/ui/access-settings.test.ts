@@ -1,0 +1,4 @@
+import { inReachOfEverybody } from './matrix.ts'
+import { ofSettings } from './screens.ts'
+
+await inReachOfEverybody(ofSettings)

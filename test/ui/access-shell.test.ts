@@ -1,0 +1,22 @@
+import t from 'tap'
+import { axeFindings } from './axe.ts'
+import { signedIn, skip } from './browser.ts'
+import { layoutFlaws } from './layout.ts'
+import { inReachOfEverybody } from './matrix.ts'
+import { ofShell } from './screens.ts'
+
+await t.test('flaws that are put on a page are found', { skip }, async (t) => {
+  const { page } = await signedIn(t, '/settings/preferences')
+  await page.evaluate(`(() => {
+    document.documentElement.removeAttribute('lang')
+    const wide = document.createElement('button')
+    wide.style.inlineSize = '3000px'
+    document.querySelector('main').append(wide)
+  })()`)
+  const found = (await axeFindings(page)).join('\n')
+  t.match(found, /^html-has-lang: html/m)
+  t.match(found, /^button-name: /m)
+  t.match((await layoutFlaws(page)).join('\n'), /^sideways: /m)
+})
+
+await inReachOfEverybody(ofShell)

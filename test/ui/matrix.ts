@@ -1,0 +1,74 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import type { Started } from '../start.ts'
+import { axeFindings } from './axe.ts'
+import { openBrowser, signIn, skip } from './browser.ts'
+import { flawsOfLargeText, layoutFlaws } from './layout.ts'
+import { type Screen, type Seeded, seeded } from './screens.ts'
+import { withSessions } from './ways.ts'
+
+/** A service with what the screens show, and a word and a colour in the bar on top. */
+export const withScreens = async (t: Test) => {
+  const { service } = await withSessions(t, { 'ui.topbar.label': 'PROD-EU', 'ui.topbar.color': '#b3261e' })
+  return { service, at: (await seeded(service)).at }
+}
+
+const reachesOf = ({ path, states = {}, past }: Screen, at: string) => [
+  { state: 'as opened', path, reach: undefined },
+  ...Object.entries(states).map(([state, reach]) => ({ state, path, reach })),
+  ...(past ? [{ state: 'past', path: `${path}${path.includes('?') ? '&' : '?'}at=${at}`, reach: undefined }] : []),
+]
+
+type World = Seeded & { readonly service: Started }
+type Size = { readonly width: number; readonly height: number }
+
+/** Brings each screen into each of its states, in a window of that size, and looks at it. */
+export const eachShown = async (
+  t: Test,
+  { service, at }: World,
+  screens: readonly Screen[],
+  viewport: Size,
+  look: (t: Test, page: Page) => Promise<void>,
+): Promise<void> => {
+  // What moves is looked at where it stands.
+  const context = { viewport, colorScheme: 'light', reducedMotion: 'reduce' } as const
+  const open = () => openBrowser(t, service, { context, forced: [0, 401, 404, 500, 503] })
+  const inside = await open()
+  await signIn(inside.page)
+  for (const screen of screens) {
+    const { page } = screen.signedOut ? await open() : inside
+    for (const { state, path, reach } of reachesOf(screen, at))
+      await t.test(`${screen.name}, ${state}`, async (t) => {
+        await page.goto(path)
+        await screen.shows(page).waitFor()
+        await reach?.(page)
+        await look(t, page)
+      })
+  }
+}
+
+/** The windows in which screens are opened, and the widths that these are then drawn to. */
+const windows = [
+  { width: 1280, height: 800, widths: [1920, 768, 1280] },
+  { width: 375, height: 760, widths: [320, 375] },
+]
+
+/** The test of these screens, in each of their states: axe finds nothing in the light and in the dark, and nothing sticks out at any width, or with texts twice as large. */
+export const inReachOfEverybody = (screens: readonly Screen[]) =>
+  t.test('everybody reads and reaches everything', { skip }, async (t) => {
+    const world = await withScreens(t)
+    for (const { width, height, widths } of windows)
+      await t.test(`opened at ${width} px`, (t) =>
+        eachShown(t, world, screens, { width, height }, async (t, page) => {
+          for (const colorScheme of ['dark', 'light'] as const) {
+            await page.emulateMedia({ colorScheme })
+            t.strictSame(await axeFindings(page), [], colorScheme)
+          }
+          for (const width of widths) {
+            await page.setViewportSize({ width, height })
+            t.strictSame(await layoutFlaws(page), [], `${width} px`)
+          }
+          t.strictSame(await flawsOfLargeText(page), [], `${width} px, text of 200 %`)
+        }),
+      )
+  })

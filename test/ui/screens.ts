@@ -1,0 +1,418 @@
+import type { Locator, Page } from 'playwright-core'
+import { maker } from '../http/flags.ts'
+import type { Started } from '../start.ts'
+import { tokenNamed } from './ways.ts'
+
+/** What the addresses of screens are made of. */
+export type Seeded = {
+  /** A position at which everything was there already. */
+  readonly at: string
+}
+
+/** A screen, and the states beside the one in which it is opened. */
+export type Screen = {
+  readonly name: string
+  readonly path: string
+  /** What is there once the page has its data. */
+  readonly shows: (page: Page) => Locator
+  /** By name, how a person comes there from the opened screen. */
+  readonly states?: Readonly<Record<string, (page: Page) => Promise<unknown>>>
+  /** Whether it shows the past as well. */
+  readonly past?: true
+  readonly signedOut?: true
+}
+
+const N = '/ns/default'
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+const dialog = (page: Page, name: string) => page.getByRole('dialog', { name }).waitFor()
+const question = (page: Page, name: string) => page.getByRole('alertdialog', { name }).waitFor()
+const heading = (name: string | RegExp) => (page: Page) => page.getByRole('heading', { name, level: 1 })
+
+const addRollout = async (page: Page) => {
+  await button(page, 'Add rollout').click()
+  await page.getByRole('slider', { name: 'Percentage slider' }).waitFor()
+}
+
+/** Flags, and what they answer. */
+export const ofFlags: readonly Screen[] = [
+  {
+    name: 'flags',
+    path: `${N}/flags`,
+    shows: (page) => page.getByRole('link', { name: 'New checkout' }),
+    past: true,
+    states: {
+      'no match': async (page) => {
+        await page.getByRole('searchbox', { name: 'Search flags' }).fill('nothing-of-this-name')
+        await page.getByRole('heading', { name: 'No flags match' }).waitFor()
+      },
+      'not loaded': async (page) => {
+        await page.route('**/api/v1/namespaces/default/flags?*', (route) =>
+          route.fulfill({ status: 500, json: { code: 13, message: 'internal error', details: [] } }),
+        )
+        await page.reload()
+        await page.getByRole('alert').getByText('The flags could not be loaded').waitFor()
+        await page.unroute('**/api/v1/namespaces/default/flags?*')
+      },
+    },
+  },
+  {
+    name: 'no flags yet',
+    path: '/ns/empty/flags',
+    shows: (page) => page.getByRole('heading', { name: 'No flags yet' }),
+  },
+  {
+    name: 'new flag',
+    path: `${N}/flags/new`,
+    shows: heading('New flag'),
+    past: true,
+    states: {
+      wrong: async (page) => {
+        await button(page, 'Create flag').click()
+        await page.getByText('Give the flag a name.').waitFor()
+      },
+    },
+  },
+]
+
+/** What one flag answers. */
+export const ofFlag: readonly Screen[] = [
+  {
+    name: 'Boolean flag',
+    path: `${N}/flags/new-checkout`,
+    shows: heading('New checkout'),
+    past: true,
+    states: {
+      'editor open': addRollout,
+      wrong: async (page) => {
+        await addRollout(page)
+        await page.getByRole('textbox', { name: 'Percentage', exact: true }).fill('abc')
+        await button(page, 'Review changes').click()
+        await page.getByText('Enter a number from 0 to 100.').waitFor()
+      },
+      'dialog of the review open': async (page) => {
+        await addRollout(page)
+        await button(page, 'Review changes').click()
+        await dialog(page, 'Review changes')
+      },
+      'dialog of the place open': async (page) => {
+        await button(page, 'Move rollout 1 to…').click()
+        await dialog(page, 'Move rollout 1')
+      },
+      'question before leaving open': async (page) => {
+        await addRollout(page)
+        await page.getByRole('link', { name: 'Rollcall' }).click()
+        await question(page, 'Leave without saving?')
+      },
+    },
+  },
+  {
+    name: 'about a flag',
+    path: `${N}/flags/new-checkout?tab=about`,
+    shows: (page) => button(page, 'Delete flag'),
+    past: true,
+    states: {
+      'question before the deletion open': async (page) => {
+        await button(page, 'Delete flag').click()
+        await question(page, 'Delete flag new-checkout?')
+      },
+    },
+  },
+  {
+    name: 'variant flag',
+    path: `${N}/flags/search-ranking`,
+    shows: (page) => page.getByText('semantic').first(),
+    past: true,
+  },
+  { name: 'flag not there', path: `${N}/flags/none-such`, shows: heading('Flag not found') },
+]
+
+const addConstraint = (page: Page) => button(page, 'Add constraint').click()
+
+/** Segments, and who is in them. */
+export const ofSegments: readonly Screen[] = [
+  {
+    name: 'segments',
+    path: `${N}/segments`,
+    shows: (page) => page.getByRole('rowheader', { name: 'staff' }),
+    past: true,
+    states: {
+      'no match': async (page) => {
+        await page.getByRole('searchbox', { name: 'Search segments' }).fill('nothing-of-this-name')
+        await page.getByRole('heading', { name: 'No segments match' }).waitFor()
+      },
+    },
+  },
+  {
+    name: 'no segments yet',
+    path: '/ns/empty/segments',
+    shows: (page) => page.getByRole('heading', { name: 'No segments yet' }),
+  },
+  {
+    name: 'new segment',
+    path: `${N}/segments/new`,
+    shows: heading('New segment'),
+    past: true,
+    states: {
+      wrong: async (page) => {
+        await button(page, 'Create segment').click()
+        await page.getByText('Give the segment a name.').waitFor()
+      },
+    },
+  },
+  {
+    name: 'segment',
+    path: `${N}/segments/staff`,
+    shows: heading('staff'),
+    past: true,
+    states: {
+      'wrong constraint': async (page) => {
+        await addConstraint(page)
+        await button(page, 'Review changes').click()
+        await page.getByText('Name the property.').waitFor()
+      },
+      'dialog of the review open': async (page) => {
+        await page.getByRole('radio', { name: 'Any of them' }).check()
+        await button(page, 'Review changes').click()
+        await dialog(page, 'Review changes')
+      },
+    },
+  },
+  {
+    name: 'about a segment',
+    path: `${N}/segments/beta?tab=about`,
+    shows: (page) => button(page, 'Delete segment'),
+    past: true,
+    states: {
+      'dialog of its uses open': async (page) => {
+        await button(page, 'Delete segment').click()
+        await dialog(page, 'Segment beta is in use')
+      },
+    },
+  },
+  { name: 'segment not there', path: `${N}/segments/none-such`, shows: heading('Segment not found') },
+]
+
+/** What a flag answers to somebody. */
+export const ofEvaluate: readonly Screen[] = [
+  {
+    name: 'evaluate',
+    path: `${N}/evaluate`,
+    shows: heading('Evaluate'),
+    states: {
+      wrong: async (page) => {
+        await button(page, 'Evaluate').click()
+        await page.getByText('Choose a flag.').waitFor()
+      },
+      'list of flags open': async (page) => {
+        await page.getByRole('combobox', { name: 'Flag' }).fill('new')
+        await page.getByRole('option', { name: 'new-checkout' }).waitFor()
+      },
+    },
+  },
+  {
+    name: 'answer',
+    path: `${N}/evaluate?flag=new-checkout&entity=user-42&c.plan=pro`,
+    shows: (page) => page.getByRole('list', { name: 'Steps' }),
+    past: true,
+  },
+  {
+    name: 'variant answer',
+    path: `${N}/evaluate?flag=search-ranking&entity=user-42&c.plan=beta`,
+    shows: (page) => page.getByRole('list', { name: 'Steps' }),
+  },
+]
+
+const makeToken = async (page: Page) => {
+  await button(page, 'New token').click()
+  await dialog(page, 'New static token')
+}
+
+/** Tokens, sessions and what else is set. */
+export const ofSettings: readonly Screen[] = [
+  {
+    name: 'static tokens',
+    path: '/settings/tokens',
+    shows: (page) => page.getByRole('rowheader', { name: 'nightly' }),
+    past: true,
+    states: {
+      'dialog open': makeToken,
+      'wrong in the dialog': async (page) => {
+        await makeToken(page)
+        await page.getByRole('combobox', { name: 'Expiration' }).selectOption({ label: 'Custom date and time' })
+        await page.getByRole('radio', { name: 'One namespace' }).check()
+        await button(page, 'Create token').click()
+        await page.getByText('Give the token a name.').waitFor()
+      },
+      'token shown': async (page) => {
+        await makeToken(page)
+        await page.getByRole('textbox', { name: 'Name' }).fill('ci-test')
+        await button(page, 'Create token').click()
+        await dialog(page, 'Token created')
+      },
+      'selection, question before a deletion open': async (page) => {
+        for (const name of ['ci-prod', 'nightly']) await page.getByRole('checkbox', { name: `Select ${name}` }).click()
+        await button(page, 'Delete 2 tokens').click()
+        await question(page, 'Delete 2 tokens?')
+      },
+      'no match': async (page) => {
+        await page.getByRole('searchbox', { name: 'Search tokens' }).fill('nothing-of-this-name')
+        await page.getByRole('heading', { name: 'No tokens match' }).waitFor()
+      },
+    },
+  },
+  {
+    name: 'sessions',
+    path: '/settings/sessions',
+    shows: (page) => page.getByRole('rowheader', { name: 'Alice' }),
+    past: true,
+    states: {
+      'question open': async (page) => {
+        await button(page, 'End session of Alice').click()
+        await question(page, 'End the session of Alice?')
+      },
+    },
+  },
+  {
+    name: 'session not there',
+    path: '/settings/sessions/none-such',
+    shows: heading('Session not found'),
+  },
+  {
+    name: 'namespaces',
+    path: '/settings/namespaces',
+    shows: (page) => page.getByRole('rowheader', { name: 'empty' }),
+    past: true,
+    states: {
+      'wrong in the dialog': async (page) => {
+        await button(page, 'New namespace').click()
+        await dialog(page, 'New namespace')
+        await button(page, 'Create namespace').click()
+        await page.getByText('Give the namespace a name.').waitFor()
+      },
+      'dialog of a change open': async (page) => {
+        await button(page, 'Edit empty').click()
+        await page.getByRole('dialog').waitFor()
+      },
+      'question before a deletion open': async (page) => {
+        await button(page, 'Delete empty').click()
+        await page.getByRole('alertdialog').waitFor()
+      },
+    },
+  },
+  { name: 'preferences', path: '/settings/preferences', shows: heading('Preferences') },
+]
+
+const openClock = async (page: Page) => {
+  await button(page, 'Time: now').click()
+  await dialog(page, 'Look at another moment')
+}
+
+/** The way in, and what stands around every page. */
+export const ofShell: readonly Screen[] = [
+  {
+    name: 'sign-in',
+    path: '/login',
+    shows: (page) => button(page, 'Use a client token'),
+    signedOut: true,
+    states: {
+      wrong: async (page) => {
+        await button(page, 'Use a client token').click()
+        await button(page, 'Sign in').click()
+        await page.getByText('Paste a client token.').waitFor()
+      },
+    },
+  },
+  {
+    name: 'sign-in refused',
+    path: '/login?error=access_denied&ref=5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11',
+    shows: (page) => page.getByRole('alert'),
+    signedOut: true,
+  },
+  { name: 'signed in', path: '/signed-in', shows: (page) => page.getByText('You can close this tab.') },
+  { name: 'no such page', path: '/nowhere', shows: heading('No such page') },
+  {
+    name: 'shell',
+    path: '/settings/preferences',
+    shows: heading('Preferences'),
+    states: {
+      'palette open': async (page) => {
+        await page.keyboard.press('Control+k')
+        await dialog(page, 'Command palette')
+      },
+      'palette with what was found': async (page) => {
+        await page.keyboard.press('Control+k')
+        await page.getByRole('textbox', { name: 'Type a command or search' }).fill('new')
+        await page.getByRole('group', { name: 'Flags' }).getByRole('option').first().waitFor()
+      },
+      'list of shortcuts open': async (page) => {
+        await page.keyboard.press('?')
+        await dialog(page, 'Keyboard shortcuts')
+      },
+      'menu of the account open': async (page) => {
+        await page.getByRole('button', { name: /^Account: / }).click()
+        await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).waitFor()
+      },
+      'clock open': openClock,
+      'clock, wrong': async (page) => {
+        await openClock(page)
+        await button(page, 'Show this moment').click()
+        await page.getByRole('alert').waitFor()
+      },
+      'list of namespaces open': async (page) => {
+        await page.getByRole('combobox', { name: 'Namespace' }).fill('em')
+        await page.getByRole('option', { name: 'empty' }).waitFor()
+      },
+      'rest of the navigation open': async (page) => {
+        const more = button(page, 'More')
+        if (await more.isVisible()) await more.click()
+      },
+      'session ended': async (page) => {
+        await page.route('**/auth/v1/tokens?*', (route) =>
+          route.fulfill({ status: 401, json: { code: 16, message: 'unauthenticated', details: [] } }),
+        )
+        await page.keyboard.press('g')
+        await page.keyboard.press('t')
+        await dialog(page, 'Your session has ended')
+        await page.unroute('**/auth/v1/tokens?*')
+      },
+      'service away': async (page) => {
+        await page.route('**/auth/v1/tokens?*', (route) => route.abort())
+        await page.keyboard.press('g')
+        await page.keyboard.press('t')
+        await page.getByText('The service cannot be reached. What you see may be old.').waitFor()
+        await page.unroute('**/auth/v1/tokens?*')
+      },
+    },
+  },
+]
+
+/** A deployment as a team has it after some weeks. */
+export const seeded = async (service: Started): Promise<Seeded> => {
+  const make = maker(service)
+  await maker(service, 'empty').namespace()
+  await make.segment('beta', [{ property: 'plan', operator: 'eq', value: 'beta' }])
+  await make.segment('staff', [
+    { property: 'email', operator: 'suffix', value: '@example.com' },
+    { property: 'plan', operator: 'isoneof', value: '["pro","team"]' },
+    { type: 'NUMBER_COMPARISON_TYPE', property: 'seats', operator: 'gte', value: '10' },
+    { type: 'DATETIME_COMPARISON_TYPE', property: 'since', operator: 'lt', value: '2031-06-10' },
+    { type: 'BOOLEAN_COMPARISON_TYPE', property: 'paying', operator: 'true' },
+  ])
+  for (const key of ['new-checkout', 'dark-mode', 'invoice-pdf']) await make.boolean(key)
+  await make.updateFlag('new-checkout', {
+    name: 'New checkout',
+    description: 'The checkout of one page.',
+    metadata: { team: 'shop', issue: 42 },
+  })
+  await make.bySegment('new-checkout', { segmentKeys: ['beta', 'staff'] })
+  await make.threshold('new-checkout', 25)
+  await make.variantFlag('search-ranking')
+  const classic = await make.variant('search-ranking', 'classic')
+  const semantic = await make.variant('search-ranking', 'semantic', '{"depth":3}')
+  await make.rule('search-ranking', { segmentKey: 'beta' }, { [classic]: 50, [semantic]: 50 })
+  const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
+  await tokenNamed(service, 'ci-prod', { expiresAt: inDays(27) })
+  await tokenNamed(service, 'storefront', { expiresAt: inDays(300), namespaceKey: 'default' })
+  const { headers } = await service.request('POST', '/auth/v1/method/token', { name: 'nightly', expiresAt: inDays(3) })
+  return { at: String(headers['event-position']) }
+}
