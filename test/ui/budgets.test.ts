@@ -1,0 +1,81 @@
+import type { CDPSession, Page } from 'playwright-core'
+import t from 'tap'
+import { maker } from '../http/flags.ts'
+import { openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { startService } from '../start.ts'
+
+const MB = 1_000_000
+const ROWS = 50
+const flags = '/ns/default/flags'
+
+await t.test('the list of 50 flags: what is asked for it, and how much of a page it is', { skip }, async (t) => {
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
+  const make = maker(service)
+  await make.segment('beta')
+  for (let n = 10; n < 10 + ROWS; n++) {
+    await make.boolean(`flag-${n}`)
+    await make.threshold(`flag-${n}`, 25)
+    await make.bySegment(`flag-${n}`, { segmentKeys: ['beta'] })
+  }
+  const { page, newPage } = await openBrowser(t, service)
+  await signIn(page)
+  const fresh = await newPage()
+  const origins = new Set<string>()
+  /** How many answers each request has waited for, one after the other. */
+  const asked = new Map<string, number>()
+  const answered: number[] = []
+  fresh.on('request', (request) => {
+    const { origin, pathname } = new URL(request.url())
+    origins.add(origin)
+    if (/^\/(api|auth|evaluate|meta)\//.test(pathname)) asked.set(request.url(), Math.max(0, ...answered) + 1)
+  })
+  fresh.on('response', (response) => {
+    const depth = asked.get(response.url())
+    if (depth !== undefined) answered.push(depth)
+  })
+  await fresh.goto(flags)
+  await fresh.getByRole('link', { name: 'flag-59' }).waitFor()
+  t.comment([...asked].map(([url, depth]) => `${depth}: ${url}`).join('\n'))
+  t.ok(asked.size > 0 && asked.size <= 4, `${asked.size} requests to the API`)
+  t.ok(Math.max(...asked.values()) <= 2, `${Math.max(...asked.values())} after one another`)
+  t.strictSame([...origins], [new URL(service.url).origin], 'nothing from elsewhere')
+  t.equal(await fresh.getByRole('rowheader').count(), ROWS)
+  const nodes = await fresh.evaluate<number>(`document.querySelectorAll('*').length`)
+  t.ok(nodes <= 1200, `${nodes} nodes`)
+})
+
+/** How each thing that opens over a page is opened, and what is there then. */
+const openers: readonly (readonly [role: 'dialog' | 'menu', name: string, open: (page: Page) => Promise<void>])[] = [
+  ['dialog', 'Command palette', (page) => page.keyboard.press('Control+k')],
+  ['dialog', 'Keyboard shortcuts', (page) => page.keyboard.press('?')],
+  ['dialog', 'Look at another moment', (page) => page.keyboard.press('t')],
+  ['dialog', 'New static token', (page) => page.keyboard.press('n')],
+  ['menu', '', (page) => page.getByRole('button', { name: /^Account: / }).click()],
+]
+
+const openedAndClosed = async (page: Page, times: number) => {
+  for (let n = 0; n < times; n++)
+    for (const [role, name, open] of openers) {
+      const opened = page.getByRole(role, name === '' ? {} : { name })
+      await open(page)
+      await opened.waitFor()
+      await page.keyboard.press('Escape')
+      await opened.waitFor({ state: 'detached' })
+    }
+}
+
+const heap = async (cdp: CDPSession): Promise<number> => {
+  await cdp.send('HeapProfiler.collectGarbage')
+  return (await cdp.send('Runtime.getHeapUsage')).usedSize
+}
+
+await t.test('what is opened and closed leaves no memory behind', { skip }, async (t) => {
+  const { page, context } = await signedIn(t, '/settings/tokens', {}, { context: { reducedMotion: 'reduce' } })
+  await page.getByRole('button', { name: 'New token' }).waitFor()
+  const cdp = await context.newCDPSession(page)
+  await openedAndClosed(page, 2)
+  const before = await heap(cdp)
+  await openedAndClosed(page, 50)
+  const more = ((await heap(cdp)) - before) / MB
+  t.ok(more <= 5, `${more.toFixed(2)} MB more than before`)
+})
