@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { BrowserContext } from 'playwright-core'
+import { build, type Plugin } from 'vite'
+
+const root = resolve(import.meta.dirname, '../../../ui')
+
+/** Makes the words of an object pseudo-words in place, as each module of words is given it. Each letter stays where it is, so that a name still begins with what is seen. */
+const PSEUDO = `
+const accents = { a: 'á', e: 'é', i: 'í', o: 'ó', u: 'ú', n: 'ñ', A: 'Á', E: 'É', I: 'Í', O: 'Ó', U: 'Ú', N: 'Ñ' }
+const said = (text) => text.replace(/[aeioun]/gi, (letter) => accents[letter].repeat(2))
+export const pseudo = (words) => {
+  if (typeof words === 'string') return said(words)
+  if (typeof words === 'function') return (...given) => pseudo(words(...given))
+  if (words === null || typeof words !== 'object') return words
+  for (const name of Object.keys(words)) words[name] = pseudo(words[name])
+  return words
+}
+`
+const MODULE = 'virtual:pseudo'
+
+/** Words with accents, two fifths longer, and the page from right to left. */
+const pseudoLanguage: Plugin = {
+  name: 'pseudo-language',
+  resolveId: (id) => (id === MODULE ? `\0${MODULE}` : undefined),
+  load: (id) => (id === `\0${MODULE}` ? PSEUDO : undefined),
+  transform(code, id) {
+    if (!/\/ui\/src\/words\/\w+\.ts$/.test(id)) return undefined
+    const objects = [...code.matchAll(/^(?:export )?const (\w+)(?:: [^=]+)? = \{/gm)].map(
+      ([, name]) => `pseudo(${name})`,
+    )
+    return `import { pseudo } from '${MODULE}'\n${code}\n${objects.join('\n')}\n`
+  },
+  transformIndexHtml: (html) => html.replace('%BASE%', '/').replace('dir="ltr"', 'dir="rtl"'),
+}
+
+/** Builds the UI in the pseudo-language into a folder. */
+export const buildPseudo = (folder: string) =>
+  build({
+    root,
+    configFile: false,
+    base: './',
+    logLevel: 'error',
+    plugins: [pseudoLanguage],
+    oxc: { jsx: { runtime: 'automatic' } },
+    build: { outDir: folder, emptyOutDir: true, assetsInlineLimit: 0, minify: false, cssCodeSplit: false },
+  })
+
+const types: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
+
+/** Gives a browser the files of that folder in place of the service's own; the service answers everything else, and its headers hold. */
+export const showPseudo = async (context: BrowserContext, folder: string): Promise<void> => {
+  const page = await readFile(join(folder, 'index.html'), 'utf8')
+  await context.route('**/*', async (route) => {
+    const request = route.request()
+    const { pathname } = new URL(request.url())
+    const asset = /\/(assets\/[\w.-]+\.(js|css))$/.exec(pathname)
+    if (asset) return route.fulfill({ path: join(folder, asset[1]!), contentType: types[asset[2]!]! })
+    if (!request.isNavigationRequest()) return route.fallback()
+    return route.fulfill({ response: await route.fetch(), body: page })
+  })
+}
