@@ -1,0 +1,117 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { signedIn, skip } from './browser.ts'
+
+const N = '/api/v1/namespaces/default'
+const FLAGS = 2000
+const nameOf = (n: number) => `Flag ${String(n).padStart(4, '0')}`
+type List = { readonly totalCount: number; readonly flags: readonly { readonly name: string }[] }
+
+const API = /^\/(api|auth|audit|evaluate)\//
+
+/** Does a step, and tells how often it asked the API. */
+const stepper = (page: Page) => {
+  let asked: string[] = []
+  page.on('request', (request) => {
+    const { pathname, search } = new URL(request.url())
+    if (API.test(pathname)) asked.push(pathname + search)
+  })
+  return async (step: () => Promise<unknown>): Promise<readonly string[]> => {
+    asked = []
+    await step()
+    await page.waitForLoadState('networkidle')
+    return asked
+  }
+}
+
+await t.test('a flag is found among 2,000, each step in at most two requests', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, '/')
+  await page.getByRole('heading', { name: 'No flags yet' }).waitFor()
+  const made = async (n: number) => {
+    const type = n % 4 === 0 ? 'VARIANT_FLAG_TYPE' : 'BOOLEAN_FLAG_TYPE'
+    const body = { key: `flag-${n}`, name: nameOf(n), enabled: n % 3 === 0, type }
+    const { status } = await service.request('POST', `${N}/flags`, body)
+    if (status !== 200) t.fail(`flag ${n}: ${status}`)
+  }
+  for (let n = 0; n < FLAGS; n += 250) await Promise.all(Array.from({ length: 250 }, (_, m) => made(n + m)))
+
+  const step = stepper(page)
+  const names = page.getByRole('table', { name: 'Flags' }).getByRole('rowheader').getByRole('link')
+  const search = page.getByRole('searchbox', { name: 'Search flags' })
+  const address = () => Object.fromEntries(new URL(page.url()).searchParams)
+  /** After a step the page shows what the service answers to this, and its address is of it. */
+  const shows = async (words: string, act: () => Promise<unknown>, query: string, held: object) => {
+    const { json } = await service.request<List>('GET', `${N}/flags?limit=50&${query}`)
+    const asked = await step(async () => {
+      await act()
+      await names.first().getByText(json.flags[0]!.name, { exact: true }).waitFor()
+      const heading = `Flags ${new Intl.NumberFormat('en').format(json.totalCount)}`
+      await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+    })
+    t.ok(asked.length <= 2, `${words}: ${asked.join(' ')}`)
+    t.strictSame(
+      await names.allTextContents(),
+      json.flags.map(({ name }) => name),
+      words,
+    )
+    t.match(address(), held, words)
+    return json
+  }
+
+  const all = await shows('opened again', () => page.reload(), 'sort=name', {})
+  t.equal(all.totalCount, FLAGS)
+  await shows('searched', () => search.fill('lag 1'), 'sort=name&q=lag+1', { q: 'lag 1' })
+  await shows(
+    'of a type',
+    () => page.getByRole('combobox', { name: 'Type' }).selectOption('Variant'),
+    'sort=name&q=lag+1&type=VARIANT_FLAG_TYPE',
+    { q: 'lag 1', type: 'VARIANT_FLAG_TYPE' },
+  )
+  const filter = 'q=lag+1&type=VARIANT_FLAG_TYPE&enabled=false'
+  const held = { q: 'lag 1', type: 'VARIANT_FLAG_TYPE', state: 'false' }
+  await shows(
+    'in a state',
+    () => page.getByRole('combobox', { name: 'State' }).selectOption('Off or default false'),
+    `sort=name&${filter}`,
+    held,
+  )
+  const sorted = `sort=name&order=desc&${filter}`
+  const first = await shows(
+    'sorted the other way',
+    () => page.getByRole('columnheader', { name: 'Flag' }).getByRole('button').click(),
+    sorted,
+    { ...held, sort: '-name' },
+  )
+  t.equal(first.flags.length, 50)
+  const { nextPageToken } = (await service.request<{ nextPageToken: string }>('GET', `${N}/flags?limit=50&${sorted}`))
+    .json
+  const second = `${sorted}&pageToken=${encodeURIComponent(nextPageToken)}`
+  const onSecond = { ...held, sort: '-name', page: nextPageToken }
+  const pages = page.getByRole('navigation', { name: 'Pages' })
+  await shows('the next page', () => pages.getByRole('button', { name: 'Next page' }).click(), second, onSecond)
+  await shows('reloaded', () => page.reload(), second, onSecond)
+  await shows('the page before', () => pages.getByRole('button', { name: 'Previous page' }).click(), sorted, {
+    ...held,
+    sort: '-name',
+  })
+  t.notOk('page' in address())
+  await shows('back', () => page.goBack(), second, onSecond)
+  await shows('opened elsewhere', () => page.goto(page.url()), second, onSecond)
+
+  const missed = await step(async () => {
+    await search.fill('nothing is called so')
+    await page.getByRole('heading', { name: 'No flags match', level: 2 }).waitFor()
+  })
+  t.ok(missed.length <= 2, missed.join(' '))
+  t.equal(await page.getByRole('heading', { name: 'No flags yet' }).count(), 0)
+  await shows('cleared', () => page.getByRole('button', { name: 'Clear search' }).click(), 'sort=name&order=desc', {
+    sort: '-name',
+  })
+  t.strictSame(address(), { sort: '-name' })
+  await search.fill('flag-1234')
+  await names.getByText(nameOf(1234), { exact: true }).click()
+  await page.getByRole('heading', { name: nameOf(1234), level: 1 }).waitFor()
+  await page.goBack()
+  await names.getByText(nameOf(1234), { exact: true }).waitFor()
+  t.match(address(), { q: 'flag-1234', sort: '-name' })
+})
