@@ -1,6 +1,11 @@
-import t from 'tap'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { openBrowser, signedIn, skip } from './browser.ts'
+import { N } from './flag-page.ts'
 import { tokenNamed } from './ways.ts'
+
+type Settings = Parameters<typeof signedIn>[2]
 
 const path = '/settings/tokens'
 const offline = 'The service cannot be reached. What you see may be old.'
@@ -33,9 +38,12 @@ await t.test('an instance that checks itself is waited for', { skip }, async (t)
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
   const words = page.locator('[aria-live]').getByText('The service is checking itself and answers again in a moment.')
   await words.waitFor()
+  t.equal(await page.getByRole('heading', { name: 'No tokens match' }).count(), 0, 'no false empty list')
+  t.equal(await page.getByRole('button', { name: 'New token' }).getAttribute('aria-disabled'), 'true')
   await page.unroute('**/auth/v1/**')
   await words.waitFor({ state: 'detached' })
   t.notOk(await page.getByRole('dialog').isVisible(), 'nobody is asked to sign in')
+  await page.getByRole('heading', { name: 'No tokens match' }).waitFor()
 })
 
 await t.test('a service that is away as the page opens is asked again', { skip }, async (t) => {
@@ -85,4 +93,100 @@ await t.test('a page that the service has replaced is told, once it is noticed',
   await page.getByRole('link', { name: 'Preferences' }).click()
   await page.getByText('Rollcall was updated. Reload when you are done here.').waitFor()
   await page.getByRole('button', { name: 'Reload' }).waitFor()
+})
+
+const names = (page: Page) => page.getByRole('table', { name: 'Flags' }).getByRole('rowheader')
+
+/** The list of flags, which has this many. */
+const withFlags = async (t: Test, count: number, settings: Settings, forced: readonly number[]) => {
+  const opened = await signedIn(t, '/', settings, { forced })
+  for (let n = 0; n < count; n++)
+    await opened.service.request('POST', `${N}/flags`, { key: `f${n}`, name: `Flag ${n}`, type: 'BOOLEAN_FLAG_TYPE' })
+  await opened.page.reload()
+  await names(opened.page).first().waitFor()
+  return opened
+}
+
+await t.test('what was read stays while it cannot be read again', { skip }, async (t) => {
+  const { page } = await withFlags(t, 2, {}, [0, 401, 503])
+  await page.route('**/api/v1/**', (route) => route.abort())
+  await page.getByRole('link', { name: 'Flag 1' }).click()
+  await page.getByText(offline).waitFor()
+  await page.getByRole('alert').getByText('The flag could not be loaded').waitFor()
+  await page.goBack()
+  const create = page.getByRole('link', { name: 'New flag' })
+  await page.getByText(offline).waitFor()
+  t.equal(await names(page).count(), 2, 'the list stays')
+  t.equal(await create.getAttribute('aria-disabled'), 'true')
+  t.equal(await create.getAttribute('aria-description'), 'The service cannot be reached.')
+  await page.unroute('**/api/v1/**')
+  await page.route(`**${N}/flags?*`, (route) =>
+    route.fulfill(refusal(503, 'unavailable', { 'retry-after': '2', 'x-request-id': 'the-request' })),
+  )
+  const alert = page.getByRole('alert')
+  await alert.getByText('The flags could not be loaded').waitFor()
+  await alert.getByText('service is temporarily unavailable').waitFor()
+  await alert.getByText('Request the-request').waitFor()
+  t.equal(await names(page).count(), 2, 'what was there stays below')
+  t.equal(await page.getByText(offline).count(), 0, 'the service is there')
+  await page.unroute(`**${N}/flags?*`)
+  await alert.getByRole('button', { name: 'Try again', exact: true }).click()
+  await alert.waitFor({ state: 'detached' })
+  t.equal(await names(page).count(), 2)
+})
+
+await t.test('a slow service is waited for, or not', { skip }, async (t) => {
+  const { page } = await withFlags(t, 2, {}, [401])
+  await page.route(`**${N}/flags?*`, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 10_000))
+    await route.fallback().catch(() => undefined)
+  })
+  const still = page.getByText('Still loading…')
+  const button = (name: string) => page.getByRole('main').getByRole('button', { name, exact: true })
+  const empty = page.getByRole('heading', { name: /^No flags/ })
+  const opened = Date.now()
+  await page.reload()
+  await still.waitFor()
+  t.ok(Date.now() - opened >= 5000, 'said after five seconds')
+  t.equal(await empty.count(), 0, 'no false empty list')
+  await names(page).first().waitFor()
+  t.equal(await still.count(), 0)
+
+  const search = page.getByRole('searchbox', { name: 'Search flags' })
+  await search.fill('flag 1')
+  await button('Cancel').click()
+  await page.getByText('Loading was cancelled.').waitFor()
+  t.equal(await names(page).count(), 2, 'what was there stays')
+  await page.unroute(`**${N}/flags?*`)
+  await button('Try again').click()
+  await page.getByRole('heading', { name: 'Flags 1', level: 1 }).waitFor()
+  t.equal(await page.getByText('Loading was cancelled.').count(), 0)
+
+  await page.route(`**${N}/flags?*`, () => undefined)
+  await page.reload()
+  await button('Cancel').click()
+  await page.getByText('Loading was cancelled.').waitFor()
+  t.equal(await empty.count(), 0)
+  await page.unroute(`**${N}/flags?*`)
+  await button('Try again').click()
+  await names(page).getByText('Flag 1').waitFor()
+})
+
+await t.test('a service that is started again is met where it was left', { skip }, async (t) => {
+  const port = new URL(await deadUrl()).port
+  const { page, service } = await withFlags(t, 3, { 'server.http_port': port }, [0, 401])
+  await service.reopen(async () => {
+    await page.getByRole('searchbox', { name: 'Search flags' }).fill('flag 2')
+    await page.getByText(offline).waitFor()
+    t.equal(await page.getByRole('heading', { name: /^No flags/ }).count(), 0, 'no false empty list')
+  })
+  await page.getByText(offline).waitFor({ state: 'detached' })
+  await page.getByRole('heading', { name: 'Flags 1', level: 1 }).waitFor()
+  await names(page).getByText('Flag 2').waitFor()
+  t.match(page.url(), /\?q=flag\+2$/)
+  await page.getByRole('link', { name: 'Flag 2' }).click()
+  await page.getByRole('button', { name: 'Add rollout' }).click()
+  await page.getByRole('button', { name: 'Review changes' }).click()
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByRole('status').getByText('1 change saved.').waitFor()
 })

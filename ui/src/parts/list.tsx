@@ -5,7 +5,7 @@ import { PageHead } from './page.tsx'
 import { Pager } from './pager.tsx'
 import type { useListAddress } from './paging.ts'
 import { SearchField } from './search-field.tsx'
-import { Empty, LoadFailed, Loading } from './states.tsx'
+import { Empty, LoadFailed, Loading, StillLoading } from './states.tsx'
 import { Table, type TableProps } from './table.tsx'
 
 /** What a list is called, and what it says where it has nothing. */
@@ -25,6 +25,8 @@ type Read<R> = {
   readonly rows: readonly R[]
   readonly error: unknown
   readonly isFetching: boolean
+  /** What is shown was the answer to something else. */
+  readonly isPlaceholderData: boolean
   readonly refetch: () => unknown
 }
 
@@ -52,7 +54,7 @@ type ListProps<R> = {
 export const List = <R,>({
   words,
   of,
-  read: { page, rows, error, isFetching, refetch },
+  read: { page, rows, error, isFetching, isPlaceholderData, refetch },
   address,
   q,
   filters,
@@ -88,8 +90,9 @@ export const List = <R,>({
       </div>
       {children}
       {error !== null && <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} />}
-      {!page && error === null && <Loading />}
-      {page && rows.length === 0 && (
+      {(!page || (isPlaceholderData && rows.length === 0)) && error === null && <Loading />}
+      {isPlaceholderData && rows.length > 0 && <StillLoading />}
+      {page && !isPlaceholderData && rows.length === 0 && (
         <Empty title={narrowed ? words.noMatch : words.none}>
           {narrowed ? (
             <Button onClick={() => address.filter({ ...cleared, q: '' })}>{common.clearSearch}</Button>

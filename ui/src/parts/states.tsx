@@ -1,3 +1,4 @@
+import { type Query, useIsFetching, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useState } from 'react'
 import { isFailure } from '../api/failure.ts'
 import { common, states } from '../words/common.ts'
@@ -14,24 +15,39 @@ const useLater = (ms: number): boolean => {
   return later
 }
 
-/** The shape of what is to come, once it is not there at once; after a while a word, and a way out. */
-export const Loading = ({ rows = 6, onCancel }: { readonly rows?: number; readonly onCancel?: () => void }) => {
-  const [soon, long] = [useLater(150), useLater(5000)]
-  if (!soon) return <div aria-busy="true" />
+const missing = { type: 'active', predicate: ({ state }: Query) => state.data === undefined } as const
+const useReading = (): boolean => useIsFetching(missing) > 0
+
+/** After a while a word about what has not come, and a way out of waiting; then one back. */
+export const StillLoading = () => {
+  const client = useQueryClient()
+  const [long, reading] = [useLater(5000), useReading()]
+  const onClick = () => void (reading ? client.cancelQueries(missing) : client.refetchQueries(missing))
+  if (!long) return null
   return (
-    <div aria-busy="true" className="stack">
-      <div className="skeleton" aria-hidden="true">
-        {Array.from({ length: rows }, (_, index) => (
-          <span key={index} />
-        ))}
-      </div>
-      <span className="visually-hidden">{common.loading}</span>
-      {long && (
-        <div className="bar">
-          <span>{common.stillLoading}</span>
-          {onCancel && <Button onClick={onCancel}>{common.cancel}</Button>}
-        </div>
+    <div className="bar">
+      <span>{reading ? common.stillLoading : common.loadingCancelled}</span>
+      <Button onClick={onClick}>{reading ? common.cancel : common.tryAgain}</Button>
+    </div>
+  )
+}
+
+/** The shape of what is to come, once it is not there at once. */
+export const Loading = ({ rows = 6 }: { readonly rows?: number }) => {
+  const [soon, reading] = [useLater(150), useReading()]
+  return (
+    <div aria-busy={reading} className="stack">
+      {soon && reading && (
+        <>
+          <div className="skeleton" aria-hidden="true">
+            {Array.from({ length: rows }, (_, index) => (
+              <span key={index} />
+            ))}
+          </div>
+          <span className="visually-hidden">{common.loading}</span>
+        </>
       )}
+      <StillLoading />
     </div>
   )
 }

@@ -41,6 +41,7 @@ export const common = {
   by: (name: string) => `by ${name}`,
   loading: 'Loading…',
   stillLoading: 'Still loading…',
+  loadingCancelled: 'Loading was cancelled.',
   clearSearch: 'Clear search',
   clearFilters: 'Clear filters',
   catchingUp: 'Saved. The lists are still catching up.',
