@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { type Limiter, limitWindow } from '../../auth/rate-limit.ts'
 import type { RedisPlace } from './address.ts'
-import { type Client, connectRedis, type Health, keysOf, PREFIX } from './connection.ts'
+import { type Client, connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'
 
 const FLUSH_MS = 250
 /** Counts sent to Redis in one call. */
@@ -66,6 +66,7 @@ export const openRedisLimits = (
     if (!closed) health.failed(error)
   }
   const client = connectRedis(place, false, { failed })
+  const disconnect = familyOf(client)
   const pseudonym = (of: string) => createHmac('sha256', secret).update(`limit ${of}`).digest('base64url')
   const flushes: (() => Promise<void>)[] = []
   let flushing: Promise<unknown> | undefined
@@ -87,7 +88,7 @@ export const openRedisLimits = (
     close: async (): Promise<void> => {
       closed = true
       clearInterval(timer)
-      client.disconnect()
+      disconnect()
       await flushing
     },
   }

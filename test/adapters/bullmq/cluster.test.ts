@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
-import { connectRedis } from '../../../src/adapters/redis/connection.ts'
+import { connectRedis, familyOf } from '../../../src/adapters/redis/connection.ts'
 import { queueContract } from '../../contracts/queue.ts'
 import { redisCluster } from '../redis-topologies.ts'
 import { counting, ignore, shareLimits } from './sharing.ts'
@@ -34,7 +34,7 @@ await t.test('a Redis Cluster of three masters', { skip: cluster.skip }, async (
     t.ok(await more(2), 'before')
     const asked = connectRedis(place, true, { failed: ignore })
     const slot = await asked.cluster('KEYSLOT', keys)
-    asked.disconnect()
+    familyOf(asked)()
     const lost = servers[Math.floor((slot * 3) / 16_384)]!
     await lost.kill()
     t.ok(await more(3), 'without it')
