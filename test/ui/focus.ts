@@ -3,12 +3,31 @@ import type { Locator, Page } from 'playwright-core'
 export const hasFocus = async (page: Page, wanted: Locator): Promise<boolean> =>
   (await wanted.and(page.locator(':focus')).count()) > 0
 
-/** Goes on by Tab until the control of that name has the focus, which can be seen. */
-export const tabTo = async (page: Page, name: string | RegExp, role: Parameters<Page['getByRole']>[0]) => {
-  const wanted = page.getByRole(role, { name }).first()
+/** What has the focus without showing it: no ring of 2 px on it or on what draws it, or something above it. */
+const UNSEEN = `(() => {
+  const { activeElement: held, body } = document
+  if (held === body) return ''
+  const ringed = [held, held.parentElement].some((one) => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(one)
+    return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) >= 2
+  })
+  const { left, top, width, height } = held.getBoundingClientRect()
+  const above = document.elementFromPoint(left + width / 2, top + height / 2)
+  const covered = above !== null && !held.contains(above) && !above.contains(held)
+  return ringed && !covered ? '' : (ringed ? 'covered: ' : 'no ring: ') + held.outerHTML.slice(0, 200)
+})()`
+
+/** Goes on by Tab until this has the focus; each stop on the way must be seen. */
+export const tabOnto = async (page: Page, wanted: Locator): Promise<Locator> => {
   for (let step = 0; step < 60; step++) {
     if (await hasFocus(page, wanted)) return wanted
     await page.keyboard.press('Tab')
+    const unseen = await page.evaluate<string>(UNSEEN)
+    if (unseen !== '') throw new Error(unseen)
   }
-  throw new Error(`no Tab leads to ${role} ${String(name)}`)
+  throw new Error(`no Tab leads to ${String(wanted)}`)
 }
+
+/** The same, for the control of that name. */
+export const tabTo = (page: Page, name: string | RegExp, role: Parameters<Page['getByRole']>[0]): Promise<Locator> =>
+  tabOnto(page, page.getByRole(role, { name }).first())

@@ -1,23 +1,75 @@
+import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
 import { openBrowser, signedIn, skip, TOKEN } from './browser.ts'
 import { startService } from '../start.ts'
-import { hasFocus, tabTo } from './focus.ts'
+import { N } from './flag-page.ts'
+import { hasFocus, tabOnto, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
+
+/** Presses the control of that name, come to by Tab. */
+const press = async (page: Page, name: string, role: Parameters<Page['getByRole']>[0] = 'button') => {
+  const control = await tabTo(page, name, role)
+  await page.keyboard.press('Enter')
+  return control
+}
+const signInByKeys = async (page: Page) => {
+  await page.getByRole('heading', { name: 'Sign in', level: 1 }).waitFor()
+  await tabOnto(page, page.getByLabel('Client token'))
+  await page.keyboard.type(TOKEN)
+  await page.keyboard.press('Enter')
+}
+const focused = (page: Page, wanted: Locator) => wanted.and(page.locator(':focus')).waitFor()
+
+await t.test('somebody signs in and saves a rollout without a mouse', { skip }, async (t) => {
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
+  await service.request('POST', `${N}/flags`, { key: 'f', name: 'Flag f', type: 'BOOLEAN_FLAG_TYPE' })
+  const { page } = await openBrowser(t, service)
+  await page.goto('/')
+  await signInByKeys(page)
+  await page.getByRole('heading', { name: 'Flags 1', level: 1 }).waitFor()
+  await press(page, 'Flag f', 'link')
+  const heading = page.getByRole('heading', { name: 'Flag f', level: 1 })
+  await focused(page, heading)
+  await press(page, 'Add rollout')
+  await tabTo(page, 'Percentage', 'textbox')
+  await page.keyboard.press('Control+A')
+  await page.keyboard.type('25')
+  const opener = await press(page, 'Review changes')
+  const review = page.getByRole('dialog', { name: 'Review changes' })
+  await review.getByText('25 % true · 75 % default false').waitFor()
+  await page.keyboard.press('Escape')
+  await review.waitFor({ state: 'detached' })
+  await focused(page, opener)
+  await page.keyboard.press('Enter')
+  await review.waitFor()
+  await tabTo(page, 'Reason', 'textbox')
+  await page.keyboard.type('für Übung — 25')
+  t.equal(await review.locator(':focus').count(), 1, 'Tab stays in the dialog')
+  await press(page, 'Save changes')
+  await page.getByRole('status').getByText('1 change saved.').waitFor()
+  await review.waitFor({ state: 'detached' })
+  await focused(page, heading)
+  const { json } = await service.request<{ rollouts: object[] }>('GET', `${N}/flags/f/rollouts`)
+  t.match(json.rollouts, [{ threshold: { percentage: 25, value: true } }])
+
+  await press(page, 'Edit rollout 1')
+  await tabTo(page, 'Percentage slider', 'slider')
+  await page.keyboard.press('ArrowRight')
+  await page.getByText('1 change not saved').waitFor()
+  await press(page, 'Discard')
+  await page.getByRole('region', { name: 'Pending changes' }).waitFor({ state: 'detached' })
+  await focused(page, heading)
+})
 
 await t.test('somebody signs in and makes a token without a mouse', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
   const { page } = await openBrowser(t, service)
   await page.goto(path)
-  await page.getByLabel('Client token').waitFor()
-  while (!(await hasFocus(page, page.getByLabel('Client token')))) await page.keyboard.press('Tab')
-  await page.keyboard.type(TOKEN)
-  await page.keyboard.press('Enter')
+  await signInByKeys(page)
   await page.getByRole('button', { name: 'New token' }).waitFor()
-  const opener = await tabTo(page, 'New token', 'button')
-  t.not(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'), 'none', 'the focus is seen')
-  await page.keyboard.press('Enter')
+  const opener = await press(page, 'New token')
   await page.getByRole('dialog', { name: 'New static token' }).waitFor()
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -25,13 +77,25 @@ await t.test('somebody signs in and makes a token without a mouse', { skip }, as
   await page.keyboard.press('Enter')
   await tabTo(page, 'Name', 'textbox')
   await page.keyboard.type('by-keys')
-  await page.keyboard.press('Control+Enter')
-  await page.getByRole('dialog', { name: 'Token created' }).waitFor()
+  await tabTo(page, 'Description', 'textbox')
+  await page.keyboard.type('made without a mouse')
+  const expiration = await tabTo(page, 'Expiration', 'combobox')
+  await page.keyboard.press('ArrowDown')
+  t.equal(await expiration.locator('option:checked').textContent(), '90 days')
+  await page.keyboard.press('ArrowUp')
+  t.equal(await expiration.locator('option:checked').textContent(), '30 days')
+  await press(page, 'Create token')
+  const reveal = page.getByRole('dialog', { name: 'Token created' })
+  await focused(page, reveal.getByRole('textbox', { name: 'Client token' }))
+  await press(page, 'Done')
+  await reveal.getByText('Tick the box first').waitFor()
   await tabTo(page, 'I have stored this token', 'checkbox')
   await page.keyboard.press('Space')
-  await tabTo(page, 'Done', 'button')
-  await page.keyboard.press('Enter')
+  await press(page, 'Done')
   await page.getByRole('rowheader', { name: 'by-keys' }).waitFor()
+  await focused(page, opener)
+  const { json } = await service.request<{ authentications: object[] }>('GET', '/auth/v1/tokens?q=by-keys')
+  t.equal(json.authentications.length, 1)
 })
 
 await t.test('single keys do what the list of shortcuts says', { skip }, async (t) => {

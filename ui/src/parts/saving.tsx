@@ -18,6 +18,11 @@ type Phase<L> =
   | { readonly name: 'conflict'; readonly found: Theirs<L> }
   | { readonly name: 'gone' }
 
+/** Gives the focus to the heading of the page: the buttons that were pressed are gone with the draft. */
+const focusHeading = (): void => {
+  requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus())
+}
+
 /** What is not saved yet, its review, and what becomes of it: saved, refused, or somebody else was faster. */
 export const Saving = <L extends Revised, D extends object, A>({
   editing,
@@ -76,8 +81,7 @@ export const Saving = <L extends Revised, D extends object, A>({
       discard()
       say(revision === base.revision ? states.nothingChanged : pending.saved(changes.length))
       close()
-      // The button that was pressed first is gone with the draft.
-      requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus())
+      focusHeading()
       return
     }
     const { failure } = outcome
@@ -97,7 +101,15 @@ export const Saving = <L extends Revised, D extends object, A>({
 
   return (
     <>
-      <PendingChanges count={changes.length} why={why} onDiscard={discard} onReview={review.onOpen} />
+      <PendingChanges
+        count={changes.length}
+        why={why}
+        onDiscard={() => {
+          discard()
+          focusHeading()
+        }}
+        onReview={review.onOpen}
+      />
       {review.open && (
         <Review
           changes={changes}
