@@ -51,7 +51,8 @@ const matrix: Readonly<Record<Backend, Partial<Record<Asked, Allowed>>>> = {
     exchange: away,
     readyz: '503 not_ready',
   },
-  mongodb: { list: away },
+  // The list of tokens waits for what was written meanwhile, or finds nobody there.
+  mongodb: { list: `${away} view_behind` },
   redis: {},
   provider: { login: '503 provider_unavailable' },
   orchestrator: { exchange: '503 orchestrator_unavailable' },

@@ -134,6 +134,7 @@ await t.test('pictures of every screen', { skip, timeout: 250_000 }, async (t) =
     for (const [screen, path] of Object.entries(all)) {
       await page.goto(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.waitForLoadState('networkidle')
       await page.locator('[aria-busy=true]').first().waitFor({ state: 'hidden' })
       await page.screenshot({ path: join(out, `${screen}-${name}.png`) })
     }

@@ -18,6 +18,7 @@ export const seen = (text: string): string =>
 
 /** A text from outside, as text: what cannot be seen in it is drawn as a box with its code, and its direction is its own. */
 export const Safe = ({ text }: { readonly text: string }) => {
+  if (text === '') return null
   if (!unseen.test(text)) return <bdi>{text}</bdi>
   const pieces = text.split(unseen)
   return (
