@@ -2,6 +2,7 @@ import { Tooltip } from '@base-ui/react/tooltip'
 import type { ComponentProps, ReactNode } from 'react'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
+import { past } from '../words/past.ts'
 import { Safe } from './safe.tsx'
 
 export type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
@@ -16,6 +17,10 @@ type ButtonProps = Omit<ComponentProps<'button'>, 'disabled' | 'className'> & {
 /** The class of a button, for links that look like one. */
 export const buttonClass = (look?: ButtonLook): string => (look ? `button ${look}` : 'button')
 
+/** Leaves out of Tab what nothing can be done with, because this is the past. */
+export const stopOf = (why: string | undefined): { readonly tabIndex?: -1 } =>
+  why === past.why ? { tabIndex: -1 } : {}
+
 /** A button. While it is busy, or has a reason not to act, a press does nothing. */
 export const Button = ({ look, why, busy, onClick, children, type = 'button', ...rest }: ButtonProps) => {
   const { singleKeys } = usePreferences()
@@ -25,6 +30,7 @@ export const Button = ({ look, why, busy, onClick, children, type = 'button', ..
   const button = (
     <button
       {...rest}
+      {...stopOf(why)}
       type={type}
       className={buttonClass(look)}
       aria-disabled={idle || undefined}
@@ -48,6 +54,7 @@ export const IconButton = ({
   <Tip words={rest.why ?? name} named>
     <button
       {...plain(rest)}
+      {...stopOf(rest.why)}
       type="button"
       className={buttonClass(rest.look ?? 'icon plain')}
       aria-label={name}

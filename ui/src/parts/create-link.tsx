@@ -1,6 +1,6 @@
 import { PlusIcon } from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
-import { buttonClass, Tip } from './button.tsx'
+import { buttonClass, stopOf, Tip } from './button.tsx'
 
 /** The way to the page that makes a new thing of a namespace; `why` it cannot be made is said beside it. */
 export const CreateLink = ({
@@ -22,6 +22,7 @@ export const CreateLink = ({
       aria-keyshortcuts="n"
       disabled={why !== undefined}
       tabIndex={0}
+      {...stopOf(why)}
     >
       <PlusIcon />
       {children}

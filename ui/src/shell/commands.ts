@@ -62,8 +62,12 @@ export const useGo = () => {
 /** What a control is called. */
 const nameOf = (control: HTMLElement): string => control.getAttribute('aria-label') ?? control.textContent.trim()
 
+const isRefused = (control: HTMLElement): boolean => control.getAttribute('aria-disabled') === 'true'
+
 const isOffered = (control: HTMLElement): boolean =>
-  control.checkVisibility() && control.tabIndex >= 0 && control.closest('li, tr, [role=tablist], [role=alert]') === null
+  control.checkVisibility() &&
+  (control.tabIndex >= 0 || isRefused(control)) &&
+  control.closest('li, tr, [role=tablist], [role=alert]') === null
 
 /** What the page offers as a whole: its buttons, and the links of its head. What is offered beside each row or part of a list is not among it. */
 const ofPage = (): readonly Command[] =>
@@ -72,8 +76,7 @@ const ofPage = (): readonly Command[] =>
     group: palette.actions,
     words: nameOf(control),
     keys: control.getAttribute('aria-keyshortcuts') ?? undefined,
-    why:
-      control.getAttribute('aria-disabled') === 'true' ? (control.getAttribute('aria-description') ?? '') : undefined,
+    why: isRefused(control) ? (control.getAttribute('aria-description') ?? '') : undefined,
     ...(control instanceof HTMLAnchorElement && { href: control.href }),
     run: () => control.click(),
   }))
