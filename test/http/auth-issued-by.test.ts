@@ -38,7 +38,9 @@ await t.test('a record names the credential that made it, and the list can be as
   const { 'event-position': at } = (await request('DELETE', `${TOKENS}/unknown`)).headers
   const page = await list(service, `limit=1&${mine}`)
   t.equal(page.totalCount, 2)
-  t.strictSame(page.authentications, [first.authentication])
+  const [one, ...others] = page.authentications
+  t.match(one, { ...first.authentication, lastUsedAt: /T\d\d:00:00Z$/ }, 'it was used since')
+  t.strictSame(others, [])
   const { authentications } = await list(service, `limit=1&${mine}&pageToken=${page.nextPageToken}`)
   t.strictSame(authentications, [more.authentication])
   t.equal(
