@@ -17,6 +17,8 @@ export const maker = ({ request }: Pick<Started, 'request'>, namespace = 'defaul
     return json
   }
   const make = <T = Made>(path: string, body: object) => send<T>('POST', N + path, body)
+  const constraint = async (segment: string, body: Constraint) =>
+    (await make(`/segments/${segment}/constraints`, { type: 'STRING_COMPARISON_TYPE', ...body })).id
 
   return {
     namespace: () => send('POST', '/api/v1/namespaces', { key: namespace, name: namespace }),
@@ -28,11 +30,10 @@ export const maker = ({ request }: Pick<Started, 'request'>, namespace = 'defaul
     ): Promise<string[]> => {
       await make('/segments', { key, name: key, matchType })
       const ids: string[] = []
-      for (const constraint of constraints) {
-        ids.push((await make(`/segments/${key}/constraints`, { type: 'STRING_COMPARISON_TYPE', ...constraint })).id)
-      }
+      for (const each of constraints) ids.push(await constraint(key, each))
       return ids
     },
+    constraint,
     boolean: (key: string, enabled = false) => make('/flags', { key, name: key, type: 'BOOLEAN_FLAG_TYPE', enabled }),
     variantFlag: (key: string, enabled = true) => make('/flags', { key, name: key, enabled }),
     variant: async (flag: string, key: string, attachment = '') =>

@@ -9,39 +9,48 @@ import { withSessions } from './ways.ts'
 
 /** A service with what the screens show, and a word and a colour in the bar on top. */
 export const withScreens = async (t: Test) => {
-  const { service } = await withSessions(t, { 'ui.topbar.label': 'PROD-EU', 'ui.topbar.color': '#b3261e' })
-  return { service, at: (await seeded(service)).at }
+  const { service, ada } = await withSessions(t, { 'ui.topbar.label': 'PROD-EU', 'ui.topbar.color': '#b3261e' })
+  return { service, seeded: { ...(await seeded(service)), session: ada[0].authentication.id } }
 }
 
-const reachesOf = ({ path, states = {}, past }: Screen, at: string) => [
-  { state: 'as opened', path, reach: undefined },
-  ...Object.entries(states).map(([state, reach]) => ({ state, path, reach })),
-  ...(past ? [{ state: 'past', path: `${path}${path.includes('?') ? '&' : '?'}at=${at}`, reach: undefined }] : []),
-]
+const reachesOf = ({ path: given, states = {}, past }: Screen, seeded: Seeded) => {
+  const path = typeof given === 'string' ? given : given(seeded)
+  const then = `${path}${path.includes('?') ? '&' : '?'}at=${seeded.at}`
+  return [
+    { state: 'as opened', path, reach: undefined },
+    ...Object.entries(states).map(([state, reach]) => ({ state, path, reach })),
+    ...(past ? [{ state: 'past', path: then, reach: undefined }] : []),
+  ]
+}
 
-type World = Seeded & { readonly service: Started }
+/** A service, and what was put there. */
+type World = { readonly service: Started; readonly seeded: Seeded }
 type Size = { readonly width: number; readonly height: number }
 
 /** Brings each screen into each of its states, in a window of that size, and looks at it. */
 export const eachShown = async (
   t: Test,
-  { service, at }: World,
+  { service, seeded }: World,
   screens: readonly Screen[],
   viewport: Size,
   look: (t: Test, page: Page) => Promise<void>,
 ): Promise<void> => {
   // What moves is looked at where it stands.
   const context = { viewport, colorScheme: 'light', reducedMotion: 'reduce' } as const
-  const open = () => openBrowser(t, service, { context, forced: [0, 401, 404, 500, 503] })
-  const inside = await open()
-  await signIn(inside.page)
+  const open = () => openBrowser(t, service, { context, forced: [0, 401, 404, 412, 500, 503] })
+  const enter = async () => {
+    const { page } = await open()
+    await signIn(page)
+    return page
+  }
+  let inside: Promise<Page> | undefined
   for (const screen of screens) {
-    const { page } = screen.signedOut ? await open() : inside
-    for (const { state, path, reach } of reachesOf(screen, at))
+    const page = await (screen.signedOut ? open().then(({ page }) => page) : (inside ??= enter()))
+    for (const { state, path, reach } of reachesOf(screen, seeded))
       await t.test(`${screen.name}, ${state}`, async (t) => {
         await page.goto(path)
         await screen.shows(page).waitFor()
-        await reach?.(page)
+        await reach?.(page, service)
         await look(t, page)
       })
   }
@@ -54,9 +63,9 @@ const windows = [
 ]
 
 /** The test of these screens, in each of their states: axe finds nothing in the light and in the dark, and nothing sticks out at any width, or with texts twice as large. */
-export const inReachOfEverybody = (screens: readonly Screen[]) =>
+export const inReachOfEverybody = (screens: readonly Screen[], start: (t: Test) => Promise<World> = withScreens) =>
   t.test('everybody reads and reaches everything', { skip }, async (t) => {
-    const world = await withScreens(t)
+    const world = await start(t)
     for (const { width, height, widths } of windows)
       await t.test(`opened at ${width} px`, (t) =>
         eachShown(t, world, screens, { width, height }, async (t, page) => {

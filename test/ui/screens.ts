@@ -7,16 +7,19 @@ import { tokenNamed } from './ways.ts'
 export type Seeded = {
   /** A position at which everything was there already. */
   readonly at: string
+  /** Ids of a static token and of somebody's session. */
+  readonly token: string
+  readonly session: string
 }
 
 /** A screen, and the states beside the one in which it is opened. */
 export type Screen = {
   readonly name: string
-  readonly path: string
+  readonly path: string | ((seeded: Seeded) => string)
   /** What is there once the page has its data. */
   readonly shows: (page: Page) => Locator
   /** By name, how a person comes there from the opened screen. */
-  readonly states?: Readonly<Record<string, (page: Page) => Promise<unknown>>>
+  readonly states?: Readonly<Record<string, (page: Page, service: Started) => Promise<unknown>>>
   /** Whether it shows the past as well. */
   readonly past?: true
   readonly signedOut?: true
@@ -27,6 +30,15 @@ const button = (page: Page, name: string) => page.getByRole('button', { name, ex
 const dialog = (page: Page, name: string) => page.getByRole('dialog', { name }).waitFor()
 const question = (page: Page, name: string) => page.getByRole('alertdialog', { name }).waitFor()
 const heading = (name: string | RegExp) => (page: Page) => page.getByRole('heading', { name, level: 1 })
+
+const openReview = async (page: Page) => {
+  await button(page, 'Review changes').click()
+  await dialog(page, 'Review changes')
+}
+const save = async (page: Page) => {
+  await openReview(page)
+  await page.getByRole('dialog').getByRole('button', { name: 'Save changes' }).click()
+}
 
 const addRollout = async (page: Page) => {
   await button(page, 'Add rollout').click()
@@ -74,6 +86,15 @@ export const ofFlags: readonly Screen[] = [
   },
 ]
 
+const editVariant = async (page: Page, attachment: string) => {
+  await button(page, 'Edit semantic').click()
+  await page.getByRole('textbox', { name: 'Attachment' }).fill(attachment)
+}
+const editWeights = async (page: Page) => {
+  await button(page, 'Edit rule 1').click()
+  await page.getByRole('textbox', { name: 'Weight of classic' }).waitFor()
+}
+
 /** What one flag answers. */
 export const ofFlag: readonly Screen[] = [
   {
@@ -91,8 +112,7 @@ export const ofFlag: readonly Screen[] = [
       },
       'dialog of the review open': async (page) => {
         await addRollout(page)
-        await button(page, 'Review changes').click()
-        await dialog(page, 'Review changes')
+        await openReview(page)
       },
       'dialog of the place open': async (page) => {
         await button(page, 'Move rollout 1 to…').click()
@@ -122,6 +142,47 @@ export const ofFlag: readonly Screen[] = [
     path: `${N}/flags/search-ranking`,
     shows: (page) => page.getByText('semantic').first(),
     past: true,
+    states: {
+      'editor of a variant open': (page) => editVariant(page, '{"depth":4}'),
+      'wrong attachment': async (page) => {
+        await editVariant(page, '{"depth":')
+        await button(page, 'Review changes').click()
+        await page.getByText('This is not JSON').first().waitFor()
+      },
+      'editor of a rule open': editWeights,
+      'wrong weights': async (page) => {
+        await editWeights(page)
+        await page.getByRole('textbox', { name: 'Weight of classic' }).fill('70')
+        await page.getByText('The weights add up to 120 %: at most 100.').waitFor()
+      },
+      'dialog of the review open': async (page) => {
+        await editVariant(page, '{"depth":4}')
+        await editWeights(page)
+        await page.getByRole('textbox', { name: 'Weight of classic' }).fill('20')
+        await openReview(page)
+      },
+      'question before a variant goes open': async (page) => {
+        await button(page, 'Delete semantic').click()
+        await question(page, 'Delete variant semantic?')
+      },
+      'menu open': async (page) => {
+        await button(page, 'More actions').click()
+        await page.getByRole('menuitem', { name: 'Copy as curl' }).waitFor()
+      },
+    },
+  },
+  {
+    name: 'flag that somebody else changes',
+    path: `${N}/flags/dark-mode`,
+    shows: heading('dark-mode'),
+    states: {
+      'changed meanwhile': async (page, service) => {
+        await addRollout(page)
+        await maker(service).threshold('dark-mode', 10, false)
+        await save(page)
+        await question(page, 'This flag was changed meanwhile')
+      },
+    },
   },
   { name: 'flag not there', path: `${N}/flags/none-such`, shows: heading('Flag not found') },
 ]
@@ -172,8 +233,18 @@ export const ofSegments: readonly Screen[] = [
       },
       'dialog of the review open': async (page) => {
         await page.getByRole('radio', { name: 'Any of them' }).check()
-        await button(page, 'Review changes').click()
-        await dialog(page, 'Review changes')
+        await openReview(page)
+      },
+      'question before leaving open': async (page) => {
+        await page.getByRole('radio', { name: 'Any of them' }).check()
+        await page.getByRole('link', { name: 'Rollcall' }).click()
+        await question(page, 'Leave without saving?')
+      },
+      'changed by somebody else meanwhile': async (page, service) => {
+        await page.getByRole('radio', { name: 'Any of them' }).check()
+        await maker(service).constraint('staff', { property: 'team', operator: 'eq', value: 'shop' })
+        await save(page)
+        await question(page, 'This segment was changed meanwhile')
       },
     },
   },
@@ -261,6 +332,23 @@ export const ofSettings: readonly Screen[] = [
     },
   },
   {
+    name: 'token',
+    path: ({ token }) => `/settings/tokens/${token}`,
+    shows: heading('nightly'),
+    past: true,
+    states: {
+      'question before the deletion open': async (page) => {
+        await button(page, 'Delete token').click()
+        await question(page, 'Delete token nightly?')
+      },
+    },
+  },
+  {
+    name: 'token not there',
+    path: '/settings/tokens/5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11',
+    shows: heading('Token not found'),
+  },
+  {
     name: 'sessions',
     path: '/settings/sessions',
     shows: (page) => page.getByRole('rowheader', { name: 'Alice' }),
@@ -269,6 +357,18 @@ export const ofSettings: readonly Screen[] = [
       'question open': async (page) => {
         await button(page, 'End session of Alice').click()
         await question(page, 'End the session of Alice?')
+      },
+    },
+  },
+  {
+    name: 'session',
+    path: ({ session }) => `/settings/sessions/${session}`,
+    shows: heading('Ada'),
+    past: true,
+    states: {
+      'question open': async (page) => {
+        await button(page, 'End all sessions of Ada').click()
+        await question(page, 'End all 2 sessions of Ada?')
       },
     },
   },
@@ -386,8 +486,32 @@ export const ofShell: readonly Screen[] = [
   },
 ]
 
+const explained = (chip: string, why: string) => async (page: Page) => {
+  await button(page, chip).focus()
+  await page.getByText(why).waitFor()
+}
+
+/** What a service shows that asks nobody who they are, and that nobody writes to. */
+export const ofOpenService: readonly Screen[] = [
+  {
+    name: 'open and read-only',
+    path: `${N}/flags`,
+    shows: (page) => button(page, 'Read-only'),
+    signedOut: true,
+    states: {
+      'open access explained': explained('Open access', 'Everybody who reaches this address may do everything.'),
+      'read-only explained': explained('Read-only', 'This instance is read-only.'),
+      'menu of the account open': async (page) => {
+        await button(page, 'Account: Nobody').click()
+        await page.getByRole('menu').waitFor()
+      },
+    },
+  },
+  { name: 'flag that cannot be made', path: `${N}/flags/new`, shows: heading('New flag'), signedOut: true },
+]
+
 /** A deployment as a team has it after some weeks. */
-export const seeded = async (service: Started): Promise<Seeded> => {
+export const seeded = async (service: Started): Promise<Omit<Seeded, 'session'>> => {
   const make = maker(service)
   await maker(service, 'empty').namespace()
   await make.segment('beta', [{ property: 'plan', operator: 'eq', value: 'beta' }])
@@ -413,6 +537,9 @@ export const seeded = async (service: Started): Promise<Seeded> => {
   const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
   await tokenNamed(service, 'ci-prod', { expiresAt: inDays(27) })
   await tokenNamed(service, 'storefront', { expiresAt: inDays(300), namespaceKey: 'default' })
-  const { headers } = await service.request('POST', '/auth/v1/method/token', { name: 'nightly', expiresAt: inDays(3) })
-  return { at: String(headers['event-position']) }
+  const { headers, json } = await service.request<{ authentication: { id: string } }>('POST', '/auth/v1/method/token', {
+    name: 'nightly',
+    expiresAt: inDays(3),
+  })
+  return { at: String(headers['event-position']), token: json.authentication.id }
 }

@@ -70,7 +70,7 @@ export const IconButton = ({
 
 const plain = ({ look: _look, why: _why, busy: _busy, ...rest }: Omit<ButtonProps, 'children'>) => rest
 
-/** Words beside what has the focus or the pointer. */
+/** Words beside what has the focus or the pointer, for the eye: they are its name or description as well. */
 export const Tip = ({
   words,
   children,
@@ -84,7 +84,7 @@ export const Tip = ({
     <Tooltip.Trigger render={children} {...(!named && { 'aria-description': words })} />
     <Tooltip.Portal>
       <Tooltip.Positioner className="popup-place" sideOffset={6}>
-        <Tooltip.Popup className="tip">
+        <Tooltip.Popup className="tip" aria-hidden>
           <Safe text={words} />
         </Tooltip.Popup>
       </Tooltip.Positioner>
