@@ -18,6 +18,8 @@ export type MemoryOptions = {
   readonly agrees?: () => Promise<boolean>
   /** Takes a followed event into memory straight, where no row is needed for it; false where the row must be folded and remembered. */
   readonly take?: (projection: AnyProjection, event: Stored) => boolean
+  /** The row of a document that is over is left to whoever tends the views. Else it is made at once, and tells a log that lost the event. */
+  readonly leavesOver?: boolean
 }
 
 /** Rows kept of the documents that changed last, for memory need not hold rows: an event that is followed and then applied is folded once. */
@@ -31,7 +33,14 @@ const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
 
 /** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
 export const memory = (options: MemoryOptions) => {
-  const { log, projections, remember, recall = () => undefined, take, agrees = async () => true } = options
+  const {
+    log,
+    projections,
+    remember,
+    recall = () => undefined,
+    take = () => false,
+    agrees = async () => true,
+  } = options
   /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
@@ -66,7 +75,7 @@ export const memory = (options: MemoryOptions) => {
   /** True when memory took all of these events straight. */
   const taken = (stream: string, events: readonly Stored[]): boolean => {
     const interested = ofStream(stream)
-    if (!events.every((event) => interested.every((projection) => take?.(projection, event)))) return false
+    if (!events.every((event) => interested.every((projection) => take(projection, event)))) return false
     remembered.record(events.at(-1)!)
     return true
   }
@@ -85,7 +94,7 @@ export const memory = (options: MemoryOptions) => {
         const held = recent.get(`${projection.name} ${stream}`)
         return projection.ends?.has(typeName(event.type)) === true && !(held && isBefore(held, event))
       })
-    return take !== undefined && events.every(ends) && (known || taken(stream, events))
+    return options.leavesOver === true && events.every(ends) && (known || taken(stream, events))
   }
   const applyOwn = async (stream: string, events: readonly Stored[]) => {
     const last = events.at(-1)!
