@@ -7,6 +7,13 @@ const path = '/settings/tokens'
 const ended = (page: Page) => page.getByRole('dialog', { name: 'Your session has ended' })
 const form = (page: Page) => page.getByRole('dialog', { name: 'New static token' })
 
+/** Types a name, and waits for what the page asks about it: that is answered before the session ends. */
+const typed = async (page: Page) => {
+  const looked = page.waitForResponse((answer) => answer.url().includes('identity=typed'))
+  await form(page).getByRole('textbox', { name: 'Name' }).fill('typed before')
+  await looked
+}
+
 /** A page that Ada has opened with a token of hers that works no more, with a form half filled. */
 const lostSession = async (t: Parameters<typeof signedIn>[0]) => {
   const { service } = await signedIn(t, path)
@@ -15,7 +22,7 @@ const lostSession = async (t: Parameters<typeof signedIn>[0]) => {
   await signIn(page, path, first.token)
   await page.evaluate("window.kept = 'since it was opened'")
   await page.getByRole('button', { name: 'New token' }).click()
-  await form(page).getByRole('textbox', { name: 'Name' }).fill('typed before')
+  await typed(page)
   await service.request('DELETE', `/auth/v1/tokens/${first.id}`)
   await form(page).getByRole('button', { name: 'Create token' }).click()
   await ended(page).waitFor()
@@ -64,7 +71,7 @@ await t.test('a login in a new tab brings a page back whose session has ended', 
   await page.getByRole('button', { name: 'Account: Alice' }).waitFor()
   t.match(page.url(), /\/settings\/tokens$/)
   await page.getByRole('button', { name: 'New token' }).click()
-  await form(page).getByRole('textbox', { name: 'Name' }).fill('typed before')
+  await typed(page)
   await service.request('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_CODEHOST', identity: '7' })
   await form(page).getByRole('button', { name: 'Create token' }).click()
   const opened = context.waitForEvent('page')

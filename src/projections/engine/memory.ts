@@ -33,14 +33,8 @@ const isBefore = ({ revision, position }: Row, event: Stored): boolean =>
 
 /** Applies events to the memory of this instance, its own at once and all others as they are followed, each row after the one before it. */
 export const memory = (options: MemoryOptions) => {
-  const {
-    log,
-    projections,
-    remember,
-    recall = () => undefined,
-    take = () => false,
-    agrees = async () => true,
-  } = options
+  const { log, projections, remember, recall = () => undefined } = options
+  const { take = () => false, agrees = async () => true, leavesOver = false } = options
   /** One stream's events are applied one batch after the other, so memory never sees an older row after a newer one. */
   const inTurn = keyedQueue()
   const remembered = revisionTracker()
@@ -94,7 +88,7 @@ export const memory = (options: MemoryOptions) => {
         const held = recent.get(`${projection.name} ${stream}`)
         return projection.ends?.has(typeName(event.type)) === true && !(held && isBefore(held, event))
       })
-    return options.leavesOver === true && events.every(ends) && (known || taken(stream, events))
+    return leavesOver && events.every(ends) && (known || taken(stream, events))
   }
   const applyOwn = async (stream: string, events: readonly Stored[]) => {
     const last = events.at(-1)!
