@@ -50,7 +50,9 @@ await t.test('people whose key is missing are shown as lost and never as erased,
   )
   t.equal(both.json.authentications.length, 2)
   t.match(await service.metrics(), /^rollcall_subjects_lost_total 1$/m)
-  const lines = (await service.logged()).split('\n').filter((line) => line.includes('"level":"ERROR"'))
+  // On a machine with other work a server may answer late, which has a line of its own.
+  const isOfKeys = (line: string) => line.includes('"level":"ERROR"') && !line.includes('"port":"log"')
+  const lines = (await service.logged()).split('\n').filter(isOfKeys)
   t.equal(lines.length, 1)
   t.match(lines[0], /backup of (subjects\.sqlite|the collection)/)
   t.notMatch(lines[0], /person-|@/)
