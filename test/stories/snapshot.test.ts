@@ -95,6 +95,7 @@ await t.test(
     const service = await startService(t)
     const [valid, revoked] = [await issue(service), await issue(service)]
     t.equal((await service.request('DELETE', `/auth/v1/tokens/${revoked.id}`)).status, 200)
+    t.equal((await service.request('GET', '/auth/v1/tokens')).status, 200, 'its row is written when a list is whole')
     const { 'mongodb.url': url, 'mongodb.database': name } = await clusterOf(service.directory)
     const client = await MongoClient.connect(url!)
     t.teardown(() => client.close())
