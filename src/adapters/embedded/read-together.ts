@@ -4,7 +4,7 @@ import { eventColumns, isAtFault, type LogFile, type Placed, stored } from './lo
 import { type Database, isDamage, pageUpTo, prepared, rowsOf, whileOpen } from './sqlite.ts'
 import { shapeOf } from './view-build.ts'
 import { leastOf } from './view-query.ts'
-import { tablesIn } from './views.ts'
+import { tableQuery, tablesIn } from './views.ts'
 
 /** Characters that are a lot of text where many things are read together. */
 const LOT = 262_144
@@ -37,7 +37,7 @@ export const partsReader = (events: Database, { file, onDamage }: LogFile): Read
 
 /** Finds the least documents of many texts by one statement. */
 export const leastFinder = (views: Database, { file, onDamage }: LogFile): FindLeast => {
-  const isThere = tablesIn(rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?"))
+  const isThere = tablesIn(tableQuery(views))
   const prepare = prepared(views)
   const reading = whileOpen(() => true, { file, isDamage, onDamage })
   return async <D extends object>(...[view, texts, { by, order, from }]: Parameters<FindLeast>) => {

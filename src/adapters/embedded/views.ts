@@ -47,6 +47,10 @@ const rowsByKey = (views: Database, isThere: (table: string) => boolean, reading
     })
 }
 
+/** The statement that finds a table by its name. */
+export const tableQuery = (views: Database): Statement =>
+  rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
+
 /** Whether a table is there: one that was, stays. */
 export const tablesIn = (hasTable: Statement) => {
   const there = new Set<string>()
@@ -84,7 +88,7 @@ const extents = (
  * loses comes back from the log.
  */
 export const embeddedViews = (channel: Channel, { views, events, another, watched }: ViewReaders): EmbeddedViews => {
-  const hasTable = rowsOf(views, "select 1 from sqlite_schema where type = 'table' and name = ?")
+  const hasTable = tableQuery(views)
   const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')
   const prepare = prepared(views)
   const underWay = rowsUnderWay(channel)
