@@ -5,8 +5,10 @@ import {
   lazyRouteComponent,
   Navigate,
   Outlet,
+  redirect,
   retainSearchParams,
 } from '@tanstack/react-router'
+import { namesFirstTab } from './links.ts'
 import { Broken, BrokenAlone } from './pages/broken.tsx'
 import { Login } from './pages/login.tsx'
 import { searchKept } from './pages/evaluate/search.ts'
@@ -31,13 +33,19 @@ const evaluationAsked = (
   ...asked('at')(search),
 })
 
-/** The same with the tab of a page, where it is one of these and not the first one. */
-const withTab =
-  <T extends string>(...tabs: readonly T[]) =>
-  (search: Record<string, unknown>): { readonly tab?: T; readonly at?: string } => {
-    const tab = tabs.find((one) => one === search['tab'])
-    return { ...asked('at')(search), ...(tab !== undefined && { tab }) }
-  }
+const tabs = ['targeting', 'about'] as const
+type Tab = (typeof tabs)[number]
+
+/** The query of a flag or segment: its tab, where it is one of these, and the moment. */
+const tabAsked = (search: Record<string, unknown>): { readonly tab?: Tab; readonly at?: string } => {
+  const tab = tabs.find((one) => one === search['tab'])
+  return { ...asked('at')(search), ...(tab !== undefined && { tab }) }
+}
+
+/** The first tab is left out of the address, where that means the same. */
+const withoutFirstTab = (key: string, { tab, ...search }: ReturnType<typeof tabAsked>): void => {
+  if (tab === tabs[0] && !namesFirstTab(key)) throw redirect({ to: '.', search: search as never, replace: true })
+}
 
 const root = createRootRoute({ component: Outlet, errorComponent: BrokenAlone })
 
@@ -71,16 +79,12 @@ export const flagsRoute = createRoute({
   validateSearch: asked('q', 'type', 'state', 'sort', 'page', 'at'),
   component: lazyRouteComponent(() => import('./pages/flags/flags.tsx'), 'Flags'),
 })
-export const newFlagRoute = createRoute({
-  getParentRoute: () => inside,
-  path: '/ns/$ns/flags/new',
-  component: lazyRouteComponent(() => import('./pages/flags/new-flag.tsx'), 'NewFlagPage'),
-})
 export const flagRoute = createRoute({
   getParentRoute: () => inside,
   path: '/ns/$ns/flags/$key',
-  validateSearch: withTab('about'),
-  component: lazyRouteComponent(() => import('./pages/flag/flag.tsx'), 'FlagPage'),
+  validateSearch: tabAsked,
+  beforeLoad: ({ params, search }) => withoutFirstTab(params.key, search),
+  component: lazyRouteComponent(() => import('./pages/flag/flag.tsx'), 'FlagOrForm'),
 })
 const evaluateRoute = createRoute({
   getParentRoute: () => inside,
@@ -94,16 +98,12 @@ export const segmentsRoute = createRoute({
   validateSearch: asked('q', 'sort', 'page', 'at'),
   component: lazyRouteComponent(() => import('./pages/segments/segments.tsx'), 'Segments'),
 })
-export const newSegmentRoute = createRoute({
-  getParentRoute: () => inside,
-  path: '/ns/$ns/segments/new',
-  component: lazyRouteComponent(() => import('./pages/segments/new-segment.tsx'), 'NewSegmentPage'),
-})
 export const segmentRoute = createRoute({
   getParentRoute: () => inside,
   path: '/ns/$ns/segments/$key',
-  validateSearch: withTab('about'),
-  component: lazyRouteComponent(() => import('./pages/segment/segment.tsx'), 'SegmentPage'),
+  validateSearch: tabAsked,
+  beforeLoad: ({ params, search }) => withoutFirstTab(params.key, search),
+  component: lazyRouteComponent(() => import('./pages/segment/segment.tsx'), 'SegmentOrForm'),
 })
 export const tokensRoute = createRoute({
   getParentRoute: () => inside,
@@ -151,11 +151,9 @@ export const router = createRouter({
       elsewhere,
       home,
       flagsRoute,
-      newFlagRoute,
       flagRoute,
       evaluateRoute,
       segmentsRoute,
-      newSegmentRoute,
       segmentRoute,
       tokensRoute,
       tokenRoute,

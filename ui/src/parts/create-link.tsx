@@ -1,23 +1,21 @@
 import { PlusIcon } from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
+import type { toNewFlag, toNewSegment } from '../links.ts'
 import { buttonClass, stopOf, Tip } from './button.tsx'
 
 /** The way to the page that makes a new thing of a namespace; `why` it cannot be made is said beside it. */
 export const CreateLink = ({
   to,
-  ns,
   why,
   children,
 }: {
-  readonly to: '/ns/$ns/flags/new' | '/ns/$ns/segments/new'
-  readonly ns: string
+  readonly to: ReturnType<typeof toNewFlag | typeof toNewSegment>
   readonly why: string | undefined
   readonly children: string
 }) => {
   const link = (
     <Link
-      to={to}
-      params={{ ns }}
+      {...to}
       className={buttonClass('primary')}
       aria-keyshortcuts="n"
       disabled={why !== undefined}

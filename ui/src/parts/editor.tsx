@@ -53,11 +53,13 @@ type EditorProps<L extends Revised, D extends object, A> = {
   /** The read of the thing. */
   readonly queryKey: readonly unknown[]
   readonly why: string | undefined
-  /** The views of the thing: what they are called together and each, by its name in the address, and the one asked for. The first is the one without asking. */
+  /** The views of the thing: what they are called together and each, by its name in the address, and the one asked for. Where none is, the first is open. */
   readonly tabs: {
     readonly name: string
     readonly of: readonly [Tab, ...Tab[]]
     readonly asked: string | undefined
+    /** The address names the first one, too. */
+    readonly firstNamed: boolean
   }
   /** The view in which a part is edited, which it opens there. */
   readonly viewOf: (part: string) => string
@@ -93,7 +95,8 @@ export const Editor = <L extends Revised, D extends object, A>({
   const show = (name: string) =>
     navigate({
       to: '.',
-      search: ({ tab: _tab, ...rest }) => (name === first.name ? rest : { ...rest, tab: name }) as never,
+      search: ({ tab: _tab, ...rest }) =>
+        (name === first.name && !tabs.firstNamed ? rest : { ...rest, tab: name }) as never,
       replace: true,
       resetScroll: false,
     })

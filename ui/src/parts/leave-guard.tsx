@@ -1,4 +1,5 @@
 import { useBlocker } from '@tanstack/react-router'
+import { pageOf } from '../links.ts'
 import { common } from '../words/common.ts'
 import { pending } from '../words/pending.ts'
 import { Button } from './button.tsx'
@@ -10,7 +11,7 @@ const atOf = (search: object): unknown => ('at' in search ? search.at : undefine
 export const LeaveGuard = ({ changes }: { readonly changes: number }) => {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) =>
-      changes > 0 && (current.pathname !== next.pathname || atOf(current.search) !== atOf(next.search)),
+      changes > 0 && (pageOf(current) !== pageOf(next) || atOf(current.search) !== atOf(next.search)),
     enableBeforeUnload: () => changes > 0,
     withResolver: true,
   })

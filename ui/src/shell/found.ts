@@ -4,13 +4,13 @@ import { keys } from '../api/keys.ts'
 import { searchSegments } from '../api/segments.ts'
 import { nameOf, readTokens } from '../api/tokens.ts'
 import { useAt } from '../at.ts'
+import { toFlag, toSegment } from '../links.ts'
 import { lastNamespace } from '../preferences.ts'
 import { useSettled } from '../parts/settled.ts'
 import { palette as words } from '../words/palette.ts'
 import { type Command, useGo } from './commands.ts'
 
 const limit = 5
-const segmentPage = '/ns/$ns/segments/$key'
 type Named = { readonly key: string; readonly name: string }
 
 /** Asks the service once there is something to ask; what it found before stays meanwhile. The past is read by one search `after` the other: few of its readings run for one person at once. */
@@ -45,11 +45,14 @@ export const useFound = (typed: string) => {
   const segments = useSearched(keys.segments(ns), asked, readSegments, flags)
   const waited = { isFetching: flags.isFetching || segments.isFetching }
   const tokens = useSearched(keys.tokens, asked, readStatic, waited)
-  const named = (group: string, to: string, all: readonly Named[]) =>
-    all.flatMap(({ key, name }) => go({ id: to + key, group, words: name, detail: key }, { to, params: { key } }) ?? [])
+  const named = (group: string, placeOf: typeof toFlag | typeof toSegment, all: readonly Named[]) =>
+    all.flatMap(({ key, name }) => {
+      const place = placeOf(ns, key)
+      return go({ id: place.to + key, group, words: name, detail: key }, place) ?? []
+    })
   const commands: readonly Command[] = [
-    ...named(words.flags, '/ns/$ns/flags/$key', flags.found),
-    ...named(words.segments, segmentPage, segments.found),
+    ...named(words.flags, toFlag, flags.found),
+    ...named(words.segments, toSegment, segments.found),
     ...tokens.found.flatMap((record) => {
       const { id } = record
       const of = { id, group: words.tokens, words: nameOf(record) }

@@ -1,6 +1,7 @@
 import { CheckIcon, XIcon } from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../api/evaluation.ts'
+import { toFlag } from '../../links.ts'
 import { Safe } from '../../parts/safe.tsx'
 import { Loading } from '../../parts/states.tsx'
 import { usePreferences } from '../../preferences.ts'
@@ -67,7 +68,7 @@ const Said = ({ answer }: { readonly answer: Answer }) => {
         <Steps answer={answer} />
       </div>
       <p className="muted small">
-        <Link to="/ns/$ns/flags/$key" params={{ ns: namespace, key: flag }}>
+        <Link {...toFlag(namespace, flag)}>
           <Safe text={flag} />
         </Link>{' '}
         <Safe text={words.about(entity)} />

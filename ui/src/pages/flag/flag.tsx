@@ -5,11 +5,13 @@ import { flushSync } from 'react-dom'
 import { isFailure } from '../../api/failure.ts'
 import { type Loaded, readFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
+import { isForm, namesFirstTab } from '../../links.ts'
 import { Editor } from '../../parts/editor.tsx'
 import { NotThere } from '../../parts/not-there.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { flag as words } from '../../words/flag.ts'
+import { NewFlagPage } from '../flags/new-flag.tsx'
 import { About } from './about.tsx'
 import { DeleteFlag } from './delete-flag.tsx'
 import type { Draft } from './draft.ts'
@@ -32,7 +34,7 @@ const Effect = ({ start, draft }: { readonly start: Draft; readonly draft: Draft
   )
 
 const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly queryKey: readonly unknown[] }) => {
-  const { ns } = here.useParams()
+  const { ns, key } = here.useParams()
   const { tab, at } = here.useSearch()
   const navigate = useNavigate()
   const why = useWhyNot(at)
@@ -51,6 +53,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
           { name: 'about', words: words.tabs.about },
         ],
         asked: tab,
+        firstNamed: namesFirstTab(key),
       }}
       viewOf={(part) => {
         if (part === 'flag') return 'about'
@@ -92,7 +95,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
 }
 
 /** A flag: what it answers, edited as one draft and saved as one change (ui.md §11.4). */
-export const FlagPage = () => {
+const FlagPage = () => {
   const { ns, key } = here.useParams()
   const { at } = here.useSearch()
   const queryKey = [...keys.flag(ns, key), at ?? '']
@@ -106,4 +109,11 @@ export const FlagPage = () => {
       {data && <FlagEditor key={queryKey.join('/')} loaded={data} queryKey={queryKey} />}
     </>
   )
+}
+
+/** What stands under the address of a flag: the flag, or the form for a new one. */
+export const FlagOrForm = () => {
+  const { key } = here.useParams()
+  const { tab } = here.useSearch()
+  return isForm(key, tab) ? <NewFlagPage /> : <FlagPage />
 }

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type ListedFlag, readFlags } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
+import { toFlag, toNewFlag } from '../../links.ts'
 import { Changed } from '../../parts/changed.tsx'
 import { CreateLink } from '../../parts/create-link.tsx'
 import { Select } from '../../parts/field.tsx'
@@ -33,7 +34,7 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedFlag>[] => [
     sort: 'name',
     cell: ({ key, name }) => (
       <>
-        <Link to="/ns/$ns/flags/$key" params={{ ns, key }}>
+        <Link {...toFlag(ns, key)}>
           <Safe text={name} />
         </Link>
         <code className="key">
@@ -80,7 +81,7 @@ export const Flags = () => {
     placeholderData: (before, query) => (query?.queryKey[1] === ns ? before : undefined),
   })
   const create = (
-    <CreateLink to="/ns/$ns/flags/new" ns={ns} why={why}>
+    <CreateLink to={toNewFlag(ns)} why={why}>
       {words.create}
     </CreateLink>
   )

@@ -1,6 +1,7 @@
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { type Flag, flagCreation, type FlagType } from '../../api/flags.ts'
+import { toFlag } from '../../links.ts'
 import { FailureAlert } from '../../parts/alert.tsx'
 import { Button, buttonClass } from '../../parts/button.tsx'
 import { Choices } from '../../parts/field.tsx'
@@ -11,7 +12,7 @@ import { useWhyNot } from '../../why-not.ts'
 import { common, fields } from '../../words/common.ts'
 import { flags as words } from '../../words/flags.ts'
 
-const here = getRouteApi('/inside/ns/$ns/flags/new')
+const here = getRouteApi('/inside/ns/$ns/flags/$key')
 const { form } = words
 
 const typeOptions = (['BOOLEAN_FLAG_TYPE', 'VARIANT_FLAG_TYPE'] as const).map((value) => ({
@@ -39,7 +40,7 @@ export const NewFlagPage = () => {
     if (!outcome?.done) return
     const { key } = outcome.value
     say(form.created(key))
-    void navigate({ to: '/ns/$ns/flags/$key', params: { ns, key } })
+    void navigate(toFlag(ns, key))
   }
   return (
     <>

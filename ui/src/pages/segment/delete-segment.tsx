@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keys } from '../../api/keys.ts'
 import { type LoadedSegment, readUsages, segmentDeletion } from '../../api/segments.ts'
+import { toFlag } from '../../links.ts'
 import { Button } from '../../parts/button.tsx'
 import { Actions, Dialog } from '../../parts/dialog.tsx'
 import { Remove } from '../../parts/remove.tsx'
@@ -63,7 +64,7 @@ export const DeleteSegment = ({
         <ul aria-label={words.usedBy} className="tight">
           {data.flags.map((flag) => (
             <li key={flag.key}>
-              <Link to="/ns/$ns/flags/$key" params={{ ns, key: flag.key }}>
+              <Link {...toFlag(ns, flag.key)}>
                 <Safe text={flag.name} />
               </Link>{' '}
               <span className="muted">{words.uses(flag.segmentUses ?? [])}</span>

@@ -5,6 +5,7 @@ import { flushSync } from 'react-dom'
 import { isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { type LoadedSegment, readSegment } from '../../api/segments.ts'
+import { isForm, namesFirstTab } from '../../links.ts'
 import { AboutFields, AboutTimes } from '../../parts/about-fields.tsx'
 import { Button } from '../../parts/button.tsx'
 import { type Edited, Editor } from '../../parts/editor.tsx'
@@ -15,6 +16,7 @@ import { Safe } from '../../parts/safe.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
 import { useWhyNot } from '../../why-not.ts'
 import { segment as words, segments } from '../../words/segments.ts'
+import { NewSegmentPage } from '../segments/new-segment.tsx'
 import { Constraints } from './constraints.tsx'
 import { DeleteSegment } from './delete-segment.tsx'
 import type { Draft } from './draft.ts'
@@ -87,7 +89,7 @@ const SegmentEditor = ({
   readonly loaded: LoadedSegment
   readonly queryKey: readonly unknown[]
 }) => {
-  const { ns } = here.useParams()
+  const { ns, key } = here.useParams()
   const { tab, at } = here.useSearch()
   const navigate = useNavigate()
   const why = useWhyNot(at)
@@ -106,6 +108,7 @@ const SegmentEditor = ({
           { name: 'about', words: words.tabs.about },
         ],
         asked: tab,
+        firstNamed: namesFirstTab(key),
       }}
       viewOf={(part) => (part === 'segment' ? 'about' : 'targeting')}
       renderHead={({ state }) => <Head loaded={state.base} />}
@@ -133,7 +136,7 @@ const SegmentEditor = ({
 }
 
 /** A segment: who is in it, edited as one draft and saved as one change (ui.md §11.5). */
-export const SegmentPage = () => {
+const SegmentPage = () => {
   const { ns, key } = here.useParams()
   const { at } = here.useSearch()
   const queryKey = [...keys.segment(ns, key), at ?? '']
@@ -147,4 +150,11 @@ export const SegmentPage = () => {
       {data && <SegmentEditor key={queryKey.join('/')} loaded={data} queryKey={queryKey} />}
     </>
   )
+}
+
+/** What stands under the address of a segment: the segment, or the form for a new one. */
+export const SegmentOrForm = () => {
+  const { key } = here.useParams()
+  const { tab } = here.useSearch()
+  return isForm(key, tab) ? <NewSegmentPage /> : <SegmentPage />
 }

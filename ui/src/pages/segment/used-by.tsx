@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { ListedFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { readUsages, type Segment } from '../../api/segments.ts'
+import { toFlag } from '../../links.ts'
 import { Pager } from '../../parts/pager.tsx'
 import { Safe } from '../../parts/safe.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
@@ -16,7 +17,7 @@ const columnsOf = (ns: string): readonly Column<ListedFlag>[] => [
     head: words.flag,
     cell: ({ key, name }) => (
       <>
-        <Link to="/ns/$ns/flags/$key" params={{ ns, key }}>
+        <Link {...toFlag(ns, key)}>
           <Safe text={name} />
         </Link>
         <code className="key">

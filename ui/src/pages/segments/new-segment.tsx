@@ -1,6 +1,7 @@
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { type MatchType, type Segment, segmentCreation } from '../../api/segments.ts'
+import { toSegment } from '../../links.ts'
 import { FailureAlert } from '../../parts/alert.tsx'
 import { Button, buttonClass } from '../../parts/button.tsx'
 import { Choices } from '../../parts/field.tsx'
@@ -11,7 +12,7 @@ import { useWhyNot } from '../../why-not.ts'
 import { common, fields } from '../../words/common.ts'
 import { segments as words } from '../../words/segments.ts'
 
-const here = getRouteApi('/inside/ns/$ns/segments/new')
+const here = getRouteApi('/inside/ns/$ns/segments/$key')
 const { form } = words
 const matches = (['ALL_MATCH_TYPE', 'ANY_MATCH_TYPE'] as const).map((value) => ({
   value,
@@ -34,7 +35,7 @@ export const NewSegmentPage = () => {
     if (!outcome?.done) return
     const { key } = outcome.value
     say(form.created(key))
-    void navigate({ to: '/ns/$ns/segments/$key', params: { ns, key } })
+    void navigate(toSegment(ns, key))
   }
   return (
     <>

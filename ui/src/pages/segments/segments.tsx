@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { keys } from '../../api/keys.ts'
 import { type ListedSegment, readSegments } from '../../api/segments.ts'
+import { toNewSegment, toSegment } from '../../links.ts'
 import { Changed } from '../../parts/changed.tsx'
 import { CreateLink } from '../../parts/create-link.tsx'
 import { List } from '../../parts/list.tsx'
@@ -23,7 +24,7 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedSegment>[] =
     sort: 'name',
     cell: ({ key, name }) => (
       <>
-        <Link to="/ns/$ns/segments/$key" params={{ ns, key }}>
+        <Link {...toSegment(ns, key)}>
           <Safe text={name} />
         </Link>
         <code className="key">
@@ -60,7 +61,7 @@ export const Segments = () => {
     placeholderData: (before, query) => (query?.queryKey[1] === ns ? before : undefined),
   })
   const create = (
-    <CreateLink to="/ns/$ns/segments/new" ns={ns} why={why}>
+    <CreateLink to={toNewSegment(ns)} why={why}>
       {words.create}
     </CreateLink>
   )
