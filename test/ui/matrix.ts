@@ -1,16 +1,33 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import type { Started } from '../start.ts'
+import { type Started, startService } from '../start.ts'
+import type { Settings } from '../http/people.ts'
 import { axeFindings } from './axe.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
 import { flawsOfLargeText, layoutFlaws } from './layout.ts'
 import { type Screen, type Seeded, seeded } from './screens.ts'
 import { withSessions } from './ways.ts'
 
-/** A service with what the screens show, and a word and a colour in the bar on top. */
-export const withScreens = async (t: Test) => {
-  const { service, ada } = await withSessions(t, { 'ui.topbar.label': 'PROD-EU', 'ui.topbar.color': '#b3261e' })
+/** A service, and what was put there. */
+export type World = { readonly service: Started; readonly seeded: Seeded }
+
+const TOPBAR: Settings = { 'ui.topbar.label': 'PROD-EU', 'ui.topbar.color': '#b3261e' }
+
+/** A service with what the screens show; with a word and a colour in the bar on top unless it is set otherwise. */
+export const withScreens = async (t: Test, settings = TOPBAR): Promise<World> => {
+  const { service, ada } = await withSessions(t, settings)
   return { service, seeded: { ...(await seeded(service)), session: ada[0].authentication.id } }
+}
+
+/** A service that asks nobody who they are, and that nobody writes to. */
+export const withOpenService = async (t: Test): Promise<World> => {
+  const service = await startService(t, {
+    'authentication.required': 'false',
+    'storage.read_only': 'true',
+    'ui.topbar.label': 'PROD-EU',
+    'rate_limit.enabled': 'false',
+  })
+  return { service, seeded: { at: '0', token: '', session: '' } }
 }
 
 const reachesOf = ({ path: given, states = {}, past }: Screen, seeded: Seeded) => {
@@ -23,20 +40,18 @@ const reachesOf = ({ path: given, states = {}, past }: Screen, seeded: Seeded) =
   ]
 }
 
-/** A service, and what was put there. */
-type World = { readonly service: Started; readonly seeded: Seeded }
-type Size = { readonly width: number; readonly height: number }
+type Window = { readonly width: number; readonly height: number; readonly colorScheme?: 'light' | 'dark' }
 
-/** Brings each screen into each of its states, in a window of that size, and looks at it. */
+/** Brings each screen into each of its states, in such a window, and looks at it. */
 export const eachShown = async (
   t: Test,
   { service, seeded }: World,
   screens: readonly Screen[],
-  viewport: Size,
-  look: (t: Test, page: Page) => Promise<void>,
+  { colorScheme = 'light', ...viewport }: Window,
+  look: (t: Test, page: Page, name: string) => Promise<void>,
 ): Promise<void> => {
   // What moves is looked at where it stands.
-  const context = { viewport, colorScheme: 'light', reducedMotion: 'reduce' } as const
+  const context = { viewport, colorScheme, reducedMotion: 'reduce' } as const
   const open = () => openBrowser(t, service, { context, forced: [0, 401, 404, 412, 500, 503] })
   const enter = async () => {
     const { page } = await open()
@@ -46,13 +61,15 @@ export const eachShown = async (
   let inside: Promise<Page> | undefined
   for (const screen of screens) {
     const page = await (screen.signedOut ? open().then(({ page }) => page) : (inside ??= enter()))
-    for (const { state, path, reach } of reachesOf(screen, seeded))
-      await t.test(`${screen.name}, ${state}`, async (t) => {
+    for (const { state, path, reach } of reachesOf(screen, seeded)) {
+      const name = `${screen.name}, ${state}`
+      await t.test(name, async (t) => {
         await page.goto(path)
         await screen.shows(page).waitFor()
         await reach?.(page, service)
-        await look(t, page)
+        await look(t, page, name)
       })
+    }
   }
 }
 
