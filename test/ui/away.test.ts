@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import type { Started } from '../start.ts'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { openBrowser, signedIn, skip } from './browser.ts'
 import { N } from './flag-page.ts'
@@ -130,55 +131,126 @@ await t.test('what was read stays while it cannot be read again', { skip }, asyn
   t.equal(await names(page).count(), 2, 'what was there stays below')
   t.equal(await page.getByText(offline).count(), 0, 'the service is there')
   await page.unroute(`**${N}/flags?*`)
-  await alert.getByRole('button', { name: 'Try again', exact: true }).click()
   await alert.waitFor({ state: 'detached' })
-  t.equal(await names(page).count(), 2)
+  t.equal(await names(page).count(), 2, 'it was read again by itself')
 })
 
-await t.test('a slow service is waited for, or not', { skip }, async (t) => {
-  const { page } = await withFlags(t, 2, {}, [401])
-  await page.route(`**${N}/flags?*`, async (route) => {
-    await new Promise((resolve) => setTimeout(resolve, 10_000))
-    await route.fallback().catch(() => undefined)
+/** A list with two things, called by its words and 0 and 1, and maybe with others that are no matter here. */
+type List = {
+  readonly heading: string
+  readonly things: string
+  readonly path: string
+  /** The address that it reads. */
+  readonly reads: string
+  readonly make: (service: Started, name: string) => Promise<unknown>
+}
+const inDefault = (things: 'flags' | 'segments'): Omit<List, 'heading'> => ({
+  things,
+  path: `/ns/default/${things}`,
+  reads: `**${N}/${things}?*`,
+  make: ({ request }, name) => request('POST', `${N}/${things}`, { key: name.replace(' ', '-'), name }),
+})
+const lists: readonly List[] = [
+  { heading: 'Flags', ...inDefault('flags') },
+  { heading: 'Segments', ...inDefault('segments') },
+  {
+    heading: 'Namespaces',
+    things: 'namespaces',
+    path: '/settings/namespaces',
+    reads: '**/api/v1/namespaces?*',
+    make: ({ request }, name) => request('POST', '/api/v1/namespaces', { key: name.replace(' ', '-'), name }),
+  },
+]
+const withList = async (t: Test, { heading, things, path, make }: List, forced: readonly number[]) => {
+  const { page, service } = await signedIn(t, path, {}, { forced })
+  for (const name of ['thing 0', 'thing 1']) await make(service, name)
+  await page.reload()
+  const rows = page.getByRole('table', { name: heading }).getByRole('rowheader')
+  await rows.getByText('thing 1', { exact: true }).waitFor()
+  return {
+    page,
+    rows,
+    search: page.getByRole('searchbox', { name: `Search ${things}` }),
+    empty: page.getByRole('heading', { name: new RegExp(`^No ${things}`) }),
+    one: page.getByRole('heading', { name: `${heading} 1`, level: 1 }),
+  }
+}
+
+for (const list of lists)
+  await t.test(`a slow service is waited for, or not: ${list.path}`, { skip }, async (t) => {
+    const { page, rows, search, empty, one } = await withList(t, list, [401])
+    const [all, { reads }] = [await rows.count(), list]
+    await page.route(reads, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 10_000))
+      await route.fallback().catch(() => undefined)
+    })
+    const still = page.getByText('Still loading…')
+    const button = (name: string) => page.getByRole('main').getByRole('button', { name, exact: true })
+    const opened = Date.now()
+    await page.reload()
+    await still.waitFor()
+    t.ok(Date.now() - opened >= 5000, 'said after five seconds')
+    t.equal(await empty.count(), 0, 'no false empty list')
+    await rows.first().waitFor()
+    t.equal(await still.count(), 0)
+
+    await search.fill('thing 1')
+    await button('Cancel').click()
+    await page.getByText('Loading was cancelled.').waitFor()
+    t.equal(await rows.count(), all, 'what was there stays')
+    await page.unroute(reads)
+    await button('Try again').click()
+    await one.waitFor()
+    t.equal(await page.getByText('Loading was cancelled.').count(), 0)
+
+    await page.route(reads, () => undefined)
+    await page.reload()
+    await button('Cancel').click()
+    await page.getByText('Loading was cancelled.').waitFor()
+    t.equal(await empty.count(), 0)
+    await page.unroute(reads)
+    await button('Try again').click()
+    await rows.getByText('thing 1', { exact: true }).waitFor()
   })
-  const still = page.getByText('Still loading…')
-  const button = (name: string) => page.getByRole('main').getByRole('button', { name, exact: true })
-  const empty = page.getByRole('heading', { name: /^No flags/ })
-  const opened = Date.now()
-  await page.reload()
-  await still.waitFor()
-  t.ok(Date.now() - opened >= 5000, 'said after five seconds')
-  t.equal(await empty.count(), 0, 'no false empty list')
-  await names(page).first().waitFor()
-  t.equal(await still.count(), 0)
 
-  const search = page.getByRole('searchbox', { name: 'Search flags' })
-  await search.fill('flag 1')
-  await button('Cancel').click()
-  await page.getByText('Loading was cancelled.').waitFor()
-  t.equal(await names(page).count(), 2, 'what was there stays')
-  await page.unroute(`**${N}/flags?*`)
-  await button('Try again').click()
-  await page.getByRole('heading', { name: 'Flags 1', level: 1 }).waitFor()
-  t.equal(await page.getByText('Loading was cancelled.').count(), 0)
-
-  await page.route(`**${N}/flags?*`, () => undefined)
-  await page.reload()
-  await button('Cancel').click()
-  await page.getByText('Loading was cancelled.').waitFor()
-  t.equal(await empty.count(), 0)
-  await page.unroute(`**${N}/flags?*`)
-  await button('Try again').click()
-  await names(page).getByText('Flag 1').waitFor()
-})
+const withTokens: List = {
+  heading: 'Static Tokens',
+  things: 'tokens',
+  path,
+  reads: '**/auth/v1/tokens?*',
+  make: tokenNamed,
+}
+for (const list of [...lists, withTokens])
+  await t.test(`a search that fails leaves what was found before: ${list.path}`, { skip }, async (t) => {
+    const { page, rows, search, empty, one } = await withList(t, list, [401, 503])
+    const [all, { reads, things }] = [await rows.count(), list]
+    await page.route(reads, (route) => route.fulfill(refusal(503, 'unavailable', { 'x-request-id': 'the-request' })))
+    await search.fill('thing 1')
+    const alert = page.getByRole('alert')
+    await alert.getByText(`The ${things} could not be loaded`).waitFor()
+    await alert.getByText('Request the-request').waitFor()
+    t.equal(await rows.count(), all, 'what was there stays below')
+    t.equal(await empty.count(), 0, 'no false empty list')
+    await search.fill('nothing like it')
+    await page.waitForURL(/nothing/)
+    await alert.waitFor()
+    t.equal(await rows.count(), all, 'after another one as well')
+    await page.unroute(reads)
+    await search.fill('thing 1')
+    await one.waitFor()
+    await alert.waitFor({ state: 'detached' })
+    t.equal(await rows.count(), 1)
+  })
 
 await t.test('a service that is started again is met where it was left', { skip }, async (t) => {
   const port = new URL(await deadUrl()).port
-  const { page, service } = await withFlags(t, 3, { 'server.http_port': port }, [0, 401])
+  const { page, service } = await withFlags(t, 3, { 'server.http_port': port }, [0, 401, 503])
   await service.reopen(async () => {
     await page.getByRole('searchbox', { name: 'Search flags' }).fill('flag 2')
     await page.getByText(offline).waitFor()
     t.equal(await page.getByRole('heading', { name: /^No flags/ }).count(), 0, 'no false empty list')
+    const early = refusal(503, 'backend_unavailable')
+    await page.route(`**${N}/flags?*`, (route) => route.fulfill(early), { times: 2 })
   })
   await page.getByText(offline).waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'Flags 1', level: 1 }).waitFor()

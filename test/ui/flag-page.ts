@@ -43,23 +43,3 @@ export const openReview = async (page: Page) => {
 export const save = (page: Page) => review(page).getByRole('button', { name: 'Save changes' }).click()
 export const said = (page: Page, words: string) => page.getByRole('status').getByText(words).waitFor()
 export const pending = (page: Page) => page.getByRole('region', { name: 'Pending changes' })
-
-/** What becomes of a write on its way: an answer that is no such, none before or after the effect, and silence before the true one. */
-export type Fate = number | 'dropped' | 'lost' | 'silent'
-const SILENCE_MS = 10_000
-
-/** Lets the saves of the flag meet these fates, one after the other, and then none. */
-export const withFates = async (page: Page, fates: readonly Fate[]): Promise<void> => {
-  const left = [...fates]
-  await page.route('**/flags/f/changes', async (route) => {
-    const fate = left.shift()
-    if (typeof fate === 'number') return route.fulfill({ status: fate, json: { code: 2, message: `no: ${fate}` } })
-    if (fate === 'dropped') return route.abort()
-    if (fate === 'lost') {
-      await route.fetch()
-      return route.abort()
-    }
-    if (fate === 'silent') await new Promise((resolve) => setTimeout(resolve, SILENCE_MS))
-    return route.fallback()
-  })
-}

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
+import { withFates } from './fates.ts'
 
 type Rollout = {
   readonly id: string
@@ -49,23 +50,13 @@ await t.test('a rollout of 25 % is one write, with its reason', { skip }, async 
 
 await t.test('what fails saves nothing, and the draft stays; trying again works once', { skip }, async (t) => {
   const { page, rollouts } = await withFlag(t, [], { forced: [0, 401, 403, 500] })
-  let n = 0
-  await page.route('**/flags/f/changes', async (route) => {
-    n++
-    if (n === 1) return route.fulfill({ status: 403, json: { code: 7, message: 'permission denied', details: [] } })
-    if (n === 2) return route.fulfill({ status: 500, json: { code: 13, message: 'internal', details: [] } })
-    if (n === 3) {
-      await route.fetch()
-      return route.abort()
-    }
-    return route.fallback()
-  })
+  await withFates(page, '**/flags/f/changes', [403, 500, 'lost'])
   await button(page, 'Add rollout').click()
   await openReview(page)
   await save(page)
   const alert = review(page).getByRole('alert')
   await alert.getByText('Nothing was saved').waitFor()
-  await alert.getByText('permission denied').waitFor()
+  await alert.getByText('no: 403').waitFor()
   for (const _ of [2, 3]) {
     await save(page)
     await alert.getByText('It is not known whether this was done.').waitFor()

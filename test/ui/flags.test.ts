@@ -78,7 +78,7 @@ await t.test('names are text', { skip }, async (t) => {
 })
 
 await t.test('flags are found, filtered and sorted by the service, and the address holds it', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, '/')
+  const { page, service } = await signedIn(t, '/', {}, { forced: [401, 503] })
   const made = async (n: number) => {
     const boolean = n % 2 === 0
     await service.request('POST', `${N}/flags`, {
@@ -123,4 +123,15 @@ await t.test('flags are found, filtered and sorted by the service, and the addre
   await page.getByRole('heading', { name: 'No flags match', level: 2 }).waitFor()
   await page.getByRole('button', { name: 'Clear search' }).click()
   await page.getByRole('heading', { name: 'Flags 120', level: 1 }).waitFor()
+
+  await page.route(`**${N}/flags?*`, (route) => route.fulfill({ status: 503, json: { message: 'not now' } }))
+  const next = page.getByRole('button', { name: 'Next page' })
+  await next.click()
+  await page.getByRole('alert').getByText('The flags could not be loaded').waitFor()
+  t.equal(await heads.count(), 50, 'the page before stays')
+  t.equal(await next.getAttribute('aria-disabled'), 'true')
+  await page.getByRole('button', { name: 'Previous page' }).click()
+  await page.getByRole('alert').waitFor({ state: 'detached' })
+  await first('Flag 119')
+  t.equal(await next.getAttribute('aria-disabled'), null)
 })

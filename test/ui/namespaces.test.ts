@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Namespace } from '../../src/contract/namespace.ts'
 import { signedIn, skip } from './browser.ts'
+import { sentInSilence, withFates } from './fates.ts'
 
 const path = '/settings/namespaces'
 const N = '/api/v1/namespaces'
@@ -29,21 +30,11 @@ await t.test(
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Shop')
     await dialog.getByRole('textbox', { name: 'Key' }).fill('the-shop')
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('für den Laden')
-    let n = 0
-    await page.route(`**${N}`, async (route) => {
-      n++
-      const refusal = { 1: [403, 'permission denied'], 2: [500, 'internal'], 3: [503, 'not now'] }[n]
-      if (refusal)
-        return route.fulfill({ status: Number(refusal[0]), json: { code: 13, message: refusal[1], details: [] } })
-      if (n === 4) return route.abort()
-      if (n > 5) return route.fallback()
-      await route.fetch()
-      return route.abort()
-    })
+    await withFates(page, `**${N}`, [403, 500, 503, 'dropped', 'lost'])
     await create.click()
     const alert = dialog.getByRole('alert')
     await alert.getByText('The namespace was not created').waitFor()
-    await alert.getByText('permission denied').waitFor()
+    await alert.getByText('no: 403').waitFor()
     for (const _ of [2, 3, 4, 5]) {
       await create.click()
       await alert.getByText('It is not known whether this was done.').waitFor()
@@ -59,6 +50,17 @@ await t.test(
     t.match(page.url(), /\/ns\/the-shop\/flags$/)
   },
 )
+
+await t.test('ten seconds of silence: it is being made, and a second press does nothing', { skip }, async (t) => {
+  const { page } = await signedIn(t, path)
+  await button(page, 'New namespace').click()
+  const dialog = page.getByRole('dialog', { name: 'New namespace' })
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('Shop')
+  const inDialog = (name: string) => dialog.getByRole('button', { name })
+  await sentInSilence(t, page, `**${N}`, inDialog('Create namespace'), inDialog('Creating…'))
+  await said(page, 'Namespace shop created.')
+  await page.getByRole('heading', { name: 'Namespaces 2', level: 1 }).waitFor()
+})
 
 await t.test('a namespace is edited; somebody else may be faster', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/', {}, { forced: [401, 404, 412, 503] })

@@ -2,6 +2,7 @@ import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Segment } from '../../src/contract/segment.ts'
 import { type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { sentInSilence, withFates } from './fates.ts'
 
 const N = '/api/v1/namespaces/default'
 const path = '/ns/default/segments/beta'
@@ -65,14 +66,7 @@ await t.test(
     await page.getByText('Give the segment a name.').waitFor()
     await page.getByRole('textbox', { name: 'Name' }).fill('Beta testers')
     await page.getByRole('radiogroup', { name: 'Match' }).getByRole('radio', { name: 'Any of them' }).check()
-    let n = 0
-    await page.route(`**${N}/segments`, async (route) => {
-      n++
-      if (n === 1) return route.fulfill({ status: 503, json: { code: 14, message: 'not now', details: [] } })
-      if (n > 2) return route.fallback()
-      await route.fetch()
-      return route.abort()
-    })
+    await withFates(page, `**${N}/segments`, [503, 'lost'])
     for (const _ of [1, 2]) {
       await button(page, 'Create segment').click()
       await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
@@ -213,24 +207,63 @@ await t.test('values are pasted, counted and checked', { skip }, async (t) => {
   t.equal((await segment()).constraints.length, 1, 'nothing more was sent')
 })
 
+const changes = '**/segments/beta/changes'
+
+await t.test('ten seconds of silence: it is being saved, and a second press does nothing', { skip }, async (t) => {
+  const { page, segment } = await withSegment(t, [plan], { forced: [401] })
+  await value(rows(page).first()).fill('team')
+  await openReview(page)
+  const inReview = (name: string) => review(page).getByRole('button', { name })
+  await sentInSilence(t, page, changes, inReview('Save changes'), inReview('Saving…'))
+  await said(page, '1 change saved.')
+  t.match(await segment(), { constraints: [{ value: 'team' }] })
+})
+
+await t.test('why a constraint is there is said beside it', { skip }, async (t) => {
+  const { page, segment } = await withSegment(t, [{ ...plan, description: 'Who pays' }], { forced: [401] })
+  const sentence = page.getByText('An entity is in this segment when all of these are true:')
+  t.equal(await sentence.locator('strong').innerText(), 'all')
+  await page.getByRole('radio', { name: 'Any of them' }).check()
+  const other = page.getByText('An entity is in this segment when any of these are true:')
+  t.equal(await other.locator('strong').innerText(), 'any')
+  await page.getByRole('radio', { name: 'All of them' }).check()
+
+  const description = (row: Locator) => row.getByRole('textbox', { name: 'Description' })
+  const first = rows(page).first()
+  await description(first).fill('x'.repeat(10_001))
+  await button(page, 'Review changes').click()
+  await first.getByText('At most 10,000 characters; this has 10,001.').waitFor()
+  await page.waitForFunction(`document.activeElement.tagName === 'TEXTAREA'`)
+  await description(first).fill('Who pays,\nor did <b>once</b>')
+  const second = await added(page, 'Text', 'team', 'is')
+  await value(second).fill('shop')
+  await description(second).fill('Sells')
+  await openReview(page)
+  const lines = review(page).getByRole('list', { name: 'Changes' })
+  await lines.getByText('Text: plan is pro (Who pays)').waitFor()
+  await lines.getByText('Text: plan is pro (Who pays, or did <b>once</b>)').waitFor()
+  await lines.getByText('Text: team is shop (Sells)').waitFor()
+  await save(page)
+  await said(page, '2 changes saved.')
+  t.match(await segment(), {
+    matchType: 'ALL_MATCH_TYPE',
+    constraints: [
+      { value: 'pro', description: 'Who pays,\nor did <b>once</b>' },
+      { value: 'shop', description: 'Sells' },
+    ],
+  })
+})
+
 await t.test('what fails saves nothing, and the draft stays; trying again works once', { skip }, async (t) => {
   const { page, service, segment } = await withSegment(t, [{ ...plan, description: 'Who pays' }], {
     forced: [0, 401, 403, 500, 503],
   })
-  await page.getByText('Who pays').waitFor()
-  let n = 0
+  const description = rows(page).first().getByRole('textbox', { name: 'Description' })
+  t.equal(await description.inputValue(), 'Who pays')
   const reasons: string[] = []
-  await page.route('**/segments/beta/changes', async (route) => {
-    n++
-    reasons.push(route.request().headers()['event-reason'] ?? '')
-    const refusal = { 1: [403, 'permission denied'], 2: [500, 'internal'], 3: [503, 'not now'] }[n]
-    if (refusal)
-      return route.fulfill({ status: Number(refusal[0]), json: { code: 13, message: refusal[1], details: [] } })
-    if (n === 4) return route.abort()
-    if (n > 5) return route.fallback()
-    await route.fetch()
-    return route.abort()
-  })
+  await withFates(page, changes, [403, 500, 503, 'dropped', 'lost'], (headers) =>
+    reasons.push(headers['event-reason'] ?? ''),
+  )
   await page.getByRole('tab', { name: 'About' }).click()
   await page.getByRole('textbox', { name: 'Description' }).fill('Who tries things')
   await page.getByRole('tab', { name: 'Targeting' }).click()
@@ -241,7 +274,7 @@ await t.test('what fails saves nothing, and the draft stays; trying again works 
   await review(page).getByRole('textbox', { name: 'Reason' }).fill('for all of them')
   await save(page)
   const alert = review(page).getByRole('alert')
-  await alert.getByText('permission denied').waitFor()
+  await alert.getByText('no: 403').waitFor()
   for (const _ of [2, 3, 4]) {
     await save(page)
     await alert.getByText('It is not known whether this was done.').waitFor()

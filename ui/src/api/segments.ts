@@ -74,7 +74,7 @@ export const segmentCreation = (
   stale: [keys.segments(namespace), keys.segment(namespace, body.key)],
 })
 
-type ConstraintFields = Pick<Constraint, 'type' | 'property' | 'operator' | 'value'>
+type ConstraintFields = Pick<Constraint, 'type' | 'property' | 'operator' | 'value' | 'description'>
 
 /** One change of a segment or a constraint of it, as the service takes it (api.md §7.9). */
 export type SegmentOp =

@@ -1,5 +1,5 @@
 import { type ReactNode, useCallback } from 'react'
-import { common, number } from '../words/common.ts'
+import { common, number, states } from '../words/common.ts'
 import { Button } from './button.tsx'
 import { PageHead } from './page.tsx'
 import { Pager } from './pager.tsx'
@@ -67,6 +67,7 @@ export const List = <R,>({
 }: ListProps<R>) => {
   const onSearch = useCallback((text: string) => address.filter({ q: text }), [address])
   const narrowed = filtered || q !== ''
+  const failed = error !== null
   return (
     <>
       <PageHead
@@ -89,9 +90,9 @@ export const List = <R,>({
         {filters}
       </div>
       {children}
-      {error !== null && <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} />}
-      {(!page || (isPlaceholderData && rows.length === 0)) && error === null && <Loading />}
-      {isPlaceholderData && rows.length > 0 && <StillLoading />}
+      {failed && <LoadFailed things={words.things} error={error} onRetry={() => void refetch()} />}
+      {(!page || (isPlaceholderData && rows.length === 0)) && !failed && <Loading />}
+      {isPlaceholderData && rows.length > 0 && !failed && <StillLoading />}
       {page && !isPlaceholderData && rows.length === 0 && (
         <Empty title={narrowed ? words.noMatch : words.none}>
           {narrowed ? (
@@ -104,7 +105,11 @@ export const List = <R,>({
       {rows.length > 0 && (
         <div aria-busy={isFetching || undefined}>
           <Table name={words.table} rows={rows} {...table} />
-          <Pager onPrevious={address.previous} onNext={address.next(page?.nextPageToken ?? '')} />
+          <Pager
+            onPrevious={address.previous}
+            onNext={address.next(page?.nextPageToken ?? '')}
+            why={failed && isPlaceholderData ? states.notLoaded(words.things) : undefined}
+          />
         </div>
       )}
     </>

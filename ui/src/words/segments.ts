@@ -41,7 +41,11 @@ export const segment = {
 
   match: 'Match',
   matches: { all: 'All of them', any: 'Any of them' },
-  sentence: (all: boolean) => `An entity is in this segment when ${all ? 'all' : 'any'} of these are true:`,
+  sentence: (all: boolean) => ({
+    before: 'An entity is in this segment when',
+    strong: all ? 'all' : 'any',
+    after: 'of these are true:',
+  }),
   constraints: 'Constraints',
   noConstraints: 'Without a constraint every entity is in this segment.',
   add: 'Add constraint',
@@ -65,6 +69,7 @@ export const segment = {
   tooMany: (most: number, has: number) => `At most ${number(most)} values; this has ${number(has)}.`,
   notNumber: (value: string) => `${value} is not a number.`,
   never: (value: string) => `This never matches: ${value} is not a number.`,
+  description: 'Description',
   wholeDay: 'Whole day',
   dayMeans: (utc: string) => `Means ${utc} UTC, when the day begins there.`,
   means: (local: string, utc: string) => `Means ${local} · ${utc} UTC`,
@@ -72,6 +77,8 @@ export const segment = {
     value === '' ? `${property} ${operator}` : `${property} ${operator} ${value}`,
   moment: (utc: string) => `${utc} UTC`,
   typed: (type: string, sentence: string) => `${type}: ${sentence}`,
+  described: (sentence: string, description: string) =>
+    description === '' ? sentence : `${sentence} (${description})`,
   values: (values: readonly string[]) => list(values.map((value) => `“${value}”`)),
 
   usedBy: 'Used by',

@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { type ListedFlag, readFlags } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
@@ -11,6 +10,7 @@ import { zoneName } from '../../parts/moment.ts'
 import { orderOf, sortOf, useListAddress } from '../../parts/paging.ts'
 import { Safe } from '../../parts/safe.tsx'
 import type { Column } from '../../parts/table.tsx'
+import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { flags as words } from '../../words/flags.ts'
@@ -75,11 +75,7 @@ export const Flags = () => {
   const { zone } = usePreferences()
   const why = useWhyNot(at)
   const asked = { q, type, enabled: state, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
-  const { data, ...read } = useQuery({
-    queryKey: [...keys.flags(ns), asked],
-    queryFn: ({ signal }) => readFlags(ns, asked, signal),
-    placeholderData: (before, query) => (query?.queryKey[1] === ns ? before : undefined),
-  })
+  const read = useListRead(keys.flags(ns), asked, (of, signal) => readFlags(ns, of, signal))
   const create = (
     <CreateLink to={toNewFlag(ns)} why={why}>
       {words.create}
@@ -89,7 +85,7 @@ export const Flags = () => {
     <List
       words={words}
       of={ns}
-      read={{ ...read, page: data, rows: data?.flags ?? [] }}
+      read={{ ...read, rows: read.page?.flags ?? [] }}
       address={address}
       q={q}
       filtered={type !== '' || state !== ''}

@@ -1,5 +1,4 @@
 import { PencilIcon, PlusIcon, TrashIcon } from '@primer/octicons-react'
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { keys } from '../../api/keys.ts'
@@ -11,6 +10,7 @@ import { useListAddress } from '../../parts/paging.ts'
 import { Safe } from '../../parts/safe.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { number } from '../../words/common.ts'
@@ -93,17 +93,13 @@ export const Namespaces = () => {
   const why = useWhyNot(at)
   const [acting, setActing] = useState<Act | undefined>()
   const asked = { q, sort: 'name', include: 'usage', page, at } as const
-  const { data, ...read } = useQuery({
-    queryKey: [...keys.namespaces, asked],
-    queryFn: ({ signal }) => readNamespaces(asked, signal),
-    placeholderData: (before) => before,
-  })
+  const read = useListRead(keys.namespaces, asked, readNamespaces)
   const close = () => setActing(undefined)
   return (
     <>
       <List
         words={words}
-        read={{ ...read, page: data, rows: data?.namespaces ?? [] }}
+        read={{ ...read, rows: read.page?.namespaces ?? [] }}
         address={address}
         q={q}
         create={

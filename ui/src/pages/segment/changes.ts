@@ -21,9 +21,9 @@ export const sentenceOf = (constraint: ConstraintDraft): string => {
   return words.constraint(property, operatorWords(type, operator), comparedWith(constraint))
 }
 
-/** The same with its type, where that is what tells two apart. */
+/** The same with its type and description, where those are what tells two apart. */
 const inFull = (constraint: ConstraintDraft): string =>
-  words.typed(words.types[constraint.type], sentenceOf(constraint))
+  words.described(words.typed(words.types[constraint.type], sentenceOf(constraint)), constraint.description)
 
 /** What a draft changes, each as a line. */
 export const changesOf = (start: Draft, draft: Draft): readonly Change[] => {
@@ -44,8 +44,8 @@ export const changesOf = (start: Draft, draft: Draft): readonly Change[] => {
 }
 
 const fieldsOf = (constraint: ConstraintDraft) => {
-  const { type, property, operator } = constraint
-  return { type, property: property.trim(), operator, value: valueOf(constraint) }
+  const { type, property, operator, description } = constraint
+  return { type, property: property.trim(), operator, value: valueOf(constraint), description }
 }
 
 /** The changes that make the segment what the draft is, and beside each the part that it is about: the id of a constraint, or `segment`. */

@@ -2,7 +2,7 @@ import { PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { useEffect, useRef, useState } from 'react'
 import { Button, IconButton } from '../../parts/button.tsx'
 import type { Flaws } from '../../parts/editing.ts'
-import { Select, TextField } from '../../parts/field.tsx'
+import { Select, TextArea, TextField } from '../../parts/field.tsx'
 import { Safe } from '../../parts/safe.tsx'
 import type { ChangeDraft } from '../../parts/use-draft.ts'
 import { type ComparisonType, operators } from '../../words/operators.ts'
@@ -17,12 +17,11 @@ const types = (Object.entries(words.types) as [ComparisonType, string][])
 const operatorsOf = (type: ComparisonType) =>
   Object.entries(operators[type]).map(([value, label]) => ({ value, label }))
 
-const Described = ({ constraint: { description } }: { readonly constraint: ConstraintDraft }) =>
-  description === '' ? null : (
-    <p className="described muted small">
-      <Safe text={description} />
-    </p>
-  )
+const Sentence = ({ words: { before, strong, after } }: { readonly words: ReturnType<typeof words.sentence> }) => (
+  <>
+    {before} <strong>{strong}</strong> {after}
+  </>
+)
 
 type RowProps = {
   readonly constraint: ConstraintDraft
@@ -32,9 +31,9 @@ type RowProps = {
   readonly onRemove: () => void
 }
 
-/** One constraint: type, property, operator and value. `n` counts from 0. */
+/** One constraint: type, property, operator, value and description. `n` counts from 0. */
 const Row = ({ constraint, n, flaws, onChange, onRemove }: RowProps) => {
-  const { id, type, property, operator } = constraint
+  const { id, type, property, operator, description } = constraint
   return (
     <li className="card constraint">
       <Select
@@ -62,7 +61,13 @@ const Row = ({ constraint, n, flaws, onChange, onRemove }: RowProps) => {
         wrong={flaws[`${id}.value`]}
         onChange={(part) => onChange({ ...constraint, ...part })}
       />
-      <Described constraint={constraint} />
+      <TextArea
+        label={words.description}
+        rows={1}
+        value={description}
+        wrong={flaws[`${id}.description`]}
+        onChange={(next) => onChange({ ...constraint, description: next })}
+      />
       <IconButton name={words.drop(n + 1)} icon={<TrashIcon />} onClick={onRemove} />
     </li>
   )
@@ -99,7 +104,7 @@ export const Constraints = ({
   return (
     <section className="stack">
       <h2 tabIndex={-1}>{words.constraints}</h2>
-      <p>{constraints.length === 0 ? words.noConstraints : words.sentence(match === 'all')}</p>
+      <p>{constraints.length === 0 ? words.noConstraints : <Sentence words={words.sentence(match === 'all')} />}</p>
       <ul ref={list} className="parts" aria-label={words.constraints}>
         {constraints.map((constraint, n) =>
           why === undefined ? (
@@ -118,7 +123,11 @@ export const Constraints = ({
             <li key={constraint.id} className="card bar">
               <span className="badge bare">{words.types[constraint.type]}</span>
               <Safe text={sentenceOf(constraint)} />
-              <Described constraint={constraint} />
+              {constraint.description !== '' && (
+                <p className="described muted small">
+                  <Safe text={constraint.description} />
+                </p>
+              )}
             </li>
           ),
         )}

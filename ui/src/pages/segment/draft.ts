@@ -14,7 +14,6 @@ export type ConstraintDraft = {
   readonly values: readonly string[]
   /** A date stands for a whole day. */
   readonly day: boolean
-  /** What was noted about it elsewhere; it stays as it is. */
   readonly description: string
 }
 

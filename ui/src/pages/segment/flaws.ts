@@ -21,12 +21,14 @@ const valueFlaw = (constraint: ConstraintDraft): string | undefined => {
 }
 
 const constraintFlaws = (constraint: ConstraintDraft): Flaws => {
-  const { id, property } = constraint
+  const { id, property, description } = constraint
   const wrong = property.trim() === '' ? words.propertyMissing : tooLong('property', property, 255).property
   const value = valueFlaw(constraint)
+  const long = tooLong('description', description, 10_000).description
   return {
     ...(wrong !== undefined && { [`${id}.property`]: wrong }),
     ...(value !== undefined && { [`${id}.value`]: value }),
+    ...(long !== undefined && { [`${id}.description`]: long }),
   }
 }
 

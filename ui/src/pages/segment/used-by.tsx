@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ListedFlag } from '../../api/flags.ts'
@@ -9,6 +8,8 @@ import { Pager } from '../../parts/pager.tsx'
 import { Safe } from '../../parts/safe.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
+import { useListRead } from '../../parts/use-list-read.ts'
+import { states } from '../../words/common.ts'
 import { segment as words } from '../../words/segments.ts'
 
 const columnsOf = (ns: string): readonly Column<ListedFlag>[] => [
@@ -38,12 +39,14 @@ export const UsedBy = ({
   readonly at: string | undefined
 }) => {
   const [pages, setPages] = useState<readonly string[]>([])
-  const page = pages.at(-1)
-  const { data, error, refetch } = useQuery({
-    queryKey: [...keys.flags(namespaceKey), 'using', key, page ?? '', at ?? ''],
-    queryFn: ({ signal }) => readUsages(namespaceKey, key, { page, at }, signal),
-    placeholderData: (before) => before,
-  })
+  const {
+    page: data,
+    error,
+    isPlaceholderData,
+    refetch,
+  } = useListRead([...keys.flags(namespaceKey), 'using', key], { page: pages.at(-1), at }, (asked, signal) =>
+    readUsages(namespaceKey, key, asked, signal),
+  )
   const next = data?.nextPageToken ?? ''
   return (
     <section className="stack">
@@ -63,6 +66,7 @@ export const UsedBy = ({
           <Pager
             onPrevious={pages.length === 0 ? undefined : () => setPages(pages.slice(0, -1))}
             onNext={next === '' ? undefined : () => setPages([...pages, next])}
+            why={error && isPlaceholderData ? states.notLoaded(words.usages) : undefined}
           />
         </div>
       )}

@@ -1,4 +1,3 @@
-import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { keys } from '../../api/keys.ts'
 import { type ListedSegment, readSegments } from '../../api/segments.ts'
@@ -10,6 +9,7 @@ import { zoneName } from '../../parts/moment.ts'
 import { orderOf, sortOf, useListAddress } from '../../parts/paging.ts'
 import { Safe } from '../../parts/safe.tsx'
 import type { Column } from '../../parts/table.tsx'
+import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { number } from '../../words/common.ts'
@@ -55,11 +55,7 @@ export const Segments = () => {
   const { zone } = usePreferences()
   const why = useWhyNot(at)
   const asked = { q, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
-  const { data, ...read } = useQuery({
-    queryKey: [...keys.segments(ns), asked],
-    queryFn: ({ signal }) => readSegments(ns, asked, signal),
-    placeholderData: (before, query) => (query?.queryKey[1] === ns ? before : undefined),
-  })
+  const read = useListRead(keys.segments(ns), asked, (of, signal) => readSegments(ns, of, signal))
   const create = (
     <CreateLink to={toNewSegment(ns)} why={why}>
       {words.create}
@@ -69,7 +65,7 @@ export const Segments = () => {
     <List
       words={words}
       of={ns}
-      read={{ ...read, page: data, rows: data?.segments ?? [] }}
+      read={{ ...read, rows: read.page?.segments ?? [] }}
       address={address}
       q={q}
       create={create}

@@ -15,6 +15,7 @@ import { Safe } from '../../parts/safe.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { sessions as words } from '../../words/sessions.ts'
@@ -98,17 +99,13 @@ export const Sessions = () => {
   const method = methods.find(({ value }) => value === search.method)?.value ?? ''
   const status = statuses.find(({ value }) => value === search.status)?.value ?? ''
   const filter = { kind: 'session', q, status, method, page, at } as const
-  const { data, ...read } = useQuery({
-    queryKey: [...keys.tokens, filter],
-    queryFn: ({ signal }) => readTokens(filter, signal),
-    placeholderData: (before) => before,
-    enabled: search.method === undefined || ways.data !== undefined,
-  })
+  const known = search.method === undefined || ways.data !== undefined
+  const read = useListRead(keys.tokens, filter, readTokens, known)
   return (
     <>
       <List
         words={words}
-        read={{ ...read, page: data, rows: data?.authentications ?? [] }}
+        read={{ ...read, rows: read.page?.authentications ?? [] }}
         address={address}
         q={q}
         filtered={status !== '' || method !== ''}

@@ -11,6 +11,7 @@ import { List } from '../../parts/list.tsx'
 import { zoneName } from '../../parts/moment.ts'
 import { NamespaceField } from '../../parts/namespace-field.tsx'
 import { orderOf, sortOf, useListAddress } from '../../parts/paging.ts'
+import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
@@ -38,12 +39,8 @@ export const Tokens = () => {
   const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const direction = order.descending ? 'desc' : 'asc'
   const filter = { kind: 'static', q, status, namespaceKey: ns, sort: order.by, order: direction, page, at } as const
-  const { data, ...read } = useQuery({
-    queryKey: [...keys.tokens, filter],
-    queryFn: ({ signal }) => readTokens(filter, signal),
-    placeholderData: (before) => before,
-  })
-  const rows = data?.authentications ?? []
+  const read = useListRead(keys.tokens, filter, readTokens)
+  const rows = read.page?.authentications ?? []
   const off = methods.data?.staticTokens === false
   const selecting: Selecting = {
     chosen,
@@ -56,7 +53,7 @@ export const Tokens = () => {
     <>
       <List
         words={words}
-        read={{ ...read, page: data, rows }}
+        read={{ ...read, rows }}
         address={address}
         q={q}
         filtered={status !== '' || ns !== ''}

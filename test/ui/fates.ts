@@ -1,0 +1,41 @@
+import type { Locator, Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+/** What becomes of a write on its way: an answer that is no such, none before or after the effect, and silence before the true one. */
+export type Fate = number | 'dropped' | 'lost' | 'silent'
+const SILENCE_MS = 10_000
+
+/** Lets the writes to this address meet these fates, one after the other, and then none. Told of each on its way. */
+export const withFates = async (
+  page: Page,
+  address: string,
+  fates: readonly Fate[],
+  told: (headers: Readonly<Record<string, string>>) => void = () => undefined,
+): Promise<void> => {
+  const left = [...fates]
+  await page.route(address, async (route) => {
+    if (route.request().method() === 'GET') return route.fallback()
+    told(route.request().headers())
+    const fate = left.shift()
+    if (typeof fate === 'number') return route.fulfill({ status: fate, json: { code: 2, message: `no: ${fate}` } })
+    if (fate === 'dropped') return route.abort()
+    if (fate === 'lost') {
+      await route.fetch()
+      return route.abort()
+    }
+    if (fate === 'silent') await new Promise((resolve) => setTimeout(resolve, SILENCE_MS))
+    return route.fallback()
+  })
+}
+
+/** Presses what sends a write to this address, while the service is silent for ten seconds: it says so, and a second press does nothing. */
+export const sentInSilence = async (t: Test, page: Page, address: string, submit: Locator, busy: Locator) => {
+  let sent = 0
+  await withFates(page, address, ['silent'], () => sent++)
+  await submit.click()
+  await busy.waitFor()
+  t.equal(await busy.getAttribute('aria-disabled'), 'true')
+  await busy.click({ force: true })
+  await busy.waitFor({ state: 'detached' })
+  t.equal(sent, 1, 'it was sent once')
+}
