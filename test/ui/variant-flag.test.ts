@@ -97,6 +97,72 @@ await t.test('three variants with weights, a default and an attachment are one w
   t.notMatch(writes[1], 'attachment', 'what stays as it is is not sent')
 })
 
+await t.test('the review shows what each rule and all others get, before and after', { skip }, async (t) => {
+  const { page, change, refs } = await withVariantFlag(t, [
+    { op: 'flag.update', enabled: true },
+    ...variants('red', 'green'),
+    rule('beta', { red: 50, green: 25 }),
+    rule('staff', {}, 'empty'),
+  ])
+  const effect = async (name: string) => {
+    const figure = review(page).getByRole('figure', { name, exact: true })
+    const places = await figure.getByRole('term').allInnerTexts()
+    const shares = await figure.getByRole('definition').allInnerTexts()
+    const bars = figure.locator('.portions')
+    const drawn: (string | undefined)[][] = []
+    for (const bar of await bars.all()) {
+      const pieces = await bar.locator('span').all()
+      const styles = await Promise.all(pieces.map((piece) => piece.getAttribute('style')))
+      drawn.push(styles.map((style) => /^flex-grow: ([\d.]+);$/.exec(style ?? '')?.[1]))
+    }
+    return { said: places.map((place, n) => `${place}: ${shares[n]!.replaceAll('\n', ', ')}`), drawn }
+  }
+  const reviewed = async () => {
+    await openReview(page)
+    const [before, after] = [await effect('Answers now'), await effect('Answers after saving')]
+    await button(page, 'Keep editing').click()
+    return { before, after }
+  }
+  await page.getByRole('combobox', { name: 'Default variant' }).selectOption('green')
+  await button(page, 'Edit rule 1').click()
+  await weights(page, { red: '12.5' })
+  t.strictSame(await reviewed(), {
+    before: {
+      said: [
+        'Rule 1: 50 % red, 25 % green, 25 % no variant',
+        'Rule 2: 100 % no variant',
+        'Otherwise: 100 % no variant',
+      ],
+      drawn: [['50', '25', '25'], ['100'], ['100']],
+    },
+    after: {
+      said: [
+        'Rule 1: 12.5 % red, 25 % green, 62.5 % default green',
+        'Rule 2: 100 % default green',
+        'Otherwise: 100 % default green',
+      ],
+      drawn: [['12.5', '25', '62.5'], ['100'], ['100']],
+    },
+  })
+  await page.getByRole('radiogroup', { name: 'State' }).getByRole('radio', { name: 'Off' }).check()
+  t.strictSame((await reviewed()).after, { said: ['Every entity: 100 % default green'], drawn: [['100']] })
+  await button(page, 'Discard changes').click()
+  await change({ op: 'variant.update', id: refs['red'], key: 'crimson' }, { op: 'rule.delete', id: refs['empty'] })
+  await page.reload()
+  await button(page, 'Delete crimson').click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete variant' }).click()
+  t.strictSame(await reviewed(), {
+    before: {
+      said: ['Rule 1: 50 % crimson, 25 % green, 25 % no variant', 'Otherwise: 100 % no variant'],
+      drawn: [['50', '25', '25'], ['100']],
+    },
+    after: {
+      said: ['Rule 1: 25 % green, 75 % no variant', 'Otherwise: 100 % no variant'],
+      drawn: [['25', '75'], ['100']],
+    },
+  })
+})
+
 await t.test('what is wrong with a variant is said beside its field', { skip }, async (t) => {
   const { page, flag } = await withVariantFlag(t, variants('red'))
   await addVariant(page, { Key: '', Attachment: '{"a": 1,\n "b": oh}' })

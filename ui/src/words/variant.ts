@@ -60,5 +60,12 @@ export const rule = {
   even: 'Even split',
   tooMuch: (percentage: number) => `The weights add up to ${percentage} %: at most 100.`,
   remainder: (percentage: number) => `${percentage} % of the entities that match get no variant.`,
+  effect: {
+    place: (rule: number | undefined, alone: boolean) =>
+      rule !== undefined ? `Rule ${rule}` : alone ? 'Every entity' : 'Otherwise',
+    portion: (percentage: string, key: string | undefined, rest: boolean) =>
+      key === undefined ? `${percentage} % no variant` : `${percentage} % ${rest ? `default ${key}` : key}`,
+    even: 'Each rule is drawn as long as any other: how many entities it matches is not known here.',
+  },
   left: (key: string, sentence: string) => `Weight of ${key} in: ${sentence}`,
 }

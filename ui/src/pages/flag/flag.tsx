@@ -14,24 +14,12 @@ import { flag as words } from '../../words/flag.ts'
 import { NewFlagPage } from '../flags/new-flag.tsx'
 import { About } from './about.tsx'
 import { DeleteFlag } from './delete-flag.tsx'
-import type { Draft } from './draft.ts'
 import { flagEditing } from './editing.ts'
+import { Effect } from './effect.tsx'
 import { FlagHead } from './flag-head.tsx'
-import { Portions } from './portions.tsx'
 import { Targeting } from './targeting.tsx'
 
 const here = getRouteApi('/inside/ns/$ns/flags/$key')
-
-/** The answers of a Boolean flag before and after a draft is saved. */
-const Effect = ({ start, draft }: { readonly start: Draft; readonly draft: Draft }) =>
-  draft.boolean && (
-    <>
-      <h3>{words.before}</h3>
-      <Portions name={words.before} draft={start} />
-      <h3>{words.after}</h3>
-      <Portions name={words.after} draft={draft} />
-    </>
-  )
 
 const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly queryKey: readonly unknown[] }) => {
   const { ns, key } = here.useParams()

@@ -7,22 +7,27 @@ const inWords = ({ size, value, rest }: Portion): string => {
   return rest ? words.rest(percentage, value) : words.portion(percentage, value)
 }
 
+/** A part of a bar: how long it is, and the shade in which it is drawn; without one it stands back. */
+export type Piece = { readonly size: number; readonly shade: number | undefined; readonly depends?: boolean }
+
+/** Shares as a bar, for the eyes alone. */
+export const PortionBar = ({ pieces }: { readonly pieces: readonly Piece[] }) => (
+  <div className="portions" aria-hidden="true">
+    {pieces.map(({ size, shade, depends }, n) => (
+      <span key={n} data-shade={shade} data-depends={depends || undefined} style={{ flexGrow: size }} />
+    ))}
+  </div>
+)
+
 /** What entities get, as a bar and in words; what segments may decide otherwise is hatched. */
 export const Portions = ({ name, draft }: { readonly name: string; readonly draft: Draft }) => {
   const portions = portionsOf(draft)
   const said = words.portions(portions.map(inWords))
   return (
     <figure className="tight" aria-label={name}>
-      <div className="portions" aria-hidden="true">
-        {portions.map((portion, n) => (
-          <span
-            key={n}
-            data-value={portion.value}
-            data-depends={portion.depends || undefined}
-            style={{ flexGrow: portion.size }}
-          />
-        ))}
-      </div>
+      <PortionBar
+        pieces={portions.map(({ size, value, depends }) => ({ size, shade: value ? 0 : undefined, depends }))}
+      />
       <figcaption className="muted small">
         <p>{said}</p>
         {portions.some(({ depends }) => depends) && <p>{words.depends}</p>}

@@ -1,4 +1,5 @@
 import type { Draft } from './draft.ts'
+import { remainderOf, type Share } from './weights.ts'
 
 /** A part of all entities, in percent, and what they get. */
 export type Portion = {
@@ -25,3 +26,29 @@ export const portionsOf = ({ rollouts, enabled }: Pick<Draft, 'rollouts' | 'enab
   if (given < 100) portions.push({ size: 100 - given, value: enabled, rest: true, depends })
   return portions
 }
+
+/** A part of those that a rule matches, in percent, and the id of the variant that they get; empty for none. */
+export type VariantPortion = {
+  readonly size: number
+  readonly variant: string
+  /** It is what no weight gives. */
+  readonly rest: boolean
+}
+/** What one rule gives to those that it matches; without its number what all others get. */
+export type RulePortions = { readonly rule?: number; readonly portions: readonly VariantPortion[] }
+
+const ofRule = (shares: readonly Share[], variant: string): readonly VariantPortion[] => {
+  const weighted = shares.map((share) => ({ size: Number(share.weight) || 0, variant: share.variant, rest: false }))
+  const left = { size: Math.max(0, remainderOf(shares)), variant, rest: true }
+  return [...weighted, left].filter(({ size }) => size > 0)
+}
+
+/** What each rule gives, in order, and what all others get; a flag that is off asks no rule. */
+export const rulePortionsOf = ({
+  enabled,
+  rules,
+  defaultVariant,
+}: Pick<Draft, 'enabled' | 'rules' | 'defaultVariant'>): readonly RulePortions[] => [
+  ...(enabled ? rules.map(({ shares }, n) => ({ rule: n + 1, portions: ofRule(shares, defaultVariant) })) : []),
+  { portions: ofRule([], defaultVariant) },
+]
