@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { named, pageFields, type Shown, Text, times } from './answer.ts'
+import { changedFields, named, pageFields, type Shown, Text, times } from './answer.ts'
 import { choice, flag, optional } from './fields.ts'
 import { input, query } from './input.ts'
 import { description, key, name, searched } from './resource.ts'
@@ -13,9 +13,10 @@ export const Namespace = named('Namespace', {
   ...times,
 })
 export type Namespace = Shown<typeof Namespace>
-/** A namespace as lists have it: with `include=usage` with what is in it. */
+/** A namespace as lists have it: with `include=usage` with its last change and what is in it. */
 export const ListedNamespace = named('ListedNamespace', {
   ...Namespace.properties,
+  ...changedFields,
   flagCount: Type.Optional(Type.Integer()),
   segmentCount: Type.Optional(Type.Integer()),
 })

@@ -1,34 +1,37 @@
 import { reader } from '../events/define.ts'
 import { type NamespaceEvent, namespaceEvents } from '../events/namespace.ts'
 import { changed } from '../events/change.ts'
+import type { Times } from './flags.ts'
+import { type LastChange, stamped } from './last-change.ts'
 import { type Projection, orderOf } from './projection.ts'
 
 /** One namespace. `order` is the place in lists. */
-export type NamespaceDoc = {
-  readonly key: string
-  readonly incarnation: string
-  readonly name: string
-  readonly description: string
-  readonly protected: boolean
-  readonly order: string
-  readonly createdAt: string
-  readonly updatedAt: string
-}
+export type NamespaceDoc = Times &
+  LastChange & {
+    readonly key: string
+    readonly incarnation: string
+    readonly name: string
+    readonly description: string
+    readonly protected: boolean
+    readonly order: string
+  }
+
+const quiet: ReadonlySet<NamespaceEvent['type']> = new Set(['FlagRegistered', 'FlagUnregistered'])
 
 /** The namespaces there are. */
 export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
   name: 'namespaces',
-  version: 3,
+  version: 4,
   fields: [],
   indexes: [],
   category: 'namespace',
   read: reader(namespaceEvents),
-  quiet: new Set(['FlagRegistered', 'FlagUnregistered']),
-  on: {
+  quiet,
+  on: stamped<NamespaceDoc, NamespaceEvent>(quiet, {
     NamespaceCreated: (_, data, at) => ({ ...data, order: orderOf(at), createdAt: at.time, updatedAt: at.time }),
     NamespaceUpdated: (doc, update, { time }) => doc && { ...changed<NamespaceDoc>(doc, update), updatedAt: time },
     NamespaceDeleted: () => undefined,
     FlagRegistered: (doc) => doc,
     FlagUnregistered: (doc) => doc,
-  },
+  }),
 }

@@ -55,6 +55,7 @@ await t.test('a namespace carries when it was made and last changed', async (t) 
     order: `${timeOf(0)} 00000000000000000010`,
     createdAt: timeOf(0),
     updatedAt: timeOf(1),
+    changedAt: timeOf(1),
   })
   t.equal(row?.changes, 2n, 'reservations do not move the revision')
   t.equal(row?.revision, 3n)

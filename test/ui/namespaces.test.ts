@@ -78,6 +78,7 @@ await t.test('a namespace is edited; somebody else may be faster', { skip }, asy
   await service.request('PUT', `${N}/shop`, { name: 'Shop', description: 'Sells more' })
   await save.click()
   const ask = page.getByRole('alertdialog', { name: 'This namespace was changed meanwhile' })
+  await ask.getByText('initial_bootstrap_token changed it just now. Nothing of yours was saved.').waitFor()
   await ask.getByText('Sells more').waitFor()
   await ask.getByRole('button', { name: 'Keep my changes' }).click()
   await dialog.getByText('Your changes are now based on the present state.').waitFor()
@@ -99,7 +100,12 @@ await t.test('a namespace is edited; somebody else may be faster', { skip }, asy
   const second = page.getByRole('dialog', { name: 'Edit The shop' })
   await second.getByRole('textbox', { name: 'Name' }).fill('Mine')
   await service.request('PUT', `${N}/shop`, { name: 'Theirs', description: '' })
+  await page.route('**/api/v1/namespaces?*', (route) =>
+    route.fulfill({ status: 503, json: { code: 14, message: 'no' } }),
+  )
   await second.getByRole('button', { name: 'Save changes' }).click()
+  await ask.getByText('Somebody changed it just now. Nothing of yours was saved.').waitFor()
+  await page.unroute('**/api/v1/namespaces?*')
   await ask.getByRole('button', { name: 'Discard my changes' }).click()
   t.equal(await second.getByRole('textbox', { name: 'Name' }).inputValue(), 'Theirs')
   t.match(await shop(), { name: 'Theirs' })

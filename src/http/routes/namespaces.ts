@@ -8,6 +8,7 @@ import {
   newNamespace,
 } from '../../contract/namespace.ts'
 import { single } from '../../contract/resource.ts'
+import { lastChanges } from '../present/last-change.ts'
 import { namespaceJson } from '../present/namespace.ts'
 import { namespace } from '../../commands/namespace.ts'
 import type { NamespaceDoc } from '../../projections/namespaces.ts'
@@ -17,17 +18,20 @@ import { ok } from '../wire/reply.ts'
 import { listPage, type Looked } from '../list-page.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
-import type { Mount } from '../service.ts'
+import type { Mount, Service } from '../service.ts'
 
 const tag = 'Namespaces'
 
-/** A namespace with how many flags and segments are in it. */
-const withUsage = (view: Looked) => async (doc: NamespaceDoc) => {
-  const { flags, segments } =
-    'tally' in view
-      ? view.tally(doc.key)
-      : { flags: (await view.flags(doc.key)).length, segments: (await view.segments(doc.key)).length }
-  return { ...namespaceJson(doc), flagCount: flags, segmentCount: segments }
+/** A namespace with its last change and how many flags and segments are in it. */
+const withUsage = (service: Service, view: Looked) => {
+  const lastChange = lastChanges(service)
+  return async (doc: NamespaceDoc) => {
+    const { flags, segments } =
+      'tally' in view
+        ? view.tally(doc.key)
+        : { flags: (await view.flags(doc.key)).length, segments: (await view.segments(doc.key)).length }
+    return { ...namespaceJson(doc), ...(await lastChange(doc)), flagCount: flags, segmentCount: segments }
+  }
 }
 
 const listNamespaces: Mount = (app, service) =>
@@ -43,7 +47,7 @@ const listNamespaces: Mount = (app, service) =>
     answer: NamespaceList,
     run: (call) =>
       listPage(service, call, 'namespaces', '', {
-        show: (view) => (call.query.include === 'usage' ? withUsage(view) : namespaceJson),
+        show: (view) => (call.query.include === 'usage' ? withUsage(service, view) : namespaceJson),
       }),
   })
 

@@ -201,6 +201,12 @@ await t.test('lists that are searched and sorted', async (t) => {
     t.match(json.segments[0], { changedBy: { name: 'initial_bootstrap_token' } })
     await create(t, `${N}/segments/none/constraints`, { type: 1, property: 'p', operator: 'eq', value: 'x' })
     t.same(await keys(`${N}/segments?sort=changedAt`), ['staff', 'beta', 'none'])
+    const named = await request<{ namespaces: readonly ListedNamespace[] }>(
+      'GET',
+      '/api/v1/namespaces?include=usage&q=shop',
+    )
+    const [shop] = named.json.namespaces
+    t.match(shop, { changedAt: shop!.updatedAt, changedBy: { method: 'token', name: 'initial_bootstrap_token' } })
     const inside = ({ key, flagCount, segmentCount }: ListedNamespace) => [key, flagCount, segmentCount]
     t.same(
       (

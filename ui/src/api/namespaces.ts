@@ -1,5 +1,6 @@
 import type { Shown } from '../../../src/contract/answer.ts'
 import type { ListedNamespace, Namespace, NamespaceList } from '../../../src/contract/namespace.ts'
+import { isFailure } from './failure.ts'
 import { keys } from './keys.ts'
 import { path, query, request } from './request.ts'
 import type { Write } from './write.ts'
@@ -25,6 +26,19 @@ export const readNamespaces = async (
   const { page, limit = PAGE, ...rest } = asked
   return (await request<NamespacePage>(`api/v1/namespaces${query({ ...rest, limit, pageToken: page })}`, { signal }))
     .value
+}
+
+/** When a namespace was last changed, and by whom, as far as that can be told. */
+export const readLastChange = async (
+  key: string,
+): Promise<Pick<ListedNamespace, 'changedAt' | 'changedBy'> | undefined> => {
+  try {
+    const { namespaces } = await readNamespaces({ q: key, sort: 'changedAt', order: 'desc', include: 'usage' })
+    return namespaces.find((one) => one.key === key)
+  } catch (error) {
+    if (!isFailure(error)) throw error
+    return undefined
+  }
 }
 
 /** A namespace with its revision. */

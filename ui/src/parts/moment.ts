@@ -33,6 +33,8 @@ const units = [
 ] as const
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
 const WEEK_MS = 7 * 86_400_000
+/** The service tells its clock in seconds: what has just happened may seem ahead of it by less than one. */
+const CLOCK_STEP_MS = 1000
 
 /** The distance of an instant from now, `3 minutes ago`; undefined from seven days on. */
 export const distanceWords = (instant: string, now = serviceNow()): string | undefined => {
@@ -41,7 +43,7 @@ export const distanceWords = (instant: string, now = serviceNow()): string | und
   const seconds = ms / 1000
   for (const [unit, length] of units)
     if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit)
-  return ms > 0 ? 'in less than a minute' : 'just now'
+  return ms > CLOCK_STEP_MS ? 'in less than a minute' : 'just now'
 }
 
 /** What an instant means: in the zone of the person, which is named, and in UTC. */

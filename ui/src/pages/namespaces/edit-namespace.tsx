@@ -2,7 +2,15 @@ import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
-import { type LoadedNamespace, type Namespace, namespaceUpdate, readNamespace } from '../../api/namespaces.ts'
+import {
+  type ListedNamespace,
+  type LoadedNamespace,
+  type Namespace,
+  namespaceUpdate,
+  readLastChange,
+  readNamespace,
+} from '../../api/namespaces.ts'
+import { actorName } from '../../parts/actor.ts'
 import { FailureAlert } from '../../parts/alert.tsx'
 import { Button } from '../../parts/button.tsx'
 import type { Change } from '../../parts/change-lines.tsx'
@@ -24,9 +32,12 @@ const changesOf = (before: Named, after: Named): readonly Change[] =>
     .filter((field) => before[field] !== after[field])
     .map((field) => ({ title: words.change[field], before: before[field], after: after[field] }))
 
+/** The namespace as somebody else left it, and its last change. */
+type Theirs = LoadedNamespace & { readonly last: Pick<ListedNamespace, 'changedAt' | 'changedBy'> | undefined }
+
 const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly onClose: () => void }) => {
   const [base, setBase] = useState(loaded)
-  const [theirs, setTheirs] = useState<LoadedNamespace | undefined>()
+  const [theirs, setTheirs] = useState<Theirs | undefined>()
   const [kept, setKept] = useState(false)
   const [gone, setGone] = useState(false)
   const form = useNamedForm(words.thing, words.taken, told(base.namespace))
@@ -49,7 +60,8 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
   }
   const lookAgain = async () => {
     try {
-      setTheirs(await readNamespace(key))
+      const [present, last] = await Promise.all([readNamespace(key), readLastChange(key)])
+      setTheirs({ ...present, last })
       form.forget()
     } catch (error) {
       // What was refused first stays in sight.
@@ -97,8 +109,8 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
       {theirs && (
         <Conflict
           thing={words.thing}
-          who={undefined}
-          when={theirs.namespace.updatedAt}
+          who={theirs.last?.changedBy && actorName(theirs.last.changedBy)}
+          when={theirs.last?.changedAt ?? theirs.namespace.updatedAt}
           theirs={changesOf(start, told(theirs.namespace))}
           yours={changesOf(start, form.named)}
           onKeep={() => goOn(theirs, true)}
