@@ -72,8 +72,23 @@ export const localInput = (instant: Date, zone: Zone): string => {
   return part.replace(' ', 'T')
 }
 
+const MINUTE_MS = 60_000
+/** The longest gap that a change of clocks ever left, in minutes. */
+const LONGEST_GAP = 24 * 60
+
+/** The moment after the gap in which a local time lies that the browser took as much later as the gap is long. */
+const afterGap = (late: Date): Date => {
+  const offset = late.getTimezoneOffset()
+  for (let minutes = 0; minutes < LONGEST_GAP; minutes++) {
+    const before = new Date(late.getTime() - (minutes + 1) * MINUTE_MS)
+    if (before.getTimezoneOffset() !== offset) return new Date(late.getTime() - minutes * MINUTE_MS)
+  }
+  return late
+}
+
 /** The instant that a text of `datetime-local` means: a time left out by a change of clocks means the moment after the gap, one that comes twice the first. */
 export const instantOfInput = (text: string, zone: Zone): Date | undefined => {
   const found = new Date(zone === 'utc' ? `${text}Z` : text)
-  return Number.isNaN(found.getTime()) ? undefined : found
+  if (Number.isNaN(found.getTime())) return undefined
+  return text.startsWith(localInput(found, zone)) ? found : afterGap(found)
 }
