@@ -24,7 +24,7 @@ t.teardown(async () => (await browser)?.close())
 const launched = (): Promise<Browser> => (browser ??= chromium.launch({ executablePath: executablePath!, args: ALONE }))
 
 /** What a page must not do; `forced` are statuses that the test brings about, whose line on the console is the browser's own. */
-const watched = (t: Test, page: Page, origin: string, forced: readonly number[]): void => {
+const watched = (t: Test, page: Page, origin: string, forced: readonly number[], broken: RegExp | undefined): void => {
   // What the page of a login's provider does is its own affair.
   const ours = () => !URL.canParse(page.url()) || [origin, 'null'].includes(new URL(page.url()).origin)
   const wrong = (what: string) => (ours() ? t.fail(what) : undefined)
@@ -33,7 +33,8 @@ const watched = (t: Test, page: Page, origin: string, forced: readonly number[])
     if (message.type() !== 'error' && !/Content Security Policy|Trusted Type/.test(message.text())) return
     const status = Number(/status of (\d+)/.exec(message.text())?.[1] ?? Number.NaN)
     const dropped = forced.includes(0) && /net::ERR_/.test(message.text())
-    if (!forced.includes(status) && !dropped) wrong(`on the console: ${message.text()}`)
+    if (!forced.includes(status) && !dropped && !broken?.test(message.text()))
+      wrong(`on the console: ${message.text()}`)
   })
   page.on('request', (request) => {
     const { protocol, origin: asked } = new URL(request.url())
@@ -45,6 +46,8 @@ const watched = (t: Test, page: Page, origin: string, forced: readonly number[])
 export type OpenOptions = {
   /** Statuses of answers that the test forces; 0 is no answer. */
   readonly forced?: readonly number[]
+  /** Errors of the page that the test forces, as they stand on the console. */
+  readonly broken?: RegExp
   readonly context?: BrowserContextOptions
 }
 
@@ -52,7 +55,7 @@ export type OpenOptions = {
 export const openBrowser = async (
   t: Test,
   { url }: Pick<Started, 'url'>,
-  { forced = [401], context: options = {} }: OpenOptions = {},
+  { forced = [401], broken, context: options = {} }: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
   const context = await (await launched()).newContext({
     baseURL: url,
@@ -65,7 +68,7 @@ export const openBrowser = async (
   t.teardown(() => context.close())
   const newPage = async () => {
     const page = await context.newPage()
-    watched(t, page, new URL(url).origin, forced)
+    watched(t, page, new URL(url).origin, forced, broken)
     return page
   }
   return { page: await newPage(), context, newPage }

@@ -52,7 +52,8 @@ export const eachShown = async (
 ): Promise<void> => {
   // What moves is looked at where it stands.
   const context = { viewport, colorScheme, reducedMotion: 'reduce' } as const
-  const open = () => openBrowser(t, service, { context, forced: [0, 401, 404, 412, 500, 503] })
+  const broken = /Failed to fetch dynamically imported module/
+  const open = () => openBrowser(t, service, { context, forced: [0, 401, 403, 404, 412, 500, 503], broken })
   const enter = async () => {
     const { page } = await open()
     await signIn(page)

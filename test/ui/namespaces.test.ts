@@ -164,6 +164,8 @@ await t.test(
     await said(page, 'Namespace attic deleted.')
     await page.getByRole('heading', { name: 'Namespaces 2', level: 1 }).waitFor()
     t.equal(await status('attic'), 404)
+    const focused = page.locator(':focus')
+    await page.getByRole('link', { name: 'Default' }).and(focused).waitFor()
 
     await page.goto('/ns/shop/flags')
     await page.getByRole('heading', { name: 'No flags yet' }).waitFor()
@@ -173,6 +175,7 @@ await t.test(
     await shop.getByText('It has no flags.').waitFor()
     await shop.getByRole('button', { name: 'Delete namespace' }).click()
     await said(page, 'Namespace shop deleted.')
+    await page.getByRole('heading', { name: 'Namespaces 1', level: 1 }).and(focused).waitFor()
     await page.goto('/')
     await page.waitForURL(/\/ns\/default\/flags$/)
   },

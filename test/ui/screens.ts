@@ -45,6 +45,14 @@ const addRollout = async (page: Page) => {
   await page.getByRole('slider', { name: 'Percentage slider' }).waitFor()
 }
 
+const flagsRead = '**/api/v1/namespaces/default/flags?*'
+const refusedFlags = async (page: Page, status: number, words: string) => {
+  await page.route(flagsRead, (route) => route.fulfill({ status, json: { code: 2, message: 'refused', details: [] } }))
+  await page.reload()
+  await page.getByRole('alert').getByText(words).waitFor()
+  await page.unroute(flagsRead)
+}
+
 /** Flags, and what they answer. */
 export const ofFlags: readonly Screen[] = [
   {
@@ -57,13 +65,13 @@ export const ofFlags: readonly Screen[] = [
         await page.getByRole('searchbox', { name: 'Search flags' }).fill('nothing-of-this-name')
         await page.getByRole('heading', { name: 'No flags match' }).waitFor()
       },
-      'not loaded': async (page) => {
-        await page.route('**/api/v1/namespaces/default/flags?*', (route) =>
-          route.fulfill({ status: 500, json: { code: 13, message: 'internal error', details: [] } }),
-        )
-        await page.reload()
-        await page.getByRole('alert').getByText('The flags could not be loaded').waitFor()
-        await page.unroute('**/api/v1/namespaces/default/flags?*')
+      'not loaded': (page) => refusedFlags(page, 500, 'The flags could not be loaded'),
+      forbidden: (page) => refusedFlags(page, 403, 'You may not see this'),
+      'another search not loaded': async (page) => {
+        await page.route(flagsRead, (route) => route.fulfill({ status: 503, json: { message: 'not now' } }))
+        await page.getByRole('searchbox', { name: 'Search flags' }).fill('new')
+        await page.getByRole('alert').waitFor()
+        await page.unroute(flagsRead)
       },
     },
   },
@@ -298,6 +306,13 @@ const makeToken = async (page: Page) => {
   await dialog(page, 'New static token')
 }
 
+const showToken = async (page: Page) => {
+  await makeToken(page)
+  await page.getByRole('textbox', { name: 'Name' }).fill('ci-test')
+  await button(page, 'Create token').click()
+  await dialog(page, 'Token created')
+}
+
 /** Tokens, sessions and what else is set. */
 export const ofSettings: readonly Screen[] = [
   {
@@ -314,11 +329,17 @@ export const ofSettings: readonly Screen[] = [
         await button(page, 'Create token').click()
         await page.getByText('Give the token a name.').waitFor()
       },
-      'token shown': async (page) => {
-        await makeToken(page)
-        await page.getByRole('textbox', { name: 'Name' }).fill('ci-test')
-        await button(page, 'Create token').click()
-        await dialog(page, 'Token created')
+      'token shown': showToken,
+      'question before a shown token is left open': async (page) => {
+        // Only what is left within the page is asked about there.
+        for (const key of ['f', 't']) {
+          await page.keyboard.press('g')
+          await page.keyboard.press(key)
+          await page.waitForURL(key === 'f' ? '**/flags' : '**/tokens')
+        }
+        await showToken(page)
+        await page.evaluate('history.back()')
+        await question(page, 'Leave without storing the token?')
       },
       'selection, question before a deletion open': async (page) => {
         for (const name of ['ci-prod', 'nightly']) await page.getByRole('checkbox', { name: `Select ${name}` }).click()
@@ -407,6 +428,9 @@ const openClock = async (page: Page) => {
   await dialog(page, 'Look at another moment')
 }
 
+/** A file without which a page is broken. */
+const BROKEN = '**/ui/assets/namespaces-*.js'
+
 /** The way in, and what stands around every page. */
 export const ofShell: readonly Screen[] = [
   {
@@ -475,6 +499,12 @@ export const ofShell: readonly Screen[] = [
         await dialog(page, 'Your session has ended')
         await page.unroute('**/auth/v1/tokens?*')
       },
+      'broken page': async (page) => {
+        await page.route(BROKEN, (route) => route.abort())
+        await page.goto('/settings/namespaces')
+        await page.getByRole('heading', { name: 'Something in this page broke', level: 1 }).waitFor()
+        await page.unroute(BROKEN)
+      },
       'service away': async (page) => {
         await page.route('**/auth/v1/tokens?*', (route) => route.abort())
         await page.keyboard.press('g')
@@ -531,8 +561,10 @@ export const seeded = async (service: Started): Promise<Omit<Seeded, 'session'>>
   await make.bySegment('new-checkout', { segmentKeys: ['beta', 'staff'] })
   await make.threshold('new-checkout', 25)
   await make.variantFlag('search-ranking')
-  const classic = await make.variant('search-ranking', 'classic')
-  const semantic = await make.variant('search-ranking', 'semantic', '{"depth":3}')
+  // Higher than a window: it scrolls where it is shown.
+  const long = JSON.stringify({ boosts: Array.from({ length: 800 }, (_, n) => n / 4) })
+  const classic = await make.variant('search-ranking', 'classic', long)
+  const semantic = await make.variant('search-ranking', 'semantic', long)
   await make.rule('search-ranking', { segmentKey: 'beta' }, { [classic]: 50, [semantic]: 50 })
   const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
   await tokenNamed(service, 'ci-prod', { expiresAt: inDays(27) })

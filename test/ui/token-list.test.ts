@@ -136,6 +136,22 @@ await t.test('the page of a token tells its life, also once it is over', { skip 
   await page.getByRole('heading', { name: 'the maker', level: 1 }).waitFor()
 })
 
+await t.test('each moment in the list stands in one line', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path)
+  for (const days of [27, 300]) {
+    const expiresAt = new Date(Date.now() + days * 86_400_000).toISOString()
+    await make(service, { name: `for ${days} days`, expiresAt })
+  }
+  await page.reload()
+  t.equal((await rowsOf(page)).length, 3)
+  const lines = await page.evaluate(
+    `[...document.querySelectorAll('td time')].map((time) => time.getClientRects().length)`,
+  )
+  t.strictSame([...new Set(lines as number[])], [1])
+  const region = `document.querySelector('[role=region]')`
+  t.equal(await page.evaluate(`${region}.scrollWidth > ${region}.clientWidth`), false, 'and nothing scrolls')
+})
+
 await t.test('a token that is not there is not found', { skip }, async (t) => {
   const { page } = await signedIn(t, `${path}/5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11`, {}, { forced: [401, 404] })
   await page.getByRole('heading', { name: 'Token not found' }).waitFor()

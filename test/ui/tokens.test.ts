@@ -1,5 +1,8 @@
 import t from 'tap'
-import { openBrowser, signedIn, skip } from './browser.ts'
+import { startService } from '../start.ts'
+import { openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { withFates } from './fates.ts'
+import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
 
@@ -76,6 +79,42 @@ await t.test('tokens are deleted together, each with its own result', { skip }, 
   await ask.getByRole('button', { name: 'Try again' }).click()
   await page.getByRole('status').getByText('3 tokens deleted.').waitFor()
   for (const id of ids) t.equal((await service.request('GET', `/auth/v1/tokens/${id}`)).status, 404)
+})
+
+const RELOADS_MS = 1000
+
+await t.test('who deletes the token of the session is signed out, and not asked back', { skip }, async (t) => {
+  const service = await startService(t, { 'rate_limit.enabled': 'false' })
+  const mine = await tokenNamed(service, 'mine')
+  const others = [await tokenNamed(service, 'one'), await tokenNamed(service, 'two')]
+  const { page } = await openBrowser(t, service, { forced: [500] })
+  await signIn(page, path, mine.token)
+  await page.evaluate(`new MutationObserver(() => {
+    if (document.body.textContent.includes('Your session has ended')) sessionStorage.setItem('asked', 'yes')
+  }).observe(document.body, { childList: true, subtree: true })`)
+  const refused: string[] = []
+  page.on('response', (answer) => void (answer.status() === 401 && refused.push(answer.url())))
+  await page.route('**/login', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, RELOADS_MS))
+    return route.fallback()
+  })
+  await withFates(page, `**/auth/v1/tokens/${others[0]!.id}`, [500])
+  for (const name of ['mine', 'one', 'two']) await page.getByRole('checkbox', { name: `Select ${name}` }).click()
+  await page.getByRole('button', { name: 'Delete 3 tokens' }).click()
+  const ask = page.getByRole('alertdialog')
+  await ask.getByText('You are signed in with it: you will be signed out.').waitFor()
+  await ask.getByRole('button', { name: 'Delete 3 tokens' }).click()
+  await page.getByRole('alertdialog', { name: '1 of 3 tokens deleted' }).waitFor()
+  await ask.getByText('mine: Not deleted: you are signed in with it, so it goes after all the others').waitFor()
+  const status = async (token: string) =>
+    (await service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${token}` })).status
+  t.equal(await status(mine.token), 200, 'who sees what failed can try again')
+  await ask.getByRole('button', { name: 'Try again' }).click()
+  await page.waitForURL(/\/login$/)
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  for (const { token } of [mine, ...others]) t.equal(await status(token), 401)
+  t.equal(await page.evaluate(`sessionStorage.getItem('asked')`), null, 'nobody was asked to sign in again')
+  t.strictSame(refused, [], 'nothing was read under the token that had ended')
 })
 
 await t.test('nothing but the session and the ways in is asked before somebody signs in', { skip }, async (t) => {

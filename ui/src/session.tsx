@@ -127,6 +127,7 @@ export const SessionProvider = ({
 
 /** Leaves for the sign-in page once the session is gone. `left` is when it ends all the same, where the service could not end it. */
 export const signedOutHere = (left?: string): void => {
+  whenUnauthorized(() => undefined)
   rememberSessionEnd(undefined)
   rememberSessionLeft(left)
   tellSession('signed-out')

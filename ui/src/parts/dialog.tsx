@@ -2,6 +2,9 @@ import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { type ReactNode, type RefObject, useState } from 'react'
 
+/** What has the focus once a dialog is closed. */
+export type WayBack = () => HTMLElement | null
+
 type DialogProps = {
   readonly title: ReactNode
   readonly open: boolean
@@ -11,10 +14,21 @@ type DialogProps = {
   readonly firm?: boolean
   readonly drawer?: boolean
   readonly initialFocus?: RefObject<HTMLElement | null>
+  /** Where it is not what had the focus as it opened: of several dialogs that follow one another. */
+  readonly back?: WayBack | undefined
 }
 
 /** A dialog, labelled by its heading. A click beside it never closes it; Escape does, where it is not firm. */
-export const Dialog = ({ title, open, onClose, children, firm = false, drawer = false, initialFocus }: DialogProps) => (
+export const Dialog = ({
+  title,
+  open,
+  onClose,
+  children,
+  firm = false,
+  drawer = false,
+  initialFocus,
+  back,
+}: DialogProps) => (
   <Base.Root
     open={open}
     disablePointerDismissal
@@ -29,6 +43,7 @@ export const Dialog = ({ title, open, onClose, children, firm = false, drawer = 
       <Base.Popup
         className={drawer ? 'dialog drawer' : 'dialog'}
         {...(initialFocus && { initialFocus })}
+        {...(back && { finalFocus: back })}
         onKeyDown={(event) => {
           // No other dialog beneath a firm one hears of it either.
           if (firm && event.key === 'Escape') event.stopPropagation()
@@ -47,7 +62,7 @@ const rows = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLEle
 const DRAWN_MS = 50
 
 /** Gives the focus back to what had it; where that goes away with what was answered, to the row that then stands in its place, else to the heading. */
-const wayBack = (): (() => HTMLElement | null) => {
+const wayBack = (): WayBack => {
   const opener = document.activeElement
   const at = rows().findIndex((row) => row.contains(opener))
   const next = () =>
@@ -60,19 +75,22 @@ const wayBack = (): (() => HTMLElement | null) => {
   }
 }
 
+/** The way back from dialogs that follow one another, from where the first of them was opened. */
+export const useWayBack = (): WayBack => useState(wayBack)[0]
+
 /** A question that must be answered before anything else. */
-export const Ask = ({ title, open, onClose, children }: DialogProps) => {
-  const [back, setBack] = useState(wayBack)
+export const Ask = ({ title, open, onClose, children, back }: DialogProps) => {
+  const [own, setOwn] = useState(wayBack)
   const [was, setWas] = useState(open)
   if (open !== was) {
     setWas(open)
-    if (open) setBack(() => wayBack())
+    if (open) setOwn(() => wayBack())
   }
   return (
     <AlertDialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className="backdrop" />
-        <AlertDialog.Popup className="dialog" finalFocus={back}>
+        <AlertDialog.Popup className="dialog" finalFocus={back ?? own}>
           <AlertDialog.Title>{title}</AlertDialog.Title>
           {children}
         </AlertDialog.Popup>

@@ -5,7 +5,7 @@ import { common } from '../words/common.ts'
 import { removal } from '../words/pending.ts'
 import { FailureAlert } from './alert.tsx'
 import { Button } from './button.tsx'
-import { Actions, Ask } from './dialog.tsx'
+import { Actions, Ask, type WayBack } from './dialog.tsx'
 import { TextField } from './field.tsx'
 import { tooLong } from './rules.ts'
 import { Safe } from './safe.tsx'
@@ -20,6 +20,7 @@ export const Remove = ({
   onRefused = () => false,
   onClose,
   onDone,
+  back,
   children,
 }: {
   readonly title: string
@@ -31,6 +32,7 @@ export const Remove = ({
   readonly onRefused?: (failure: Failure) => boolean
   readonly onClose: () => void
   readonly onDone: () => void
+  readonly back?: WayBack
   /** What follows from it. */
   readonly children: ReactNode
 }) => {
@@ -56,7 +58,7 @@ export const Remove = ({
     else if (!onRefused(outcome.failure)) setFailure(outcome.failure)
   }
   return (
-    <Ask title={<Safe text={title} />} open onClose={onClose}>
+    <Ask title={<Safe text={title} />} open onClose={onClose} back={back}>
       <form className="stack" noValidate onSubmit={(event) => void submit(event)}>
         {children}
         {failure && (

@@ -104,6 +104,7 @@ export const tokens = {
     why: 'Programs that use it are refused at once. This cannot be undone. Its history is kept.',
     lastUsed: 'Last used',
     own: 'You are signed in with it: you will be signed out.',
+    ownLast: 'you are signed in with it, so it goes after all the others',
     submit: 'Delete token',
     sending: 'Deleting…',
     done: (name: string) => `Token ${name} deleted.`,

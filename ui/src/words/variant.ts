@@ -17,6 +17,7 @@ export const variant = {
   has: (fields: readonly string[]) => fields.join(' · '),
   keyHint: 'What programs get.',
   attachmentHint: 'JSON that programs get with it, as it is written here. Optional.',
+  attachmentOf: (key: string) => `Attachment of ${key}`,
   attachmentLarge: 'At most 1,000 KB.',
   keyTaken: 'This key is taken in this flag.',
   actions: 'Actions',

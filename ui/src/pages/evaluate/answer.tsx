@@ -2,6 +2,7 @@ import { CheckIcon, XIcon } from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
 import type { Answer } from '../../api/evaluation.ts'
 import { toFlag } from '../../links.ts'
+import { Code } from '../../parts/code.tsx'
 import { Safe } from '../../parts/safe.tsx'
 import { Loading } from '../../parts/states.tsx'
 import { usePreferences } from '../../preferences.ts'
@@ -56,11 +57,7 @@ const Said = ({ answer }: { readonly answer: Answer }) => {
       {attachment !== '' && (
         <div className="tight">
           <h2>{words.attachment}</h2>
-          <pre className="code wrapped">
-            <code>
-              <Safe text={attachment} />
-            </code>
-          </pre>
+          <Code label={words.attachment} text={attachment} />
         </div>
       )}
       <div className="tight">

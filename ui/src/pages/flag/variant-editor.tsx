@@ -1,6 +1,5 @@
 import type { Flaws } from '../../parts/editing.ts'
 import { TextArea, TextField } from '../../parts/field.tsx'
-import { Safe } from '../../parts/safe.tsx'
 import { variant as words } from '../../words/variant.ts'
 import type { VariantDraft } from './draft.ts'
 import { attachmentFlaw } from './flaws.ts'
@@ -50,11 +49,4 @@ export const VariantEditor = ({
       onChange={(next) => onChange({ attachment: next })}
     />
   </div>
-)
-
-/** A variant whole, where it cannot be changed. */
-export const VariantShown = ({ variant: { attachment } }: { readonly variant: VariantDraft }) => (
-  <pre className="code wrapped">
-    <Safe text={attachment} />
-  </pre>
 )

@@ -1,6 +1,7 @@
 import { PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { useState } from 'react'
 import { Button, IconButton } from '../../parts/button.tsx'
+import { Code } from '../../parts/code.tsx'
 import { useFocusLater } from '../../parts/focus-later.ts'
 import { Safe } from '../../parts/safe.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -9,7 +10,7 @@ import { type Draft, freshId, freshVariant, type VariantDraft } from './draft.ts
 import type { Flaws } from '../../parts/editing.ts'
 import { RemoveVariant, usesOf, withoutVariant } from './remove-variant.tsx'
 import type { ChangeDraft } from '../../parts/use-draft.ts'
-import { VariantEditor, VariantShown } from './variant-editor.tsx'
+import { VariantEditor } from './variant-editor.tsx'
 
 const SHORT = 120
 /** The beginning of an attachment, which may be large. */
@@ -139,7 +140,7 @@ export const Variants = (given: Given) => {
         onChange={(part) => edit(variant.id, part)}
       />
     ) : (
-      <VariantShown variant={variant} />
+      <Code label={words.attachmentOf(named(variant))} text={variant.attachment} />
     )
   }
   return (

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { keys } from '../../api/keys.ts'
 import { type Namespace, namespaceDeletion, readContents } from '../../api/namespaces.ts'
 import { Button } from '../../parts/button.tsx'
-import { Actions, Dialog } from '../../parts/dialog.tsx'
+import { Actions, Dialog, useWayBack } from '../../parts/dialog.tsx'
 import { Remove } from '../../parts/remove.tsx'
 import { Safe } from '../../parts/safe.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
@@ -20,6 +20,7 @@ export const DeleteNamespace = ({
   readonly onClose: () => void
 }) => {
   const say = useSay()
+  const back = useWayBack()
   const { data, error, refetch } = useQuery({
     queryKey: [...keys.namespace(key), 'deleting'],
     queryFn: ({ signal }) => readContents(key, signal),
@@ -28,7 +29,7 @@ export const DeleteNamespace = ({
   })
   if (!data)
     return (
-      <Dialog title={<Safe text={words.remove.title(key)} />} open onClose={onClose}>
+      <Dialog title={<Safe text={words.remove.title(key)} />} open onClose={onClose} back={back}>
         {error ? (
           <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />
         ) : (
@@ -53,6 +54,7 @@ export const DeleteNamespace = ({
         void refetch()
         return true
       }}
+      back={back}
       onClose={onClose}
       onDone={() => {
         forgetNamespace(key)

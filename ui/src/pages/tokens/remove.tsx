@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Failure } from '../../api/failure.ts'
+import { Failure } from '../../api/failure.ts'
 import { type Authentication, deletion, nameOf } from '../../api/tokens.ts'
 import { useWrites } from '../../api/write.ts'
 import { FailureAlert, messageOf } from '../../parts/alert.tsx'
@@ -16,6 +16,26 @@ import { tokens } from '../../words/tokens.ts'
 const words = tokens.remove
 type Result = { readonly record: Authentication; readonly failure: Failure | undefined }
 
+/** Deletes tokens: the one that somebody is signed in with last, once none of the others failed, and nothing is read again under it. Undefined while others are under way. */
+const useDeletion = (ownId: string | undefined) => {
+  const { sendAll, sending } = useWrites()
+  const remove = async (records: readonly Authentication[], reason: string): Promise<readonly Result[] | undefined> => {
+    const others = records.filter(({ id }) => id !== ownId)
+    const own = records.find(({ id }) => id === ownId)
+    const outcomes = await sendAll(others.map(({ id }) => deletion(id, reason)))
+    if (!outcomes) return undefined
+    const results = others.map((record, n): Result => ({ record, failure: outcomes[n]?.failure }))
+    if (!own) return results
+    if (results.some(({ failure }) => failure)) {
+      const failure = new Failure(words.ownLast, { status: 409, reason: 'own_last' })
+      return [...results, { record: own, failure }]
+    }
+    const last = await sendAll([{ ...deletion(own.id, reason), stale: [] }])
+    return last && [...results, { record: own, failure: last[0]?.failure }]
+  }
+  return { remove, sending }
+}
+
 /** Ends one token or several, four at a time, each with its own result; what failed can be tried again. */
 export const RemoveTokens = ({
   records,
@@ -27,7 +47,7 @@ export const RemoveTokens = ({
   const { authentication } = useSession()
   const [reason, setReason] = useState('')
   const [results, setResults] = useState<readonly Result[]>([])
-  const { sendAll, sending } = useWrites()
+  const { remove, sending } = useDeletion(authentication?.id)
   const say = useSay()
   const one = records.length === 1 ? records[0] : undefined
   const failed = results.filter(({ failure }) => failure)
@@ -35,15 +55,13 @@ export const RemoveTokens = ({
   const own = records.some(({ id }) => id === authentication?.id)
 
   const submit = async () => {
-    const outcomes = await sendAll(left.map(({ id }) => deletion(id, reason)))
-    if (!outcomes) return
-    const now = left.map((record, n): Result => ({ record, failure: outcomes[n]?.failure }))
+    const now = await remove(left, reason)
+    if (!now) return
     const all = [...results.filter(({ failure }) => !failure), ...now]
-    if (all.every(({ failure }) => !failure)) {
-      say(one ? words.done(nameOf(one)) : words.manyDone(all.length))
-      onClose(true)
-    } else setResults(all)
-    if (own && all.some(({ record, failure }) => record.id === authentication?.id && !failure)) signedOutHere()
+    if (all.some(({ failure }) => failure)) return setResults(all)
+    if (own) return signedOutHere()
+    say(one ? words.done(nameOf(one)) : words.manyDone(all.length))
+    onClose(true)
   }
 
   const partly = results.length > 0 && !one
