@@ -149,6 +149,8 @@ export const asOf =
     })
 
     return {
+      /** The position whose prefix of the log this is, and the instant: of an event's position its time, undefined where no event stands. */
+      moment: async () => ({ position, instant: await clockAt(log, asked) }),
       namespace,
       flag,
       segment,

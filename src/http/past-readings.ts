@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Moment } from '../audit/as-of.ts'
 import { bulkhead } from '../auth/bulkhead.ts'
 import { Refusal } from '../errors.ts'
 import { addressKey } from './auth/credential.ts'
@@ -10,8 +11,13 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Aborts when a reading of the past must stop. Set on requests that name a moment. */
     stop: AbortSignal
+    /** What was at the moment that the request names, once it is read. */
+    then: Then | undefined
   }
 }
+
+/** What was at a moment, as far as it says which that is. */
+type Then = { readonly moment: () => Promise<{ readonly position: bigint; readonly instant: string | undefined }> }
 
 type Bounds = {
   /** How many run at once, and how many run or wait: of all callers, and of each. */
@@ -93,6 +99,25 @@ export type PastReadings = ReturnType<typeof pastReadings>
 /** Whose reading it is: the credential's, without one the address's. */
 const callerOf = ({ caller: { actor }, address }: FastifyRequest): string => actor.id ?? addressKey(address)
 
+/** What was at a moment, for a request that names it; its answer tells which moment that is. */
+export const thenOf = async <T extends Then>(
+  { asOf }: { readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<T> },
+  moment: Moment,
+  request: FastifyRequest,
+): Promise<T> => {
+  const then = await asOf(moment, request.stop)
+  request.then = then
+  return then
+}
+
+/** The answer with the moment that it is of (api.md §4). */
+const dated = async (answer: Answer, then: Then | undefined): Promise<Answer> => {
+  if (!then) return answer
+  const { position, instant } = await then.moment()
+  const told = { 'as-of-position': String(position), ...(instant !== undefined && { 'as-of-time': instant }) }
+  return { ...answer, headers: { ...answer.headers, ...told } }
+}
+
 /** The answer of a request that reads the past, within the bounds. Stops when the client leaves. */
 export const pastReading = async (
   { pastReadings }: { readonly pastReadings: PastReadings },
@@ -106,7 +131,7 @@ export const pastReading = async (
   socket.once('close', leave)
   request.stop = stop.signal
   try {
-    return await pastReadings(callerOf(request), stop, answer)
+    return await pastReadings(callerOf(request), stop, async () => dated(await answer(), request.then))
   } finally {
     socket.off('close', leave)
   }

@@ -12,6 +12,7 @@ import { namespaces } from '../projections/namespaces.ts'
 import { foldRow } from '../projections/engine/fold-rows.ts'
 import { lastKnown, type Projection, readable } from '../projections/projection.ts'
 import { segments } from '../projections/segments.ts'
+import { thenOf } from './past-readings.ts'
 import { type Answer, ok } from './wire/reply.ts'
 import type { TSchema } from 'typebox'
 import type { Nothing, Shown } from '../contract/answer.ts'
@@ -46,8 +47,8 @@ export const namespaceOf = ({ params }: AnyCall): string => params['namespaceKey
 type Reading = Call<unknown, { readonly at: Moment | undefined }>
 
 /** Where a GET looks: at the present, or at the moment that `at` names. */
-export const viewOf = ({ asOf, flagStore }: Service, { query: { at }, request }: Reading) =>
-  at ? asOf(at, request.stop) : flagStore
+export const viewOf = (service: Service, { query: { at }, request }: Reading) =>
+  at ? thenOf(service, at, request) : service.flagStore
 
 /** The row of the flag that the path names, where the GET looks; undefined where there is none. */
 export const flagAt = async (service: Service, call: Reading) =>

@@ -1,9 +1,11 @@
+import type { FastifyRequest } from 'fastify'
 import type { Moment } from '../audit/as-of.ts'
 import { type Method, METHODS } from '../events/token.ts'
 import { comparePlaces, placeOf, type TokenPage, type TokenSort, tokensInOrder } from '../projections/token-order.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import { searchedBy, type TokenFilter, wantedOf, whereOf } from './auth/token-filter.ts'
 import { completeTokens } from './complete.ts'
+import { thenOf } from './past-readings.ts'
 import type { Service } from './service.ts'
 
 /** What a list of records is of: one method, static tokens or sessions, or everything. */
@@ -31,13 +33,13 @@ const listNow = async (service: Service, filter: TokenFilter, page: TokenPage): 
 }
 
 const listThen = async (
-  { asOf }: Service,
+  service: Service,
   moment: Moment,
-  stop: AbortSignal,
+  request: FastifyRequest,
   filter: TokenFilter,
   page: TokenPage,
 ): Promise<TokenListing> => {
-  const then = await asOf(moment, stop)
+  const then = await thenOf(service, moment, request)
   const time = new Date(await then.clock())
   return { ...(await then.tokens({ ...wantedOf(filter, time.toISOString()), ...page })), time }
 }
@@ -71,9 +73,9 @@ export const listTokens = async (
   listed: Listed,
   filter: Omit<TokenFilter, 'method'>,
   page: TokenPage,
-  { at, stop }: { readonly at: Moment | undefined; readonly stop: AbortSignal },
+  { at, request }: { readonly at: Moment | undefined; readonly request: FastifyRequest },
 ): Promise<TokenListing> => {
-  const list = (ask: TokenFilter) => (at ? listThen(service, at, stop, ask, page) : listNow(service, ask, page))
+  const list = (ask: TokenFilter) => (at ? listThen(service, at, request, ask, page) : listNow(service, ask, page))
   const asks = methodsOf(listed, page.sort ?? 'createdAt').flatMap(
     (method) => searchedBy(filter, listed.method, listed.kind, method) ?? [],
   )

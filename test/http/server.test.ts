@@ -187,7 +187,7 @@ void t.test('browsers of allowed origins may call, with credentials only from ex
   t.equal(other.headers.get('access-control-allow-credentials'), undefined)
   t.equal(
     other.headers.get('access-control-expose-headers'),
-    'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After',
+    'ETag, Event-Position, Idempotency-Replayed, x-request-id, Retry-After, As-Of-Position, As-Of-Time',
   )
   t.equal((await exchange(own.port, `OPTIONS /livez HTTP/1.1\r\n${H}\r\n`)).status, 405, 'not a preflight')
   const strict = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })

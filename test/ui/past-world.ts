@@ -45,7 +45,7 @@ export const withPast = async (t: Test) => {
   const open = async (path: string, heading: string | RegExp) => {
     await page.goto(`${path}${path.includes('?') ? '&' : '?'}at=${at}`)
     await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
-    await page.getByRole('region', { name: 'Past' }).getByText(`You see the state as of #${at}.`).waitFor()
+    await page.getByRole('region', { name: 'Past' }).getByText(`(#${at}). Nothing can be changed here.`).waitFor()
   }
   return { page, service, at, asOf, open, token }
 }

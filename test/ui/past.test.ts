@@ -19,7 +19,20 @@ await t.test('a moment is chosen, shown on every page, and left', { skip }, asyn
   await clock.getByRole('textbox', { name: 'Position' }).fill(position)
   await clock.getByRole('button', { name: 'Show this moment' }).click()
   const region = page.getByRole('region', { name: 'Past' })
-  await region.getByText(`You see the state as of #${position}. Nothing can be changed here.`).waitFor()
+  await page.getByRole('rowheader', { name: 'second' }).waitFor()
+  const then = (await service.request('GET', `/auth/v1/tokens?at=${position}`)).headers['as-of-time']
+  const inWords = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'UTC',
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  }).format(new Date(String(then)))
+  await region
+    .getByText(`You see the state as of ${inWords} UTC (#${position}). Nothing can be changed here.`)
+    .waitFor()
   await page.getByRole('rowheader', { name: 'second' }).waitFor()
   t.notOk(await page.getByRole('rowheader', { name: 'third' }).isVisible())
   const shown = await page.getByRole('rowheader').allTextContents()
@@ -53,6 +66,9 @@ await t.test('an instant is shown in its zone; ends and distances count from it'
   await page.getByRole('alert').getByText('at: ').waitFor()
   await page.getByRole('button', { name: /^Time: \d/ }).click()
   await page.getByRole('button', { name: '1 hour ago' }).click()
-  await page.getByRole('region', { name: 'Past' }).getByText('UTC. Nothing can be changed here.').waitFor()
+  await page
+    .getByRole('region', { name: 'Past' })
+    .getByText(/ UTC \(#\d+\)\. Nothing can be changed here\.$/)
+    .waitFor()
   await page.getByRole('heading', { name: 'No static tokens yet' }).waitFor()
 })

@@ -4,6 +4,7 @@ import type { Moment } from '../../audit/as-of.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { Flags } from './evaluator.ts'
 import { member } from '../../contract/input.ts'
+import { thenOf } from '../past-readings.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 import type { Raw } from '../../contract/value.ts'
@@ -49,13 +50,13 @@ const settled = <T>(work: Promise<T>): Promise<() => T> =>
 
 /** Answers from the flags of the present, or from those of the moment that `at` names: of these, only the ones asked for are made. */
 export const withFlags = <T>(
-  { flagStore, asOf }: Service,
+  service: Service,
   { query: { at: moment }, request }: Call<unknown, { readonly at: Moment | undefined }>,
   wanted: () => Iterable<readonly [namespace: string, key: string]>,
   answer: (flags: Flags) => T | Promise<T>,
 ): T | Promise<T> => {
-  if (!moment) return answer(flagStore)
-  return asOf(moment, request.stop).then(async ({ compiled }) => {
+  if (!moment) return answer(service.flagStore)
+  return thenOf(service, moment, request).then(async ({ compiled }) => {
     const known = new Map<string, () => Compiled | undefined>()
     for (const [namespace, key] of wanted()) {
       const flag = await settled(compiled(namespace, key))

@@ -8,6 +8,7 @@ import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { placeOf, type TokenPlace } from '../../projections/token-order.ts'
 import { leavingOut } from '../paging.ts'
+import { thenOf } from '../past-readings.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import { listTokens } from '../token-list.ts'
 import { gather, listed } from '../wire/pieces.ts'
@@ -57,7 +58,7 @@ const listRecords: Mount = (app, service) => {
         issuedBy: issuedBy === '' ? [] : [issuedBy],
       }
       const page = { sort, descending: order === 'desc', limit: limit + 1, count: COUNTED + 1, ...(after && { after }) }
-      const { docs, total, time, left } = await listTokens(service, of, filter, page, { at, stop: request.stop })
+      const { docs, total, time, left } = await listTokens(service, of, filter, page, { at, request })
       const used = await uses.lastOf(
         docs.map(({ id }) => id),
         at && time,
@@ -73,7 +74,7 @@ const listRecords: Mount = (app, service) => {
 }
 
 const getToken: Mount = (app, service) => {
-  const { log, now, asOf, uses } = service
+  const { log, now, uses } = service
   route(app, {
     method: 'GET',
     url: '/auth/v1/tokens/:id',
@@ -85,7 +86,7 @@ const getToken: Mount = (app, service) => {
     answer: Authentication,
     run: async ({ params, query: { deleted, at }, request }) => {
       const id = params['id']!
-      const then = at && (await asOf(at, request.stop))
+      const then = at && (await thenOf(service, at, request))
       const row = readable(await (then ? then.token(id) : rowNow(log, tokens, id)))
       const time = then ? new Date(await then.clock()) : now()
       const missing = `authentication "${id}": resource not found`

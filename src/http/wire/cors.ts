@@ -18,7 +18,16 @@ export const allowOrigins = async (
   const fixed = {
     methods: ['GET', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'],
     allowedHeaders: [...headers],
-    exposedHeaders: ['ETag', 'Event-Position', 'Idempotency-Replayed', 'x-request-id', 'Retry-After', ...exposed],
+    exposedHeaders: [
+      'ETag',
+      'Event-Position',
+      'Idempotency-Replayed',
+      'x-request-id',
+      'Retry-After',
+      'As-Of-Position',
+      'As-Of-Time',
+      ...exposed,
+    ],
     maxAge: 300,
     strictPreflight: false,
   }

@@ -19,6 +19,30 @@ await t.test('at', async (t) => {
   const keys = async (path: string, name: string) =>
     (await request<Items>('GET', path)).json[name]?.map(({ key }) => key)
 
+  await t.test('an answer tells the moment that it is of', async (t) => {
+    const told = async (path: string, method = 'GET', body?: object) => {
+      const { headers } = await request(method, path, body)
+      return [headers['as-of-position'], headers['as-of-time']]
+    }
+    const position = positionOf(await request('POST', `${N}/flags`, { key: 'told', name: 'T' }))
+    const { createdAt } = (await request<{ readonly createdAt: string }>('GET', `${N}/flags/told`)).json
+    const [, time] = await told(`${N}/flags/told?at=${position}`)
+    t.equal(time, createdAt)
+    await setTimeout(5)
+    const instant = new Date().toISOString()
+    await setTimeout(5)
+    await request('DELETE', `${N}/flags/told`)
+    for (const path of ['/api/v1/namespaces', `${N}/flags`, '/auth/v1/tokens', `${N}/flags/told`]) {
+      t.same(await told(`${path}?at=${position}`), [position, createdAt], path)
+      t.same(await told(`${path}?at=${instant}`), [position, instant], path)
+      t.same(await told(path), [undefined, undefined], path)
+    }
+    const asked = { namespaceKey: 'default', flagKey: 'told', entityId: 'e', context: {} }
+    t.same(await told(`/evaluate/v1/variant?at=${position}`, 'POST', asked), [position, createdAt])
+    t.same(await told(`${N}/flags?at=1970-01-01T00:00:00Z`), ['0', '1970-01-01T00:00:00.000Z'])
+    t.same(await told(`${N}/flags?at=0`), ['0', undefined])
+  })
+
   await t.test('every GET shows what it showed then, by position and by instant', async (t) => {
     await create(t, '/api/v1/namespaces', { key: 'other', name: 'O' })
     await create(t, `${N}/segments`, { key: 's', name: 'S' })

@@ -1,5 +1,6 @@
 import { noteDate } from './clock.ts'
 import { Failure, failureOf } from './failure.ts'
+import { noteMoment } from './moments.ts'
 import { notePosition, positionWanted } from './position.ts'
 import { noteReach } from './reach.ts'
 
@@ -60,6 +61,7 @@ export const request = async <T>(path: string, asked: Asked = {}): Promise<Answe
   }
   noteDate(answer.headers.get('date'))
   notePosition(answer.headers.get('event-position'))
+  noteMoment(path, answer.headers)
   if (!answer.ok) {
     if (answer.status === 401 && !('authorization' in headers)) onUnauthorized()
     const failure = await failureOf(answer)

@@ -1,4 +1,5 @@
 import { serviceNow } from '../api/clock.ts'
+import { useKnownMoment } from '../api/moments.ts'
 import { instantOf, useAt } from '../at.ts'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
@@ -20,10 +21,12 @@ export const Time = ({
 }) => {
   const { zone, exactTimes } = usePreferences()
   const at = useAt()
+  const known = useKnownMoment(at)
   if (instant === undefined) return <>{common.never}</>
-  // Under a position it is not known what the time was.
-  const unknown = at !== undefined && instantOf(at) === undefined
-  const now = instantOf(at) ?? serviceNow()
+  const then = instantOf(at) ?? instantOf(known?.instant)
+  // Under a position it is not known what the time was before an answer tells it.
+  const unknown = at !== undefined && then === undefined
+  const now = then ?? serviceNow()
   const distance = () => (toHour && isSameDay(instant, now, zone) ? common.today : distanceWords(instant, now))
   const near = exact || exactTimes || unknown ? undefined : distance()
   return (

@@ -1,3 +1,4 @@
+import { useKnownMoment } from '../api/moments.ts'
 import { isPosition, useAt, useGoTo } from '../at.ts'
 import { Button } from '../parts/button.tsx'
 import { instantWords, zoneName } from '../parts/moment.ts'
@@ -14,8 +15,12 @@ export const PastBanner = () => {
   const at = useAt()
   const { zone } = usePreferences()
   const go = useGoTo()
+  const known = useKnownMoment(at)
   if (at === undefined) return null
-  const words = isPosition(at) ? past.seenPosition(at) : past.seen(momentWords(at, zone), zoneName(zone))
+  const position = isPosition(at) ? at : known?.position
+  const instant = isPosition(at) ? known?.instant : at
+  const words =
+    instant === undefined ? past.seenPosition(at) : past.seen(momentWords(instant, zone), zoneName(zone), position)
   return (
     <div className="banner past" role="region" aria-label={past.region}>
       <span>

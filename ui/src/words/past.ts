@@ -1,7 +1,8 @@
 export const past = {
   why: 'This is the past.',
   region: 'Past',
-  seen: (instant: string, zone: string) => `You see the state as of ${instant} ${zone}. Nothing can be changed here.`,
+  seen: (instant: string, zone: string, position: string | undefined) =>
+    `You see the state as of ${instant} ${zone}${position === undefined ? '' : ` (#${position})`}. Nothing can be changed here.`,
   seenPosition: (position: string) => `You see the state as of #${position}. Nothing can be changed here.`,
   backToNow: 'Back to now',
   now: 'Time: now',
