@@ -12,7 +12,7 @@ declare module 'fastify' {
     /** Aborts when a reading of the past must stop. Set on requests that name a moment. */
     stop: AbortSignal
     /** What was at the moment that the request names, once it is read. */
-    then: Then | undefined
+    moment: Then | undefined
   }
 }
 
@@ -106,7 +106,7 @@ export const thenOf = async <T extends Then>(
   request: FastifyRequest,
 ): Promise<T> => {
   const then = await asOf(moment, request.stop)
-  request.then = then
+  request.moment = then
   return then
 }
 
@@ -131,7 +131,7 @@ export const pastReading = async (
   socket.once('close', leave)
   request.stop = stop.signal
   try {
-    return await pastReadings(callerOf(request), stop, async () => dated(await answer(), request.then))
+    return await pastReadings(callerOf(request), stop, async () => dated(await answer(), request.moment))
   } finally {
     socket.off('close', leave)
   }

@@ -115,7 +115,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.setErrorHandler(refuse)
   takeBodies(app)
   app.decorateRequest('spec', undefined)
-  app.decorateRequest('then', undefined)
+  app.decorateRequest('moment', undefined)
   app.decorateRequest('began', 0)
   app.decorateRequest('address', '')
   app.decorate('bodyLimit', bodyLimit)
