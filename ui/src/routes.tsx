@@ -10,7 +10,6 @@ import {
 } from '@tanstack/react-router'
 import { namesFirstTab } from './links.ts'
 import { Broken, BrokenAlone } from './pages/broken.tsx'
-import { Login } from './pages/login.tsx'
 import { searchKept } from './pages/evaluate/search.ts'
 import { NoSuchPage } from './pages/no-such-page.tsx'
 import { SignedIn } from './pages/signed-in.tsx'
@@ -53,7 +52,7 @@ export const loginRoute = createRoute({
   getParentRoute: () => root,
   path: '/login',
   validateSearch: asked('error', 'ref', 'return_to'),
-  component: Login,
+  component: lazyRouteComponent(() => import('./pages/login.tsx'), 'Login'),
 })
 const signedInRoute = createRoute({ getParentRoute: () => root, path: '/signed-in', component: SignedIn })
 

@@ -17,7 +17,8 @@ import { useSession } from '../session.tsx'
 import { Environment } from '../shell/environment.tsx'
 import { tellSession } from '../tabs.ts'
 import { common } from '../words/common.ts'
-import { login, loginFailure, requestRef } from '../words/login.ts'
+import { login } from '../words/login.ts'
+import { loginFailure, requestRef } from '../words/login-failures.ts'
 
 const here = getRouteApi('/login')
 

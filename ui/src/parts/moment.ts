@@ -1,26 +1,28 @@
 import type { Preferences } from '../preferences.ts'
 import { serviceNow } from '../api/clock.ts'
+import { once } from '../words/common.ts'
 
 type Zone = Preferences['zone']
 
-/** The name of a time zone: the browser's own, or UTC. */
-export const zoneName = (zone: Zone): string =>
-  zone === 'utc' ? 'UTC' : new Intl.DateTimeFormat('en').resolvedOptions().timeZone
+/** A format of instants, in each zone. */
+const inZones = (locale: string, options: Intl.DateTimeFormatOptions) => ({
+  utc: once(() => new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' })),
+  browser: once(() => new Intl.DateTimeFormat(locale, options)),
+})
+const parts = { day: 'numeric', month: 'short', year: 'numeric', hour: '2-digit', minute: '2-digit' } as const
+const toMinute = inZones('en-GB', { ...parts, hourCycle: 'h23' })
+const toSecond = inZones('en-GB', { ...parts, second: '2-digit', hourCycle: 'h23' })
+const days = inZones('sv-SE', { dateStyle: 'short' })
+const inputs = inZones('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+const offsets = once(() => new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' }))
+const browserZone = once(() => toMinute.browser().resolvedOptions().timeZone)
 
-const inZone = (zone: Zone) => (zone === 'utc' ? { timeZone: 'UTC' } : {})
+/** The name of a time zone: the browser's own, or UTC. */
+export const zoneName = (zone: Zone): string => (zone === 'utc' ? 'UTC' : browserZone())
 
 /** An instant in words: `10 Jun 2031, 09:30`, with seconds where order matters. */
 export const instantWords = (instant: string, zone: Zone, seconds = false): string =>
-  new Intl.DateTimeFormat('en-GB', {
-    ...inZone(zone),
-    day: 'numeric',
-    month: 'short',
-    year: 'numeric',
-    hour: '2-digit',
-    minute: '2-digit',
-    ...(seconds && { second: '2-digit' }),
-    hourCycle: 'h23',
-  }).format(new Date(instant))
+  (seconds ? toSecond : toMinute)[zone]().format(new Date(instant))
 
 /** The same with its zone. */
 export const fullWords = (instant: string, zone: Zone): string =>
@@ -31,7 +33,7 @@ const units = [
   ['hour', 3600],
   ['minute', 60],
 ] as const
-const relative = new Intl.RelativeTimeFormat('en', { numeric: 'always' })
+const relative = once(() => new Intl.RelativeTimeFormat('en', { numeric: 'always' }))
 const WEEK_MS = 7 * 86_400_000
 /** The service tells its clock in seconds: what has just happened may seem ahead of it by less than one. */
 const CLOCK_STEP_MS = 1000
@@ -42,13 +44,13 @@ export const distanceWords = (instant: string, now = serviceNow()): string | und
   if (Math.abs(ms) >= WEEK_MS) return undefined
   const seconds = ms / 1000
   for (const [unit, length] of units)
-    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit)
+    if (Math.abs(seconds) >= length) return relative().format(Math.trunc(seconds / length), unit)
   return ms > CLOCK_STEP_MS ? 'in less than a minute' : 'just now'
 }
 
 /** What an instant means: in the zone of the person, which is named, and in UTC. */
 export const meaningOf = (instant: string, zone: Zone): readonly [string, string] => {
-  const offset = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' })
+  const offset = offsets()
     .formatToParts(new Date(instant))
     .find(({ type }) => type === 'timeZoneName')
   const local = zone === 'utc' ? '' : ` ${offset?.value ?? ''} (${zoneName(zone)})`
@@ -58,19 +60,12 @@ export const meaningOf = (instant: string, zone: Zone): readonly [string, string
 
 /** Whether two instants are of one day where the person is. */
 export const isSameDay = (one: string, other: number, zone: Zone): boolean => {
-  const day = new Intl.DateTimeFormat('sv-SE', { ...inZone(zone), dateStyle: 'short' })
+  const day = days[zone]()
   return day.format(new Date(one)) === day.format(other)
 }
 
 /** What the field `datetime-local` holds for an instant: local time to the minute. */
-export const localInput = (instant: Date, zone: Zone): string => {
-  const part = new Intl.DateTimeFormat('sv-SE', {
-    ...inZone(zone),
-    dateStyle: 'short',
-    timeStyle: 'short',
-  }).format(instant)
-  return part.replace(' ', 'T')
-}
+export const localInput = (instant: Date, zone: Zone): string => inputs[zone]().format(instant).replace(' ', 'T')
 
 const MINUTE_MS = 60_000
 /** The longest gap that a change of clocks ever left, in minutes. */

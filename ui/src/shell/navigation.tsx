@@ -1,11 +1,11 @@
 import {
   BeakerIcon,
   DevicesIcon,
-  GearIcon,
   type Icon,
   KebabHorizontalIcon,
   KeyIcon,
   PeopleIcon,
+  SlidersIcon,
   StackIcon,
   TelescopeIcon,
 } from '@primer/octicons-react'
@@ -31,7 +31,7 @@ const ofSettings: readonly Entry[] = [
   { to: '/settings/tokens', words: shell.tokens, icon: KeyIcon, first: true, short: shell.tokensShort },
   { to: '/settings/sessions', words: shell.sessions, icon: DevicesIcon },
   { to: '/settings/namespaces', words: shell.namespaces, icon: StackIcon },
-  { to: '/settings/preferences', words: shell.preferences, icon: GearIcon },
+  { to: '/settings/preferences', words: shell.preferences, icon: SlidersIcon },
 ]
 
 const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly ns: string }) =>

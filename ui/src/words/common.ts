@@ -1,16 +1,23 @@
 import { shownKeys } from './keys.ts'
 
-const plurals = new Intl.PluralRules('en')
+/** A format that is made at its first use: making one costs more than all that a page then writes with it. */
+export const once = <T>(make: () => T): (() => T) => {
+  let made: T | undefined
+  return () => (made ??= make())
+}
+
+const plurals = once(() => new Intl.PluralRules('en'))
+const numbers = once(() => new Intl.NumberFormat('en'))
+const comma = once(() => new Intl.ListFormat('en', { type: 'unit', style: 'short' }))
+
+export const number = (n: number): string => numbers().format(n)
 
 /** A number with its thing: `1 change`, `2 changes`. */
 export const counted = (n: number, one: string, many: string): string =>
-  `${new Intl.NumberFormat('en').format(n)} ${plurals.select(n) === 'one' ? one : many}`
+  `${number(n)} ${plurals().select(n) === 'one' ? one : many}`
 
-export const number = (n: number): string => new Intl.NumberFormat('en').format(n)
-
-const comma = new Intl.ListFormat('en', { type: 'unit', style: 'short' })
 /** Several things after one another: `a, b, c`. */
-export const list = (items: readonly string[]): string => comma.format(items)
+export const list = (items: readonly string[]): string => comma().format(items)
 
 export const common = {
   product: 'Rollcall',

@@ -1,11 +1,11 @@
-import { common, list } from './common.ts'
+import { common, list, once } from './common.ts'
 import { ordered } from './ordered.ts'
 
-const either = new Intl.ListFormat('en', { type: 'disjunction' })
-const each = new Intl.ListFormat('en', { type: 'conjunction' })
+const either = once(() => new Intl.ListFormat('en', { type: 'disjunction' }))
+const each = once(() => new Intl.ListFormat('en', { type: 'conjunction' }))
 
 /** Segments that a rollout or rule is about. */
-export const segmentsNamed = (keys: readonly string[], all: boolean): string => (all ? each : either).format(keys)
+export const segmentsNamed = (keys: readonly string[], all: boolean): string => (all ? each : either)().format(keys)
 
 /** What a flag gives one of. */
 export const variant = {
@@ -38,7 +38,7 @@ export const variant = {
     rules: (rules: readonly number[]) =>
       rules.length === 1
         ? `Rule ${rules[0]} gives it: that weight goes with it.`
-        : `Rules ${each.format(rules.map(String))} give it: those weights go with it.`,
+        : `Rules ${each().format(rules.map(String))} give it: those weights go with it.`,
     default: 'It is the default variant: the flag has none then.',
     draft: 'Nothing is deleted before the changes are saved.',
     submit: 'Delete variant',
