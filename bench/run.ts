@@ -15,6 +15,8 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   B18: () => import('./start.ts'),
   'B19,B20': () => import('./lists.ts'),
   M1: () => import('./resident.ts'),
+  'W1,W2': () => import('./ui.ts'),
+  'W3,W4': () => import('./ui-build.ts'),
   S1: () => import('./stack-append.ts'),
   'S2,S3,S4': () => import('./stack-http.ts'),
   'S5,S8,S9': () => import('./stack-revocations.ts'),

@@ -9,8 +9,8 @@ const out = join(import.meta.dirname, '../dist/ui')
 const compressed: Plugin = {
   name: 'compressed',
   apply: 'build',
-  closeBundle() {
-    const folder = join(out, 'assets')
+  writeBundle({ dir = out }) {
+    const folder = join(dir, 'assets')
     for (const name of readdirSync(folder).filter((name) => /\.(js|css)$/.test(name))) {
       const bytes = readFileSync(join(folder, name))
       const size = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { axeFindings } from './axe.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
+import { showBuilt } from './built.ts'
 import { layoutFlaws } from './layout.ts'
 import { withScreens } from './matrix.ts'
-import { buildPseudo, showPseudo } from './pseudo.ts'
+import { buildPseudo } from './pseudo.ts'
 
 const paths = [
   '/ns/default/flags',
@@ -30,7 +31,7 @@ await t.test('words of a longer language that is written from right to left have
     context: { viewport: { width: 320, height: 700 }, reducedMotion: 'reduce' },
   })
   await signIn(page)
-  await showPseudo(context, folder)
+  await showBuilt(context, folder)
   for (const path of paths)
     await t.test(path, async (t) => {
       await page.goto(path)

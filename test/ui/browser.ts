@@ -1,27 +1,13 @@
-import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
+import { launchChromium, signIn, WINDOW } from './chromium.ts'
 
-export const TOKEN = 'the-bootstrap-token-of-the-tests'
-const PLACES = [process.env['ROLLCALL_TEST_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser']
-const executablePath = PLACES.find((place) => place !== undefined && existsSync(place))
-/** Why tests of the web UI are skipped; false where they are not. */
-export const skip = executablePath ? false : 'no Chromium: install the package chromium, or set ROLLCALL_TEST_CHROMIUM'
-
-const ALONE = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-]
+export { signIn, skip, TOKEN } from './chromium.ts'
 
 let browser: Promise<Browser> | undefined
 t.teardown(async () => (await browser)?.close())
-const launched = (): Promise<Browser> => (browser ??= chromium.launch({ executablePath: executablePath!, args: ALONE }))
+const launched = (): Promise<Browser> => (browser ??= launchChromium())
 
 /** What a page must not do; `forced` are statuses that the test brings about, whose line on the console is the browser's own. */
 const watched = (t: Test, page: Page, origin: string, forced: readonly number[], broken: RegExp | undefined): void => {
@@ -59,9 +45,7 @@ export const openBrowser = async (
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
   const context = await (await launched()).newContext({
     baseURL: url,
-    viewport: { width: 1280, height: 800 },
-    locale: 'en-GB',
-    timezoneId: 'UTC',
+    ...WINDOW,
     ...options,
   })
   context.setDefaultTimeout(20_000)
@@ -72,18 +56,6 @@ export const openBrowser = async (
     return page
   }
   return { page: await newPage(), context, newPage }
-}
-
-/** Signs in with a client token on the page that the browser is sent to, and waits for the page asked for. */
-export const signIn = async (page: Page, path = '/', token = TOKEN): Promise<void> => {
-  await page.goto(path)
-  const field = page.getByLabel('Client token')
-  const closed = page.getByRole('button', { name: 'Use a client token', expanded: false })
-  await field.or(closed).waitFor()
-  if (await closed.isVisible()) await closed.click()
-  await field.fill(token)
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await page.getByRole('button', { name: /^Account: / }).waitFor()
 }
 
 /** A service, and a browser signed in on a page of it. */

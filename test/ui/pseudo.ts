@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import type { BrowserContext } from 'playwright-core'
+import { resolve } from 'node:path'
 import { build, type Plugin } from 'vite'
 
 const root = resolve(import.meta.dirname, '../../../ui')
@@ -31,7 +29,7 @@ const pseudoLanguage: Plugin = {
     )
     return `import { pseudo } from '${MODULE}'\n${code}\n${objects.join('\n')}\n`
   },
-  transformIndexHtml: (html) => html.replace('%BASE%', '/').replace('dir="ltr"', 'dir="rtl"'),
+  transformIndexHtml: (html) => html.replace('dir="ltr"', 'dir="rtl"'),
 }
 
 /** Builds the UI in the pseudo-language into a folder. */
@@ -45,18 +43,3 @@ export const buildPseudo = (folder: string) =>
     oxc: { jsx: { runtime: 'automatic' } },
     build: { outDir: folder, emptyOutDir: true, assetsInlineLimit: 0, minify: false, cssCodeSplit: false },
   })
-
-const types: Readonly<Record<string, string>> = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml' }
-
-/** Gives a browser the files of that folder in place of the service's own; the service answers everything else, and its headers hold. */
-export const showPseudo = async (context: BrowserContext, folder: string): Promise<void> => {
-  const page = await readFile(join(folder, 'index.html'), 'utf8')
-  await context.route('**/*', async (route) => {
-    const request = route.request()
-    const { pathname } = new URL(request.url())
-    const asset = /\/(assets\/[\w.-]+\.(js|css))$/.exec(pathname)
-    if (asset) return route.fulfill({ path: join(folder, asset[1]!), contentType: types[asset[2]!]! })
-    if (!request.isNavigationRequest()) return route.fallback()
-    return route.fulfill({ response: await route.fetch(), body: page })
-  })
-}

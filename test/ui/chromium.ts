@@ -1,0 +1,40 @@
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+export const TOKEN = 'the-bootstrap-token-of-the-tests'
+const PLACES = [process.env['ROLLCALL_TEST_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser']
+const executablePath = PLACES.find((place) => place !== undefined && existsSync(place))
+/** Why the web UI is not driven here; false where it is. */
+export const skip = executablePath ? false : 'no Chromium: install the package chromium, or set ROLLCALL_TEST_CHROMIUM'
+
+const ALONE = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** A Chromium of its own, which asks for nothing by itself. */
+export const launchChromium = (): Promise<Browser> => chromium.launch({ executablePath: executablePath!, args: ALONE })
+
+/** What a window is like on every machine. */
+export const WINDOW = {
+  viewport: { width: 1280, height: 800 },
+  locale: 'en-GB',
+  timezoneId: 'UTC',
+} as const satisfies BrowserContextOptions
+
+/** Signs in with a client token on the page that the browser is sent to, and waits for the page asked for. */
+export const signIn = async (page: Page, path = '/', token = TOKEN): Promise<void> => {
+  await page.goto(path)
+  const field = page.getByLabel('Client token')
+  const closed = page.getByRole('button', { name: 'Use a client token', expanded: false })
+  await field.or(closed).waitFor()
+  if (await closed.isVisible()) await closed.click()
+  await field.fill(token)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('button', { name: /^Account: / }).waitFor()
+}
