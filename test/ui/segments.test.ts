@@ -393,6 +393,7 @@ await t.test('what uses a segment is told, and keeps it from being deleted', { s
   await page.getByRole('tab', { name: 'About' }).click()
   await button(page, 'Delete segment').click()
   const inUse = page.getByRole('dialog', { name: 'Segment beta is in use' })
+  await inUse.getByRole('link', { name: 'Flag b' }).waitFor()
   t.equal(await inUse.getByRole('link').count(), 2)
   t.match(await inUse.getByRole('link', { name: 'Flag b' }).getAttribute('href'), /\/ns\/default\/flags\/b$/)
   await inUse.getByRole('button', { name: 'Close' }).click()
