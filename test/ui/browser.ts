@@ -29,6 +29,18 @@ const watched = (t: Test, page: Page, origin: string, forced: readonly number[],
   })
 }
 
+/**
+ * Waits until an expression is true in the page, asked anew each time: the browser lets a question pass the policy of the page, and refuses
+ * what the page itself would have to ask again.
+ */
+export const becomesTrue = async (page: Page, expression: string): Promise<void> => {
+  const end = Date.now() + 30_000
+  while (!(await page.evaluate(expression))) {
+    if (Date.now() > end) throw new Error(`not so after 30 s: ${expression}`)
+    await page.waitForTimeout(50)
+  }
+}
+
 export type OpenOptions = {
   /** Statuses of answers that the test forces; 0 is no answer. */
   readonly forced?: readonly number[]

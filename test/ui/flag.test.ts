@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { becomesTrue, type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
 import { withFates } from './fates.ts'
 
@@ -100,7 +100,7 @@ await t.test('a percentage is what is shown, or it is not sent', { skip }, async
     await percentage(page).fill(text)
     await button(page, 'Review changes').click()
     await page.getByText('Enter a number from 0 to 100.').waitFor()
-    await page.waitForFunction(`document.activeElement.getAttribute('aria-invalid') === 'true'`)
+    await becomesTrue(page, `document.activeElement.getAttribute('aria-invalid') === 'true'`)
     await percentage(page).fill('50')
   }
   t.equal(await revision(), before, 'nothing was sent')

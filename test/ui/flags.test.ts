@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { signedIn, skip } from './browser.ts'
+import { becomesTrue, signedIn, skip } from './browser.ts'
 
 const N = '/api/v1/namespaces/default'
 const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true })
@@ -33,7 +33,7 @@ await t.test('a flag is made: its key follows the name, and what is wrong is sai
   await field(page, 'Name').fill('Checkout')
   await create(page).click()
   await page.getByText('This key is taken in this namespace.').waitFor()
-  await page.waitForFunction(`document.activeElement.value === 'checkout'`)
+  await becomesTrue(page, `document.activeElement.value === 'checkout'`)
 })
 
 await t.test('an answer lost after the effect leaves one flag; a refusal keeps the form', { skip }, async (t) => {

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { signedIn, skip } from './browser.ts'
+import { becomesTrue, signedIn, skip } from './browser.ts'
 import { button, field, N, openReview, path as other, pending, said, save } from './flag-page.ts'
 
 const flagPath = '/ns/default/flags/new'
@@ -28,7 +28,7 @@ await t.test('a flag with the key of the form is made, opened and edited like an
   await said(page, 'Flag new created.')
   await heading(page, 'New').waitFor()
   await addressIs(page, `${flagPath}?tab=targeting`)
-  await page.waitForFunction("document.activeElement?.textContent === 'New'")
+  await becomesTrue(page, "document.activeElement?.textContent === 'New'")
   t.equal(await page.title(), 'New · Flags · default · Rollcall')
   await page.reload()
   await heading(page, 'New').waitFor()
@@ -48,7 +48,7 @@ await t.test('a flag with the key of the form is made, opened and edited like an
   t.match((await service.request('GET', `${N}/flags/new`)).json, { key: 'new', description: 'of that key' })
   await page.goBack()
   await heading(page, 'New flag').waitFor()
-  await page.waitForFunction("document.activeElement?.textContent === 'New flag'")
+  await becomesTrue(page, "document.activeElement?.textContent === 'New flag'")
 })
 
 await t.test('lists, the palette, uses and answers lead to what has the key of the form', { skip }, async (t) => {

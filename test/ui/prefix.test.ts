@@ -7,7 +7,7 @@ import { maker } from '../http/flags.ts'
 import { httpsSettings } from '../http/https.ts'
 import { codehostSettings } from '../http/people.ts'
 import { startService } from '../start.ts'
-import { openBrowser, skip, TOKEN } from './browser.ts'
+import { becomesTrue, openBrowser, skip, TOKEN } from './browser.ts'
 
 const BASE = '/tools/rollcall'
 
@@ -73,7 +73,7 @@ await t.test('everything works beneath a path, behind TLS', { skip }, async (t) 
   await page.getByText('Copied.').waitFor()
   t.equal(await page.evaluate('navigator.clipboard.readText()'), page.url())
   await page.getByRole('button', { name: 'Copy as curl' }).click()
-  await page.waitForFunction(`navigator.clipboard.readText().then((text) => text.startsWith('curl '))`)
+  await becomesTrue(page, `navigator.clipboard.readText().then((text) => text.startsWith('curl '))`)
   t.match(await page.evaluate('navigator.clipboard.readText()'), `${url}${BASE}/evaluate/v1/boolean?explain=true`)
   await page.getByRole('link', { name: 'Preferences' }).click()
   await page.waitForURL(`${url}${BASE}/settings/preferences`)

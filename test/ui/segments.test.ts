@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Segment } from '../../src/contract/segment.ts'
-import { type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { becomesTrue, type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
 
 const N = '/api/v1/namespaces/default'
@@ -233,7 +233,7 @@ await t.test('why a constraint is there is said beside it', { skip }, async (t) 
   await description(first).fill('x'.repeat(10_001))
   await button(page, 'Review changes').click()
   await first.getByText('At most 10,000 characters; this has 10,001.').waitFor()
-  await page.waitForFunction(`document.activeElement.tagName === 'TEXTAREA'`)
+  await becomesTrue(page, `document.activeElement.tagName === 'TEXTAREA'`)
   await description(first).fill('Who pays,\nor did <b>once</b>')
   const second = await added(page, 'Text', 'team', 'is')
   await value(second).fill('shop')
@@ -449,7 +449,7 @@ await t.test('segments are found, sorted and paged by the service', { skip }, as
     .getByRole('columnheader', { name: 'Segment', exact: true })
     .and(page.locator('[aria-sort=descending]'))
     .waitFor()
-  await page.waitForFunction(`document.querySelector('main tbody th')?.textContent.startsWith('Segment 19')`)
+  await becomesTrue(page, `document.querySelector('main tbody th')?.textContent.startsWith('Segment 19')`)
   await page.getByRole('searchbox', { name: 'Search segments' }).fill('zzz')
   await page.getByRole('heading', { name: 'No segments match' }).waitFor()
   await button(page, 'Clear search').click()
