@@ -9,18 +9,20 @@ const src = resolve(root, 'src')
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   events: [],
   evaluation: [],
-  contract: [],
+  access: [],
+  contract: ['access'],
   // What the API refuses, its configuration refuses too: in the same words, and by the same form of a client token.
-  config: ['contract', 'auth'],
+  config: ['contract', 'auth', 'access'],
   auth: [],
-  commands: ['events'],
-  projections: ['events'],
-  audit: ['events', 'projections'],
+  commands: ['events', 'access'],
+  projections: ['events', 'access'],
+  audit: ['events', 'projections', 'access'],
   jobs: ['commands', 'events', 'projections'],
-  http: ['contract', 'commands', 'events', 'projections', 'evaluation', 'auth', 'audit'],
+  http: ['access', 'contract', 'commands', 'events', 'projections', 'evaluation', 'auth', 'audit'],
   adapters: [],
-  cli: ['contract', 'config', 'evaluation'],
+  cli: ['access', 'contract', 'config', 'evaluation'],
   app: [
+    'access',
     'events',
     'evaluation',
     'contract',
@@ -73,7 +75,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   config: ['yaml', 're2js'],
   app: ['pino'],
 }
-const pure = ['events', 'evaluation', 'commands', 'projections']
+const pure = ['access', 'events', 'evaluation', 'commands', 'projections']
 const pureBuiltins = ['node:crypto', 'node:zlib']
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { invalid, type Reason, type Refusal } from '../errors.ts'
+import type { Reach } from '../access/reach.ts'
 import type { Actor } from '../events/meta.ts'
 import { type Answer, send } from './wire/reply.ts'
 import { jsonBody, takeBody } from './wire/body.ts'
@@ -15,6 +16,8 @@ import type { Shown } from '../contract/answer.ts'
 export interface Caller {
   readonly actor: Actor
   readonly namespace?: string
+  /** What the token may do; absent where nobody known calls. */
+  readonly reach?: Reach
   readonly via: 'bearer' | 'cookie' | 'none'
 }
 

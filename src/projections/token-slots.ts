@@ -1,3 +1,4 @@
+import { type Reach, reachOf } from '../access/reach.ts'
 import { type Method, METHODS } from '../events/token.ts'
 import { forgottenDigests } from './forgotten-digests.ts'
 import { tokenMakers } from './issuer-tally.ts'
@@ -11,6 +12,7 @@ export type TokenEntry = {
   readonly id: string
   readonly method: Method
   readonly namespace: string | undefined
+  readonly reach: Reach
 }
 
 const HELD = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy'] as const
@@ -63,11 +65,11 @@ export const tokenSlots = (capacity: number) => {
     /** One live token more that is not held. */
     leaveOut: forgotten.add,
     forgot: forgotten.has,
-    entry: (slot: number): TokenEntry => ({
-      id: keys.id(slot),
-      method: METHODS[columns.kinds[slot]!]!,
-      namespace: namespaces.text(columns.scopes[slot]!),
-    }),
+    entry: (slot: number): TokenEntry => {
+      const method = METHODS[columns.kinds[slot]!]!
+      const namespace = namespaces.text(columns.scopes[slot]!)
+      return { id: keys.id(slot), method, namespace, reach: reachOf({ namespace }, method !== 'token') }
+    },
     revision: (slot: number): bigint => BigInt(columns.revisions[slot]!),
     setRevision: (slot: number, revision: bigint): void => {
       columns.revisions[slot] = Number(revision < MOST_REVISION ? revision : MOST_REVISION)

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { reachOf } from '../../access/reach.ts'
 import { rowNow } from '../../audit/as-of.ts'
 import type { EventLog } from '../../events/log.ts'
 import { readable } from '../../projections/projection.ts'
@@ -62,7 +63,8 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     if (now().getTime() >= expiresAt) return undefined
     // One that was forgotten for want of room comes back: it is in use.
     index.remember(row!)
-    return { entry: { id, method: doc.method, namespace: doc.namespace }, expiresAt }
+    const { method, namespace } = doc
+    return { entry: { id, method, namespace, reach: reachOf({ namespace }, method !== 'token') }, expiresAt }
   }
 
   return {

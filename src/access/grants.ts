@@ -1,0 +1,38 @@
+import { EVERY, type Meanings } from './roles.ts'
+import { ALL, ANYWHERE, IN_NAMESPACE, type RightSet, setOf } from './rights.ts'
+
+/** In the place of a namespace key: every namespace there is or will be, and the deployment itself. */
+export const EVERYWHERE = '*'
+
+/** A role, or a list of rights, in a place; `rule` names the rule that gave it. */
+export type Grant = {
+  readonly place: string
+  readonly role?: string | undefined
+  readonly rights?: readonly string[] | undefined
+  readonly rule?: string | undefined
+}
+
+/** What the events of a token say of its access: its grants with what their roles meant, and the namespace it is bound to. Without grants and without namespace it may do everything. */
+export type Holding = {
+  readonly grants?: readonly Grant[] | undefined
+  readonly roles?: Meanings | undefined
+  readonly namespace?: string | undefined
+}
+
+/** What a grant says, whatever its place conveys: rights, or `*`. */
+export const rightsNamed = ({ role, rights }: Grant, roles: Meanings = {}): readonly string[] =>
+  rights ?? (role === undefined ? [] : (roles[role] ?? []))
+
+/** Every right in every namespace, those of later versions too. */
+export const isFull = (grant: Grant, roles?: Meanings): boolean =>
+  grant.place === EVERYWHERE && rightsNamed(grant, roles).includes(EVERY)
+
+/** The rights that a grant conveys in its place. */
+export const conveyed = (grant: Grant, roles?: Meanings): RightSet => {
+  const named = rightsNamed(grant, roles)
+  const meant = named.includes(EVERY) ? ALL : setOf(named)
+  return grant.place === EVERYWHERE ? meant : meant & (IN_NAMESPACE | ANYWHERE)
+}
+
+/** A grant as people write it: `editor@shop`, `flag.read,flag.update@*`. */
+export const grantText = ({ place, role, rights = [] }: Grant): string => `${role ?? rights.join(',')}@${place}`

@@ -1,0 +1,75 @@
+import { conveyed, EVERYWHERE, type Grant, type Holding, isFull } from './grants.ts'
+import { ALL, ANYWHERE, type RightSet, setOf } from './rights.ts'
+
+/** What a token may do and where, resolved from its grants once. */
+export type Reach = {
+  /** Every right there is and will be, everywhere. */
+  readonly full: boolean
+  /** The namespace that the token is bound to. */
+  readonly namespace: string | undefined
+  /** Rights in every namespace and of the deployment, and those that count wherever they were granted. */
+  readonly everywhere: RightSet
+  /** Further rights by namespace. */
+  readonly places: ReadonlyMap<string, RightSet>
+  /** Rights that are held in some place. */
+  readonly somewhere: RightSet
+}
+
+/** What a namespaced token may do in its namespace where no role narrows it (api.md §3.3). */
+const NAMESPACED: RightSet = setOf([
+  'flag.evaluate',
+  'flag.snapshot',
+  'flag.read',
+  'flag.create',
+  'flag.delete',
+  'flag.update',
+  'segment.read',
+  'segment.create',
+  'segment.delete',
+  'segment.update',
+  'namespace.read',
+  'namespace.update',
+  'history.read',
+])
+
+const resolved = (
+  namespace: string | undefined,
+  everywhere: RightSet,
+  places: ReadonlyMap<string, RightSet>,
+): Reach => ({
+  full: false,
+  namespace,
+  everywhere,
+  places,
+  somewhere: [...places.values()].reduce((all, set) => all | set, everywhere),
+})
+
+/** The reach of a token that is not bound to a namespace and has no grants. */
+export const FULL: Reach = { full: true, namespace: undefined, everywhere: ALL, places: new Map(), somewhere: ALL }
+
+const bound = (namespace: string, grants: readonly Grant[] | undefined, roles: Holding['roles']): Reach => {
+  const granted = grants?.reduce((all, grant) => all | conveyed(grant, roles), 0) ?? NAMESPACED
+  return resolved(namespace, 0, new Map([[namespace, granted & NAMESPACED]]))
+}
+
+/** The reach that a holding gives; `self`: of a login or an exchange, which always may use its own record. */
+export const reachOf = ({ grants, roles, namespace }: Holding, self = false): Reach => {
+  if (namespace !== undefined) return bound(namespace, grants, roles)
+  if (grants === undefined || grants.some((grant) => isFull(grant, roles))) return FULL
+  const places = new Map<string, RightSet>()
+  let everywhere = self ? ANYWHERE : 0
+  for (const grant of grants) {
+    const rights = conveyed(grant, roles)
+    everywhere |= grant.place === EVERYWHERE ? rights : rights & ANYWHERE
+    const here = rights & ~ANYWHERE
+    if (grant.place !== EVERYWHERE && here !== 0) places.set(grant.place, (places.get(grant.place) ?? 0) | here)
+  }
+  return resolved(undefined, everywhere, places)
+}
+
+/** Whether a reach has a right, given as its bit, in a place: a namespace, or `*` for every one and the deployment. The one decision about access, by the token and by names only. */
+export const allowed = ({ everywhere, places }: Reach, bit: RightSet, place: string): boolean =>
+  (everywhere & bit) !== 0 || ((places.get(place) ?? 0) & bit) !== 0
+
+/** Whether a reach has a right in any place at all. */
+export const allowedSomewhere = ({ somewhere }: Reach, bit: RightSet): boolean => (somewhere & bit) !== 0

@@ -1,0 +1,49 @@
+import { isRight, RIGHTS, type Right } from './rights.ts'
+
+/** In the place of a list of rights: every one that the place can convey, those of later versions too. */
+export const EVERY = '*'
+
+/** What roles mean, by name: rights, or `*` alone for every one. */
+export type Meanings = Readonly<Record<string, readonly string[]>>
+
+export type Role = { readonly name: string; readonly description: string; readonly rights: readonly string[] }
+
+const server: readonly Right[] = ['flag.evaluate', 'flag.snapshot', 'self.use']
+const viewer: readonly Right[] = [...server, 'flag.read', 'segment.read', 'namespace.read', 'history.read']
+
+const inOrder = (rights: readonly string[]): readonly string[] => RIGHTS.filter((right) => rights.includes(right))
+
+/** The roles that every deployment has. Their rights never shrink in a minor version. */
+export const BUILT_IN: readonly Role[] = [
+  { name: 'client', description: 'Browsers and mobile apps: safe to publish.', rights: ['flag.evaluate'] },
+  { name: 'server', description: 'Services that evaluate flags.', rights: server },
+  { name: 'viewer', description: 'People and tools that look.', rights: viewer },
+  {
+    name: 'editor',
+    description: 'People and tools that change flags.',
+    rights: [
+      ...viewer,
+      ...(['flag.create', 'flag.update', 'flag.delete', 'segment.create', 'segment.update', 'segment.delete'] as const),
+    ],
+  },
+  {
+    name: 'admin',
+    description: 'In a namespace its owner, in every namespace the operator.',
+    rights: [EVERY],
+  },
+  {
+    name: 'auditor',
+    description: 'Who must see all and change nothing.',
+    rights: [
+      'flag.evaluate',
+      'flag.read',
+      'segment.read',
+      'namespace.read',
+      'history.read',
+      'token.read',
+      'audit.read',
+      'config.read',
+      'self.use',
+    ],
+  },
+].map(({ rights, ...role }) => ({ ...role, rights: rights.some(isRight) ? inOrder(rights) : rights }))
