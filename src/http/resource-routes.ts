@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
+import type { Right } from '../access/rights.ts'
 import { type Moment, rowNow } from '../audit/as-of.ts'
 import { type Context, idFrom } from '../commands/envelope.ts'
 import { revisionMoved } from '../commands/decide.ts'
@@ -28,17 +29,19 @@ export type Of = { readonly namespace: string; readonly key: string; readonly in
 /** Path of one namespace. */
 export const NAMESPACE = '/api/v1/namespaces/:namespaceKey'
 
-/** Access to what belongs to the namespace in the path. */
-export const inPath = { credential: 'management', namespace: { param: 'namespaceKey' } } as const
+/** Access to what belongs to the namespace in the path, for whoever has the right there. */
+export const inPath = (right: Right) =>
+  ({ credential: 'management', namespace: { param: 'namespaceKey' }, right }) as const
 
 /** Mounts a route of the flag API under its namespace and, for `default`, directly under /api/v1 (api.md §7.1). */
 export const namespacedRoute = <A extends TSchema, B = undefined, Q = undefined>(
   app: FastifyInstance,
-  options: Omit<RouteOptions<B, Q, A>, 'access' | keyof typeof ordinary>,
+  { right, ...options }: Omit<RouteOptions<B, Q, A>, 'access' | keyof typeof ordinary> & { readonly right: Right },
 ): void => {
   const stated = { ...ordinary, ...options }
-  route(app, { ...stated, url: NAMESPACE + options.url, access: inPath })
-  route(app, { ...stated, url: `/api/v1${options.url}`, access: { credential: 'management', namespace: 'default' } })
+  route(app, { ...stated, url: NAMESPACE + options.url, access: inPath(right) })
+  const access = { credential: 'management', namespace: 'default', right } as const
+  route(app, { ...stated, url: `/api/v1${options.url}`, access })
 }
 
 /** The namespace that a path means. */

@@ -1,3 +1,4 @@
+import { isRight, type Right } from '../access/rights.ts'
 import type { Raw } from '../contract/value.ts'
 
 /** When a route needs a credential (api.md §3.2). */
@@ -14,10 +15,12 @@ export type CredentialRule =
   | 'evaluation'
   | 'ofrep'
 
-/** Which namespace a request is about, so that a token bound to another is refused (api.md §3.3). */
+/** Which namespace a request is about: there the route's right must be held (api.md §3.6), and a token bound to another is refused (§3.3). */
 export type Place =
-  /** None: out of reach for every namespaced token. */
+  /** None but the deployment: out of reach for every namespaced token. */
   | 'none'
+  /** Each that is shown, by itself: out of reach for every namespaced token. */
+  | 'some'
   /** None in particular: within reach of every token. */
   | 'any'
   | 'default'
@@ -28,8 +31,12 @@ export type Place =
   /** Every one that the body names, seen before its field rules; naming none is out of reach. */
   | { readonly body: (body: Raw) => readonly string[] }
 
-/** Who may use a route: everybody, whose credentials are not looked at, or those whose credential reaches the namespace. */
-export type Guarded = { readonly credential: CredentialRule; readonly namespace: Place }
+/** Who may use a route: everybody, whose credentials are not looked at, or those whose credential has the right in the namespace; `none`: every valid one. */
+export type Guarded = {
+  readonly credential: CredentialRule
+  readonly namespace: Place
+  readonly right: Right | 'none'
+}
 export type Access = { readonly credential: 'public' } | Guarded
 
 /** What every route must state, so that nothing hangs on its URL. */
@@ -50,7 +57,10 @@ export const insistOnStatement = ({
   ...stated
 }: { readonly method: string; readonly url: string } & Partial<Statement>): void => {
   const due = ['access', 'cache', 'bodyLimit', ...(method === 'GET' ? [] : (['writes'] as const))] as const
-  const unsaid = due.filter((name) => stated[name] === undefined)
+  const unsaid: string[] = due.filter((name) => stated[name] === undefined)
+  const { access } = stated
+  if (access && access.credential !== 'public' && access.right !== 'none' && !isRight(access.right))
+    unsaid.push('right')
   if (unsaid.length > 0) throw new Error(`route ${method} ${url} does not state its ${unsaid.join(', ')}`)
 }
 

@@ -13,8 +13,8 @@ import { authentication, ordinary } from '../../src/http/statements.ts'
 
 const anything = Type.Object({}, { additionalProperties: true })
 const N = '/api/v1/namespaces/:namespaceKey'
-const inPath = { credential: 'management', namespace: { param: 'namespaceKey' } } as const
-const nowhere = { credential: 'required', namespace: 'none' } as const
+const inPath = { credential: 'management', namespace: { param: 'namespaceKey' }, right: 'flag.read' } as const
+const nowhere = { credential: 'required', namespace: 'none', right: 'token.read' } as const
 const everybody = { credential: 'public' } as const
 const echo = { ...ordinary, answer: anything, summary: 'Echo', tag: 'Demo', access: inPath, writes: false } as const
 
@@ -115,7 +115,11 @@ const demoRoutes = (app: FastifyInstance): void => {
     ...echo,
     method: 'POST',
     url: '/evaluate/v1/boolean',
-    access: { credential: 'evaluation', namespace: { body: (body) => [String(member(body, 'namespaceKey'))] } },
+    access: {
+      credential: 'evaluation',
+      namespace: { body: (body) => [String(member(body, 'namespaceKey'))] },
+      right: 'flag.evaluate',
+    },
     hot: true,
     body: input({
       namespaceKey: text({ stored: false }),
@@ -128,7 +132,7 @@ const demoRoutes = (app: FastifyInstance): void => {
     ...echo,
     method: 'POST',
     url: '/ofrep/v1/evaluate/flags/:key',
-    access: { credential: 'ofrep', namespace: 'header' },
+    access: { credential: 'ofrep', namespace: 'header', right: 'flag.evaluate' },
     errorBody: ({ reason, message }, { params }) => ({
       key: (params as { key: string }).key,
       errorCode: reason === 'malformed_body' ? 'PARSE_ERROR' : 'GENERAL',

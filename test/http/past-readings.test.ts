@@ -66,7 +66,7 @@ const serving = async (t: Test, bounds?: Bounds) => {
           ...ordinary,
           method: 'GET',
           url: '/past',
-          access: { credential: 'required', namespace: 'none' },
+          access: { credential: 'required', namespace: 'none', right: 'self.use' },
           tag: '',
           summary: '',
           query: query({ at: atMoment, name: text() }),

@@ -156,6 +156,16 @@ void t.test('a route that leaves unsaid what each must state stops the boot', as
       else await t.rejects(mounted, new RegExp(`route ${method} /open does not state its ${name}$`))
     }
   }
+  for (const right of [undefined, 'flag', '*', 'constructor']) {
+    const access = { credential: 'required', namespace: 'none', right } as const
+    const mounted = demo({
+      routes: [
+        (app) =>
+          route(app, { ...whole, method: 'GET', access } as unknown as RouteOptions<undefined, undefined, TSchema>),
+      ],
+    })
+    await t.rejects(mounted, /route GET \/open does not state its right$/, `right: ${right}`)
+  }
 })
 
 void t.test('a route cannot have its fields checked by the framework instead of by their readers', async (t) => {

@@ -15,7 +15,7 @@ const namespaceNamed = (
   request: FastifyRequest,
   service: Pick<Service, 'names'>,
 ): string | undefined => {
-  if (place === 'none') return undefined
+  if (place === 'none' || place === 'some') return undefined
   if (place === 'default') return place
   if (place === 'header') return namespaceHeader(request, service)
   return (request.params as Record<string, string | undefined>)[place.param]

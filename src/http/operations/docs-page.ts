@@ -32,7 +32,11 @@ const pretty = (value: object): string => {
 const rows = (cells: readonly (readonly string[])[]): string =>
   cells.map((row) => `<tr>${row.map((cell) => `<td>${cell}</td>`).join('')}</tr>`).join('')
 
-const section = (method: string, path: string, { summary, parameters, requestBody, responses }: Operation): string => {
+const section = (
+  method: string,
+  path: string,
+  { summary, parameters, requestBody, responses, security }: Operation,
+): string => {
   const asked = parameters.map(({ name, in: where, schema }) => [
     `<code>${escaped(name)}</code>`,
     where,
@@ -40,7 +44,9 @@ const section = (method: string, path: string, { summary, parameters, requestBod
   ])
   const answers = Object.entries(responses).map(([status, { description }]) => [status, escaped(description)])
   const answer = responses['200']
+  const rights = new Set(security.flatMap((scheme) => Object.values(scheme).flat()))
   return `<details><summary><b>${method.toUpperCase()}</b> <code>${escaped(path)}</code> <span>${escaped(summary)}</span></summary><div>
+${[...rights].map((right) => `<p>Needs <code>${escaped(right)}</code></p>`).join('')}
 ${asked.length > 0 ? `<table>${rows(asked)}</table>` : ''}
 ${requestBody ? `<h4>Body</h4>${pretty(requestBody)}` : ''}
 <h4>Answers</h4><table>${rows(answers)}</table>${answer ? pretty(answer) : ''}</div></details>`

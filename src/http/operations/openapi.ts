@@ -3,6 +3,7 @@ import type { Names } from '../../contract/identifiers.ts'
 import { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, refusals } from '../../errors.ts'
 import type { Spec } from '../route.ts'
+import type { Access } from '../statements.ts'
 import type { Input } from '../../contract/field.ts'
 
 /** An OpenAPI 3.1 document, as far as this service makes use of it. */
@@ -28,7 +29,7 @@ export type Operation = {
   readonly operationId: string
   readonly summary: string
   readonly tags: readonly string[]
-  readonly security: readonly object[]
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly Parameter[]
   readonly requestBody?: object
   readonly responses: Readonly<Record<string, { readonly description: string }>>
@@ -43,7 +44,7 @@ const common = (spec: Spec): readonly Reason[] => [
   ...(spec.body ? (['malformed_body', 'body_too_large', 'unsupported_charset'] as const) : []),
   ...(spec.access.credential === 'public'
     ? []
-    : (['credential_missing', 'credential_invalid', 'token_scoped', 'auth_stale'] as const)),
+    : (['credential_missing', 'credential_invalid', 'token_scoped', 'right_missing', 'auth_stale'] as const)),
   ...(spec.writes
     ? (['write_conflict', 'idempotency_mismatch', 'idempotency_in_progress', 'backend_unavailable'] as const)
     : []),
@@ -83,6 +84,13 @@ const headerParameters = ({ method, writes, access }: Spec, namespaceHeader: str
     .map((name) => ({ name, in: 'header', required: false, schema: Text }))
 }
 
+/** What must be presented: a credential in one of both places, with the right that the route wants. */
+const securityOf = (access: Access): Operation['security'] => {
+  if (access.credential === 'public') return []
+  const rights = access.right === 'none' ? [] : [access.right]
+  return [{ bearer: rights }, { cookie: rights }]
+}
+
 const operation = (spec: Spec, namespaceHeader: string): Operation => {
   const { method, url, access, body, query, summary, tag } = spec
   const path = [...url.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
@@ -90,7 +98,7 @@ const operation = (spec: Spec, namespaceHeader: string): Operation => {
     operationId: `${method.toLowerCase()}${url.replaceAll(/[^A-Za-z0-9]+(.?)/g, (_, letter: string) => letter.toUpperCase())}`,
     summary,
     tags: [tag],
-    security: access.credential === 'public' ? [] : [{ bearer: [] }, { cookie: [] }],
+    security: securityOf(access),
     parameters: [
       ...path.map((name): Parameter => ({ name, in: 'path', required: true, schema: Text })),
       ...queryParameters(query),

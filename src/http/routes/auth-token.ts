@@ -15,7 +15,7 @@ export const authTokenRoutes = (app: FastifyInstance, service: Service): void =>
     method: 'POST',
     url: '/auth/v1/method/token',
     ...authentication,
-    access: { credential: 'required', namespace: 'none' },
+    access: { credential: 'required', namespace: 'none', right: 'token.create' },
     summary: 'Create a static token; its client token is shown only here.',
     writes: 'always',
     errors: ['not_found', 'token_scoped', 'quota_exceeded'],

@@ -80,7 +80,7 @@ export const authTokensRevokeRoutes = (app: FastifyInstance, service: Service): 
     method: 'POST',
     url: '/auth/v1/tokens/revoke',
     ...authentication,
-    access: { credential: 'required', namespace: 'none' },
+    access: { credential: 'required', namespace: 'none', right: 'token.revoke' },
     summary:
       'Delete every live record of one holder: by token name, subject at the provider, or namespace/name of a service account; with includeIssued also what these made, and theirs in turn.',
     writes: 'always',

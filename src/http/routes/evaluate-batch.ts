@@ -57,7 +57,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     method: 'POST',
     url: '/evaluate/v1/batch',
     ...ordinary,
-    access: { credential: 'evaluation', namespace: { body: namespacesAsked } },
+    access: { credential: 'evaluation', namespace: { body: namespacesAsked }, right: 'flag.evaluate' },
     writes: false,
     tag: 'Evaluation',
     summary: `Ask up to ${MOST_REQUESTS} flags, each by its own type.`,

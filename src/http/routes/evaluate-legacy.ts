@@ -67,8 +67,11 @@ const shared = {
 } as const
 
 const places = [
-  { root: '/api/v1', access: { credential: 'management', namespace: { body: namespacesAsked } } },
-  { root: NAMESPACE, access: inPath },
+  {
+    root: '/api/v1',
+    access: { credential: 'management', namespace: { body: namespacesAsked }, right: 'flag.evaluate' },
+  },
+  { root: NAMESPACE, access: inPath('flag.evaluate') },
 ] as const
 type Place = (typeof places)[number]
 

@@ -43,7 +43,7 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
       method: 'POST',
       url: `/evaluate/v1/${kind}`,
       ...ordinary,
-      access: { credential: 'evaluation', namespace: { body: namespaceAsked } },
+      access: { credential: 'evaluation', namespace: { body: namespaceAsked }, right: 'flag.evaluate' },
       writes: false,
       tag: 'Evaluation',
       summary: `Ask a ${kind} flag about an entity.`,

@@ -71,6 +71,7 @@ export const flagChangesRoutes: Mount = (app, service) => {
     method: 'POST',
     url: '/flags/:key/changes',
     tag: 'Flags',
+    right: 'flag.update',
     summary: 'Change a flag with its variants, rules and rollouts: all of the changes in order, or none.',
     writes: 'unless-read-only',
     errors: ['not_found', 'not_unique', 'type_change', 'quota_exceeded', 'revision_moved'],

@@ -7,10 +7,11 @@ import type { Service } from '../service.ts'
 /** What this deployment is and how it is configured (api.md §11). */
 export const metaRoutes = (app: FastifyInstance, { about }: Service): void => {
   const access = { credential: 'required', namespace: 'none' } as const
-  const shared = { ...ordinary, method: 'GET', access, tag: 'Operations' } as const
+  const shared = { ...ordinary, method: 'GET', tag: 'Operations' } as const
   route(app, {
     ...shared,
     url: '/meta/info',
+    access: { ...access, right: 'self.use' },
     summary: 'Version and kind of this deployment.',
     answer: Info,
     run: () => ({ body: about.info }),
@@ -18,6 +19,7 @@ export const metaRoutes = (app: FastifyInstance, { about }: Service): void => {
   route(app, {
     ...shared,
     url: '/meta/config',
+    access: { ...access, right: 'config.read' },
     summary: 'Effective configuration, without secrets.',
     answer: Configuration,
     run: () => ({ body: about.config }),

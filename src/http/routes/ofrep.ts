@@ -29,7 +29,7 @@ const LARGE = 65_536
 /** The OpenFeature remote evaluation protocol (api.md §10). */
 export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const { flagStore } = service
-  const access = { credential: 'ofrep', namespace: 'header' } as const
+  const access = { credential: 'ofrep', namespace: 'header', right: 'flag.evaluate' } as const
   const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
 
   const one = (namespace: string, key: string, context: Context) => {

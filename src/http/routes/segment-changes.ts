@@ -46,6 +46,7 @@ export const segmentChangesRoutes: Mount = (app, service) => {
     method: 'POST',
     url: '/segments/:key/changes',
     tag: 'Segments',
+    right: 'segment.update',
     summary: 'Change a segment with its constraints: all of the changes in order, or none.',
     writes: 'unless-read-only',
     errors: ['not_found', 'quota_exceeded', 'revision_moved'],

@@ -39,7 +39,7 @@ export const snapshotRoutes = (app: FastifyInstance, { flagStore, names }: Servi
     method: 'GET',
     url: '/internal/v1/evaluation/snapshot/namespace/:key',
     ...ordinary,
-    access: { credential: 'evaluation', namespace: { param: 'key' } },
+    access: { credential: 'evaluation', namespace: { param: 'key' }, right: 'flag.snapshot' },
     tag: 'Evaluation',
     summary: 'All flags of a namespace, for clients that evaluate by themselves.',
     errors: ['view_behind'],

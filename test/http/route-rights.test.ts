@@ -1,0 +1,105 @@
+import t from 'tap'
+import { everyWay } from './people.ts'
+
+const N = '/api/v1/namespaces/{namespaceKey}'
+
+/** Which right each route wants, as the contract's table has it (api.md §3.7): `[N]` stands for a namespace and for none. */
+const table: Readonly<Record<string, readonly string[]>> = {
+  public: [
+    'GET /livez',
+    'GET /readyz',
+    'GET /health',
+    'GET /metrics',
+    'GET /openapi.json',
+    'GET /auth/v1/method',
+    'GET /auth/v1/method/oidc/{provider}/authorize',
+    'GET /auth/v1/method/oidc/{provider}/callback',
+    'GET /auth/v1/method/codehost/authorize',
+    'GET /auth/v1/method/codehost/callback',
+    'POST /auth/v1/method/orchestrator/serviceaccount',
+    'DELETE /auth/v1/self/session',
+  ],
+  none: ['GET /auth/v1/self/session'],
+  'self.use': ['GET /auth/v1/self', 'PUT /auth/v1/self/expire', 'POST /auth/v1/self/session', 'GET /meta/info'],
+  'config.read': ['GET /meta/config'],
+  'flag.evaluate': [
+    'POST /evaluate/v1/boolean',
+    'POST /evaluate/v1/variant',
+    'POST /evaluate/v1/batch',
+    'POST /api/v1/evaluate',
+    'POST /api/v1/batch-evaluate',
+    'POST N/evaluate',
+    'POST N/batch-evaluate',
+    'GET /ofrep/v1/configuration',
+    'POST /ofrep/v1/evaluate/flags',
+    'POST /ofrep/v1/evaluate/flags/{key}',
+  ],
+  'flag.snapshot': ['GET /internal/v1/evaluation/snapshot/namespace/{key}'],
+  'flag.read': [
+    'GET [N]/flags',
+    'GET [N]/flags/{key}',
+    'GET [N]/flags/{flagKey}/rules',
+    'GET [N]/flags/{flagKey}/rules/{id}',
+    'GET N/flags/{flagKey}/rollouts',
+    'GET N/flags/{flagKey}/rollouts/{id}',
+  ],
+  'flag.create': ['POST [N]/flags'],
+  'flag.delete': ['DELETE [N]/flags/{key}'],
+  'flag.update': [
+    'PUT [N]/flags/{key}',
+    'POST [N]/flags/{key}/changes',
+    'POST [N]/flags/{flagKey}/variants',
+    'PUT [N]/flags/{flagKey}/variants/{id}',
+    'DELETE [N]/flags/{flagKey}/variants/{id}',
+    'POST [N]/flags/{flagKey}/rules',
+    'PUT [N]/flags/{flagKey}/rules/order',
+    'PUT [N]/flags/{flagKey}/rules/{id}',
+    'DELETE [N]/flags/{flagKey}/rules/{id}',
+    'POST [N]/flags/{flagKey}/rules/{ruleId}/distributions',
+    'PUT [N]/flags/{flagKey}/rules/{ruleId}/distributions/{id}',
+    'DELETE [N]/flags/{flagKey}/rules/{ruleId}/distributions/{id}',
+    'POST N/flags/{flagKey}/rollouts',
+    'PUT N/flags/{flagKey}/rollouts/order',
+    'PUT N/flags/{flagKey}/rollouts/{id}',
+    'DELETE N/flags/{flagKey}/rollouts/{id}',
+  ],
+  'segment.read': ['GET [N]/segments', 'GET [N]/segments/{key}'],
+  'segment.create': ['POST [N]/segments'],
+  'segment.delete': ['DELETE [N]/segments/{key}'],
+  'segment.update': [
+    'PUT [N]/segments/{key}',
+    'POST [N]/segments/{key}/changes',
+    'POST [N]/segments/{segmentKey}/constraints',
+    'PUT [N]/segments/{segmentKey}/constraints/{id}',
+    'DELETE [N]/segments/{segmentKey}/constraints/{id}',
+  ],
+  'namespace.read': ['GET /api/v1/namespaces', 'GET N'],
+  'namespace.update': ['PUT N'],
+  'namespace.create': ['POST /api/v1/namespaces'],
+  'namespace.delete': ['DELETE N'],
+  'token.read': ['GET /auth/v1/tokens', 'GET /auth/v1/tokens/{id}'],
+  'token.revoke': ['DELETE /auth/v1/tokens/{id}', 'POST /auth/v1/tokens/revoke'],
+  'token.create': ['POST /auth/v1/method/token'],
+}
+
+/** A row's routes, each with what `/openapi.json` has to say of it. */
+const stated = Object.entries(table).flatMap(([right, routes]) => {
+  const scopes = right === 'none' ? [] : [right]
+  const security = right === 'public' ? [] : [{ bearer: scopes }, { cookie: scopes }]
+  return routes
+    .flatMap((route) => (route.includes('[N]') ? [route.replace('[N]', N), route.replace('[N]', '/api/v1')] : [route]))
+    .map((route) => [route.replace(/ N(?=\/|$)/, ` ${N}`), security] as const)
+})
+
+await t.test('each route wants the right that the contract names, and says so in /openapi.json', async (t) => {
+  const { service } = await everyWay(t)
+  const { json } = await service.request<{
+    readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly security: readonly object[] }>>>>
+  }>('GET', '/openapi.json')
+  const mounted = Object.entries(json.paths).flatMap(([path, verbs]) =>
+    Object.entries(verbs).map(([verb, { security }]) => [`${verb.toUpperCase()} ${path}`, security] as const),
+  )
+  const inOrder = (rows: readonly (readonly [string, readonly object[]])[]) => Object.fromEntries(rows.toSorted())
+  t.strictSame(inOrder(mounted), inOrder(stated))
+  t.equal(mounted.length, stated.length)
+})
