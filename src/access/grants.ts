@@ -1,8 +1,10 @@
 import { EVERY, type Meanings } from './roles.ts'
-import { ALL, ANYWHERE, IN_NAMESPACE, type RightSet, setOf } from './rights.ts'
+import { ALL, ANYWHERE, IN_NAMESPACE, LATER, type RightSet, setOf } from './rights.ts'
 
 /** In the place of a namespace key: every namespace there is or will be, and the deployment itself. */
 export const EVERYWHERE = '*'
+/** Whether a text is made of what keys of flags, segments and namespaces are made of. */
+export const isKey = (text: string): boolean => /^[-_,A-Za-z0-9]+$/.test(text)
 
 /** A role, or a list of rights, in a place; `rule` names the rule that gave it. */
 export type Grant = {
@@ -21,7 +23,7 @@ export type Holding = {
 
 /** What a grant says, whatever its place conveys: rights, or `*`. */
 export const rightsNamed = ({ role, rights }: Grant, roles: Meanings = {}): readonly string[] =>
-  rights ?? (role === undefined ? [] : (roles[role] ?? []))
+  rights ?? (role !== undefined && Object.hasOwn(roles, role) ? roles[role]! : [])
 
 /** Every right in every namespace, those of later versions too. */
 export const isFull = (grant: Grant, roles?: Meanings): boolean =>
@@ -30,8 +32,8 @@ export const isFull = (grant: Grant, roles?: Meanings): boolean =>
 /** The rights that a grant conveys in its place. */
 export const conveyed = (grant: Grant, roles?: Meanings): RightSet => {
   const named = rightsNamed(grant, roles)
-  const meant = named.includes(EVERY) ? ALL : setOf(named)
-  return grant.place === EVERYWHERE ? meant : meant & (IN_NAMESPACE | ANYWHERE)
+  const meant = named.includes(EVERY) ? ALL | LATER : setOf(named)
+  return grant.place === EVERYWHERE ? meant : meant & (IN_NAMESPACE | ANYWHERE | LATER)
 }
 
 /** A grant as people write it: `editor@shop`, `flag.read,flag.update@*`. */

@@ -1,5 +1,5 @@
 import { conveyed, EVERYWHERE, type Grant, type Holding, isFull } from './grants.ts'
-import { ALL, ANYWHERE, type RightSet, setOf } from './rights.ts'
+import { ALL, ANYWHERE, bitOf, LATER, type RightSet, setOf } from './rights.ts'
 
 /** What a token may do and where, resolved from its grants once. */
 export type Reach = {
@@ -9,14 +9,16 @@ export type Reach = {
   readonly namespace: string | undefined
   /** Rights in every namespace and of the deployment, and those that count wherever they were granted. */
   readonly everywhere: RightSet
-  /** Further rights by namespace. */
+  /** Further rights by namespace: none that is held everywhere, and no namespace without any. */
   readonly places: ReadonlyMap<string, RightSet>
   /** Rights that are held in some place. */
   readonly somewhere: RightSet
 }
 
+const EVALUATE = bitOf('flag.evaluate')
+
 /** What a namespaced token may do in its namespace where no role narrows it (api.md §3.3). */
-const NAMESPACED: RightSet = setOf([
+export const NAMESPACED: RightSet = setOf([
   'flag.evaluate',
   'flag.snapshot',
   'flag.read',
@@ -32,7 +34,8 @@ const NAMESPACED: RightSet = setOf([
   'history.read',
 ])
 
-const resolved = (
+/** A reach that is not full, by what is held where. */
+export const resolved = (
   namespace: string | undefined,
   everywhere: RightSet,
   places: ReadonlyMap<string, RightSet>,
@@ -45,7 +48,13 @@ const resolved = (
 })
 
 /** The reach of a token that is not bound to a namespace and has no grants. */
-export const FULL: Reach = { full: true, namespace: undefined, everywhere: ALL, places: new Map(), somewhere: ALL }
+export const FULL: Reach = {
+  full: true,
+  namespace: undefined,
+  everywhere: ALL | LATER,
+  places: new Map(),
+  somewhere: ALL | LATER,
+}
 
 const bound = (namespace: string, grants: readonly Grant[] | undefined, roles: Holding['roles']): Reach => {
   const granted = grants?.reduce((all, grant) => all | conveyed(grant, roles), 0) ?? NAMESPACED
@@ -56,15 +65,15 @@ const bound = (namespace: string, grants: readonly Grant[] | undefined, roles: H
 export const reachOf = ({ grants, roles, namespace }: Holding, self = false): Reach => {
   if (namespace !== undefined) return bound(namespace, grants, roles)
   if (grants === undefined || grants.some((grant) => isFull(grant, roles))) return FULL
-  const places = new Map<string, RightSet>()
+  const granted = new Map<string, RightSet>()
   let everywhere = self ? ANYWHERE : 0
   for (const grant of grants) {
     const rights = conveyed(grant, roles)
     everywhere |= grant.place === EVERYWHERE ? rights : rights & ANYWHERE
-    const here = rights & ~ANYWHERE
-    if (grant.place !== EVERYWHERE && here !== 0) places.set(grant.place, (places.get(grant.place) ?? 0) | here)
+    if (grant.place !== EVERYWHERE) granted.set(grant.place, (granted.get(grant.place) ?? 0) | rights)
   }
-  return resolved(undefined, everywhere, places)
+  const places = [...granted].map(([place, rights]) => [place, rights & ~everywhere] as const)
+  return resolved(undefined, everywhere, new Map(places.filter(([, rights]) => rights !== 0)))
 }
 
 /** Whether a reach has a right, given as its bit, in a place: a namespace, or `*` for every one and the deployment. The one decision about access, by the token and by names only. */
@@ -73,3 +82,10 @@ export const allowed = ({ everywhere, places }: Reach, bit: RightSet, place: str
 
 /** Whether a reach has a right in any place at all. */
 export const allowedSomewhere = ({ somewhere }: Reach, bit: RightSet): boolean => (somewhere & bit) !== 0
+
+/** The rights of a reach in a place, as one set. */
+export const rightsAt = ({ everywhere, places }: Reach, place: string): RightSet =>
+  everywhere | (places.get(place) ?? 0)
+
+/** Whether a token may be published: its only right is to ask flags. */
+export const publishable = ({ somewhere }: Reach): boolean => somewhere === EVALUATE

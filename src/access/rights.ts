@@ -55,6 +55,8 @@ const ofLevel = (...levels: readonly Level[]) => setOf(RIGHTS.filter((right) => 
 
 /** Every right. */
 export const ALL: RightSet = setOf(RIGHTS)
+/** Beside the rights of a set: those of later versions too. */
+export const LATER: RightSet = 1 << 30
 /** What a grant in one namespace can convey there. */
 export const IN_NAMESPACE: RightSet = ofLevel('namespace')
 /** What counts wherever it was granted. */

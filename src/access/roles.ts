@@ -47,3 +47,18 @@ export const BUILT_IN: readonly Role[] = [
     ],
   },
 ].map(({ rights, ...role }) => ({ ...role, rights: rights.some(isRight) ? inOrder(rights) : rights }))
+
+/** Names that roles and rules may have. */
+export const NAME = /^[a-z][a-z0-9_-]{0,62}$/
+
+export const isBuiltIn = (name: string): boolean => BUILT_IN.some((role) => role.name === name)
+
+/** The roles of a deployment: the built-in ones, then its own in their order. */
+export const rolesWith = (own: Meanings): readonly Role[] => [
+  ...BUILT_IN,
+  ...Object.entries(own).map(([name, rights]) => ({
+    name,
+    description: 'A role of this deployment.',
+    rights: inOrder(rights),
+  })),
+]

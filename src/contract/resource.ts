@@ -1,3 +1,4 @@
+import { isKey } from '../access/grants.ts'
 import { choice, integer, text } from './fields.ts'
 import { query } from './input.ts'
 import { atMoment } from './moment.ts'
@@ -6,7 +7,7 @@ import { atMoment } from './moment.ts'
 export const key = text({
   required: true,
   max: 255,
-  pattern: { test: (text) => /^[-_,A-Za-z0-9]+$/.test(text), message: 'contains invalid characters' },
+  pattern: { test: isKey, message: 'contains invalid characters' },
 })
 export const name = text({ required: true, max: 255 })
 export const description = text({ max: 10_000 })

@@ -1,0 +1,73 @@
+import { conveyed, EVERYWHERE, type Grant, type Holding, isFull } from './grants.ts'
+import { ANYWHERE, bitOf, type Right, type RightSet, rightsIn } from './rights.ts'
+import { EVERY } from './roles.ts'
+import { NAMESPACED } from './reach.ts'
+
+/** Rights in a place; `*` alone in their list is every one. */
+export type Place = { readonly namespaceKey: string; readonly rights: readonly string[] }
+
+/** A grant as a record shows it: with the rights that are in force by it. */
+export type GrantInForce = Place & { readonly role?: string; readonly rule?: string }
+
+/** The grant that gives a right, by its place among the grants of its token. */
+export type Because = {
+  readonly grant: number
+  readonly namespaceKey: string
+  readonly role?: string
+  readonly rule?: string
+}
+
+const named = ({ role, rule }: Grant) => ({
+  ...(role === undefined ? {} : { role }),
+  ...(rule === undefined ? {} : { rule }),
+})
+
+/** What a grant gives: of a namespaced token nothing but what such a one may do. */
+const inForce = ({ roles, namespace }: Holding, grant: Grant): RightSet =>
+  conveyed(grant, roles) & (namespace === undefined ? ~0 : NAMESPACED)
+
+const listed = (holding: Holding, grant: Grant): readonly string[] =>
+  holding.namespace === undefined && isFull(grant, holding.roles) ? [EVERY] : rightsIn(inForce(holding, grant))
+
+/** The grants of a token in their order, each with the rights in force by it; undefined of a token without. */
+export const grantsInForce = (holding: Holding): readonly GrantInForce[] | undefined =>
+  holding.grants?.map((grant) => ({
+    namespaceKey: grant.place,
+    ...named(grant),
+    rights: listed(holding, grant),
+  }))
+
+const byKey = (a: Place, b: Place): number => {
+  if (a.namespaceKey === EVERYWHERE) return -1
+  return b.namespaceKey === EVERYWHERE || a.namespaceKey > b.namespaceKey ? 1 : -1
+}
+
+/** What may be done where: every namespace first, then each by its key. The use of its own record that every login has is not in it. */
+export const placesOf = (holding: Holding): readonly Place[] => {
+  const { grants, namespace, roles } = holding
+  if (namespace === undefined && (grants === undefined || grants.some((grant) => isFull(grant, roles))))
+    return [{ namespaceKey: EVERYWHERE, rights: [EVERY] }]
+  if (grants === undefined) return [{ namespaceKey: namespace!, rights: rightsIn(NAMESPACED) }]
+  const sets = new Map<string, RightSet>()
+  for (const grant of grants) {
+    const place = namespace ?? grant.place
+    sets.set(place, (sets.get(place) ?? 0) | inForce(holding, grant))
+  }
+  return [...sets]
+    .filter(([, set]) => set !== 0)
+    .map(([namespaceKey, set]) => ({ namespaceKey, rights: rightsIn(set) }))
+    .sort(byKey)
+}
+
+/** The first grant that gives a right in a place. */
+export const because = (holding: Holding, right: Right, place: string): Because | undefined => {
+  const { grants = [], namespace } = holding
+  const bit = bitOf(right)
+  const reaches = (grant: Grant): boolean => {
+    if (namespace !== undefined) return place === namespace
+    return grant.place === EVERYWHERE || grant.place === place || (bit & ANYWHERE) !== 0
+  }
+  const index = grants.findIndex((grant) => reaches(grant) && (inForce(holding, grant) & bit) !== 0)
+  const grant = grants[index]
+  return grant && { grant: index, namespaceKey: grant.place, ...named(grant) }
+}

@@ -1,0 +1,46 @@
+import { conveyed, EVERYWHERE, type Holding } from './grants.ts'
+import { allowed, type Reach, reachOf, rightsAt } from './reach.ts'
+import { ANYWHERE, bitOf, LATER, type Right, RIGHTS, type RightSet } from './rights.ts'
+import { EVERY, type Role } from './roles.ts'
+
+/** A right, or `*` where only those of later versions are missing, and the place where it is. */
+export type Excess = { readonly right: Right | typeof EVERY; readonly place: string }
+
+const CREATE = bitOf('token.create')
+
+/** What the asked rights have more than the creator's, by place: every namespace first, then each by its key. */
+const beyond = (creator: Reach, asked: Reach): readonly (readonly [place: string, more: RightSet])[] => [
+  [EVERYWHERE, asked.everywhere & ~creator.everywhere],
+  ...[...asked.places.keys()]
+    .sort()
+    .map((place) => [place, asked.places.get(place)! & ~rightsAt(creator, place)] as const),
+]
+
+/** Where a right that counts anywhere was asked for. */
+const placeOf = ({ grants = [], roles }: Holding, bit: RightSet): string => {
+  const places = grants.filter((grant) => (conveyed(grant, roles) & bit) !== 0).map(({ place }) => place)
+  return places.includes(EVERYWHERE) ? EVERYWHERE : (places.sort()[0] ?? EVERYWHERE)
+}
+
+/** The first right, in order, that a new token would have and its creator has not; undefined where all are the creator's own. */
+export const exceeding = (creator: Reach, asked: Holding): Excess | undefined => {
+  const more = beyond(creator, reachOf(asked)).filter(([, set]) => set !== 0)
+  const find = (bit: RightSet) => more.find(([, set]) => (set & bit) !== 0)?.[0]
+  for (const right of RIGHTS) {
+    const bit = bitOf(right)
+    const place = find(bit)
+    if (place !== undefined) return { right, place: (bit & ANYWHERE) === 0 ? place : placeOf(asked, bit) }
+  }
+  const place = find(LATER)
+  return place === undefined ? undefined : { right: EVERY, place }
+}
+
+/** Where a creator could issue a token with a role: `*` alone for everywhere, else those of the given namespaces. */
+export const grantable = (creator: Reach, { rights }: Role, namespaces: Iterable<string>): readonly string[] => {
+  const within = (asked: Holding): boolean => exceeding(creator, asked) === undefined
+  if (creator.namespace !== undefined) return []
+  if (allowed(creator, CREATE, EVERYWHERE) && within({ grants: [{ place: EVERYWHERE, rights }] })) return [EVERYWHERE]
+  return [...new Set(namespaces)]
+    .sort()
+    .filter((place) => allowed(creator, CREATE, place) && within({ namespace: place, grants: [{ place, rights }] }))
+}

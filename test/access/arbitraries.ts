@@ -1,0 +1,71 @@
+import * as fc from 'fast-check'
+import type { Grant, Holding } from '../../src/access/grants.ts'
+import { levelOf, type Right, RIGHTS } from '../../src/access/rights.ts'
+import { BUILT_IN } from '../../src/access/roles.ts'
+
+/** Roles of the generated holdings: the built-in ones, some that meet them in part, and one that is unknown. */
+export const MEANINGS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(BUILT_IN.map(({ name, rights }) => [name, rights])),
+  nothing: [],
+  later: ['flag.fly', 'flag.read'],
+  own: ['self.use'],
+  operator: ['audit.read', 'namespace.create', 'flag.update', 'token.create'],
+}
+/** Places that are asked about; the last is granted nowhere. */
+export const PLACES = ['*', 'shop', 'blog', '__proto__', 'nowhere'] as const
+
+const place = fc.constantFrom(...PLACES.slice(0, -1))
+const role = fc.constantFrom(...Object.keys(MEANINGS), 'constructor')
+const rule = fc.option(fc.constantFrom('first', 'second'), { nil: undefined })
+const ofRole = fc.record({ place, role, rule })
+const ofRights = fc.record({
+  place,
+  rights: fc.oneof(fc.subarray([...RIGHTS], { minLength: 1 }), fc.constant([...RIGHTS])),
+  rule,
+})
+const grants: fc.Arbitrary<readonly Grant[]> = fc.array(fc.oneof({ weight: 3, arbitrary: ofRole }, ofRights), {
+  maxLength: 5,
+})
+
+/** Holdings of logins and of static tokens that are bound to no namespace. */
+export const unbound: fc.Arbitrary<Holding> = fc
+  .option(grants, { nil: undefined, freq: 8 })
+  .map((some) => (some === undefined ? {} : { grants: some, roles: MEANINGS }))
+
+export const holding: fc.Arbitrary<Holding> = fc.oneof(
+  { weight: 4, arbitrary: unbound },
+  fc
+    .record({ holding: unbound, namespace: fc.constantFrom('shop', 'blog', '', '[', '__proto__') })
+    .map(({ holding: { grants: some, ...rest }, namespace }) => ({
+      ...rest,
+      namespace,
+      ...(some === undefined ? {} : { grants: some.map((grant) => ({ ...grant, place: namespace })) }),
+    })),
+)
+
+const BOUND: readonly Right[] = RIGHTS.filter(
+  (right) => /^(flag|segment)\./.test(right) || ['namespace.read', 'namespace.update', 'history.read'].includes(right),
+)
+
+const gives = (grant: Grant, right: Right, roles: Holding['roles']): boolean => {
+  const named = grant.rights ?? (Object.hasOwn(roles ?? {}, grant.role!) ? roles![grant.role!]! : [])
+  return named.includes(right) || named.includes('*')
+}
+
+/** The decision once more, word for word from what access by role is said to mean, for each grant by itself. */
+export const decided = (holding: Holding, right: Right, place: string, self = false): boolean => {
+  const { grants: some, roles, namespace } = holding
+  if (namespace !== undefined)
+    return place === namespace && BOUND.includes(right) && (some?.some((one) => gives(one, right, roles)) ?? true)
+  if (some === undefined || (right === 'self.use' && self)) return true
+  return some.some((one) => {
+    if (!gives(one, right, roles)) return false
+    if (levelOf(right) === 'any') return true
+    return one.place === '*' || (levelOf(right) === 'namespace' && one.place === place)
+  })
+}
+
+/** Every right in every place that is asked about. */
+export const QUESTIONS: readonly (readonly [right: Right, place: string])[] = RIGHTS.flatMap((right) =>
+  ['', '[', ...PLACES].map((place) => [right, place] as const),
+)

@@ -1,0 +1,207 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { isClaim, textsOf } from '../../src/access/claims.ts'
+import { readGrant, readRights } from '../../src/access/grant-text.ts'
+import type { Grant } from '../../src/access/grants.ts'
+import { rolesWith } from '../../src/access/roles.ts'
+import {
+  type AccessPolicy,
+  grantsFor,
+  matchingRules,
+  referencedClaims,
+  type Rule,
+  type Subject,
+} from '../../src/access/rules.ts'
+
+const at = (text: string): Grant => {
+  const read = readGrant(text, ['{namespace}'])
+  if ('wrong' in read) throw new Error(read.wrong)
+  return read.grant
+}
+const grants = (...texts: readonly string[]) => texts.map(at)
+const policy = (rules: readonly Rule[], unmatched: AccessPolicy['unmatched'] = 'refuse') => ({
+  rules,
+  unmatched,
+  roles: rolesWith({ release: ['flag.update', 'flag.read'] }),
+})
+const platform: Rule = {
+  name: 'platform',
+  method: 'oidc',
+  provider: 'corp',
+  claim: 'groups',
+  anyOf: ['platform-admins'],
+  grants: grants('admin@*'),
+}
+const shop: Rule = {
+  name: 'shop-team',
+  method: 'codehost',
+  organizations: [],
+  teams: ['acme/shop'],
+  grants: grants('editor@shop', 'viewer@*'),
+}
+const workloads: Rule = {
+  name: 'workloads',
+  method: 'orchestrator',
+  namespaces: ['*'],
+  serviceAccounts: ['*'],
+  grants: grants('server@{namespace}'),
+}
+const login = (claims: Readonly<Record<string, unknown>>, provider = 'corp'): Subject => ({
+  method: 'oidc',
+  provider,
+  claims,
+})
+const member = (organizations: readonly string[], teams = {}): Subject => ({ method: 'codehost', organizations, teams })
+const account = (namespace: string, name = 'app'): Subject => ({ method: 'orchestrator', namespace, account: name })
+const texts = (rules: readonly Rule[], subject: Subject, unmatched: AccessPolicy['unmatched'] = 'refuse') => {
+  const given = grantsFor(policy(rules, unmatched), subject)
+  if ('refused' in given) return given.refused
+  return given.holding.grants?.map(({ place, role, rule }) => `${role}@${place} by ${rule}`)
+}
+
+await t.test('without any rule everybody may do everything', async (t) => {
+  t.strictSame(grantsFor(policy([], grants('viewer@*')), login({})), { holding: {} })
+})
+
+await t.test('with one rule everybody is under rules', async (t) => {
+  const rules = [platform, shop, workloads]
+  t.strictSame(texts(rules, login({ groups: ['a', 'platform-admins'] })), ['admin@* by platform'])
+  t.equal(texts(rules, login({ groups: ['a'] })), 'nothing')
+  t.equal(texts(rules, login({ groups: ['platform-admins'] }, 'other')), 'nothing')
+  t.strictSame(texts(rules, member([], { acme: ['shop'] })), ['editor@shop by shop-team', 'viewer@* by shop-team'])
+  t.equal(texts(rules, member(['acme'], { acme: ['shops'], other: ['shop'] })), 'nothing')
+  t.strictSame(texts(rules, account('checkout')), ['server@checkout by workloads'])
+  t.equal(texts([platform], account('checkout')), 'nothing')
+  t.strictSame(texts([platform], account('checkout'), grants('client@*')), ['client@* by undefined'])
+  t.strictSame(texts([platform], login({ groups: 'platform-admins' }), grants('client@*')), ['admin@* by platform'])
+})
+
+await t.test('a holding says what its roles mean, and of no other', async (t) => {
+  const given = grantsFor(
+    policy([{ ...shop, grants: grants('release@shop', 'client@*') }]),
+    member([], { acme: ['shop'] }),
+  )
+  t.match(given, { holding: { roles: { release: ['flag.read', 'flag.update'], client: ['flag.evaluate'] } } })
+  t.strictSame('holding' in given && Object.keys(given.holding.roles ?? {}), ['release', 'client'])
+})
+
+await t.test('accounts are matched by namespace and by name', async (t) => {
+  const rule = { ...workloads, namespaces: ['shop', 'blog'], serviceAccounts: ['app'] }
+  for (const [subject, matched] of [
+    [account('shop'), true],
+    [account('blog'), true],
+    [account('shop', 'other'), false],
+    [account('other'), false],
+    [account('*'), false],
+  ] as const)
+    t.equal(matchingRules([rule], subject).length, matched ? 1 : 0, JSON.stringify(subject))
+})
+
+await t.test('a namespace that can be no key grants nothing, least of all everywhere', async (t) => {
+  for (const namespace of ['*', '', 'a b', 'a/b', '{namespace}', 'a@*'])
+    t.equal(texts([workloads], account(namespace)), 'nothing', namespace)
+  t.equal(
+    texts([{ ...platform, grants: grants('server@{namespace}') }], login({ groups: ['platform-admins'] })),
+    'nothing',
+  )
+})
+
+await t.test('claims are found by name or by JSON Pointer', async (t) => {
+  const claims = {
+    groups: ['a', 1, null, ['b'], 'c'],
+    'a/b': 'slash',
+    'm~n': 'tilde',
+    '/top': 'never by name',
+    '': { '': 'empty' },
+    realm_access: { roles: ['r1', 'r2'], list: [{ name: 'x' }, { name: 'y' }] },
+    admin: true,
+  }
+  const found: readonly (readonly [string, readonly string[]])[] = [
+    ['groups', ['a', 'c']],
+    ['/groups', ['a', 'c']],
+    ['/groups/0', ['a']],
+    ['/groups/00', []],
+    ['/groups/-', []],
+    ['/groups/length', []],
+    ['a/b', ['slash']],
+    ['/a~1b', ['slash']],
+    ['/m~0n', ['tilde']],
+    ['/', []],
+    ['//', ['empty']],
+    ['/realm_access/roles', ['r1', 'r2']],
+    ['/realm_access/list/1/name', ['y']],
+    ['/realm_access/roles/0/length', []],
+    ['/top', []],
+    ['realm_access', []],
+    ['admin', []],
+    ['constructor', []],
+    ['/constructor/name', []],
+    ['nothing', []],
+  ]
+  for (const [claim, expected] of found) t.strictSame(textsOf(claims, claim), expected, claim)
+  t.ok(isClaim('/a~0~1') && isClaim('~2'))
+  t.notOk(isClaim('') || isClaim('/a~2') || isClaim('/a~'))
+})
+
+await t.test('an e-mail address that is not verified matches nothing', async (t) => {
+  const rule: Rule = { ...platform, claim: 'email', anyOf: ['a@example.com'] }
+  const given = (email_verified: unknown, claim = 'email') =>
+    matchingRules([{ ...rule, claim }], login({ email: 'a@example.com', email_verified })).length
+  for (const [verified, matched] of [
+    [true, 1],
+    ['true', 1],
+    [undefined, 1],
+    [null, 1],
+    [false, 0],
+    ['false', 0],
+  ] as const)
+    for (const claim of ['email', '/email']) t.equal(given(verified, claim), matched, `${claim} ${String(verified)}`)
+  t.equal(matchingRules([rule], login({ email: 'A@example.com' })).length, 0, 'exactly')
+})
+
+await t.test('a claim that is a reference is absent, and told by its name', async (t) => {
+  const claims = { groups: ['platform-admins'], _claim_names: { groups: 'src1', other: 'src1' } }
+  t.equal(texts([platform], login(claims)), 'nothing')
+  const rules: readonly Rule[] = [platform, { ...platform, claim: '/groups/0' }, { ...platform, claim: 'mine' }, shop]
+  t.strictSame(referencedClaims(rules, login(claims)), ['groups', '/groups/0'])
+  t.strictSame(referencedClaims(rules, login(claims, 'other')), [])
+  t.strictSame(referencedClaims(rules, login({ groups: [] })), [])
+  t.strictSame(referencedClaims(rules, account('a')), [])
+})
+
+await t.test('the order of rules is no matter, equal grants are one, and there is a bound', async (t) => {
+  const rules: readonly Rule[] = ['c', 'a', 'b', 'd'].map((name, n) => ({
+    ...workloads,
+    name,
+    grants: grants('viewer@*', `editor@n${n % 2}`),
+  }))
+  const first = texts(rules, account('x'))
+  t.strictSame(first, ['viewer@* by a', 'editor@n1 by a', 'editor@n0 by b'])
+  fc.assert(
+    fc.property(fc.shuffledSubarray([...rules], { minLength: 4 }), (shuffled) => {
+      t.strictSame(texts(shuffled, account('x')), first)
+    }),
+    { numRuns: 50 },
+  )
+  const many = (count: number): readonly Rule[] =>
+    Array.from({ length: count }, (_, n) => ({ ...workloads, name: `r${n}`, grants: grants(`viewer@n${n}`) }))
+  t.equal(texts(many(256), account('x'))?.length, 256)
+  t.equal(texts(many(257), account('x')), 'too_many')
+})
+
+await t.test('grants are read from texts, and what is wrong is said', async (t) => {
+  t.strictSame(readGrant('editor@shop'), { grant: { place: 'shop', role: 'editor' } })
+  t.strictSame(readGrant('viewer@*'), { grant: { place: '*', role: 'viewer' } })
+  t.strictSame(readGrant('viewer@a,b'), { grant: { place: 'a,b', role: 'viewer' } })
+  t.match(readGrant('server@{namespace}'), { wrong: '"{namespace}" is no namespace key, nor *' })
+  for (const text of ['', 'editor', '@shop']) t.match(readGrant(text), { wrong: /^must be ROLE@PLACE/ }, text)
+  t.match(readGrant('editor@'), { wrong: /^names no place/ })
+  for (const text of ['editor@a b', 'editor@shop@blog', 'editor@**'])
+    t.match(readGrant(text), { wrong: /is no namespace key/ })
+  t.strictSame(readRights('flag.read, flag.update,flag.read@shop'), {
+    grant: { place: 'shop', rights: ['flag.read', 'flag.update'] },
+  })
+  t.match(readRights('flag.fly@shop'), { wrong: /^unknown right "flag.fly"; there are flag.evaluate, / })
+  t.match(readRights('*@shop'), { wrong: /^unknown right "\*"/ })
+  t.match(readRights('flag.read'), { wrong: /^must be RIGHT,RIGHT@PLACE/ })
+})
