@@ -32,6 +32,7 @@ const tokenRow = (n: number, of: number, deleted: number): ViewRow<TokenDoc> => 
     createdAt: timeOf(n - of),
     updatedAt: timeOf(n - of),
     namespace: `n${(mixed >>> 12) % 10}`,
+    access: 'NAMESPACED',
     attributes: { 'token.description': 'made by a benchmark, with a text as long as that of most' },
     metadata: {},
     issuedBy: `maker-${Math.floor(n / 100)}`,

@@ -122,8 +122,17 @@ const table = (schema: TObject): string => {
 /** The sentence of an event, or of another thing that has fields. */
 export const sentenceOf = (schema: TObject): string | undefined => (schema as Node).description
 
-const section = (type: string, { version, schema }: Shape): string =>
-  `\n### ${wireName(type, version)}\n\n${sentenceOf(schema)}\n\n${table(schema)}`
+/** What an event is called in its earlier shapes, and which fields these lack. */
+const earlier = (type: string, { from, schema, asBefore }: Shape): string => {
+  if (!from) return ''
+  const lacking = Object.keys(schema.properties).filter((name) => !(name in from.schema.properties))
+  const without = lacking.length > 0 ? ` without ${lacking.map((name) => `\`${name}\``).join(', ')}` : ''
+  const still = asBefore ? '; still written where there is nothing of that to tell' : ''
+  return `Earlier \`${wireName(type, from.version)}\`${without}${still}.\n\n`
+}
+
+const section = (type: string, shape: Shape): string =>
+  `\n### ${wireName(type, shape.version)}\n\n${sentenceOf(shape.schema)}\n\n${earlier(type, shape)}${table(shape.schema)}`
 
 const categories = Object.entries<Shapes>(catalog) as [keyof typeof catalog, Shapes][]
 

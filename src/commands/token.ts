@@ -1,4 +1,5 @@
 import { invalid, refuse } from '../errors.ts'
+import { canonical } from '../events/canonical.ts'
 import { reader, type DataOf } from '../events/define.ts'
 import { type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { Decider } from './decider.ts'
@@ -8,6 +9,8 @@ export type TokenCommands = {
   IssueToken: DataOf<TokenEvent, 'TokenIssued'>
   /** Brings the expiry forward to `expiresAt`; an instant before `now` counts as `now`. */
   ExpireTokenEarlier: { readonly id: string; readonly expiresAt: string; readonly now: string }
+  /** Takes rights away, by a later configuration of access than the one that gave them. `from` is what they were decided from. */
+  NarrowGrants: DataOf<TokenEvent, 'TokenGrantsNarrowed'>
   RevokeToken: { readonly id: string }
   /** Cleanup: `before` is now less the grace period. */
   CleanUpToken: { readonly id: string; readonly before: string }
@@ -17,7 +20,11 @@ export type TokenCommands = {
 export type Token = {
   readonly status: 'absent' | 'live' | 'unreadable' | 'deleted'
   readonly expiresAt?: string | undefined
+  /** What its grants say, and the configuration of access that they are of. */
+  readonly access?: Access | undefined
+  readonly policy?: number | undefined
 }
+type Access = DataOf<TokenEvent, 'TokenGrantsNarrowed'>['to']
 
 export const token: Decider<Token, TokenCommands, TokenEvent> = {
   category: 'token',
@@ -44,6 +51,13 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
       return [{ type: 'TokenExpiryChanged', data: present === undefined ? { id, to } : { id, from: present, to } }]
     },
 
+    NarrowGrants: ({ status, access, policy = -1 }, data) => {
+      if (status !== 'live') return refuse('not_found', `authentication "${data.id}": resource not found`)
+      if (data.policy <= policy) return invalid('policy', "must be later than the token's")
+      if (canonical({ access }) !== canonical({ access: data.from })) return refuse('write_conflict')
+      return [{ type: 'TokenGrantsNarrowed', data }]
+    },
+
     RevokeToken: ({ status }, { id }) =>
       status === 'live' || status === 'unreadable' ? [{ type: 'TokenRevoked', data: { id } }] : [],
 
@@ -54,8 +68,13 @@ export const token: Decider<Token, TokenCommands, TokenEvent> = {
   },
 
   evolve: {
-    TokenIssued: ({ status }, { expiresAt }) => (status === 'unreadable' ? { status } : { status: 'live', expiresAt }),
+    TokenIssued: ({ status }, { expiresAt, grants, roles = {}, policy }) =>
+      status === 'unreadable'
+        ? { status }
+        : { status: 'live', expiresAt, policy, ...(grants && { access: { grants, roles } }) },
     TokenExpiryChanged: (state, { to }) => (state.status === 'unreadable' ? state : { ...state, expiresAt: to }),
+    TokenGrantsNarrowed: (state, { to: access, policy }) =>
+      state.status === 'unreadable' ? state : { ...state, access, policy },
     TokenRevoked: (state) => ({ ...state, status: 'deleted' }),
     TokenExpired: (state) => ({ ...state, status: 'deleted' }),
   },

@@ -12,6 +12,8 @@ export type Shape = {
   readonly upcast?: (old: never) => object
   /** The same told in the shape before, for who reads no later format; undefined where that shape cannot say it. */
   readonly downcast?: ((data: never) => object | undefined) | undefined
+  /** True of data that the shape before says in full: they are written in it in every format, for whoever reads no later one. */
+  readonly asBefore?: ((data: never) => boolean) | undefined
 }
 export type Shapes = Readonly<Record<string, Shape>>
 
@@ -22,7 +24,7 @@ export const FIRST_FORMAT = 1
 export const v1 = <S extends TObject>(schema: S, format: number = FIRST_FORMAT) =>
   ({ version: 1, schema, format }) as const
 
-/** A later shape: the shape it replaces, the new schema, the pure function from old data to new data, and the format that has it first; with the way back where the old shape can say the same. */
+/** A later shape: the shape it replaces, the new schema, the pure function from old data to new data, and the format that has it first; with the way back where the old shape can say the same, and of which data it says all there is. */
 export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
   from: P,
   schema: S,
@@ -30,11 +32,13 @@ export const next = <S extends TObject, P extends Shape & { schema: TObject }>(
   {
     format,
     downcast,
+    asBefore,
   }: {
     readonly format: number
     readonly downcast?: (data: Static<S>) => Static<P['schema']> | undefined
+    readonly asBefore?: (data: Static<S>) => boolean
   },
-) => ({ version: from.version + 1, schema, format, from, upcast, downcast }) as const
+) => ({ version: from.version + 1, schema, format, from, upcast, downcast, asBefore }) as const
 
 /** The union that a category's code speaks: `{ type, data }` for each of its events. */
 export type EventOf<S extends Shapes> = {
@@ -50,12 +54,12 @@ export type Written<E extends AnyEvent = AnyEvent> = {
   readonly event: E
 }
 
-/** The event in the newest shape that readers of the format know; undefined where none of these can say it. */
+/** The event in the newest shape that readers of the format know, or an older one that says as much; undefined where none of these can say it. */
 export const inFormat = <E extends AnyEvent>(shapes: Shapes, format: number, event: E): Written<E> | undefined => {
   const newest = shapes[event.type]!
   let [shape, data]: [Shape, object] = [newest, event.data]
   const back: ((old: never) => object)[] = []
-  while (shape.format > format) {
+  while (shape.format > format || shape.asBefore?.(data as never)) {
     const { from, upcast, downcast } = shape
     const older = downcast?.(data as never)
     if (!from || !upcast || !older) return undefined

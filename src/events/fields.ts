@@ -40,6 +40,9 @@ export const count = (description: string) => Type.Integer({ description, unit: 
 /** How many of each, by a word. */
 export const counts = (description: string, by: string) =>
   Type.Record(Type.String(), Type.Integer(), { description, unit: `count by ${by}`, personal: none })
+/** How many events of its stream stand before an event. */
+export const revision = (description: string, stream: string) =>
+  Type.Integer({ description, unit: `revision in \`${stream}\``, personal: none })
 export const rank = (description: string) =>
   Type.Integer({ description, unit: 'place in an order, from 1', personal: none })
 export const percent = (description: string) => Type.Number({ description, unit: 'percent, float32', personal: none })

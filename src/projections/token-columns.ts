@@ -2,7 +2,8 @@ type ColumnCopies = {
   readonly expires: Float64Array
   readonly kinds: Uint8Array
   readonly revisions: Uint16Array
-  readonly scopes: Uint32Array
+  readonly reaches: Uint32Array
+  readonly policies: Uint32Array
   readonly madeBy: Uint32Array
 }
 
@@ -20,7 +21,10 @@ export const tokenColumns = () => {
     used: new Uint8Array(room),
     /** Revision of the last event that is known, as far as it fits. */
     revisions: new Uint16Array(room),
-    scopes: new Uint32Array(room),
+    /** The number of what it may do. */
+    reaches: new Uint32Array(room),
+    /** The configuration of access that its grants are of, counted from 1; 0: of none. */
+    policies: new Uint32Array(room),
     /** Of a static token, the number of its maker. */
     madeBy: new Uint32Array(room),
   }
@@ -28,7 +32,7 @@ export const tokenColumns = () => {
 
   const grow = () => {
     room *= 2
-    const { expires, kinds, used, revisions, scopes, madeBy } = columns
+    const { expires, kinds, used, revisions, reaches, policies, madeBy } = columns
     columns.expires = new Float64Array(room)
     columns.expires.set(expires)
     columns.kinds = new Uint8Array(room)
@@ -37,8 +41,10 @@ export const tokenColumns = () => {
     columns.used.set(used)
     columns.revisions = new Uint16Array(room)
     columns.revisions.set(revisions)
-    columns.scopes = new Uint32Array(room)
-    columns.scopes.set(scopes)
+    columns.reaches = new Uint32Array(room)
+    columns.reaches.set(reaches)
+    columns.policies = new Uint32Array(room)
+    columns.policies.set(policies)
     columns.madeBy = new Uint32Array(room)
     columns.madeBy.set(madeBy)
   }
@@ -73,7 +79,8 @@ export const tokenColumns = () => {
       expires: columns.expires.slice(0, size),
       kinds: columns.kinds.slice(0, size),
       revisions: columns.revisions.slice(0, size),
-      scopes: columns.scopes.slice(0, size),
+      reaches: columns.reaches.slice(0, size),
+      policies: columns.policies.slice(0, size),
       madeBy: columns.madeBy.slice(0, size),
     }),
     /** Takes a copy in place of what there was, which was nothing. */
@@ -82,28 +89,11 @@ export const tokenColumns = () => {
       columns.expires.set(from.expires)
       columns.kinds.set(from.kinds)
       columns.revisions.set(from.revisions)
-      columns.scopes.set(from.scopes)
+      columns.reaches.set(from.reaches)
+      columns.policies.set(from.policies)
       columns.madeBy.set(from.madeBy)
       size = from.expires.length
       for (let slot = 0; slot < size; slot++) if (isFree(slot)) free.push(slot)
     },
-  }
-}
-
-/** Texts by small numbers, given in the order they are met; 0 is no text. */
-export const numberedTexts = () => {
-  const texts: (string | undefined)[] = [undefined]
-  const numbers = new Map<string, number>()
-  return {
-    numberOf: (text: string | undefined): number => {
-      if (text === undefined) return 0
-      const known = numbers.get(text)
-      if (known !== undefined) return known
-      numbers.set(text, texts.length)
-      return texts.push(text) - 1
-    },
-    text: (number: number): string | undefined => texts[number],
-    /** All texts by their numbers. */
-    all: (): readonly (string | undefined)[] => [...texts],
   }
 }

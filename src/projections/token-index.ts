@@ -1,7 +1,10 @@
 import { LRUCache } from 'lru-cache'
+import { reachOf } from '../access/reach.ts'
+import { reachText } from '../access/reach-text.ts'
 import type { Stored } from '../events/log.ts'
-import { METHODS } from '../events/token.ts'
+import { METHODS, type TokenEvent } from '../events/token.ts'
 import { closedTokens } from './closed-tokens.ts'
+import { reachTextOf } from './shared-reaches.ts'
 import type { tokenColumns } from './token-columns.ts'
 import { hasKey, keyOf } from './token-keys.ts'
 import { type HeldOfToken, MOST_REVISION, type TokenEntry, tokenSlots } from './token-slots.ts'
@@ -13,12 +16,10 @@ import type { Row } from './views.ts'
 /** Tokens that ended last, of which a read may not show it yet. */
 const ENDED = 10_000
 
-/** The new end of a token in epoch milliseconds; undefined where the event cannot be read, which is for its row to say. */
-const endOf = (type: string, data: string): number | undefined => {
+/** The event; undefined where it cannot be read, which is for its row to say. */
+const readable = (type: string, data: string): TokenEvent | undefined => {
   try {
-    const event = tokens.read(type, data)
-    const to = event.type === 'TokenExpiryChanged' ? Date.parse(event.data.to) : Number.NaN
-    return Number.isNaN(to) ? undefined : to
+    return tokens.read(type, data)
   } catch {
     return undefined
   }
@@ -39,27 +40,47 @@ const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly 
   return counts
 }
 
+/** Makes less of a token that is held: it ends earlier, or may do less. False where the event says no such thing. */
+const lessen = (
+  { columns, reach, setReach }: ReturnType<typeof tokenSlots>,
+  slot: number,
+  { type, data }: TokenEvent,
+): boolean => {
+  if (type === 'TokenExpiryChanged') {
+    const to = Date.parse(data.to)
+    if (Number.isNaN(to)) return false
+    columns.expires[slot] = to
+    return true
+  }
+  if (type !== 'TokenGrantsNarrowed') return false
+  const isSession = METHODS[columns.kinds[slot]!] !== 'token'
+  const left = reachOf({ ...data.to, namespace: reach(slot).namespace }, isSession)
+  setReach(slot, reachText(left), data.policy)
+  return true
+}
+
 /**
- * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier ends earlier. False where that
- * cannot be done: the token is not held, events before this one are missing, it is not an event that ends anything, or it should have
- * ended the token before.
+ * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier or may do less does so at once. False
+ * where that cannot be done: the token is not held, events before this one are missing, it is not an event that takes anything, or it should
+ * have ended the token before.
  */
 const taking =
-  ({ columns, keys, revision: revisionOf, setRevision }: ReturnType<typeof tokenSlots>, end: (slot: number) => void) =>
+  (slots: ReturnType<typeof tokenSlots>, end: (slot: number) => void) =>
   ({ stream, type, revision, data }: Stored): boolean => {
+    const { keys, revision: revisionOf, setRevision } = slots
     const slot = keys.byId(stream.slice(tokens.category.length + 1))
     if (slot === undefined) return false
     const known = revisionOf(slot)
     const ends = type === 'TokenRevoked' || type === 'TokenExpired'
     if (revision <= known) return !ends
     if (revision > known + 1n || known === MOST_REVISION) return false
-    if (ends) end(slot)
-    else if (type === 'TokenExpiryChanged') {
-      const to = endOf(type, data)
-      if (to === undefined) return false
-      columns.expires[slot] = to
-      setRevision(slot, revision)
-    } else return false
+    if (ends) {
+      end(slot)
+      return true
+    }
+    const event = readable(type, data)
+    if (!event || !lessen(slots, slot, event)) return false
+    setRevision(slot, revision)
     return true
   }
 
@@ -107,6 +128,7 @@ export const tokenIndex = (capacity: number) => {
       else if (held === undefined || revision >= slots.revision(held)) {
         const slot = held ?? slots.add(key, id, doc)
         columns.expires[slot] = until
+        if (held !== undefined) slots.setReach(slot, reachTextOf(doc), doc.policy)
         slots.setRevision(slot, revision)
       }
     },
@@ -128,6 +150,15 @@ export const tokenIndex = (capacity: number) => {
       columns.used[slot] = 1
       return columns.expires[slot]
     },
+    /** Whether a token is held now as it was found before: it has not ended, and may do the same. */
+    isStill: (key: string, entry: TokenEntry, time: number): boolean => {
+      const slot = keys.byKey(key)
+      if (slot === undefined) return false
+      columns.used[slot] = 1
+      return time < columns.expires[slot]! && slots.hasReach(slot, entry)
+    },
+    /** The reach of a text, the object that tokens which are held share where some of them have it. */
+    reachOf: slots.reachOf,
     /** True for a token that was revoked or cleaned up lately, as far as this instance knows. */
     ended: (key: string): boolean => ended.has(key),
     /** The id of a token whose stream cannot be read. */

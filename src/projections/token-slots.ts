@@ -1,8 +1,9 @@
-import { type Reach, reachOf } from '../access/reach.ts'
+import type { Reach } from '../access/reach.ts'
 import { type Method, METHODS } from '../events/token.ts'
+import { countedTexts } from './counted-texts.ts'
 import { forgottenDigests } from './forgotten-digests.ts'
-import { tokenMakers } from './issuer-tally.ts'
-import { numberedTexts, tokenColumns } from './token-columns.ts'
+import { reachTextOf, sharedReaches } from './shared-reaches.ts'
+import { tokenColumns } from './token-columns.ts'
 import { tokenKeys } from './token-keys.ts'
 import { restoreTokens, type TokenSnapshot, tokenSnapshot } from './token-snapshot.ts'
 import type { TokenDoc } from './tokens.ts'
@@ -12,10 +13,13 @@ export type TokenEntry = {
   readonly id: string
   readonly method: Method
   readonly namespace: string | undefined
+  /** What it may do; tokens with the same reach share the object. */
   readonly reach: Reach
+  /** The configuration of access that its grants are of: a revision of `access-main`. */
+  readonly policy: number | undefined
 }
 
-const HELD = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy'] as const
+const HELD = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy', 'reach', 'policy'] as const
 export type HeldOfToken = Pick<TokenDoc, (typeof HELD)[number] | 'deletedAt'>
 
 /** What the index needs of the tokens at a start: these fields of those that are not deleted, and the number of all others by method. */
@@ -29,16 +33,27 @@ export const tokenSlots = (capacity: number) => {
   const all = tokenColumns()
   const { columns, take, giveBack, next, size } = all
   const keys = tokenKeys()
-  const makers = tokenMakers()
-  const namespaces = numberedTexts()
+  const makers = countedTexts()
+  const reaches = sharedReaches()
   const forgotten = forgottenDigests()
 
   const remove = (slot: number): void => {
     if (METHODS[columns.kinds[slot]!] === 'token') makers.remove(columns.madeBy[slot]!)
+    reaches.remove(columns.reaches[slot]!)
     keys.remove(slot)
     giveBack(slot)
   }
-  const held = { columns: all, keys, makers, namespaces, forgotten }
+  /** The configuration that a token's grants are of, as its column has it. */
+  const numberOf = (policy: number | undefined): number => (policy === undefined ? 0 : policy + 1)
+
+  /** Gives a token the reach of a text, under a configuration of access. */
+  const setReach = (slot: number, text: string, policy: number | undefined): void => {
+    const before = columns.reaches[slot]!
+    columns.reaches[slot] = reaches.add(text)
+    columns.policies[slot] = numberOf(policy)
+    reaches.remove(before)
+  }
+  const held = { columns: all, keys, makers, reaches, forgotten }
   return {
     columns,
     keys,
@@ -57,7 +72,8 @@ export const tokenSlots = (capacity: number) => {
       columns.used[slot] = 0
       keys.set(slot, key, id)
       columns.kinds[slot] = METHODS.indexOf(doc.method)
-      columns.scopes[slot] = namespaces.numberOf(doc.namespace)
+      columns.reaches[slot] = reaches.add(reachTextOf(doc))
+      columns.policies[slot] = numberOf(doc.policy)
       if (doc.method === 'token') columns.madeBy[slot] = makers.add(doc.issuedBy)
       return slot
     },
@@ -66,10 +82,17 @@ export const tokenSlots = (capacity: number) => {
     leaveOut: forgotten.add,
     forgot: forgotten.has,
     entry: (slot: number): TokenEntry => {
+      const reach = reaches.reach(columns.reaches[slot]!)
+      const policy = columns.policies[slot]! || undefined
       const method = METHODS[columns.kinds[slot]!]!
-      const namespace = namespaces.text(columns.scopes[slot]!)
-      return { id: keys.id(slot), method, namespace, reach: reachOf({ namespace }, method !== 'token') }
+      return { id: keys.id(slot), method, namespace: reach.namespace, reach, policy: policy && policy - 1 }
     },
+    setReach,
+    reach: (slot: number): Reach => reaches.reach(columns.reaches[slot]!),
+    reachOf: reaches.of,
+    /** Whether a token has this reach, under this configuration of access. */
+    hasReach: (slot: number, { reach, policy }: Pick<TokenEntry, 'reach' | 'policy'>): boolean =>
+      reaches.reach(columns.reaches[slot]!) === reach && columns.policies[slot] === numberOf(policy),
     revision: (slot: number): bigint => BigInt(columns.revisions[slot]!),
     setRevision: (slot: number, revision: bigint): void => {
       columns.revisions[slot] = Number(revision < MOST_REVISION ? revision : MOST_REVISION)

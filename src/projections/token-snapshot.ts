@@ -1,13 +1,14 @@
 import { METHODS } from '../events/token.ts'
+import type { countedTexts } from './counted-texts.ts'
 import type { forgottenDigests } from './forgotten-digests.ts'
-import type { tokenMakers } from './issuer-tally.ts'
-import type { numberedTexts, tokenColumns } from './token-columns.ts'
+import type { sharedReaches } from './shared-reaches.ts'
+import type { tokenColumns } from './token-columns.ts'
 import type { tokenKeys } from './token-keys.ts'
 
 /** What the index holds, in parts that can be written down: facts as JSON, and columns one behind the other. */
 export type TokenSnapshot = {
   readonly facts: {
-    readonly namespaces: readonly (string | null)[]
+    readonly reaches: readonly string[]
     readonly makers: readonly string[]
     readonly deleted: readonly number[]
     readonly inLast: number
@@ -16,13 +17,13 @@ export type TokenSnapshot = {
 }
 
 /** Columns in front of the layers of forgotten digests. */
-const COLUMNS = 7
+const COLUMNS = 8
 
 type Held = {
   readonly columns: ReturnType<typeof tokenColumns>
   readonly keys: ReturnType<typeof tokenKeys>
-  readonly makers: ReturnType<typeof tokenMakers>
-  readonly namespaces: ReturnType<typeof numberedTexts>
+  readonly makers: ReturnType<typeof countedTexts>
+  readonly reaches: ReturnType<typeof sharedReaches>
   readonly forgotten: ReturnType<typeof forgottenDigests>
 }
 
@@ -36,16 +37,16 @@ const aligned = (bytes: Uint8Array): ArrayBuffer => new Uint8Array(bytes).buffer
 export const tokenSnapshot = (held: Held, deleted: readonly number[]): TokenSnapshot | undefined => {
   const forgotten = held.forgotten.copy()
   if (!forgotten) return undefined
-  const { expires, kinds, revisions, scopes, madeBy } = held.columns.copy()
+  const { expires, kinds, revisions, reaches, policies, madeBy } = held.columns.copy()
   const { digests, ids } = held.keys.copy(expires.length)
   return {
     facts: {
-      namespaces: held.namespaces.all().map((text) => text ?? null),
+      reaches: held.reaches.all(),
       makers: held.makers.all(),
       deleted: [...deleted],
       inLast: forgotten.inLast,
     },
-    columns: [expires, kinds, revisions, scopes, madeBy, digests, ids, ...forgotten.layers].map(bytesOf),
+    columns: [expires, kinds, revisions, reaches, policies, madeBy, digests, ids, ...forgotten.layers].map(bytesOf),
   }
 }
 
@@ -56,7 +57,8 @@ export const tokensIn = ({ columns: [expires] }: TokenSnapshot): number =>
 /** Fills what holds nothing yet. */
 export const restoreTokens = (held: Held, { facts, columns: parts }: TokenSnapshot): void => {
   const buffers = parts.map(aligned)
-  const [expires, kinds, revisions, scopes, madeBy, digests, ids] = buffers as [
+  const [expires, kinds, revisions, reaches, policies, madeBy, digests, ids] = buffers as [
+    ArrayBuffer,
     ArrayBuffer,
     ArrayBuffer,
     ArrayBuffer,
@@ -69,7 +71,8 @@ export const restoreTokens = (held: Held, { facts, columns: parts }: TokenSnapsh
     expires: new Float64Array(expires),
     kinds: new Uint8Array(kinds),
     revisions: new Uint16Array(revisions),
-    scopes: new Uint32Array(scopes),
+    reaches: new Uint32Array(reaches),
+    policies: new Uint32Array(policies),
     madeBy: new Uint32Array(madeBy),
   })
   held.forgotten.restore({
@@ -78,11 +81,10 @@ export const restoreTokens = (held: Held, { facts, columns: parts }: TokenSnapsh
   })
   const keys = { digests: new Uint32Array(digests), ids: new Uint32Array(ids) }
   const { columns, size } = held.columns
-  const numbers = facts.namespaces.map((text) => held.namespaces.numberOf(text ?? undefined))
   for (let slot = 0; slot < size(); slot++) {
     if (Number.isNaN(columns.expires[slot])) continue
     held.keys.restore(slot, keys)
-    columns.scopes[slot] = numbers[columns.scopes[slot]!]!
+    columns.reaches[slot] = held.reaches.add(facts.reaches[columns.reaches[slot]!]!)
     if (METHODS[columns.kinds[slot]!] === 'token')
       columns.madeBy[slot] = held.makers.add(facts.makers[columns.madeBy[slot]!])
   }

@@ -1,13 +1,22 @@
+import type { Grant } from '../access/grants.ts'
+import { reachOf } from '../access/reach.ts'
+import { reachText } from '../access/reach-text.ts'
+import type { Meanings } from '../access/roles.ts'
 import { type DataOf, reader } from '../events/define.ts'
 import { type Method, type TokenEvent, tokenEvents } from '../events/token.ts'
 import type { At, Projection } from './projection.ts'
+
+/** How far a token reaches: everywhere with every right, as tokens of one namespace do, or by its grants. */
+export const ACCESSES = ['FULL', 'NAMESPACED', 'GRANTED'] as const
+export type Access = (typeof ACCESSES)[number]
 
 /**
  * One authentication record, deleted ones too. Times are RFC 3339 UTC with milliseconds. `profile` is sealed. `name` is
  * a static token's name in lower case, for searches; nothing else has one. `identity` is the same for all tokens of one holder: the name as
  * given, a service account, or a person's pseudonym. `issuedBy` is the token that asked for this one.
  * `began` and `ended` are positions in the log, `changed` and `changedBefore` those of the last change of the expiry and
- * of the one before it, and `previousExpiry` is what it was before the last: by them a list at a moment is found.
+ * of the one before it, and `previousExpiry` is what it was before the last: by them a list at a moment is found. `fullUntil` is the position at which it lost its full reach.
+ * `reach` is the text of what its grants give, absent where it has none or reaches everything; `policy` the configuration of access that they are of.
  */
 export type TokenDoc = {
   readonly id: string
@@ -26,11 +35,26 @@ export type TokenDoc = {
   readonly identity?: string
   readonly profile?: string
   readonly issuedBy?: string
+  readonly grants?: readonly Grant[]
+  readonly roles?: Meanings
+  readonly policy?: number
+  readonly reach?: string
+  readonly access: Access
   readonly began: number
   readonly ended?: number
   readonly changed?: number
   readonly changedBefore?: number
   readonly previousExpiry?: string
+  readonly fullUntil?: number
+}
+
+type Held = Pick<TokenDoc, 'method' | 'namespace' | 'grants' | 'roles'>
+
+/** What the grants of a token say of its reach. */
+const reaching = ({ method, namespace, grants, roles }: Held): Pick<TokenDoc, 'reach' | 'access'> => {
+  const reach = grants === undefined ? '' : reachText(reachOf({ grants, roles, namespace }, method !== 'token'))
+  if (namespace !== undefined) return { access: 'NAMESPACED', ...(grants && { reach }) }
+  return reach === '' ? { access: 'FULL' } : { access: 'GRANTED', reach }
 }
 
 /** Member by member: spreading would take a rebuild of a million tokens three times as long. */
@@ -48,6 +72,9 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
     identity,
     profile,
     issuedBy,
+    grants,
+    roles,
+    policy,
   } = token
   const doc: { -readonly [K in keyof TokenDoc]: TokenDoc[K] } = {
     id,
@@ -57,6 +84,7 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
     updatedAt: time,
     attributes,
     metadata,
+    access: namespace === undefined ? 'FULL' : 'NAMESPACED',
     began: Number(position),
   }
   if (expiresAt !== undefined) doc.expiresAt = expiresAt
@@ -65,6 +93,9 @@ const issued = (token: DataOf<TokenEvent, 'TokenIssued'>, { time, position }: At
   if (subject !== undefined) doc.subject = subject
   if (profile !== undefined) doc.profile = profile
   if (issuedBy !== undefined) doc.issuedBy = issuedBy
+  if (grants !== undefined) Object.assign(doc, { grants }, reaching(token))
+  if (roles !== undefined) doc.roles = roles
+  if (policy !== undefined) doc.policy = policy
   const name = attributes['token.name']
   if (method === 'token') doc.name = (name ?? '').toLowerCase()
   const holder = name ?? identity
@@ -79,10 +110,20 @@ const ended = (doc: TokenDoc, { time, position, closed }: At): TokenDoc => {
   return { ...doc, ...unknown, deletedAt: time, updatedAt: time, ended: doc.ended ?? at }
 }
 
+const narrowed = (
+  { reach: _reach, ...doc }: TokenDoc,
+  { to: { grants, roles }, policy }: DataOf<TokenEvent, 'TokenGrantsNarrowed'>,
+  { time, position }: At,
+): TokenDoc => {
+  const now = reaching({ ...doc, grants, roles })
+  const wasFull = doc.access === 'FULL' && now.access !== 'FULL'
+  return { ...doc, grants, roles, policy, ...now, ...(wasFull && { fullUntil: Number(position) }), updatedAt: time }
+}
+
 /** Who may call, and who ever might. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 5,
+  version: 6,
   fields: [
     'digest',
     'method',
@@ -99,6 +140,10 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
     'changed',
     'changedBefore',
     'previousExpiry',
+    'reach',
+    'policy',
+    'access',
+    'fullUntil',
   ],
   // Most searches are for records that are not deleted, which soon are the fewest.
   indexes: [
@@ -110,6 +155,8 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
     { by: ['name'], lacking: 'deletedAt', also: ['createdAt', 'namespace', 'method', 'expiresAt'] },
     { by: ['namespace', 'createdAt'], lacking: 'deletedAt', also: ['method', 'expiresAt'] },
     { by: ['method', 'createdAt'], lacking: 'deletedAt', also: ['namespace', 'expiresAt'] },
+    { by: ['access', 'createdAt'], lacking: 'deletedAt', also: ['method', 'namespace', 'expiresAt'] },
+    { by: ['createdAt'], having: 'fullUntil', also: ['fullUntil', 'method', 'deletedAt', 'ended', 'began'] },
     { by: ['createdAt'], lacking: 'deletedAt', also: ['expiresAt', 'began', 'changed', 'changedBefore'] },
     {
       by: ['createdAt'],
@@ -136,6 +183,7 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
         updatedAt: time,
         changed: Number(position),
       },
+    TokenGrantsNarrowed: (doc, to, at) => doc && narrowed(doc, to, at),
     TokenRevoked: (doc, _, at) => doc && ended(doc, at),
     TokenExpired: (doc, _, at) => doc && ended(doc, at),
   },

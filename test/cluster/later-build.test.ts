@@ -5,9 +5,8 @@ import { becomes, issue, known, later, present, serve, type Serving } from './bu
 import { sleep } from './revoking.ts'
 import { startStack } from './stack.ts'
 
-/** A build that is to come, with format 2: a revocation says why, and a change of expiry has a shape that the one before cannot say. */
+/** A build that is to come, with format 3: a revocation says why, and a change of expiry has a shape that the one before cannot say. */
 const changes = [
-  ['src/events/token.ts', 'import { type EventOf, v1 }', 'import { type EventOf, next, v1 }'],
   [
     'src/events/token.ts',
     "TokenRevoked: v1(object('The token is refused from here on, for ever.', token)),",
@@ -15,14 +14,14 @@ const changes = [
       v1(object('The token is refused from here on, for ever.', token)),
       object('The token is refused from here on, for ever.', { ...token, why: word('Why.', 'word') }),
       ({ id }) => ({ id, why: 'unknown' }),
-      { format: 2, downcast: ({ id }) => ({ id }) },
+      { format: 3, downcast: ({ id }) => ({ id }) },
     ),`,
   ],
   ['src/commands/token.ts', "'TokenRevoked', data: { id }", "'TokenRevoked', data: { id, why: 'asked' }"],
   [
     'src/events/token.ts',
     'TokenExpiryChanged: v1(',
-    'TokenExpiryChanged: ((schema) => next(v1(schema), schema, (old) => old, { format: 2 }))(',
+    'TokenExpiryChanged: ((schema) => next(v1(schema), schema, (old) => old, { format: 3 }))(',
   ],
 ] as const
 
@@ -57,8 +56,8 @@ await t.test(
     const next = await serve(t, main, stack!.settings)
     t.ok(next.told('INFO').some(({ msg }) => String(msg).startsWith('an earlier format of the history is written')))
     t.same(await instances(next), [
-      ['1', '1'],
       ['2', '1'],
+      ['3', '1'],
     ])
     const first = await ended(next)
     t.equal(first.wire, 'TokenRevoked')
@@ -71,7 +70,7 @@ await t.test(
     t.equal(await now.end(), 0)
     const switched = () => next.told('INFO').find(({ msg }) => String(msg).endsWith('is written from here on'))
     for (let n = 0; n < 100 && !switched(); n++) await sleep(50)
-    t.match(switched(), { from: 1, to: 2, instances: 1 })
+    t.match(switched(), { from: 2, to: 3, instances: 1 })
     const second = await ended(next)
     t.equal(second.wire, 'TokenRevoked.v2')
     t.equal((await expire(next)).status, 200)

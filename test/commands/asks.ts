@@ -178,6 +178,11 @@ const token = fc.constant('t1')
 const issue = { id: token, digest: text, method: fc.constant('token' as const), issuedAt: time }
 const texts = fc.dictionary(one('token.name', 'a'), text)
 
+const access = fc.record({
+  grants: fc.array(fc.record({ place: one('*', 'shop'), role: one('viewer') }), { minLength: 1, maxLength: 2 }),
+  roles: fc.constant({ viewer: ['flag.read'] }),
+})
+
 export const tokenAsks: Asks<TokenCommands> = {
   IssueToken: fc
     .record(
@@ -185,6 +190,10 @@ export const tokenAsks: Asks<TokenCommands> = {
       { requiredKeys: ['id', 'digest', 'method', 'issuedAt', 'attributes', 'metadata'] },
     )
     .map((issued) => issued),
+  NarrowGrants: fc.record(
+    { id: token, from: access, to: access, policy: fc.nat(3) },
+    { requiredKeys: ['id', 'to', 'policy'] },
+  ),
   ExpireTokenEarlier: fc.record({ id: token, expiresAt: time, now: time }),
   RevokeToken: fc.record({ id: token }),
   CleanUpToken: fc.record({ id: token, before: time }),

@@ -64,3 +64,25 @@ await t.test('a token exists while it is live', async (t) => {
   t.notOk(exists(issued, revoked))
   t.notOk(exists(issued, expired))
 })
+
+await t.test('grants are only narrowed by a later configuration of access, and from what they are', async () => {
+  const wide = { grants: [{ place: '*', role: 'viewer' }], roles: { viewer: ['flag.read'] } }
+  const narrow = { grants: [{ place: 'shop', role: 'viewer' }], roles: wide.roles }
+  const granted = { type: 'TokenIssued', data: { ...issued.data, ...wide, policy: 2 } } as const
+  const ask = { id: 't1', from: wide, to: narrow, policy: 3 }
+  const narrowed = { type: 'TokenGrantsNarrowed', data: ask } as const
+  history(granted).when('NarrowGrants', ask).then(narrowed)
+  history(granted)
+    .when('NarrowGrants', { ...ask, policy: 2 })
+    .refused('invalid_argument', "invalid field policy: must be later than the token's")
+  history(granted, narrowed)
+    .when('NarrowGrants', { ...ask, from: narrow })
+    .refused('invalid_argument', "invalid field policy: must be later than the token's")
+  history(granted, narrowed)
+    .when('NarrowGrants', { ...ask, policy: 4 })
+    .refused('write_conflict')
+  history(issued).when('NarrowGrants', ask).refused('write_conflict')
+  const fromFull = { id: 't1', to: wide, policy: 0 }
+  history(issued).when('NarrowGrants', fromFull).then({ type: 'TokenGrantsNarrowed', data: fromFull })
+  history(granted, revoked).when('NarrowGrants', ask).refused('not_found', missing)
+})

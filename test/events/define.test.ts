@@ -47,3 +47,23 @@ await t.test('an event is told in the newest shape of a format, and goes on as i
   t.equal(inFormat(shapes, 2, closed), undefined, 'nobody read it then')
   t.equal(inFormat(shapes, 3, closed)?.event, closed)
 })
+
+await t.test('what the shape before says in full is told in it, in every format', async (t) => {
+  const weighed = next(
+    first,
+    Type.Object({ name: Type.String(), weight: Type.Optional(Type.Number()) }),
+    (named) => named,
+    {
+      format: 2,
+      downcast: ({ weight, ...named }) => (weight === undefined ? named : undefined),
+      asBefore: ({ weight }) => weight === undefined,
+    },
+  )
+  const told = (format: number, data: object) => {
+    const written = inFormat({ Named: weighed }, format, { type: 'Named', data })
+    return written && [written.shape.version, written.data]
+  }
+  for (const format of [1, 2, 3]) t.strictSame(told(format, { name: 'ann' }), [1, { name: 'ann' }])
+  t.strictSame(told(2, { name: 'ann', weight: 1 }), [2, { name: 'ann', weight: 1 }])
+  t.equal(told(1, { name: 'ann', weight: 1 }), undefined)
+})

@@ -23,7 +23,7 @@ const rowOf = (doc: Partial<TokenDoc> = {}): Row<TokenDoc> => {
     revision: 3n,
     position: 1n,
     changes: 4n,
-    doc: { id, digest, method: 'token', namespace: 'a', issuedBy: 'maker', ...rest, ...doc },
+    doc: { id, digest, method: 'token', namespace: 'a', access: 'NAMESPACED', issuedBy: 'maker', ...rest, ...doc },
   }
 }
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { tallies } from '../../src/projections/namespace-tally.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
 import type { TokenDoc } from '../../src/projections/tokens.ts'
-import { tokenMakers } from '../../src/projections/issuer-tally.ts'
+import { countedTexts } from '../../src/projections/counted-texts.ts'
 
 const bytesOf = (doc: object) => Buffer.byteLength(JSON.stringify(doc))
 
@@ -36,7 +36,7 @@ await t.test('whatever comes, changes and goes, the tally is what counting every
 })
 
 await t.test('a maker is known as long as it has a token, and its number goes to the next', async (t) => {
-  const makers = tokenMakers()
+  const makers = countedTexts()
   const [one, two] = [makers.add('a'), makers.add()]
   t.equal(makers.add('a'), one)
   t.same([makers.count('a'), makers.count(), makers.count('b')], [2, 1, 0])
@@ -58,7 +58,7 @@ await t.test('a thousand tokens and more are held as the first were', async (t) 
     const maker = n % 2 === 0 && { issuedBy: `maker-${n % 3}` }
     const dates = { createdAt: at, updatedAt: at, order: at, expiresAt: at }
     const rest = { began: 1, attributes: {}, metadata: {}, namespace: `ns-${n % 5}`, ...maker }
-    return { id: uuid(n), digest: digest(n), method, ...dates, ...rest }
+    return { id: uuid(n), digest: digest(n), method, access: 'NAMESPACED', ...dates, ...rest }
   }
   const count = 3000
   const row = { revision: 0n, position: 1n, changes: 1n }

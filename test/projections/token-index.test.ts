@@ -33,6 +33,7 @@ const rowOf = (n: number, doc: Partial<TokenDoc> = {}, revision = 0n): Row<Token
     id: idOf(n),
     digest: digestOf(n),
     method: 'token',
+    access: doc.namespace === undefined ? 'FULL' : 'NAMESPACED',
     createdAt: NOW,
     updatedAt: NOW,
     began: 1,

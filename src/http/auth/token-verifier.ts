@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
-import { reachOf } from '../../access/reach.ts'
 import { rowNow } from '../../audit/as-of.ts'
 import type { EventLog } from '../../events/log.ts'
 import { readable } from '../../projections/projection.ts'
+import { reachTextOf } from '../../projections/shared-reaches.ts'
 import type { TokenIndex } from '../../projections/token-index.ts'
 import type { TokenEntry } from '../../projections/token-slots.ts'
 import { usableUntil } from '../../projections/token-status.ts'
@@ -27,7 +27,7 @@ type Hot = { readonly key: string; readonly entry: TokenEntry; readonly expiresA
 /**
  * Answers whose a client token is. Index and view only say which stream to read: at a token's first use here its own stream decides, so
  * write access to a read model grants nothing. After that a plain SHA-256, kept in memory only, stands in front of the peppered digest,
- * and the index, which follows the log, says when the token ends. A token that the index does not know, and did not forget, is none: only one
+ * and the index, which follows the log, says when the token ends and that it may still do what it could. A token that the index does not know, and did not forget, is none: only one
  * that it may have forgotten is searched for in the view.
  */
 export const tokenVerifier = ({ index, digest, plausible, log, views, now, caughtUp }: TokenVerifierOptions) => {
@@ -63,18 +63,17 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     if (now().getTime() >= expiresAt) return undefined
     // One that was forgotten for want of room comes back: it is in use.
     index.remember(row!)
-    const { method, namespace } = doc
-    return { entry: { id, method, namespace, reach: reachOf({ namespace }, method !== 'token') }, expiresAt }
+    const { method, namespace, policy } = doc
+    return { entry: { id, method, namespace, reach: index.reachOf(reachTextOf(doc)), policy }, expiresAt }
   }
 
   return {
-    /** The owner of a token seen before and valid now; undefined says nothing about validity. */
+    /** The owner of a token seen before, valid now and with the same reach; undefined says nothing about validity. */
     cached: (secret: string): TokenEntry | undefined => {
       const seen = hot.get(hash('sha256', secret, 'binary'))
       if (seen === undefined) return undefined
-      const expiry = index.expiry(seen.key)
       const time = now().getTime()
-      return expiry !== undefined && time < expiry && time < seen.expiresAt ? seen.entry : undefined
+      return time < seen.expiresAt && index.isStill(seen.key, seen.entry, time) ? seen.entry : undefined
     },
     /** The owner of any valid token, or undefined when the text is no valid token. */
     verify: async (secret: string): Promise<TokenEntry | undefined> => {

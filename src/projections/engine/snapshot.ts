@@ -23,7 +23,7 @@ export type MemorySnapshot = {
 
 /** Changes with whatever a snapshot is made of, the order of the bytes of a number too. */
 const ORDER = [...new Uint8Array(new Uint16Array([1]).buffer)]
-const SHAPE = JSON.stringify([1, ORDER, METHODS, projections.map(({ name, version }) => `${name}_${version}`)])
+const SHAPE = JSON.stringify([2, ORDER, METHODS, projections.map(({ name, version }) => `${name}_${version}`)])
 const MAC_BYTES = 32
 const PIECE = 4 * 1_048_576
 const ROWS_TOGETHER = 1_048_576

@@ -1,0 +1,32 @@
+/** Texts by small numbers, and how many have each; a number that nothing has any more is given to another text. */
+export const countedTexts = () => {
+  const numbers = new Map<string, number>()
+  const texts: string[] = []
+  const counts: number[] = []
+  const free: number[] = []
+  return {
+    /** One more of this text; gives the text's number. */
+    add: (text = ''): number => {
+      let number = numbers.get(text)
+      if (number === undefined) {
+        number = free.pop() ?? texts.length
+        numbers.set(text, number)
+        texts[number] = text
+        counts[number] = 0
+      }
+      counts[number]!++
+      return number
+    },
+    /** One less of the text with this number; true where it was the last. */
+    remove: (number: number): boolean => {
+      if (--counts[number]! > 0) return false
+      numbers.delete(texts[number]!)
+      free.push(number)
+      return true
+    },
+    number: (text: string): number | undefined => numbers.get(text),
+    /** All texts by their numbers; a number that is free has any text. */
+    all: (): readonly string[] => [...texts],
+    count: (text = ''): number => counts[numbers.get(text) ?? -1] ?? 0,
+  }
+}
