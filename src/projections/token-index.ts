@@ -1,29 +1,17 @@
 import { LRUCache } from 'lru-cache'
-import { reachOf } from '../access/reach.ts'
-import { reachText } from '../access/reach-text.ts'
-import type { Stored } from '../events/log.ts'
-import { METHODS, type TokenEvent } from '../events/token.ts'
+import { METHODS } from '../events/token.ts'
 import { closedTokens } from './closed-tokens.ts'
 import { reachTextOf } from './shared-reaches.ts'
 import type { tokenColumns } from './token-columns.ts'
 import { hasKey, keyOf } from './token-keys.ts'
 import { type HeldOfToken, MOST_REVISION, type TokenEntry, tokenSlots } from './token-slots.ts'
 import { tokensIn, type TokenSnapshot } from './token-snapshot.ts'
+import { taking } from './token-taking.ts'
 import { usableUntil } from './token-status.ts'
-import { tokens } from './tokens.ts'
 import type { Row } from './views.ts'
 
 /** Tokens that ended last, of which a read may not show it yet. */
 const ENDED = 10_000
-
-/** The event; undefined where it cannot be read, which is for its row to say. */
-const readable = (type: string, data: string): TokenEvent | undefined => {
-  try {
-    return tokens.read(type, data)
-  } catch {
-    return undefined
-  }
-}
 
 /** The revision of the last event of a live token, and its expiry. */
 export type TokenStanding = { readonly at: bigint; readonly expiresAt?: string }
@@ -40,49 +28,48 @@ const censusOf = ({ expires, kinds }: Columns, slots: number, deleted: readonly 
   return counts
 }
 
-/** Makes less of a token that is held: it ends earlier, or may do less. False where the event says no such thing. */
-const lessen = (
-  { columns, reach, setReach }: ReturnType<typeof tokenSlots>,
-  slot: number,
-  { type, data }: TokenEvent,
-): boolean => {
-  if (type === 'TokenExpiryChanged') {
-    const to = Date.parse(data.to)
-    if (Number.isNaN(to)) return false
-    columns.expires[slot] = to
-    return true
-  }
-  if (type !== 'TokenGrantsNarrowed') return false
-  const isSession = METHODS[columns.kinds[slot]!] !== 'token'
-  const left = reachOf({ ...data.to, namespace: reach(slot).namespace }, isSession)
-  setReach(slot, reachText(left), data.policy)
-  return true
+type Held = {
+  readonly slots: ReturnType<typeof tokenSlots>
+  readonly ended: LRUCache<string, true>
+  readonly closed: ReturnType<typeof closedTokens>
+  readonly deleted: number[]
+  readonly end: (slot: number) => void
 }
 
-/**
- * Takes an event of a token that is held, without its row: what ended is forgotten, what ends earlier or may do less does so at once. False
- * where that cannot be done: the token is not held, events before this one are missing, it is not an event that takes anything, or it should
- * have ended the token before.
- */
-const taking =
-  (slots: ReturnType<typeof tokenSlots>, end: (slot: number) => void) =>
-  ({ stream, type, revision, data }: Stored): boolean => {
-    const { keys, revision: revisionOf, setRevision } = slots
-    const slot = keys.byId(stream.slice(tokens.category.length + 1))
-    if (slot === undefined) return false
-    const known = revisionOf(slot)
-    const ends = type === 'TokenRevoked' || type === 'TokenExpired'
-    if (revision <= known) return !ends
-    if (revision > known + 1n || known === MOST_REVISION) return false
-    if (ends) {
-      end(slot)
-      return true
-    }
-    const event = readable(type, data)
-    if (!event || !lessen(slots, slot, event)) return false
-    setRevision(slot, revision)
-    return true
+const remembering = ({ slots, ended, closed, deleted, end }: Held) => {
+  const { columns, keys } = slots
+
+  /** Takes a token out whose stream cannot be read, and remembers by its key which it is, so that its holder is told so. */
+  const close = (id: string, digest: string | undefined): void => {
+    const slot = keys.byId(id)
+    const key = slot === undefined ? digest && keyOf(digest) : keys.key(slot)
+    if (slot !== undefined) slots.remove(slot)
+    if (key) closed.close(key, id)
   }
+
+  return ({ key: id, doc, revision, unreadable }: Row<HeldOfToken>): void => {
+    if (unreadable) return close(id, unreadable.before?.digest ?? unreadable.clue)
+    const known = closed.open(id)
+    // Nothing but its end leaves a token without a record.
+    if (known && !doc) ended.set(known, true)
+    if (!doc) return
+    const key = keyOf(doc.digest)
+    const until = usableUntil(doc)
+    const held = keys.byKey(key)
+    if (until === Number.NEGATIVE_INFINITY) {
+      // The same end seen again, while catching up with the log, finds nothing to remove.
+      if (held !== undefined) end(held)
+      else if (slots.forgot(key) && !ended.has(key)) deleted[METHODS.indexOf(doc.method)]!++
+      ended.set(key, true)
+    } else if (!hasKey(id)) slots.leaveOut(key)
+    else if (held === undefined || revision >= slots.revision(held)) {
+      const slot = held ?? slots.add(key, id, doc)
+      columns.expires[slot] = until
+      if (held !== undefined) slots.setReach(slot, reachTextOf(doc), doc.policy)
+      slots.setRevision(slot, revision)
+    }
+  }
+}
 
 /**
  * The live tokens of this instance in columns of typed arrays: less than a hundred bytes each, and nothing for the collector to walk.
@@ -101,37 +88,9 @@ export const tokenIndex = (capacity: number) => {
     slots.remove(slot)
   }
 
-  /** Takes a token out whose stream cannot be read, and remembers by its key which it is, so that its holder is told so. */
-  const close = (id: string, digest: string | undefined): void => {
-    const slot = keys.byId(id)
-    const key = slot === undefined ? digest && keyOf(digest) : keys.key(slot)
-    if (slot !== undefined) slots.remove(slot)
-    if (key) closed.close(key, id)
-  }
   return {
     /** Takes the newest row of a token: live tokens are kept, all others forgotten but for their number. */
-    remember: ({ key: id, doc, revision, unreadable }: Row<HeldOfToken>): void => {
-      if (unreadable) return close(id, unreadable.before?.digest ?? unreadable.clue)
-      const known = closed.open(id)
-      // Nothing but its end leaves a token without a record.
-      if (known && !doc) ended.set(known, true)
-      if (!doc) return
-      const key = keyOf(doc.digest)
-      const until = usableUntil(doc)
-      const held = keys.byKey(key)
-      if (until === Number.NEGATIVE_INFINITY) {
-        // The same end seen again, while catching up with the log, finds nothing to remove.
-        if (held !== undefined) end(held)
-        else if (slots.forgot(key) && !ended.has(key)) deleted[METHODS.indexOf(doc.method)]!++
-        ended.set(key, true)
-      } else if (!hasKey(id)) slots.leaveOut(key)
-      else if (held === undefined || revision >= slots.revision(held)) {
-        const slot = held ?? slots.add(key, id, doc)
-        columns.expires[slot] = until
-        if (held !== undefined) slots.setReach(slot, reachTextOf(doc), doc.policy)
-        slots.setRevision(slot, revision)
-      }
-    },
+    remember: remembering({ slots, ended, closed, deleted, end }),
     take: taking(slots, end),
     /** How far the stream of a token that is held was followed here, and when the token ends; undefined where that is not known. */
     standing: (id: string): TokenStanding | undefined => {
