@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { accessPolicy } from '../config/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import type { HttpSettings } from '../http/server.ts'
@@ -25,21 +26,16 @@ export const serverSettings = ({ server, cors, identifiers }: Config): HttpSetti
 })
 
 /** What the routes must know of the configuration. */
-export const serviceSettings = ({
-  authentication,
-  server,
-  cors,
-  storage,
-  rate_limit,
-  metrics,
-  ui,
-}: Config): Settings => {
+export const serviceSettings = (config: Config): Settings => {
+  const { authentication, server, cors, storage, rate_limit, metrics, ui } = config
   const { session } = authentication
   return {
     required: authentication.required,
     exclude: authentication.exclude,
     readOnly: storage.read_only,
     rateLimited: rate_limit.enabled,
+    clientLimit: rate_limit.client,
+    access: accessPolicy(config),
     session: {
       domain: session.domain,
       secure: session.secure,

@@ -54,28 +54,81 @@ export const map = <T>(item: Kind<T>): Kind<Readonly<Record<string, T>>> => ({
   schema: { type: 'object', additionalProperties: item.schema },
 })
 
-/** A map with exactly these members. */
-export const record = <M extends Readonly<Record<string, Kind<unknown>>>>(
+type Members = Readonly<Record<string, Kind<unknown>>>
+type Held<M extends Members> = { readonly [K in keyof M]: M[K] extends Kind<infer V> ? V : never }
+
+/** A map with these members, all but the optional ones required, and no other; one that is not whole is none. */
+export const record = <M extends Members, O extends Members = Record<never, never>>(
   members: M,
-): Kind<{ readonly [K in keyof M]: M[K] extends Kind<infer V> ? V : never }> => ({
-  words: `{${Object.keys(members).join(', ')}}`,
+  optional: O = {} as O,
+): Kind<Held<M> & Partial<Held<O>>> => ({
+  words: `{${[...Object.keys(members), ...Object.keys(optional).map((name) => `${name}?`)].join(', ')}}`,
   read: (value, fault: Fault) => {
-    if (!isMap(value)) return fault(`expected a map with ${Object.keys(members).join(', ')}, got ${named(value)}`)
-    for (const name of Object.keys(value)) if (!Object.hasOwn(members, name)) fault('is not a setting', `.${name}`)
-    const entries = Object.entries(members).map(([name, kind]) => [
-      name,
-      value[name] === undefined
-        ? fault('is required', `.${name}`)
-        : kind.read(value[name], (description, part = '') => fault(description, `.${name}${part}`)),
-    ])
-    return Object.fromEntries(entries) as { readonly [K in keyof M]: M[K] extends Kind<infer V> ? V : never }
+    const all: Members = { ...members, ...optional }
+    if (!isMap(value)) return fault(`expected a map with ${Object.keys(all).join(', ')}, got ${named(value)}`)
+    let whole = true
+    const tell = (name: string, description: string, part = ''): undefined => {
+      whole = false
+      return fault(description, `.${name}${part}`)
+    }
+    for (const name of Object.keys(value)) if (!Object.hasOwn(all, name)) tell(name, 'is not a setting')
+    const entries = Object.entries(all).map(([name, kind]) => {
+      if (value[name] !== undefined)
+        return [name, kind.read(value[name], (description, part) => tell(name, description, part))]
+      return [name, Object.hasOwn(members, name) ? tell(name, 'is required') : undefined]
+    })
+    if (!whole) return undefined
+    return Object.fromEntries(entries.filter(([, entry]) => entry !== undefined)) as Held<M> & Partial<Held<O>>
   },
   parse: json,
   show: (value) => value,
   schema: {
     type: 'object',
-    properties: Object.fromEntries(Object.entries(members).map(([name, kind]) => [name, kind.schema])),
+    properties: Object.fromEntries(
+      Object.entries({ ...members, ...optional }).map(([name, kind]) => [name, kind.schema]),
+    ),
     required: Object.keys(members),
     additionalProperties: false,
+  },
+})
+
+/** One of some maps, told apart by the word in one of their members. */
+export const variants = <K extends string, V extends Readonly<Record<string, Kind<unknown>>>>(
+  by: K,
+  kinds: V,
+): Kind<Held<V>[keyof V]> => ({
+  words: Object.values(kinds)
+    .map(({ words }) => words)
+    .join(' or '),
+  read: (value, fault) => {
+    if (!isMap(value)) return fault(`expected a map, got ${named(value)}`)
+    const word = value[by]
+    const kind = typeof word === 'string' && Object.hasOwn(kinds, word) ? kinds[word] : undefined
+    const words = Object.keys(kinds).map((one) => JSON.stringify(one))
+    if (kind === undefined)
+      return fault(word === undefined ? 'is required' : `must be one of ${words.join(', ')}`, `.${by}`)
+    return kind.read(value, fault) as Held<V>[keyof V] | undefined
+  },
+  parse: json,
+  show: (value) => value,
+  schema: { anyOf: Object.values(kinds).map(({ schema }) => schema) },
+})
+
+/** A list with so many entries. */
+export const counted = <T>(
+  kind: Kind<readonly T[]>,
+  { least = 0, most }: { readonly least?: number; readonly most?: number },
+): Kind<readonly T[]> => ({
+  ...kind,
+  read: (value, fault) => {
+    const items = kind.read(value, fault)
+    const count = Array.isArray(value) ? value.length : least
+    if (count < least) return fault('must not be empty')
+    return most !== undefined && count > most ? fault(`must contain at most ${most} elements`) : items
+  },
+  schema: {
+    ...kind.schema,
+    ...(least === 0 ? {} : { minItems: least }),
+    ...(most === undefined ? {} : { maxItems: most }),
   },
 })

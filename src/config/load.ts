@@ -128,7 +128,8 @@ export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
       )
   }
   const config = assemble(TABLE, reading.names, values) as Config
-  for (const [key, description] of errors(config)) if (!faulty.has(key)) fault(key, String(description))
+  const unread = new Set(faulty)
+  for (const [key, description, part] of errors(config)) if (!unread.has(key)) fault(key, String(description), part)
   if (reading.problems.length > 0) throw configError(reading.problems)
   const sources = new Map(all.map(([key]) => [key, reading.given.get(key)?.place ?? 'default']))
   const doors = toldOfDoors(config)

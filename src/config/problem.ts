@@ -1,6 +1,9 @@
 /** What is wrong with one setting. `place` is the line of the file, or the environment variable, it was read from. Never holds a value. */
 export type Problem = { readonly key: string; readonly description: string; readonly place: string }
 
+/** A key, what is wrong with it, or nothing, and the place within its value, such as `[1]`. */
+export type Finding = readonly [key: string, description: string | false | undefined, part?: string]
+
 /** The error of a configuration that cannot be used: every problem at once. */
 export type ConfigError = Error & { readonly problems: readonly Problem[] }
 

@@ -2,12 +2,11 @@ import { accessSync, constants } from 'node:fs'
 import { methodWords, namesOf } from '../contract/identifiers.ts'
 import { tokenMetadata } from '../contract/token-metadata.ts'
 import { Refusal } from '../errors.ts'
+import { accessErrors, accessWarnings } from './access-rules.ts'
 import { isSafe } from './addresses.ts'
 import { unknownDoors } from './doors.ts'
+import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
-
-/** A key and what is wrong with it, or nothing. */
-type Finding = readonly [key: string, description: string | false | undefined]
 
 const unreadable = (path: string): string | false => {
   try {
@@ -117,17 +116,13 @@ export const errors = (config: Config): readonly Finding[] =>
     ...metadata(config),
     ...names(config),
     ...server(config),
+    ...accessErrors(config),
   ].filter(([, description]) => description)
 
 /** What is probably not meant, though the service can run with it. */
-export const warnings = ({
-  authentication: { methods },
-  storage,
-  eventstore,
-  mongodb,
-  redis,
-}: Config): readonly string[] => {
-  const { oidc, codehost } = methods
+export const warnings = (config: Config): readonly string[] => {
+  const { authentication, storage, eventstore, mongodb, redis } = config
+  const { oidc, codehost } = authentication.methods
   const found: readonly Finding[] = [
     ...Object.entries({ eventstore, mongodb, redis }).map(
       ([name, { url }]): Finding => [
@@ -145,6 +140,7 @@ export const warnings = ({
         codehost.enabled && !isSafe(codehost[key]) && 'is http, so secrets travel in the clear',
       ],
     ),
+    ...accessWarnings(config),
   ]
   return found.filter(([, description]) => description).map(([key, description]) => `${key} ${String(description)}`)
 }

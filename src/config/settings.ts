@@ -1,6 +1,9 @@
 import { connection, listener, originOrAll, proxies, url } from './addresses.ts'
 import { authentication } from './authentication.ts'
+import { authorization } from './authorization.ts'
 import { list } from './collections.ts'
+import { quotas } from './quotas.ts'
+import { rateLimit } from './rate-limit.ts'
 import { redis } from './redis.ts'
 import { bool, duration, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
 import { setting, type Values } from './setting.ts'
@@ -86,7 +89,7 @@ export const settings = {
       'Request headers that other origins may send.',
     ),
   },
-  rate_limit: { enabled: setting(bool, true, 'Limit failed credentials, logins and exchanges of one client address.') },
+  rate_limit: rateLimit,
   metrics: {
     enabled: setting(bool, true, 'Serve GET /metrics.'),
     address: setting(
@@ -116,21 +119,7 @@ export const settings = {
       'Live tokens that memory holds, of about 90 bytes each. Beyond it those that were used last stay; another is read from the store when it is used, and comes back.',
     ),
   },
-  quotas: {
-    flags_per_namespace: setting(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Flags that a namespace may have.'),
-    segments_per_namespace: setting(integer(1, Number.MAX_SAFE_INTEGER), 20_000, 'Segments that a namespace may have.'),
-    bytes_per_namespace: setting(
-      integer(1, Number.MAX_SAFE_INTEGER),
-      268_435_456,
-      'Bytes that the flags and segments of a namespace may have together, as JSON in UTF-8; memory holds them all.',
-    ),
-    namespaces: setting(integer(1, Number.MAX_SAFE_INTEGER), 10_000, 'Namespaces that there may be.'),
-    tokens_per_credential: setting(
-      integer(1, Number.MAX_SAFE_INTEGER),
-      100_000,
-      'Static tokens that one credential may have made and that are not deleted; callers without a credential are one.',
-    ),
-  },
+  quotas,
   keys: {
     file: setting(
       path,
@@ -193,6 +182,7 @@ export const settings = {
     ),
   },
   authentication,
+  authorization,
 } as const
 
 /** The effective configuration, by the names of the file. Durations are milliseconds. */

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { AccessPolicy } from '../access/rules.ts'
 import type { Execute } from '../commands/execute.ts'
 import type { EventLog, Stored } from '../events/log.ts'
 import type { Sealer } from '../events/personal.ts'
@@ -31,6 +32,10 @@ export type Settings = {
   readonly exclude: { readonly management: boolean; readonly evaluation: boolean; readonly ofrep: boolean }
   readonly readOnly: boolean
   readonly rateLimited: boolean
+  /** Requests a minute of one publishable token from one address; 0 is no limit. */
+  readonly clientLimit: number
+  /** Rules for logins and exchanges, and the roles there are. */
+  readonly access: AccessPolicy
   readonly session: {
     readonly domain: string | undefined
     readonly secure: boolean

@@ -145,6 +145,7 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   ['cors.allowed_origins[0]', { 'cors.enabled': true, 'cors.allowed_origins': ['https://a.example.com/'] }],
   ['cors.allowed_headers[0]', { 'cors.allowed_headers': ['a b'] }],
   ['rate_limit.enabled', { 'rate_limit.enabled': 1 }],
+  ['rate_limit.client', { 'rate_limit.client': -1 }],
   ['metrics.enabled', { 'metrics.enabled': null, 'metrics.x': 1 }, 'metrics.x'],
   ...['9090', 'localhost', 'host:70000', '[1.2.3.4]:9090', '::1:9090', 'http://host:9090', 'a b:9090'].map(
     (address) => ['metrics.address', { 'metrics.address': address }] as const,

@@ -1,0 +1,118 @@
+import { readGrant } from '../access/grant-text.ts'
+import type { Grant } from '../access/grants.ts'
+import { isBuiltIn, NAME, rolesWith } from '../access/roles.ts'
+import { type AccessPolicy, ITS_NAMESPACE, type Rule } from '../access/rules.ts'
+import type { Finding } from './problem.ts'
+import type { Config } from './settings.ts'
+
+type Authorization = Config['authorization']
+type Written = Authorization['rules'][number]
+
+const RULES = 'authorization.rules'
+const UNMATCHED = 'authorization.unmatched'
+const ROLES = 'authorization.roles'
+
+const grantOf = (written: string): Grant => {
+  const read = readGrant(written, [ITS_NAMESPACE])
+  if ('wrong' in read) throw new Error(`${written} ${read.wrong}`)
+  return read.grant
+}
+
+const ruleOf = (written: Written): Rule => {
+  const { name } = written
+  const grants = written.grants.map(grantOf)
+  if (written.method === 'oidc') {
+    const { method, provider, claim, any_of } = written
+    return { name, method, provider, claim, anyOf: any_of, grants }
+  }
+  if (written.method === 'codehost') {
+    const { method, organizations = [], teams = [] } = written
+    return { name, method, organizations, teams, grants }
+  }
+  const { method, namespaces, service_accounts } = written
+  return { name, method, namespaces, serviceAccounts: service_accounts, grants }
+}
+
+/** The access that a configuration gives to logins, exchanges and new tokens. */
+export const accessPolicy = ({ authorization: { rules, unmatched, roles, require_role } }: Config): AccessPolicy => ({
+  rules: rules.map(ruleOf),
+  unmatched: unmatched === 'refuse' ? unmatched : unmatched.map(grantOf),
+  roles: rolesWith(roles),
+  requireRole: require_role,
+})
+
+const unknownRoles = (
+  { roles }: Authorization,
+  key: string,
+  grants: readonly string[],
+  part: string,
+): readonly Finding[] =>
+  grants.map((written, n) => {
+    const role = written.slice(0, written.indexOf('@'))
+    const known = isBuiltIn(role) || Object.hasOwn(roles, role)
+    return [key, !known && `unknown role "${role}"`, `${part}[${n}]`]
+  })
+
+const ofRule = ({ authentication, authorization }: Config, rule: Written, n: number): readonly Finding[] => {
+  const first = authorization.rules.findIndex(({ name }) => name === rule.name)
+  const { providers } = authentication.methods.oidc
+  return [
+    [RULES, first < n && `"${rule.name}" is the name of another rule`, `[${n}].name`],
+    ...unknownRoles(authorization, RULES, rule.grants, `[${n}].grants`),
+    ...(rule.method === 'oidc'
+      ? [
+          [
+            RULES,
+            !Object.hasOwn(providers, rule.provider) && `provider "${rule.provider}" is not configured`,
+            `[${n}].provider`,
+          ] as const,
+        ]
+      : []),
+    [
+      RULES,
+      rule.method === 'codehost' && !rule.organizations && !rule.teams && 'needs organizations or teams to match',
+      `[${n}]`,
+    ],
+  ]
+}
+
+const ofRole = (name: string): readonly Finding[] => [
+  [ROLES, isBuiltIn(name) && 'is the name of a built-in role', `.${name}`],
+  [ROLES, !NAME.test(name) && `the name must match ${NAME.source}`, `.${name}`],
+]
+
+/** What is wrong with rules, roles and what they ask of the methods. */
+export const accessErrors = (config: Config): readonly Finding[] => {
+  const { authentication, authorization } = config
+  const { rules, unmatched, roles, require_role } = authorization
+  const asksCodehost = rules.some(({ method }) => method === 'codehost')
+  const open = 'has no effect where authentication.required is false'
+  return [
+    ...rules.flatMap((rule, n) => ofRule(config, rule, n)),
+    ...unknownRoles(authorization, UNMATCHED, unmatched === 'refuse' ? [] : unmatched, ''),
+    ...Object.keys(roles).flatMap(ofRole),
+    [
+      'authentication.methods.codehost.scopes',
+      asksCodehost &&
+        !authentication.methods.codehost.scopes.includes('read:org') &&
+        `must hold read:org, because ${RULES} ask for organizations or teams`,
+    ],
+    [RULES, !authentication.required && rules.length > 0 && open],
+    [ROLES, !authentication.required && Object.keys(roles).length > 0 && open],
+    ['authorization.require_role', !authentication.required && require_role && open],
+  ]
+}
+
+/** What is probably not meant: a method without any rule while others have one. */
+export const accessWarnings = ({ authentication, authorization }: Config): readonly Finding[] => {
+  const { rules, unmatched } = authorization
+  const effect =
+    unmatched === 'refuse' ? 'nobody gets in that way' : `everybody who comes that way has what ${UNMATCHED} says`
+  return (['oidc', 'codehost', 'orchestrator'] as const).map((method) => [
+    RULES,
+    rules.length > 0 &&
+      authentication.methods[method].enabled &&
+      !rules.some((rule) => rule.method === method) &&
+      `have none for the method ${method}, which is enabled: ${effect}`,
+  ])
+}
