@@ -117,7 +117,7 @@ export const authentication = {
         'Audiences, one of which a service-account token must have; empty accepts all.',
       ),
       allowed: setting(
-        list(record({ namespace: text, service_accounts: list(text) })),
+        list(record({ namespace: text, service_accounts: list(text) }, {})),
         [],
         'Service accounts that may exchange, * matches all; empty admits every one of the cluster.',
       ),

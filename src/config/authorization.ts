@@ -34,18 +34,21 @@ const right = textual('right', {
 })
 
 const rule = variants('method', {
-  oidc: record({ name, method: oneOf('oidc'), provider: text, claim, any_of: some(text), grants: grantsAt() }),
+  oidc: record({ name, method: oneOf('oidc'), provider: text, claim, any_of: some(text), grants: grantsAt() }, {}),
   codehost: record(
     { name, method: oneOf('codehost'), grants: grantsAt() },
     { organizations: some(text), teams: some(team) },
   ),
-  orchestrator: record({
-    name,
-    method: oneOf('orchestrator'),
-    namespaces: some(text),
-    service_accounts: some(text),
-    grants: grantsAt(ITS_NAMESPACE),
-  }),
+  orchestrator: record(
+    {
+      name,
+      method: oneOf('orchestrator'),
+      namespaces: some(text),
+      service_accounts: some(text),
+      grants: grantsAt(ITS_NAMESPACE),
+    },
+    {},
+  ),
 })
 
 const unmatchedGrants = grantsAt()

@@ -58,9 +58,9 @@ type Members = Readonly<Record<string, Kind<unknown>>>
 type Held<M extends Members> = { readonly [K in keyof M]: M[K] extends Kind<infer V> ? V : never }
 
 /** A map with these members, all but the optional ones required, and no other; one that is not whole is none. */
-export const record = <M extends Members, O extends Members = Record<never, never>>(
+export const record = <M extends Members, O extends Members>(
   members: M,
-  optional: O = {} as O,
+  optional: O,
 ): Kind<Held<M> & Partial<Held<O>>> => ({
   words: `{${[...Object.keys(members), ...Object.keys(optional).map((name) => `${name}?`)].join(', ')}}`,
   read: (value, fault: Fault) => {
@@ -93,10 +93,7 @@ export const record = <M extends Members, O extends Members = Record<never, neve
 })
 
 /** One of some maps, told apart by the word in one of their members. */
-export const variants = <K extends string, V extends Readonly<Record<string, Kind<unknown>>>>(
-  by: K,
-  kinds: V,
-): Kind<Held<V>[keyof V]> => ({
+export const variants = <V extends Members>(by: string, kinds: V): Kind<Held<V>[keyof V]> => ({
   words: Object.values(kinds)
     .map(({ words }) => words)
     .join(' or '),
