@@ -8,14 +8,15 @@ import { jsonBody, takeBody } from './wire/body.ts'
 import { framing } from './wire/framing.ts'
 import { rawQuery } from './wire/path.ts'
 import { insistOnStatement, type Statement } from './statements.ts'
+import { type Wants, wantsOf } from './auth/wants.ts'
+import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
 import { type Raw, settle } from '../contract/value.ts'
 import type { Input } from '../contract/field.ts'
 import type { Shown } from '../contract/answer.ts'
 
-/** Who calls, as the access check found it. `namespace` is the one a namespaced token is bound to. */
+/** Who calls, as the access check found it. */
 export interface Caller {
   readonly actor: Actor
-  readonly namespace?: string
   /** What the token may do; absent where nobody known calls. */
   readonly reach?: Reach
   readonly via: 'bearer' | 'cookie' | 'none'
@@ -46,6 +47,8 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly summary: string
   readonly tag: string
   readonly errors?: readonly Reason[]
+  /** The refusal of a body that asks for more than its caller may give, by names alone (step 8 of api.md §1.3). Not asked of a caller of full reach. */
+  readonly exceeds?: (body: Raw, reach: Reach) => Refusal | undefined
   /** Its idempotency keys belong to somebody who is known only inside the route, which sees to them itself. */
   readonly ownsIdempotency?: boolean
   /** Step 3 of api.md §1.3: the refusal of a client that asks too often. */
@@ -63,8 +66,8 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly run: (call: Call<B, Q>) => Promise<Answer<Shown<A>>> | Answer<Shown<A>>
 }
 
-/** A route's statement about itself, whatever its types. */
-export type Spec = RouteOptions<unknown, unknown, TSchema>
+/** A route's statement about itself, whatever its types, and what it wants of a credential. */
+export type Spec = RouteOptions<unknown, unknown, TSchema> & { readonly wants: Wants | undefined }
 
 /** Runs around steps 9 and 10 of api.md §1.3: header syntax, waiting for a position, idempotent replay. `next` runs the field rules and the route. */
 export type AfterParse = (
@@ -72,23 +75,7 @@ export type AfterParse = (
   next: () => Promise<Answer> | Answer,
 ) => Promise<Answer> | Answer
 
-/** Step 3 to 6 of api.md §1.3, synchronous: sets `request.caller`, or ends with a Refusal in `done`. */
-export type Authorize = (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
-
-/** Step 8 of api.md §1.3: the refusal of a token that does not reach what the body names. */
-export type AuthorizeBody = (
-  request: FastifyRequest,
-  namespacesIn: (body: Raw) => readonly string[],
-  body: Raw,
-) => Refusal | undefined
-
 const nothing: Raw = {}
-
-/**
- * Called with every answer as it is sent (a stream: at its end), and with the refusal if it is one. A hook of the
- * framework would cost each request two listeners.
- */
-export type Answered = (request: FastifyRequest, reply: FastifyReply, refusal?: Refusal) => void
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -96,6 +83,8 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     caller: Caller
+    /** Body or query have a say in whether the caller may do this. */
+    undecided: boolean
     /** Where the request came from, as far as forwarded headers are trusted; `unknown` when the connection was reset before it was looked at. */
     address: string
     /** Reading of `performance.now()` when the request came. */
@@ -105,7 +94,7 @@ declare module 'fastify' {
   }
   interface FastifyInstance {
     authorize: Authorize
-    authorizeBody: AuthorizeBody
+    authorizeRest: AuthorizeRest
     bodyLimit: number
     afterParse: AfterParse | undefined
     answered: Answered
@@ -114,6 +103,13 @@ declare module 'fastify' {
     /** Browsers of other origins are answered, with headers of their own. */
     crossOrigin: boolean
   }
+}
+
+/** Goes on unless there is a refusal, which is perhaps found out later. */
+const unless = (refusal: ReturnType<AuthorizeRest>, rest: () => Promise<Answer> | Answer): Promise<Answer> | Answer => {
+  if (refusal instanceof Promise) return refusal.then((found) => unless(found, rest))
+  if (refusal) throw refusal
+  return rest()
 }
 
 /** Mounts a route. Its checks run in the order of api.md §1.3 and each failure is a Refusal. */
@@ -125,13 +121,12 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   const { method, url, access, body, query, run } = options
   const noStore = options.cache === 'no-store'
   const discards = method === 'GET' || method === 'DELETE'
-  const { afterParse, answered, authorize, authorizeBody } = app
+  const { afterParse, answered, authorize, authorizeRest } = app
   const told = { ended: answered, failed: app.brokenOff }
   const limit = options.bodyLimit === 'configured' ? app.bodyLimit : Math.min(options.bodyLimit, app.bodyLimit)
-  const place = access.credential === 'public' ? undefined : access.namespace
-  const namespacesIn = typeof place === 'object' && 'body' in place ? place.body : undefined
   // An answer written past the framework would miss the headers for other origins.
-  const spec = { ...options, hot: options.hot === true && !app.crossOrigin } as unknown as Spec
+  const hot = options.hot === true && !app.crossOrigin
+  const spec = { ...options, hot, wants: wantsOf(access, query) } as unknown as Spec
 
   const respond = (request: FastifyRequest, reply: FastifyReply): Promise<Answer> | Answer => {
     const raw: Raw = discards ? nothing : jsonBody(request)
@@ -142,11 +137,19 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
     } catch (error) {
       wrong = settle(error, undefined)
     }
-    const refusal = namespacesIn && authorizeBody(request, namespacesIn, raw)
-    if (refusal) throw refusal
+    const rest = () => proceed(request, reply, fields as B, wrong)
+    return request.undecided ? unless(authorizeRest(request, raw), rest) : rest()
+  }
+
+  const proceed = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    fields: B,
+    wrong?: Error,
+  ): Promise<Answer> | Answer => {
     const params = request.params as Readonly<Record<string, string>>
     const call: Call<B, Q> = {
-      body: fields as B,
+      body: fields,
       query: query?.read(rawQuery(request)) as Q,
       params,
       request,

@@ -14,7 +14,8 @@ import { leave } from './wire/leaving.ts'
 import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/port.ts'
 import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
 import { insistOnStatement } from './statements.ts'
-import type { AfterParse, Answered, Authorize, AuthorizeBody, Spec } from './route.ts'
+import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
+import type { AfterParse, Spec } from './route.ts'
 
 /** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
 export type HttpSettings = WireSettings & {
@@ -28,7 +29,7 @@ export type ServerParts = {
   readonly config: HttpSettings
   readonly logger: Logger
   readonly authorize: Authorize
-  readonly authorizeBody: AuthorizeBody
+  readonly authorizeRest: AuthorizeRest
   readonly afterParse?: AfterParse
   readonly routes: readonly ((app: FastifyInstance) => void)[]
   /** Answers a browser that asks for a page at a path outside the API. */
@@ -76,7 +77,7 @@ const unrouted = (
 
 /** The HTTP server with the routes mounted. Refuses to be made when a route leaves unsaid what each must state. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
-  const { config, logger, authorize, authorizeBody, afterParse, routes, answered = unreported, documents } = parts
+  const { config, logger, authorize, authorizeRest, afterParse, routes, answered = unreported, documents } = parts
   const { bodyLimit, trustProxy, cors } = config
   const { server, sockets } = parts.port ?? openPort(config)
   let answer: RequestListener = () => undefined
@@ -121,8 +122,9 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorate('bodyLimit', bodyLimit)
   app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')
+  app.decorateRequest('undecided', false)
   app.decorate('authorize', authorize)
-  app.decorate('authorizeBody', authorizeBody)
+  app.decorate('authorizeRest', authorizeRest)
   app.decorate('afterParse', afterParse)
   app.decorate('answered', answered)
   app.decorate('brokenOff', brokenOff(logger))

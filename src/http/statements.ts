@@ -28,14 +28,22 @@ export type Place =
   | 'header'
   /** The one in the path, by the name of its parameter. */
   | { readonly param: string }
-  /** Every one that the body names, seen before its field rules; naming none is out of reach. */
+  /** Every one that the body names, seen before its field rules; naming none is out of reach for namespaced tokens. */
   | { readonly body: (body: Raw) => readonly string[] }
+  /** That of the token which the body asks for, likewise, `*` for none: out of reach for every namespaced token. */
+  | { readonly made: (body: Raw) => string }
+  /** The one that the raw query names, `*` for none: out of reach for every namespaced token. */
+  | { readonly query: (rawQuery: string) => string }
+  /** That which the token is bound to whose record the path names. It is asked only where the right is not held everywhere. */
+  | { readonly record: (params: Readonly<Record<string, string>>) => Promise<string | undefined> }
 
 /** Who may use a route: everybody, whose credentials are not looked at, or those whose credential has the right in the namespace; `none`: every valid one. */
 export type Guarded = {
   readonly credential: CredentialRule
   readonly namespace: Place
   readonly right: Right | 'none'
+  /** The query `at` wants nothing more; otherwise it wants `history.read` in the same places. */
+  readonly past?: 'free'
 }
 export type Access = { readonly credential: 'public' } | Guarded
 

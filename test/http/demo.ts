@@ -1,13 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { connect } from 'node:net'
 import { Type } from 'typebox'
+import { reachOf } from '../../src/access/reach.ts'
 import { Refusal, refuse } from '../../src/errors.ts'
 import { type Answer, ok } from '../../src/http/wire/reply.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
 import { choice, flag, float, integer, object, optional, text, timestamp } from '../../src/contract/fields.ts'
 import { texts } from '../../src/contract/texts.ts'
 import { input, member, query } from '../../src/contract/input.ts'
-import { type AfterParse, type Authorize, type AuthorizeBody, route } from '../../src/http/route.ts'
+import type { Authorize, AuthorizeRest } from '../../src/http/hooks.ts'
+import { type AfterParse, route } from '../../src/http/route.ts'
 import { httpServer, type ServerParts } from '../../src/http/server.ts'
 import { authentication, ordinary } from '../../src/http/statements.ts'
 
@@ -152,8 +154,9 @@ const identify = (request: FastifyRequest): void => {
   if (given.token !== 'good' && given.token !== 'bound') return refuse('credential_invalid')
   if (given.kind === 'cookie' && request.method !== 'GET' && request.method !== 'HEAD' && !proven(request))
     refuse('cross_site')
-  const namespace = given.token === 'bound' ? { namespace: 'a' } : {}
-  request.caller = { actor: { kind: 'token', id: given.token }, via: given.kind, ...namespace }
+  const reach = reachOf(given.token === 'bound' ? { namespace: 'a' } : {})
+  request.caller = { actor: { kind: 'token', id: given.token }, via: given.kind, reach }
+  request.undecided = given.token === 'bound'
   const asked = (request.params as Record<string, string>)['namespaceKey']
   const { namespace: place } = access
   const outside = place === 'none' || (typeof place === 'object' && 'param' in place && asked !== 'a')
@@ -169,10 +172,11 @@ const authorize: Authorize = (request, _reply, done) => {
   }
 }
 
-const authorizeBody: AuthorizeBody = ({ caller }, namespacesIn, body) =>
-  caller.namespace === undefined || namespacesIn(body).every((name) => name === caller.namespace)
-    ? undefined
-    : new Refusal('token_scoped')
+const authorizeRest: AuthorizeRest = ({ caller, spec }, body) => {
+  const place = spec!.wants?.place
+  const named = typeof place === 'object' && 'body' in place ? place.body(body) : []
+  return named.every((name) => name === caller.reach?.namespace) ? undefined : new Refusal('token_scoped')
+}
 
 const afterParse: AfterParse = ({ request }, next) => {
   if (request.headers['x-replay'] === 'yes') return { body: { replayed: true } }
@@ -191,7 +195,7 @@ export const demo = async (changes: Partial<ServerParts> = {}) => {
     config: settings,
     logger,
     authorize,
-    authorizeBody,
+    authorizeRest,
     afterParse,
     routes: [demoRoutes],
     documents: {

@@ -1,14 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Refusal } from '../../errors.ts'
 import type { TokenEntry } from '../../projections/token-slots.ts'
-import type { Authorize, AuthorizeBody, Caller } from '../route.ts'
+import type { Authorize, AuthorizeRest } from '../hooks.ts'
+import type { Caller } from '../route.ts'
 import type { Service } from '../service.ts'
 import type { CredentialRule, Guarded } from '../statements.ts'
 import { times } from '../wire/framing.ts'
 import { allowedCells, callersByToken } from './callers.ts'
 import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
-import { outOfReach, reachOf } from './reach.ts'
+import { byHead, byRest } from './reach.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -52,22 +53,18 @@ const decisions = (service: Service) => {
   return {
     noted,
 
-    admit: (
-      request: FastifyRequest,
-      entry: TokenEntry,
-      via: 'bearer' | 'cookie',
-      { namespace }: Guarded,
-    ): Refusal | undefined => {
+    admit: (request: FastifyRequest, entry: TokenEntry, via: 'bearer' | 'cookie'): Refusal | undefined => {
       const known = callersOf(entry)
       request.caller = known[via]
       const hour = uses.hour()
       if (known.usedIn !== hour && uses.note(entry.id, hour)) known.usedIn = hour
       if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
         return noted(request, new Refusal('cross_site'), entry.id)
-      const reach = entry.namespace === undefined || reachOf(entry.namespace, namespace, request, service)
-      if (reach === 'undecided') return undefined
-      if (!reach) return noted(request, outOfReach(), entry.id)
-      known.allowed.value++
+      const { reach } = entry
+      const verdict = reach.full ? undefined : byHead(reach, request.spec!.wants!, request, service)
+      if (verdict === 'later') request.undecided = true
+      else if (verdict) return noted(request, verdict, entry.id)
+      else known.allowed.value++
       return undefined
     },
 
@@ -89,15 +86,19 @@ const decisions = (service: Service) => {
       return noted(request, new Refusal('credential_invalid'))
     },
 
-    /** Decides what `admit` left to the body. */
-    authorizeBody: ((request, namespacesIn, body) => {
-      const { namespace, actor } = request.caller
-      if (namespace === undefined) return undefined
-      const named = namespacesIn(body)
-      if (named.length === 0 || named.some((name) => name !== namespace)) return noted(request, outOfReach(), actor.id)
-      allowedBy(actor.method!).value++
-      return undefined
-    }) as AuthorizeBody,
+    /** Decides what `admit` left open. */
+    authorizeRest: ((request, body) => {
+      const { reach, actor } = request.caller
+      const { wants, exceeds } = request.spec!
+      const decided = (refusal: Refusal | undefined): Refusal | undefined => {
+        const refused = refusal ?? exceeds?.(body, reach!)
+        if (refused) return noted(request, refused, actor.id)
+        allowedBy(actor.method!).value++
+        return undefined
+      }
+      const verdict = byRest(reach!, wants!, request, body, service)
+      return verdict instanceof Promise ? verdict.then(decided) : decided(verdict)
+    }) as AuthorizeRest,
   }
 }
 
@@ -116,9 +117,9 @@ const knownBearer =
 /** Steps 4 to 6 and 8 of api.md §1.3: an onRequest hook, synchronous for every token seen before, and what is decided once the body is there. */
 export const authorizer = (
   service: Service,
-): { readonly authorize: Authorize; readonly authorizeBody: AuthorizeBody } => {
+): { readonly authorize: Authorize; readonly authorizeRest: AuthorizeRest } => {
   const { verifier, names, cookies } = service
-  const { noted, admit, letIn, unusable, authorizeBody } = decisions(service)
+  const { noted, admit, letIn, unusable, authorizeRest } = decisions(service)
   const isOpen = openness(service.settings)
   const rule = emailRule(service)
   const usual = knownBearer(service)
@@ -140,7 +141,7 @@ export const authorizer = (
     if ((!open || welcome) && !service.fresh()) return done(noted(request, new Refusal('auth_stale')))
     const { kind, token } = given
     const judged = (entry: TokenEntry | undefined): Refusal | undefined => {
-      if (entry && !rule.refuses(entry)) return admit(request, entry, kind, access)
+      if (entry && !rule.refuses(entry)) return admit(request, entry, kind)
       if (welcome) {
         unusable(request, reply, kind === 'cookie')
         return undefined
@@ -167,9 +168,9 @@ export const authorizer = (
       request.caller = nobody
       if (access.credential === 'public') return done()
       const seen = usual(request)
-      if (seen) return done(admit(request, seen, 'bearer', access))
+      if (seen) return done(admit(request, seen, 'bearer'))
       long(request, reply, access, done)
     },
-    authorizeBody,
+    authorizeRest,
   }
 }

@@ -17,9 +17,9 @@ export const callersByToken = (allowedBy: (method: string) => Cell) => {
   return (entry: TokenEntry): Known => {
     let known = callers.get(entry)
     if (!known) {
-      const { id, method, namespace, reach } = entry
+      const { id, method, reach } = entry
       const actor = { kind: 'token', id, method } as const
-      const caller = { actor, reach, ...(namespace !== undefined && { namespace }) }
+      const caller = { actor, reach }
       known = {
         bearer: { ...caller, via: 'bearer' },
         cookie: { ...caller, via: 'cookie' },

@@ -1,37 +1,110 @@
 import type { FastifyRequest } from 'fastify'
-import { Refusal } from '../../errors.ts'
+import { EVERYWHERE } from '../../access/grants.ts'
+import { allowed, allowedSomewhere, type Reach } from '../../access/reach.ts'
+import type { RightSet } from '../../access/rights.ts'
+import type { Raw } from '../../contract/value.ts'
+import type { Refusal } from '../../errors.ts'
 import type { Service } from '../service.ts'
 import type { Place } from '../statements.ts'
+import { rawQuery } from '../wire/path.ts'
+import { outOfReach, rightMissing } from './missing.ts'
+import { isNamedLater, type NamedLater, type Need, type Wants } from './wants.ts'
+
+type Named = Pick<Service, 'names'>
 
 /** The namespace that the namespace header means (api.md §10). */
-export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Pick<Service, 'names'>): string => {
+export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): string => {
   const header = headers[names.namespaceHeader]
   return typeof header === 'string' && header !== '' ? header : 'default'
 }
 
-/** The namespace that the head of a request names; undefined: it belongs to none. */
-const namespaceNamed = (
-  place: Exclude<Place, 'any' | { readonly body: unknown }>,
-  request: FastifyRequest,
-  service: Pick<Service, 'names'>,
-): string | undefined => {
-  if (place === 'none' || place === 'some') return undefined
+const paramsOf = ({ params }: FastifyRequest) => params as Readonly<Record<string, string>>
+
+/** The one place that the head of a request names, if it names one. */
+const placeInHead = (place: Place, request: FastifyRequest, service: Named): string | undefined => {
   if (place === 'default') return place
+  if (place === 'none') return EVERYWHERE
   if (place === 'header') return namespaceHeader(request, service)
-  return (request.params as Record<string, string | undefined>)[place.param]
+  return typeof place === 'object' && 'param' in place ? paramsOf(request)[place.param] : undefined
 }
 
-/** How far a token that is bound to a namespace reaches by the head of a request (api.md §3.3); `undecided` where the body has a say. */
-export const reachOf = (
-  bound: string,
-  place: Place,
+/** Whether all these rights are held in one and the same place, whichever it is. */
+const together = ({ everywhere, places }: Reach, bits: RightSet): boolean =>
+  (everywhere & bits) === bits || [...places.values()].some((set) => ((everywhere | set) & bits) === bits)
+
+/** What a query wants that is not held in the place, undefined for some place. */
+const missingMore = (reach: Reach, { need, more }: Wants, raw: string, place?: string): Need | undefined =>
+  more.find(
+    ({ bit, isAsked }) =>
+      !(place === undefined ? together(reach, bit | (need?.bit ?? 0)) : allowed(reach, bit, place)) && isAsked(raw),
+  )
+
+/**
+ * What path and headers say of a request whose reach is not full: the refusal, or `later` where body and query, which may refuse it, are
+ * still to be looked at (api.md §3.6).
+ */
+export const byHead = (
+  reach: Reach,
+  wants: Wants,
   request: FastifyRequest,
-  service: Pick<Service, 'names'>,
-): boolean | 'undecided' => {
-  if (typeof place === 'object' && 'body' in place) return 'undecided'
-  if (place === 'any') return true
-  return namespaceNamed(place, request, service) === bound
+  service: Named,
+): Refusal | 'later' | undefined => {
+  const { place, need, more } = wants
+  const named = placeInHead(place, request, service)
+  const inBody = typeof place === 'object' && 'body' in place
+  if (reach.namespace !== undefined && reach.namespace !== named && place !== 'any' && !inBody) return outOfReach()
+  if (need && !(named === undefined ? allowedSomewhere(reach, need.bit) : allowed(reach, need.bit, named)))
+    return rightMissing(need.right, named)
+  if (isNamedLater(place))
+    return 'record' in place && need && allowed(reach, need.bit, EVERYWHERE) ? undefined : 'later'
+  return more.length > 0 && missingMore(reach, wants, rawQuery(request), named) ? 'later' : undefined
 }
 
-/** Refuses a namespaced token outside its reach: the same answer whether or not the target exists. */
-export const outOfReach = (): Refusal => new Refusal('token_scoped')
+/** The places that body and query name; none stands for whichever there is. */
+const placesLater = (
+  place: Exclude<NamedLater, { readonly record: unknown }>,
+  raw: string,
+  body: Raw,
+): readonly string[] => {
+  if ('body' in place) return place.body(body)
+  if ('made' in place) return [place.made(body)]
+  return [place.query(raw)]
+}
+
+/** Refuses what is done to a record other than those of tokens bound where the right is held: the same whether or not there is one. */
+const ofRecord = async (
+  reach: Reach,
+  { right, bit }: Need,
+  namespace: Promise<string | undefined>,
+): Promise<Refusal | undefined> => {
+  const bound = await namespace
+  return bound !== undefined && allowed(reach, bit, bound) ? undefined : rightMissing(right, EVERYWHERE)
+}
+
+/** What the rest of a request says that `byHead` left open. */
+export const byRest = (
+  reach: Reach,
+  wants: Wants,
+  request: FastifyRequest,
+  body: Raw,
+  service: Named,
+): Refusal | undefined | Promise<Refusal | undefined> => {
+  const { place, need } = wants
+  const raw = rawQuery(request)
+  const missing = (at: string | undefined): Refusal | undefined => {
+    const more = missingMore(reach, wants, raw, at)
+    return more && rightMissing(more.right, at)
+  }
+  if (!isNamedLater(place)) return missing(placeInHead(place, request, service))
+  if ('record' in place) return need && ofRecord(reach, need, place.record(paramsOf(request)))
+  const places = placesLater(place, raw, body)
+  const { namespace: bound } = reach
+  if (bound !== undefined && (places.length === 0 || places.some((at) => at !== bound))) return outOfReach()
+  const without = need && places.find((at) => !allowed(reach, need.bit, at))
+  if (need && without !== undefined) return rightMissing(need.right, without)
+  for (const at of places.length === 0 ? [undefined] : places) {
+    const refusal = missing(at)
+    if (refusal) return refusal
+  }
+  return undefined
+}

@@ -4,8 +4,8 @@ import type { BooleanAnswer, Reason, VariantAnswer } from '../../evaluation/eval
 import { membersOf } from '../wire/pieces.ts'
 import type { Cell, HistogramCell, Metrics } from '../operations/metrics.ts'
 
-/** One thing that a flag says: how often it was said, and the members of the JSON answer that are the same each time. */
-export type CachedAnswer = { readonly count: Cell; readonly json: string }
+/** One thing that a flag says: how often it was said, and the members of the JSON answer that are the same each time, with and without its segments. */
+export type CachedAnswer = { readonly count: Cell; readonly json: string; readonly unnamed: () => string }
 
 /** What is counted of one flag, and all that it has said since it was compiled. */
 export type FlagCounters = {
@@ -23,6 +23,12 @@ type Unchanging<E extends BooleanEvaluation | VariantEvaluation> = Omit<
   E,
   'requestId' | 'requestDurationMillis' | 'timestamp' | 'trace'
 >
+
+const membersFor = <E extends BooleanEvaluation | VariantEvaluation>(said: Unchanging<E>) => {
+  const json = membersOf(said)
+  let unnamed = said.segmentKeys.length === 0 ? json : undefined
+  return { json, unnamed: () => (unnamed ??= membersOf({ ...said, segmentKeys: [] })) }
+}
 
 const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics): FlagCounters => {
   const said = new Map<string, CachedAnswer>()
@@ -48,12 +54,7 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
       if (before !== undefined && before.keys === segmentKeys) return before.told
       const told = remembered([outcome, ...segmentKeys].join('\0'), () => ({
         count: counter(reason === 'match', reason, segmentKeys, String(enabled)),
-        json: membersOf({
-          enabled,
-          reason: reasonNames[reason],
-          flagKey: key,
-          segmentKeys,
-        } satisfies Unchanging<BooleanEvaluation>),
+        ...membersFor<BooleanEvaluation>({ enabled, reason: reasonNames[reason], flagKey: key, segmentKeys }),
       }))
       last[outcome] = { keys: segmentKeys, told }
       return told
@@ -61,14 +62,14 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
     variant: ({ match, reason, segmentKeys, variantKey, variantAttachment }) =>
       remembered([match, reason, variantKey, ...segmentKeys].join('\0'), () => ({
         count: counter(match, reason, segmentKeys, variantKey),
-        json: membersOf({
+        ...membersFor<VariantEvaluation>({
           match,
           segmentKeys,
           reason: reasonNames[reason],
           variantKey,
           variantAttachment,
           flagKey: key,
-        } satisfies Unchanging<VariantEvaluation>),
+        }),
       })),
   }
 }

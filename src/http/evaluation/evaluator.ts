@@ -21,7 +21,7 @@ export type Asking = { readonly entityId: string; readonly context: Context; rea
 export type Flags = { readonly compiled: (namespace: string, key: string) => Compiled | undefined }
 
 /** What a flag said, the members of its JSON answer that do not change from request to request, and how long it took. */
-export type Said<A> = { readonly answer: A; readonly json: string; readonly millis: number }
+export type Said<A> = { readonly answer: A; readonly told: CachedAnswer; readonly millis: number }
 
 /** The message of §7.8 for a flag that is not there. */
 export const noFlag = (namespace: string, key: string): never =>
@@ -37,7 +37,7 @@ export const evaluator = (metrics: Metrics) => {
     told.count.value++
     const millis = since(start)
     tally.latency.observe(millis)
-    return { answer, json: told.json, millis }
+    return { answer, told, millis }
   }
   const failed = (tally: FlagCounters, { error }: Failure): never => {
     tally.refused.value++

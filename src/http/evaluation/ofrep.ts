@@ -45,9 +45,14 @@ export const ofrepError = (refusal: Refusal, { params }: FastifyRequest) =>
 
 /**
  * One flag as OpenFeature sees it (api.md §10). The entity is the targeting key. Without a key, only a boolean flag
- * that reaches no threshold rollout has an answer.
+ * that reaches no threshold rollout has an answer. Segments are told only where `names` says so.
  */
-export const resolve = (evaluator: Evaluator, namespace: string, flag: Compiled, context: Context): OfrepEvaluation => {
+export const resolve = (
+  evaluator: Evaluator,
+  { namespace, names }: { readonly namespace: string; readonly names: boolean },
+  flag: Compiled,
+  context: Context,
+): OfrepEvaluation => {
   const { key } = flag
   const entityId = Object.hasOwn(context, 'targetingKey') ? context['targetingKey']! : ''
   if (flag.type === 'boolean') {
@@ -61,7 +66,7 @@ export const resolve = (evaluator: Evaluator, namespace: string, flag: Compiled,
   const { reason, variantKey, variantAttachment, segmentKeys } = answer
   const metadata = {
     ...(variantAttachment !== '' && { attachment: variantAttachment }),
-    ...(segmentKeys.length > 0 && { segments: segmentKeys.join(',') }),
+    ...(names && segmentKeys.length > 0 && { segments: segmentKeys.join(',') }),
   }
   return { key, reason: reasons[reason], variant: variantKey, metadata, value: variantKey }
 }

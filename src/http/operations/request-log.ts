@@ -3,7 +3,8 @@ import { whyOf } from '../../errors.ts'
 import { unreadableOf } from '../../events/unreadable.ts'
 import type { Service } from '../service.ts'
 import type { HistogramCell } from './metrics.ts'
-import type { Answered, Spec } from '../route.ts'
+import type { Answered } from '../hooks.ts'
+import type { Spec } from '../route.ts'
 
 type Log = { readonly info: (record: object, message: string) => void }
 

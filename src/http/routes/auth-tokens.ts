@@ -4,7 +4,7 @@ import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../
 import { jsonOf } from '../wire/reply.ts'
 import { rowNow } from '../../audit/as-of.ts'
 import { Refusal, refuse } from '../../errors.ts'
-import { readable } from '../../projections/projection.ts'
+import { lastKnown, readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { placeOf, type TokenPlace } from '../../projections/token-order.ts'
 import { leavingOut } from '../paging.ts'
@@ -17,6 +17,7 @@ import { authentication } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
 import { revokeToken } from '../auth/revoke-token.ts'
 import { identitiesOf } from '../auth/token-filter.ts'
+import { placeInQuery } from '../auth/wants.ts'
 import { contextOf, positionOf } from '../command-context.ts'
 
 const PAGE = 25
@@ -27,13 +28,18 @@ const COUNTED = 10_000
 const shown = ({ names, sealer }: Service, doc: TokenDoc, time: Date, used: ReadonlyMap<string, string>) =>
   presentAuthentication(doc, names, sealer, time, used.get(doc.id))
 
+/** The namespace that a token is bound to, whatever became of its record since. */
+const ofRecord = ({ log }: Service) => ({
+  record: async ({ id }: Readonly<Record<string, string>>) => lastKnown(await rowNow(log, tokens, id!))?.namespace,
+})
+
 const listRecords: Mount = (app, service) => {
   const { names, pageTokens, logins, settings, uses } = service
   route(app, {
     method: 'GET',
     url: '/auth/v1/tokens',
     ...authentication,
-    access: { credential: 'required', namespace: 'none', right: 'token.read' },
+    access: { credential: 'required', namespace: { query: placeInQuery }, right: 'token.read', past: 'free' },
     summary: 'List authentication records, by default oldest first.',
     query: tokenQuery(names),
     errors: ['invalid_page_token', 'invalid_at', 'view_behind'],
@@ -79,7 +85,7 @@ const getToken: Mount = (app, service) => {
     method: 'GET',
     url: '/auth/v1/tokens/:id',
     ...authentication,
-    access: { credential: 'required', namespace: 'none', right: 'token.read' },
+    access: { credential: 'required', namespace: ofRecord(service), right: 'token.read', past: 'free' },
     summary: 'Get one authentication record.',
     query: oneToken,
     errors: ['not_found', 'invalid_at'],
@@ -106,7 +112,7 @@ const deleteToken: Mount = (app, service) => {
     method: 'DELETE',
     url: '/auth/v1/tokens/:id',
     ...authentication,
-    access: { credential: 'required', namespace: 'none', right: 'token.revoke' },
+    access: { credential: 'required', namespace: ofRecord(service), right: 'token.revoke' },
     summary: 'Delete an authentication record; its token stops working at once.',
     writes: 'always',
     answer: Nothing,

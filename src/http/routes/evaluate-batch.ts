@@ -13,9 +13,10 @@ import { type Json, jsonOf } from '../wire/reply.ts'
 import { namespaceOrDefault, namespaceIn, requestIdOf, requestsIn, withFlags } from '../evaluation/request.ts'
 import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { showsSegments } from '../evaluation/segments-shown.ts'
 import type { Raw } from '../../contract/value.ts'
 import { allOf } from '../wire/pieces.ts'
-import { type Call, route } from '../route.ts'
+import { type Call, type Caller, route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 
@@ -28,7 +29,8 @@ const namespacesAsked = (body: Raw) => requestsIn(body).map((one) => namespaceOr
 export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const timestamp = textClock(service.now)
 
-  const entry = (flags: Flags, { requestId, namespaceKey, flagKey, entityId, context }: One): Json<BatchResponse> => {
+  const entry = (flags: Flags, caller: Caller, one: One): Json<BatchResponse> => {
+    const { requestId, namespaceKey, flagKey, entityId, context } = one
     const namespace = namespaceOrDefault(namespaceKey)
     const failed = (reason: 'NOT_FOUND_ERROR_EVALUATION_REASON' | 'UNKNOWN_ERROR_EVALUATION_REASON') =>
       jsonOf<BatchResponse>({
@@ -38,19 +40,20 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     const flag = evaluator.lookOrClosed(flags, namespace, flagKey)
     if (flag === 'closed') return failed('UNKNOWN_ERROR_EVALUATION_REASON')
     if (!flag) return failed('NOT_FOUND_ERROR_EVALUATION_REASON')
-    const { json, millis } = evaluator[flag.type](flag, namespace, { entityId, context })
+    const { told, millis } = evaluator[flag.type](flag, namespace, { entityId, context })
     const id = JSON.stringify(requestId)
-    const said = `{${json},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"}`
+    const members = showsSegments(caller, namespace) ? told.json : told.unnamed()
+    const said = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"}`
     return `{"type":"${responseTypes[flag.type]}","${flag.type}Response":${said}}` as Json<BatchResponse>
   }
 
-  const answer = ({ body, request }: Batch, flags: Flags) => {
+  const answer = ({ body, request, caller }: Batch, flags: Flags) => {
     const start = performance.now()
     const around = () => ({
       before: { requestId: requestIdOf(body.requestId, request) },
       after: { requestDurationMillis: since(start) },
     })
-    return allOf(body.requests, service.settings.mostBytes, (one) => entry(flags, one), 'responses', around)
+    return allOf(body.requests, service.settings.mostBytes, (one) => entry(flags, caller, one), 'responses', around)
   }
 
   route(app, {

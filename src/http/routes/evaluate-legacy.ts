@@ -15,9 +15,10 @@ import { jsonOf, ok } from '../wire/reply.ts'
 import { namespaceOrDefault, namespaceIn, requestsIn, withFlags } from '../evaluation/request.ts'
 import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { showsSegments } from '../evaluation/segments-shown.ts'
 import { inPath, NAMESPACE } from '../resource-routes.ts'
 import { allOf } from '../wire/pieces.ts'
-import { route } from '../route.ts'
+import { type Caller, route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import type { Raw } from '../../contract/value.ts'
@@ -31,15 +32,16 @@ const namespacesAsked = (body: Raw): readonly string[] => [
 ]
 
 /** What a flag says in the older form, without the id of the request. */
-type Say = (flags: Flags, namespaceKey: string, one: One) => Omit<LegacyEvaluation, 'requestId'>
+type Say = (flags: Flags, caller: Caller, namespaceKey: string, one: One) => Omit<LegacyEvaluation, 'requestId'>
 
 const sayer = ({ now }: Service, evaluator: Evaluator): Say => {
   const timestamp = textClock(now)
 
-  return (flags, namespaceKey, { flagKey, entityId, context }) => {
+  return (flags, caller, namespaceKey, { flagKey, entityId, context }) => {
     const flag = evaluator.find(flags, namespaceKey, flagKey)
     const { answer, millis } = evaluator.variant(flag, namespaceKey, { entityId, context })
-    const { match, reason, segmentKeys, variantKey, variantAttachment } = answer
+    const { match, reason, variantKey, variantAttachment } = answer
+    const segmentKeys = showsSegments(caller, namespaceKey) ? answer.segmentKeys : []
     return {
       entityId,
       requestContext: context,
@@ -91,7 +93,7 @@ const evaluateOne = (app: FastifyInstance, service: Service, say: Say, { root, a
       const namespace = namespaceOf(params, body.namespaceKey)
       const wanted = () => [[namespace, body.flagKey]] as const
       return withFlags(service, call, wanted, (flags) =>
-        ok({ requestId: body.requestId || randomUUID(), ...say(flags, namespace, body) }),
+        ok({ requestId: body.requestId || randomUUID(), ...say(flags, call.caller, namespace, body) }),
       )
     },
   })
@@ -123,7 +125,7 @@ const evaluateMany = (
           ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
           : body.requests
         const text = (one: One) =>
-          jsonOf({ requestId: one.requestId, ...say(flags, namespace, one), requestDurationMillis: 0 })
+          jsonOf({ requestId: one.requestId, ...say(flags, call.caller, namespace, one), requestDurationMillis: 0 })
         const requestId = body.requestId || randomUUID()
         const around = () => ({ before: { requestId }, after: { requestDurationMillis: since(start) } })
         return allOf(found, service.settings.mostBytes, text, 'responses', around)

@@ -13,6 +13,7 @@ import { type Answer, type Json, written } from '../wire/reply.ts'
 import { namespaceOrDefault, namespaceAsked, requestIdJson, withFlags } from '../evaluation/request.ts'
 import { textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
+import { showsSegments } from '../evaluation/segments-shown.ts'
 import { traceJson } from '../evaluation/trace.ts'
 import { type Call, route } from '../route.ts'
 import { ordinary } from '../statements.ts'
@@ -26,15 +27,16 @@ type Said = BooleanEvaluation | VariantEvaluation
 export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const timestamp = textClock(service.now)
 
-  const answer = (kind: Kind, { body, query, request }: Asked, flags: Flags): Answer<Said> => {
+  const answer = (kind: Kind, { body, query, request, caller }: Asked, flags: Flags): Answer<Said> => {
     const { entityId, context } = body
     const namespace = namespaceOrDefault(body.namespaceKey)
     const trace: Trace | undefined = query.explain ? [] : undefined
     const flag = evaluator.find(flags, namespace, body.flagKey)
-    const { json, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
+    const { told, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
     const id = requestIdJson(body.requestId, request)
     const steps = trace ? `,${traceJson(trace, flag)}` : ''
-    const said = `{${json},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`
+    const members = showsSegments(caller, namespace) ? told.json : told.unnamed()
+    const said = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`
     return written(said as Json<Said>)
   }
 

@@ -1,3 +1,6 @@
+import { EVERYWHERE } from '../../access/grants.ts'
+import { rightsAt } from '../../access/reach.ts'
+import { bitOf } from '../../access/rights.ts'
 import { Nothing } from '../../contract/answer.ts'
 import {
   Namespace,
@@ -16,7 +19,7 @@ import { refuse } from '../../errors.ts'
 import { createsOnly, inPath, NAMESPACE, namespaceOf, namespaceWriter, newId, viewOf } from '../resource-routes.ts'
 import { ok } from '../wire/reply.ts'
 import { listPage, type Looked } from '../list-page.ts'
-import { route } from '../route.ts'
+import { type Caller, route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
 
@@ -34,6 +37,16 @@ const withUsage = (service: Service, view: Looked) => {
   }
 }
 
+const READ = bitOf('namespace.read')
+const PAST = bitOf('history.read')
+
+/** Which namespaces a caller sees, with their past where it asks for that; undefined: all. */
+const seenBy = ({ reach }: Caller, past: boolean): ((doc: NamespaceDoc) => boolean) | undefined => {
+  const bits = past ? READ | PAST : READ
+  const sees = (key: string) => (rightsAt(reach!, key) & bits) === bits
+  return reach === undefined || sees(EVERYWHERE) ? undefined : ({ key }) => sees(key)
+}
+
 const listNamespaces: Mount = (app, service) =>
   route(app, {
     method: 'GET',
@@ -47,6 +60,7 @@ const listNamespaces: Mount = (app, service) =>
     answer: NamespaceList,
     run: (call) =>
       listPage(service, call, 'namespaces', '', {
+        keep: seenBy(call.caller, call.query.at !== undefined),
         show: (view) => (call.query.include === 'usage' ? withUsage(service, view) : namespaceJson),
       }),
   })

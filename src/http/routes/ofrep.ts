@@ -5,10 +5,11 @@ import type { Context } from '../../evaluation/context.ts'
 import { namespaceHeader } from '../auth/reach.ts'
 import { type Answer, held, jsonOf, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
+import { showsSegments } from '../evaluation/segments-shown.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
 import { allOf } from '../wire/pieces.ts'
 import { leavingOut } from '../paging.ts'
-import { route } from '../route.ts'
+import { type Call, route } from '../route.ts'
 import { unevaluable } from '../present/snapshot.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
@@ -32,9 +33,15 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
   const access = { credential: 'ofrep', namespace: 'header', right: 'flag.evaluate' } as const
   const shared = { ...ordinary, access, writes: false, tag: 'OpenFeature', errorBody: ofrepError } as const
 
-  const one = (namespace: string, key: string, context: Context) => {
-    const flag = evaluator.look(flagStore, namespace, key) ?? flagNotFound(key)
-    return resolve(evaluator, namespace, flag, context)
+  /** Which flags are asked, and whether their answers name segments. */
+  const askedOf = ({ caller, request }: Call<unknown, unknown>) => {
+    const namespace = namespaceHeader(request, service)
+    return { namespace, names: showsSegments(caller, namespace) }
+  }
+
+  const one = (asked: ReturnType<typeof askedOf>, key: string, context: Context) => {
+    const flag = evaluator.look(flagStore, asked.namespace, key) ?? flagNotFound(key)
+    return resolve(evaluator, asked, flag, context)
   }
 
   /** Keys of the flags wanted: those named, or every one that can say something. */
@@ -44,12 +51,15 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
   }
 
-  /** Names the state of the namespace and what is asked of it; a new state never has an old name. */
-  const tagOf = (namespace: string, context: Context): string | undefined => {
+  /** Names the state of the namespace, what is asked of it and the form of the answer; a new state never has an old name. */
+  const tagOf = ({ namespace, names }: ReturnType<typeof askedOf>, context: Context): string | undefined => {
     const version = flagStore.version(namespace)
     if (version === undefined) return undefined
     const asked = JSON.stringify(context, Object.keys(context).sort())
-    return createHash('sha256').update(`bulk|${namespace}|${version}|${asked}`).digest('base64url').slice(0, 22)
+    return createHash('sha256')
+      .update(`bulk|${names ? '' : 'unnamed|'}${namespace}|${version}|${asked}`)
+      .digest('base64url')
+      .slice(0, 22)
   }
 
   route(app, {
@@ -70,10 +80,7 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     body,
     answer: OfrepEvaluation,
     errors: ['not_found', 'view_behind'],
-    run: ({ body, params, request }) => {
-      const key = params['key']!
-      return written(jsonOf(one(namespaceHeader(request, service), key, body.context)))
-    },
+    run: (call) => written(jsonOf(one(askedOf(call), call.params['key']!, call.body.context))),
   })
 
   route(app, {
@@ -84,15 +91,18 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     body,
     answer: OfrepBulk,
     errors: ['answer_too_large', 'view_behind'],
-    run: ({ body: { context }, request }) => {
-      const namespace = namespaceHeader(request, service)
+    run: (call) => {
+      const { body, request } = call
+      const { context } = body
+      const asked = askedOf(call)
+      const { namespace } = asked
       const answer = (): Answer<OfrepBulk> | Promise<Answer<OfrepBulk>> => {
         const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
-        const etag = tagOf(namespace, context)
+        const etag = tagOf(asked, context)
         const left = named === '' ? unevaluable(flagStore, namespace) : 0
         if (etag !== undefined && held(request, etag))
           return leavingOut<OfrepBulk>(service, left, { body: undefined, etag })
-        const text = (key: string) => jsonOf(entryOf(key, () => one(namespace, key, context)))
+        const text = (key: string) => jsonOf(entryOf(key, () => one(asked, key, context)))
         const around = () => ({ before: {}, after: {} })
         const all = allOf(wanted(namespace, named), service.settings.mostBytes, text, 'flags', around, etag)
         return all instanceof Promise

@@ -1,4 +1,4 @@
-import type { Answered } from '../route.ts'
+import type { Answered } from '../hooks.ts'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorAnswer } from '../../contract/error.ts'
 import { type Reason, Refusal } from '../../errors.ts'

@@ -1,0 +1,65 @@
+import { EVERYWHERE } from '../../access/grants.ts'
+import { bitOf, type Right, type RightSet } from '../../access/rights.ts'
+import type { Input } from '../../contract/field.ts'
+import { flag, text } from '../../contract/fields.ts'
+import { type Fields, query, type ReadOf } from '../../contract/input.ts'
+import type { Access, Place } from '../statements.ts'
+
+/** A right, and the bit by which it is decided. */
+export type Need = { readonly right: Right; readonly bit: RightSet }
+
+/** What a route wants of a credential, looked up once when it is mounted. */
+export type Wants = {
+  readonly place: Place
+  /** Undefined: any valid credential will do. */
+  readonly need: Need | undefined
+  /** What queries want besides, in the same places. */
+  readonly more: readonly (Need & { readonly isAsked: (rawQuery: string) => boolean })[]
+}
+
+const needOf = (right: Right): Need => ({ right, bit: bitOf(right) })
+
+/** Reads parameters of a raw query before its field rules, which refuse what cannot be read. */
+const before = <F extends Fields>(fields: F) => {
+  const { read } = query(fields)
+  return (raw: string): ReadOf<F> | undefined => {
+    if (raw === '') return undefined
+    try {
+      return read(raw)
+    } catch {
+      return undefined
+    }
+  }
+}
+
+const explainIn = before({ explain: flag() })
+const pastIn = before({ at: text({ stored: false }) })
+
+/** Whether a raw query asks about the past. */
+export const asksPast = (raw: string): boolean => (pastIn(raw)?.at ?? '') !== ''
+
+const keyIn = before({ namespaceKey: text() })
+
+/** The namespace that the parameter `namespaceKey` names, else every one. */
+export const placeInQuery = (raw: string): string => keyIn(raw)?.namespaceKey || EVERYWHERE
+
+/** What a route wants by its statement, and by the queries that it takes. */
+export const wantsOf = (access: Access, taken: Input<unknown, string> | undefined): Wants | undefined => {
+  if (access.credential === 'public') return undefined
+  const { namespace: place, right, past } = access
+  const parameters = taken?.schema.properties ?? {}
+  const explains = 'explain' in parameters
+  const looksBack = 'at' in parameters && past !== 'free'
+  return {
+    place,
+    need: right === 'none' ? undefined : needOf(right),
+    more: [
+      ...(explains ? [{ ...needOf('flag.read'), isAsked: (raw: string) => explainIn(raw)?.explain === true }] : []),
+      ...(looksBack ? [{ ...needOf('history.read'), isAsked: asksPast }] : []),
+    ],
+  }
+}
+
+/** Places that body or query name, or that are found by what is stored. */
+export type NamedLater = Exclude<Place, string | { readonly param: string }>
+export const isNamedLater = (place: Place): place is NamedLater => typeof place === 'object' && !('param' in place)
