@@ -88,6 +88,7 @@ const serviceOf = async (
     refusals: refusalHistory(execute, now, onError('refusals were not written')),
     uses: tokenUses({ views, now: time.present, onError: onError('last uses of tokens were not written') }),
     failures: limiter('failures', FAILURES_A_MINUTE),
+    clients: settings.rateLimited && settings.clientLimit > 0 ? limiter('clients', settings.clientLimit) : undefined,
     metrics,
     flagStore,
     closed: core.closed,

@@ -92,6 +92,8 @@ export type Service = {
   readonly refusals: RefusalHistory
   readonly uses: TokenUses
   readonly failures: Limiter
+  /** Counts requests by publishable token and client address; undefined: they have no limit. */
+  readonly clients: Limiter | undefined
   readonly metrics: Metrics
   readonly flagStore: FlagStore<Compiled>
   /** The documents that cannot be read here. */

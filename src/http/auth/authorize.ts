@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Limiter } from '../../auth/rate-limit.ts'
 import { Refusal } from '../../errors.ts'
 import type { TokenEntry } from '../../projections/token-slots.ts'
 import type { Authorize, AuthorizeRest } from '../hooks.ts'
@@ -40,9 +41,12 @@ const refusalNotes =
     return refusal
   }
 
+const tooMany = (limiter: Limiter): Refusal =>
+  new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })
+
 /** Decides about requests by whom they are sent: the holder of a token, nobody known, or somebody whose credential is of no use. */
 const decisions = (service: Service) => {
-  const { failures, settings, cookies, uses } = service
+  const { failures, clients, settings, cookies, uses } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
   const allowedBy = allowedCells(service)
@@ -58,6 +62,11 @@ const decisions = (service: Service) => {
       request.caller = known[via]
       const hour = uses.hour()
       if (known.usedIn !== hour && uses.note(entry.id, hour)) known.usedIn = hour
+      if (known.publishable && clients) {
+        const client = `${entry.id} ${addressKey(request.address)}`
+        if (clients.exhausted(client)) return noted(request, tooMany(clients), entry.id)
+        clients.count(client)
+      }
       if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
         return noted(request, new Refusal('cross_site'), entry.id)
       const { reach } = entry
@@ -77,10 +86,7 @@ const decisions = (service: Service) => {
 
     unusable: (request: FastifyRequest, reply: FastifyReply, viaCookie: boolean): Refusal => {
       const client = addressKey(request.address)
-      if (settings.rateLimited && failures.exhausted(client)) {
-        const headers = { 'retry-after': String(failures.retryAfter()) }
-        return noted(request, new Refusal('rate_limited', undefined, { headers }))
-      }
+      if (settings.rateLimited && failures.exhausted(client)) return noted(request, tooMany(failures))
       failures.count(client)
       if (viaCookie) cookies.clearToken(request, reply)
       return noted(request, new Refusal('credential_invalid'))

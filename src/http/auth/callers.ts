@@ -1,3 +1,4 @@
+import { publishable } from '../../access/reach.ts'
 import type { TokenEntry } from '../../projections/token-slots.ts'
 import type { Cell } from '../operations/metrics.ts'
 import type { Caller } from '../route.ts'
@@ -7,6 +8,8 @@ type Known = {
   readonly bearer: Caller
   readonly cookie: Caller
   readonly allowed: Cell
+  /** It may be published, so that anybody may come with it. */
+  readonly publishable: boolean
   /** The hour in which a use was last noted. */
   usedIn: number
 }
@@ -24,6 +27,7 @@ export const callersByToken = (allowedBy: (method: string) => Cell) => {
         bearer: { ...caller, via: 'bearer' },
         cookie: { ...caller, via: 'cookie' },
         allowed: allowedBy(method),
+        publishable: publishable(reach),
         usedIn: 0,
       }
       callers.set(entry, known)
