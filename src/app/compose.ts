@@ -26,6 +26,7 @@ import { pastOf } from './past.ts'
 import type { Past } from './past-worker.ts'
 import { progressLines } from './progress-lines.ts'
 import { readinessOf } from './readiness.ts'
+import { tellMissingPlaces } from './missing-places.ts'
 import { serviceSettings } from './settings.ts'
 import { membership } from './roll.ts'
 import { bind, type Rebuilt, settle } from './settle.ts'
@@ -164,6 +165,7 @@ export const compose = async (
       await bind(stores)
       if (rebuilt) await tellRebuilt(core, rebuilt)
       await scheduleCleanups(config, core, logger)
+      tellMissingPlaces(service.settings.access, (key) => core.flagStore.life(key) !== undefined, logger)
       await lease?.prove()
       if (lease) stores.writesWhile(() => lease.fresh() && follower.viewsAdvance())
     },

@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
-import { loadConfig } from '../config/load.ts'
+import { type Config, loadConfig } from '../config/load.ts'
 import { configSchema, publicSettings } from '../config/describe.ts'
 import { isConfigError, printProblem, type Problem } from '../config/problem.ts'
+import { checkAs } from './access-as.ts'
 import { EXIT } from './failure.ts'
 import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
 import type { LoadServices } from './services.ts'
@@ -10,26 +11,33 @@ import { print, info } from './terminal/terminal.ts'
 
 const read = (options: FileOptions) => loadConfig({ ...fileOf(options), env: process.env })
 
-/** What is wrong with one setting or several: as told of every faulty configuration. */
-const problemsOf = async (options: FileOptions, load: LoadServices): Promise<readonly Problem[]> => {
+type Checked = { readonly problems: readonly Problem[] } | { readonly config: Config }
+
+/** The configuration, or what is wrong with one setting or several: as told of every faulty configuration. */
+const checked = async (options: FileOptions, load: LoadServices): Promise<Checked> => {
   try {
     const { config, warnings, sources } = read(options)
     for (const warning of warnings) info(`warning: ${warning}`)
-    if (config.storage.type !== 'cluster') return []
+    if (config.storage.type !== 'cluster') return { config }
     const wrong = await (await load()).wrongAddresses(config)
-    return wrong.map((problem) => ({ ...problem, place: sources.get(problem.key) ?? '' }))
+    const problems = wrong.map((problem) => ({ ...problem, place: sources.get(problem.key) ?? '' }))
+    return problems.length === 0 ? { config } : { problems }
   } catch (error) {
     if (!isConfigError(error)) throw error
-    return error.problems
+    return { problems: error.problems }
   }
 }
 
-const check = async (options: FileOptions, load: LoadServices): Promise<void> => {
-  const problems = await problemsOf(options, load)
-  if (problems.length === 0) {
+type CheckOptions = FileOptions & { readonly as?: string }
+
+const check = async (options: CheckOptions, load: LoadServices): Promise<void> => {
+  const found = await checked(options, load)
+  if ('config' in found) {
+    if (options.as !== undefined) return await checkAs(found.config, options.as)
     info(`${options.config || 'The environment'} is a valid configuration.`)
     return
   }
+  const { problems } = found
   print(problems.map((problem) => `${printProblem(problem)}\n`).join(''))
   info(problems.length === 1 ? '1 problem.' : `${problems.length} problems.`)
   process.exitCode = EXIT.check
@@ -65,8 +73,12 @@ export const addConfig = (program: Command, load: LoadServices): void => {
     .description('Checks and shows the configuration.')
   withConfig(config.command('check [file]'))
     .summary('tell every problem at once; exit 3 when there is one')
-    .action((file: string | undefined, options: FileOptions) =>
-      check(file === undefined ? options : { config: file }, load),
+    .option(
+      '--as <file>',
+      'and who would get which grants by authorization.rules: JSON with the method and the claims, memberships or account of one login, - is standard input; exit 3 when it would be refused',
+    )
+    .action((file: string | undefined, options: CheckOptions) =>
+      check(file === undefined ? options : { ...options, config: file }, load),
     )
   withOutput(withConfig(config.command('show')), ['table', 'json', 'ndjson', 'name'])
     .summary('print what is in effect and where it came from, without secrets')

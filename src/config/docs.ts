@@ -25,6 +25,7 @@ Without any configuration the service runs: embedded storage, authentication req
 * Durations: \`250ms\`, \`10s\`, \`1h30m\`, \`24h\`.
 * An unknown key, a wrong type or a broken rule stops the start, and every problem is told at once. \`rollcall config check FILE\` tells them
   beforehand, \`rollcall config show\` says what is in effect and where it came from, \`rollcall config schema\` prints a JSON Schema for editors.
+  \`rollcall config check --as WHO.json\` says what \`authorization.rules\` would give somebody ([who may do what](guides/access.md)).
 * An unknown variable that begins with \`ROLLCALL_\` is only a warning.
 `
 

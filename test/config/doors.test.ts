@@ -71,3 +71,11 @@ await t.test('a word that is no door is refused, with the one that may be meant'
     }
   }
 })
+
+await t.test('an account that may exchange has no more than rules grant', async (t) => {
+  const rule = { name: 'a', method: 'orchestrator', namespaces: ['*'], service_accounts: ['*'], grants: ['server@*'] }
+  t.match(told(orchestrator).warnings, [/gets a token without bounds; /])
+  t.match(told({ ...orchestrator, 'authorization.rules': JSON.stringify([rule]) }).warnings, [
+    /gets a token with what authorization\.rules grant; /,
+  ])
+})

@@ -13,7 +13,7 @@ import { begin, comeBack } from '../http/people.ts'
 import { startService } from '../start.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
-const guides = ['oidc', 'codehost', 'kubernetes']
+const guides = ['oidc', 'codehost', 'kubernetes', 'access']
 const textOf = (guide: string) => readFileSync(join(root, 'docs/guides', `${guide}.md`), 'utf8')
 const yamlOf = (guide: string) => [...textOf(guide).matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, yaml]) => yaml!)
 
@@ -38,7 +38,7 @@ await t.test('every configuration in the guides is one', async (t) => {
   t.teardown(() => rm(folder, { recursive: true }))
   const file = join(folder, 'config.yml')
   for (const guide of guides) {
-    const configurations = yamlOf(guide).filter((yaml) => yaml.includes('authentication:'))
+    const configurations = yamlOf(guide).filter((yaml) => /^auth(entic|oriz)ation:/m.test(yaml))
     t.ok(configurations.length > 0, guide)
     for (const yaml of configurations) {
       await writeFile(file, yaml)

@@ -1,0 +1,96 @@
+import { readFileSync } from 'node:fs'
+import { type GrantInForce, grantsInForce } from '../access/holding.ts'
+import { type AccessPolicy, grantsFor, matchingRules, referencedClaims, type Subject } from '../access/rules.ts'
+import { accessPolicy } from '../config/access-rules.ts'
+import { empty, list, map, record, variants } from '../config/collections.ts'
+import type { Config } from '../config/load.ts'
+import type { Kind } from '../config/setting.ts'
+import { oneOf, text } from '../config/types.ts'
+import { EXIT, fail } from './failure.ts'
+import { type Column, table } from './terminal/output.ts'
+import { info, print, readStdin } from './terminal/terminal.ts'
+
+const claim: Kind<unknown> = {
+  words: 'anything',
+  read: (value) => value,
+  parse: (written) => written,
+  show: (value) => value,
+  schema: {},
+}
+const person = variants('method', {
+  oidc: record({ method: oneOf('oidc'), provider: text, claims: map(claim) }, {}),
+  codehost: record({ method: oneOf('codehost') }, { organizations: list(text), teams: map(list(text)) }),
+  orchestrator: record({ method: oneOf('orchestrator'), namespace: text, service_account: text }, {}),
+})
+
+const contentOf = async (path: string): Promise<string> => {
+  if (path === '-') return await readStdin()
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const { code = 'unknown error' } = error as NodeJS.ErrnoException
+    return fail('usage', `${path} cannot be read (${code}).`)
+  }
+}
+
+const jsonIn = (content: string, path: string): unknown => {
+  try {
+    return JSON.parse(content)
+  } catch {
+    return fail('usage', `${path} is not JSON.`)
+  }
+}
+
+const EXAMPLES = `Such as {"method":"oidc","provider":"corp","claims":{"groups":["a"]}},
+{"method":"codehost","organizations":["acme"],"teams":{"acme":["shop"]}} or
+{"method":"orchestrator","namespace":"shop","service_account":"web"}.`
+
+const subjectIn = async (path: string): Promise<Subject> => {
+  const wrong: string[] = []
+  const found = person.read(jsonIn(await contentOf(path), path), (description, part = '') => {
+    wrong.push(`${part.replace(/^\./, '') || 'the whole'}: ${description}`)
+    return undefined
+  })
+  if (found === undefined || wrong.length > 0)
+    return fail('usage', [`${path} says not who logs in:`, ...wrong].join('\n  '), EXAMPLES)
+  if (found.method === 'oidc') return found
+  if (found.method === 'codehost') return { organizations: [], teams: empty, ...found }
+  return { method: found.method, namespace: found.namespace, account: found.service_account }
+}
+
+const columns: readonly Column<GrantInForce>[] = [
+  ['GRANT', ({ role = '', namespaceKey }) => `${role}@${namespaceKey}`],
+  ['RULE', ({ rule }) => rule ?? 'unmatched'],
+  ['RIGHTS', ({ rights }) => rights.join(' ')],
+]
+
+const said = (policy: AccessPolicy, subject: Subject): string => {
+  const { rules } = policy
+  const matching = matchingRules(rules, subject).map(({ name }) => name)
+  const of = `${rules.length} rule${rules.length === 1 ? '' : 's'}`
+  return matching.length === 0 ? `None of ${of} matches.` : `${matching.length} of ${of}: ${matching.join(', ')}.`
+}
+
+/** Says which rules match a set of claims, memberships or an account, and what they give; ends with 3 where it is nothing. */
+export const checkAs = async (config: Config, path: string): Promise<void> => {
+  const policy = accessPolicy(config)
+  const subject = await subjectIn(path)
+  if (policy.rules.length === 0) {
+    info('There is no rule: logins and exchanges may do everything.')
+    return
+  }
+  info(said(policy, subject))
+  for (const name of referencedClaims(policy.rules, subject))
+    info(`warning: the provider gives a reference in the place of the claim ${name}, so it is absent`)
+  const given = grantsFor(policy, subject)
+  if ('holding' in given) {
+    print(table(grantsInForce(given.holding) ?? [], columns, { headers: true, color: true }))
+    return
+  }
+  info(
+    given.refused === 'nothing'
+      ? 'Refused: no rule grants anything (no_grant).'
+      : 'Refused: more grants than a login may have (no_grant).',
+  )
+  process.exitCode = EXIT.check
+}

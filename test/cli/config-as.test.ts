@@ -1,0 +1,119 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { startService } from '../start.ts'
+import { rollcall } from './service.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-as-'))
+let files = 0
+const file = (content: unknown): string => {
+  const path = join(folder, `${++files}.json`)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+const authentication = {
+  methods: {
+    oidc: {
+      providers: {
+        corp: {
+          issuer_url: 'https://id.example.com',
+          client_id: 'a',
+          client_secret: 'b',
+          redirect_address: 'https://r.example.com',
+        },
+      },
+    },
+    codehost: { scopes: ['read:org'] },
+  },
+}
+const rules = [
+  { name: 'platform', method: 'oidc', provider: 'corp', claim: '/realm/roles', any_of: ['ops'], grants: ['admin@*'] },
+  { name: 'shop-team', method: 'codehost', teams: ['acme/shop'], grants: ['release@shop', 'client@*'] },
+  { name: 'acme', method: 'codehost', organizations: ['acme'], grants: ['client@*'] },
+  {
+    name: 'pods',
+    method: 'orchestrator',
+    namespaces: ['*'],
+    service_accounts: ['web'],
+    grants: ['server@{namespace}'],
+  },
+]
+const roles = { release: ['flag.update', 'flag.read'] }
+const config = file({ authentication, authorization: { rules, roles } })
+const as = (who: unknown, with_ = config) => rollcall(['config', 'check', with_, '--as', file(who)])
+
+await t.test('config check --as says which rules match, and what they give', async (t) => {
+  const admin = await as({ method: 'oidc', provider: 'corp', claims: { realm: { roles: ['dev', 'ops'] } } })
+  t.strictSame(admin, {
+    exit: 0,
+    out: 'GRANT    RULE      RIGHTS\nadmin@*  platform  *\n',
+    err: '1 of 4 rules: platform.\n',
+  })
+  const member = await as({ method: 'codehost', organizations: ['acme'], teams: { acme: ['shop'] } })
+  t.equal(member.exit, 0)
+  t.equal(member.err, '2 of 4 rules: acme, shop-team.\n')
+  t.strictSame(
+    member.out.split('\n').map((line) => line.split(/ {2,}/)),
+    [
+      ['GRANT', 'RULE', 'RIGHTS'],
+      ['client@*', 'acme', 'flag.evaluate'],
+      ['release@shop', 'shop-team', 'flag.read flag.update'],
+      [''],
+    ],
+  )
+  const pod = await as({ method: 'orchestrator', namespace: 'shop', service_account: 'web' })
+  t.match(pod, { exit: 0, out: /^server@shop +pods +flag\.evaluate flag\.snapshot self\.use$/m })
+})
+
+await t.test('who gets nothing is refused, and it ends with 3', async (t) => {
+  for (const who of [
+    { method: 'oidc', provider: 'other', claims: { realm: { roles: ['ops'] } } },
+    { method: 'codehost' },
+    { method: 'orchestrator', namespace: 'shop', service_account: 'worker' },
+  ])
+    t.strictSame(await as(who), {
+      exit: 3,
+      out: '',
+      err: 'None of 4 rules matches.\nRefused: no rule grants anything (no_grant).\n',
+    })
+  const referenced = await as({ method: 'oidc', provider: 'corp', claims: { _claim_names: { realm: 'src1' } } })
+  t.match(referenced, {
+    exit: 3,
+    err: /warning: the provider gives a reference in the place of the claim \/realm\/roles/,
+  })
+})
+
+await t.test('the unmatched get what is said of them, and without rules there is nothing to say', async (t) => {
+  const open = file({ authentication, authorization: { rules, roles, unmatched: ['client@shop'] } })
+  t.match(await as({ method: 'codehost' }, open), { exit: 0, out: /^client@shop +unmatched +flag\.evaluate$/m })
+  t.match(await as({ method: 'codehost' }, file({})), { exit: 0, out: '', err: /^There is no rule/ })
+})
+
+await t.test('a file that says not who logs in is told what it lacks', async (t) => {
+  const wrong: readonly (readonly [unknown, RegExp])[] = [
+    ['{', /is not JSON/],
+    [[], /the whole: expected a map, got a list[^]*Such as/],
+    [{ claims: {} }, /method: is required/],
+    [{ method: 'token' }, /method: must be one of/],
+    [{ method: 'oidc', provider: 'corp' }, /claims: is required/],
+    [{ method: 'codehost', teams: ['acme/shop'] }, /teams: expected a map, got a list/],
+    [{ method: 'orchestrator', namespace: 'a', service_account: 1 }, /service_account: expected text/],
+  ]
+  for (const [who, said] of wrong) t.match(await as(who), { exit: 2, out: '', err: said }, JSON.stringify(who))
+  t.match(await rollcall(['config', 'check', config, '--as', join(folder, 'none')]), { exit: 2, err: /ENOENT/ })
+  const faulty = file({ authorization: { rules } })
+  t.match(await as({ method: 'codehost' }, faulty), { exit: 3, out: /^authorization\.rules\[0\]\.provider: /m })
+})
+
+await t.test('a start tells of grants in namespaces that are not there', async (t) => {
+  const service = await startService(t, {
+    'authorization.rules': JSON.stringify([{ ...rules[2], grants: ['viewer@default', 'editor@shop', 'viewer@*'] }]),
+    'authorization.unmatched': 'client@blog',
+    'authentication.methods.codehost.scopes': 'read:org',
+  })
+  const told = (await service.logged()).split('\n').filter((line) => line.includes('which is not there'))
+  t.equal(told.length, 2)
+  t.match(told[0], /"level":"WARN".*rule \\"acme\\" grants in namespace \\"shop\\"/)
+  t.match(told[1], /authorization\.unmatched grants in namespace \\"blog\\"/)
+})
