@@ -9,9 +9,9 @@ export const isKey = (text: string): boolean => /^[-_,A-Za-z0-9]+$/.test(text)
 /** A role, or a list of rights, in a place; `rule` names the rule that gave it. */
 export type Grant = {
   readonly place: string
-  readonly role?: string | undefined
-  readonly rights?: readonly string[] | undefined
-  readonly rule?: string | undefined
+  readonly role?: string
+  readonly rights?: readonly string[]
+  readonly rule?: string
 }
 
 /** What the events of a token say of its access: its grants with what their roles meant, and the namespace it is bound to. Without grants and without namespace it may do everything. */

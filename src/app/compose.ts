@@ -15,6 +15,7 @@ import { cookieJar } from '../http/wire/cookies.ts'
 import { refusalHistory } from '../jobs/refusals.ts'
 import { tokenUses } from '../jobs/token-uses.ts'
 import { aboutOf } from './about.ts'
+import { accessOf } from './access-policy.ts'
 import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
 import { type Core, coreOf } from './core.ts'
@@ -47,11 +48,17 @@ export type Composed = {
   readonly close: () => Promise<void>
 }
 
+type Parts = Pick<Service, 'now' | 'policy'> & {
+  readonly logger: Logger
+  readonly past: Past
+  readonly draining: () => boolean
+}
+
 /** What routes are given, over the core. */
 const serviceOf = async (
   config: Config,
   core: Core,
-  { logger, now, past, draining }: { logger: Logger; now: () => Date; past: Past; draining: () => boolean },
+  { logger, now, past, draining, policy }: Parts,
 ): Promise<Service> => {
   const { faults, onError, names, metrics, stores, time, log, instance, seal } = core
   const { flagStore, execute, follower, guard, lease } = core
@@ -84,6 +91,7 @@ const serviceOf = async (
     fresh,
     verifier: tokenVerifier({ index: core.index, digest, plausible, log, views, now: time.present, caughtUp }),
     tokenStanding: core.index.standing,
+    policy,
     digest,
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, now, onError('refusals were not written')),
@@ -142,7 +150,9 @@ export const compose = async (
     membership({ ...core, version, fresh: lease.fresh, logger, onError: core.onError('the roll was not kept') })
   let draining = false
   const past = pastOf(core)
-  const service = await serviceOf(config, core, { logger, now, past, draining: () => draining })
+  const access = accessOf(config, core, logger)
+  const parts = { logger, now, past, draining: () => draining, policy: access.number }
+  const service = await serviceOf(config, core, parts)
   return {
     service,
     begin: async (ending) => {
@@ -162,6 +172,7 @@ export const compose = async (
         logger
           .child({}, { level: 'info' })
           .info({ client_token: token }, 'bootstrap token created; it is shown only this once')
+      await access.begin()
       await bind(stores)
       if (rebuilt) await tellRebuilt(core, rebuilt)
       await scheduleCleanups(config, core, logger)

@@ -9,6 +9,8 @@ export const pseudonyms = (pepper: Uint8Array) => {
     subject: (method: string, issuer: string, sub: string): string => name('person', method, issuer, sub),
     /** What a person's tokens are found by. It leaves the issuer out, so a provider whose configuration is gone is no hindrance. */
     identity: (method: string, sub: string): string => name('sub', 'identity', method, sub),
+    /** A value of a claim that tells who somebody is. */
+    claim: (claim: string, value: string): string => name('claim', claim, value),
   }
 }
 

@@ -1,3 +1,4 @@
+import { accessEvents } from './access.ts'
 import { FIRST_FORMAT, type Shape, type Shapes } from './define.ts'
 import { flagEvents } from './flag.ts'
 import { historyEvents } from './history.ts'
@@ -20,6 +21,7 @@ export const catalog = {
   segment: segmentEvents,
   keys: keysEvents,
   history: historyEvents,
+  access: accessEvents,
   instance: { ...instanceEvents, ...rollEvents },
 } as const satisfies Readonly<Record<string, Shapes>>
 
@@ -49,6 +51,11 @@ export const streams: Readonly<Record<keyof typeof catalog, { readonly name: str
   segment: { name: 'segment-<namespace>+<key>', tells: 'The life of one segment with its constraints.' },
   keys: { name: 'keys-main', tells: "The service's own keys, where they were lost and it went on without." },
   history: { name: 'history-main', tells: 'The history itself, where it was damaged and the service went on with it.' },
+  access: {
+    name: 'access-main',
+    tells:
+      'Which access is configured: whether a credential is needed, what roles mean, what rules give logins and exchanges. Told at a start, when it is another than before.',
+  },
   instance: {
     name: 'instance-<instance>',
     tells:

@@ -87,6 +87,8 @@ export type Service = {
   readonly verifier: TokenVerifier
   /** How far the stream of a live token is known here, if it is: another instance may have written to it since. */
   readonly tokenStanding: (id: string) => TokenStanding | undefined
+  /** The number in the history of the configuration of access that tokens are issued under here: a revision of `access-main`. Refuses with `release_in_progress` while it cannot be told there. */
+  readonly policy: () => Promise<number>
   readonly digest: (secret: string) => string
   readonly pageTokens: PageTokens
   readonly refusals: RefusalHistory

@@ -12,12 +12,19 @@ export type Refused = {
   readonly tokenId?: string
   readonly provider?: string
   readonly serviceAccount?: string
+  /** The right that was missing, and where: a namespace, or `*`; no place where it is held nowhere. */
+  readonly right?: string
+  readonly namespace?: string
   /** True for a login or an exchange that failed. */
   readonly attempt?: boolean
 }
 
 /** At most this many refusals are told singly in one flush; the rest is in the summary's counts. */
 const TOLD_A_FLUSH = 50
+/** Of one token so many a minute, however many rights it tries in however many namespaces. */
+const TOLD_A_TOKEN = 10
+/** Characters of a namespace that only the request names. */
+const MOST_OF_KEY = 255
 /** Networks that are told apart. */
 export const NETWORKS = 4_096
 
@@ -43,8 +50,8 @@ export const tally = (bound: number) => {
 export const subjectOf = (time: Date) => `network-${time.toISOString().slice(0, 10)}`
 
 /**
- * The refusals told one by one: a known identity once a minute, failed logins and exchanges five times a minute per
- * network. The next one told says how many were left out.
+ * The refusals told one by one: a known identity once a minute for each reason, right and namespace, and ten times in all; failed logins and
+ * exchanges five times a minute per network. The next one told says how many were left out.
  */
 export const toldSingly = () => {
   let told: Told[] = []
@@ -52,8 +59,14 @@ export const toldSingly = () => {
   const seen = new Map<string, number>()
   const more = tally(NETWORKS)
 
+  const count = (key: string): void => {
+    const before = seen.get(key)
+    if (before !== undefined || seen.size < NETWORKS) seen.set(key, (before ?? 0) + 1)
+  }
+
   const add = (refused: Refused, time: Date): boolean => {
-    const { reason, route, requestId, network, tokenId, provider, serviceAccount, attempt = false } = refused
+    const { reason, route, requestId, network, tokenId, provider, serviceAccount, right, attempt = false } = refused
+    const namespace = refused.namespace?.slice(0, MOST_OF_KEY)
     const thisMinute = Math.floor(time.getTime() / 60_000)
     if (thisMinute !== minute) {
       minute = thisMinute
@@ -61,24 +74,29 @@ export const toldSingly = () => {
     }
     const known = tokenId ?? serviceAccount
     if (known === undefined && !attempt) return false
-    const key = `${known ?? network} ${reason}`
-    const before = seen.get(key) ?? 0
-    if (before >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) {
-      more.add(key)
+    const key = [known ?? network, reason, right ?? '', namespace ?? ''].join(' ')
+    const times = seen.get(key) ?? 0
+    // Of what one token is refused beyond its share the texts are its own: they are counted together.
+    const spent = known !== undefined && (seen.get(known) ?? 0) >= TOLD_A_TOKEN
+    if (spent || times >= (known === undefined ? 5 : 1) || told.length >= TOLD_A_FLUSH) {
+      more.add(spent ? known : key)
       return false
     }
-    if (seen.has(key) || seen.size < NETWORKS) seen.set(key, before + 1)
+    count(key)
+    if (known !== undefined) count(known)
     const who = {
       ...(tokenId && { tokenId }),
       ...(provider && { provider }),
       ...(serviceAccount && { serviceAccount }),
+      ...(right !== undefined && { right }),
+      ...(namespace !== undefined && { namespace }),
     }
     told.push({
       reason,
       refusedAt: time.toISOString(),
       route,
       requestId,
-      more: more.take(key),
+      more: more.take(key) + (known === undefined ? 0 : more.take(known)),
       ...who,
       subject: subjectOf(time),
       network,

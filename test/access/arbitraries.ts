@@ -16,13 +16,10 @@ export const PLACES = ['*', 'shop', 'blog', '__proto__', 'nowhere'] as const
 
 const place = fc.constantFrom(...PLACES.slice(0, -1))
 const role = fc.constantFrom(...Object.keys(MEANINGS), 'constructor')
-const rule = fc.option(fc.constantFrom('first', 'second'), { nil: undefined })
-const ofRole = fc.record({ place, role, rule })
-const ofRights = fc.record({
-  place,
-  rights: fc.oneof(fc.subarray([...RIGHTS], { minLength: 1 }), fc.constant([...RIGHTS])),
-  rule,
-})
+const rule = fc.constantFrom('first', 'second')
+const rights = fc.oneof(fc.subarray([...RIGHTS], { minLength: 1 }), fc.constant([...RIGHTS]))
+const ofRole = fc.record({ place, role, rule }, { requiredKeys: ['place', 'role'] })
+const ofRights = fc.record({ place, rights, rule }, { requiredKeys: ['place', 'rights'] })
 const grants: fc.Arbitrary<readonly Grant[]> = fc.array(fc.oneof({ weight: 3, arbitrary: ofRole }, ofRights), {
   maxLength: 5,
 })

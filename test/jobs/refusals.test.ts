@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
+import { FORMAT } from '../../src/events/catalog.ts'
 import { Refusal } from '../../src/errors.ts'
 import type { DataOf } from '../../src/events/define.ts'
 import type { EventLog } from '../../src/events/log.ts'
@@ -33,7 +34,7 @@ const world = () => {
     if (fault === 'after') throw new Refusal('backend_unavailable')
     return appended
   }
-  const { execute } = executor({ ...log, append }, enveloper(sealer, 'test', now))
+  const { execute } = executor({ ...log, append }, enveloper(sealer, 'test', now), { format: () => FORMAT })
   const history = refusalHistory(execute, now, (error) => errors.push(error))
   const written = async () => {
     const told: Told[] = []
@@ -190,3 +191,39 @@ await t.test('logins that were begun are counted by way, one event a span, whate
   ])
   await history.close()
 })
+
+await t.test(
+  'a token is told once for each right and namespace, ten times a minute, and the rest is counted',
+  async (t) => {
+    const { history, written, pass } = world()
+    const asked = (namespace?: string, right = 'flag.update') =>
+      history.note(
+        refused({ reason: 'right_missing', tokenId: 't1', right, ...(namespace !== undefined && { namespace }) }),
+      )
+    t.strictSame([asked('shop'), asked('shop'), asked('shop', 'flag.create'), asked()], [true, false, true, true])
+    for (let n = 0; n < 5_000; n++) asked(`n${n}`)
+    t.ok(
+      history.note(refused({ reason: 'right_missing', tokenId: 't2', right: 'flag.read', namespace: 'x'.repeat(300) })),
+    )
+    pass(60_000)
+    t.ok(asked('shop'))
+    await history.close()
+    const { told } = await written()
+    t.strictSame(
+      told.slice(0, 4).map(({ right, namespace }) => [right, namespace]),
+      [
+        ['flag.update', 'shop'],
+        ['flag.create', 'shop'],
+        ['flag.update', undefined],
+        ['flag.update', 'n0'],
+      ],
+    )
+    t.equal(told.filter(({ tokenId }) => tokenId === 't1').length, 11)
+    t.equal(
+      told.find(({ tokenId }) => tokenId === 't2')?.namespace?.length,
+      255,
+      'as much of a name as an answer tells',
+    )
+    t.equal(told.at(-1)?.more, 1 + 5_000 - 7, 'the next says how many were left out')
+  },
+)
