@@ -44,13 +44,18 @@ export const createDefaultNamespace = async ({
 /** Makes the bootstrap token, unless it is there. */
 const createBootstrapToken = async ({ config, ...issuer }: Issuer & Pick<Bootstrap, 'config'>) => {
   const { token: clientToken, expiration, metadata } = config.authentication.methods.token.bootstrap
-  const asked = staticToken({
-    name: 'initial_bootstrap_token',
-    description: 'Initial token created when bootstrapping authentication',
-    expiresAt: expiration === undefined ? undefined : new Date(issuer.now().getTime() + expiration).toISOString(),
-    namespaceKey: '',
-    metadata: { ...metadata },
-  })
+  const asked = staticToken(
+    {
+      name: 'initial_bootstrap_token',
+      description: 'Initial token created when bootstrapping authentication',
+      expiresAt: expiration === undefined ? undefined : new Date(issuer.now().getTime() + expiration).toISOString(),
+      namespaceKey: '',
+      metadata: { ...metadata },
+      role: undefined,
+      grants: undefined,
+    },
+    {},
+  )
   return unlessThere(() => issueToken(issuer, { ...asked, id: BOOTSTRAP_ID, clientToken, bootstrap: true }, context))
 }
 

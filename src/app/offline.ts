@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { meaningsOf } from '../access/meanings.ts'
 import { digester } from '../auth/client-token.ts'
 import { fail } from '../cli/failure.ts'
 import { info } from '../cli/terminal/terminal.ts'
@@ -10,6 +11,7 @@ import { executor } from '../commands/execute.ts'
 import { noFlag } from '../commands/flag/state.ts'
 import { instance } from '../commands/instance.ts'
 import { namespace as namespaceDecider } from '../commands/namespace.ts'
+import { accessPolicy } from '../config/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import { refuse } from '../errors.ts'
 import type { Stored } from '../events/log.ts'
@@ -17,7 +19,7 @@ import { sealer } from '../events/personal.ts'
 import { presentAuthentication } from '../http/present/authentication.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import { newToken } from '../contract/token.ts'
-import { inFuture, issueToken, staticToken } from '../http/auth/issue-token.ts'
+import { inFuture, issueToken, namespacesAsked, staticToken } from '../http/auth/issue-token.ts'
 import { projections, readModelsOf } from '../projections/all.ts'
 import { byStream, keyOf, foldRow } from '../projections/engine/fold-rows.ts'
 import { rebuild } from '../projections/engine/rebuild.ts'
@@ -107,18 +109,23 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
     const now = () => new Date()
     const seal = sealer(keys)
     const names = namesOf(config.identifiers)
-    const asked = newToken(names).read(request)
+    const policy = accessPolicy(config)
+    const asked = newToken(names, { ...policy, requireRole: false }).read(request)
     inFuture(asked, now())
     const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now), {
       format: await formatBeside({ log, alone }),
     })
-    const { namespaceKey } = asked
-    if (namespaceKey !== '' && (await foldOf(namespaceDecider, namespaceKey)).state.incarnation === undefined)
-      refuse('not_found', `namespace "${namespaceKey}" not found`)
+    for (const key of namespacesAsked(asked))
+      if ((await foldOf(namespaceDecider, key)).state.incarnation === undefined)
+        refuse('not_found', `namespace "${key}" not found`)
     const applied = async (stored: readonly Stored[]) =>
       rowOf([[tokens as unknown as AnyProjection, await foldRow(log, tokens, stored, undefined)]])
     const issuer = { execute, applied, digest: digester(pepper), now }
-    const { clientToken, doc } = await issueToken(issuer, staticToken(asked), asOperator(reason))
+    const { clientToken, doc } = await issueToken(
+      issuer,
+      staticToken(asked, meaningsOf(policy.roles)),
+      asOperator(reason),
+    )
     return { clientToken, authentication: await presentAuthentication(doc, names, seal, now()) }
   })
 

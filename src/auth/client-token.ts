@@ -3,9 +3,10 @@ import { crc32 } from 'node:zlib'
 import type { Method } from '../events/token.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-/** Three letters tell people and scanners what they found: static, session, orchestrator and bootstrap tokens. */
-const prefixes: Readonly<Record<Method | 'bootstrap', string>> = {
+/** Three letters tell people and scanners what they found: static, publishable, session, orchestrator and bootstrap tokens. */
+const prefixes: Readonly<Record<Method | 'bootstrap' | 'publishable', string>> = {
   token: 'rct_',
+  publishable: 'rcp_',
   oidc: 'rcs_',
   codehost: 'rcs_',
   orchestrator: 'rck_',

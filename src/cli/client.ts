@@ -39,6 +39,8 @@ const NEXT: Readonly<Record<string, string>> = {
   credential_invalid:
     'The token is unknown, expired or revoked: get another, or on the host of the service run: rollcall token create NAME --data DIR',
   token_scoped: 'The token is bound to one namespace: use one that is not.',
+  right_missing: 'The token used does not have this right: rollcall whoami tells what it has.',
+  grant_exceeds: 'A token can be given no more than the token used has: rollcall whoami tells what that is.',
   route_not_found: 'The service does not have this route: is its method switched off, or the address another service?',
 }
 

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import type { Config } from '../config/load.ts'
-import { client, isUnreachable } from './client.ts'
+import { type Client, client, isUnreachable, segment } from './client.ts'
 import { findToken } from './credential.ts'
 import { expiryOf } from './expiry.ts'
+import { grantsDiffer, rightsAt, roleAt } from './grants.ts'
 import {
   type FileOptions,
   pair,
@@ -16,7 +17,7 @@ import {
 } from './options.ts'
 import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
 import { dataConfig, embeddedConfig } from './embedded.ts'
-import { fail } from './failure.ts'
+import { fail, isFailure } from './failure.ts'
 import type { Authentication } from '../contract/token.ts'
 import type { LoadServices, NewlyIssued, TokenRequest } from './services.ts'
 import { print, info } from './terminal/terminal.ts'
@@ -27,6 +28,9 @@ type CreateOptions = TargetOptions &
     readonly description?: string
     readonly expires: string
     readonly namespace?: string
+    readonly role?: string
+    readonly grant?: TokenRequest['grants']
+    readonly rights?: TokenRequest['grants']
     readonly metadata?: Readonly<Record<string, string>>
     readonly reason?: string
     readonly dryRun?: boolean
@@ -39,6 +43,35 @@ const makeOnData = async (config: Config, request: TokenRequest, load: LoadServi
   return (await load()).createTokenOffline(config, request)
 }
 
+/** Ends a token that is not what it was to be: by who made it, or else by itself. */
+const end = async (maker: Client, { clientToken, authentication }: NewlyIssued, own: Client): Promise<void> => {
+  try {
+    await maker.ask('DELETE', `/auth/v1/tokens/${segment(authentication.id)}`)
+  } catch (error) {
+    if (!isFailure(error) || clientToken === undefined) throw error
+    await own.ask('PUT', '/auth/v1/self/expire', { body: {} })
+  }
+}
+
+/** Asks the service, and takes nothing that was not asked for: an older one does not know of roles, and gives more. */
+const ask = async (
+  { reason, ...body }: TokenRequest,
+  { address, timeout }: CreateOptions,
+  token: string | undefined,
+): Promise<NewlyIssued> => {
+  const maker = client(address, token, timeout)
+  const headers = reasonHeaders(reason)
+  const issued = await maker.ask<NewlyIssued>('POST', '/auth/v1/method/token', { body, headers })
+  const wrong = grantsDiffer(body, issued.authentication)
+  if (wrong === undefined) return issued
+  await end(maker, issued, client(address, issued.clientToken, timeout))
+  return fail(
+    'failed',
+    `The service made a token with other grants than asked for, and it was revoked at once. ${wrong}`,
+    'Is an instance of an older version among those that answer?',
+  )
+}
+
 /**
  * Asks the service. On the data itself with --data; where the configuration names the data and no service answers; and where it names servers
  * and there is no token to ask with.
@@ -49,7 +82,6 @@ const make = async (
   load: LoadServices,
   addressed: boolean,
 ): Promise<NewlyIssued> => {
-  const { reason, ...body } = request
   if (options.data !== undefined) return makeOnData(embeddedConfig(options), request, load)
   const token = await findToken(options.tokenFile, process.env)
   const configured = options.config && !addressed
@@ -61,8 +93,7 @@ const make = async (
     }
   }
   try {
-    const { ask } = client(options.address, token, options.timeout)
-    return await ask<NewlyIssued>('POST', '/auth/v1/method/token', { body, headers: reasonHeaders(reason) })
+    return await ask(request, options, token)
   } catch (error) {
     if (!isUnreachable(error) || !configured) throw error
     if (!options.quiet) info('No service answers: working on its data.')
@@ -77,8 +108,14 @@ const create = async (
   addressed: boolean,
   columns: readonly Column<Authentication>[],
 ): Promise<void> => {
-  const { description = '', namespace, metadata = {}, reason, output } = options
+  const { description = '', namespace, metadata = {}, reason, output, role, grant = [], rights = [] } = options
   reasonHeaders(reason)
+  const grants = [...grant, ...rights]
+  if (grants.length > 0 && (role ?? namespace) !== undefined)
+    fail(
+      'usage',
+      `--grant and --rights name their own namespaces: not with --${role === undefined ? 'namespace' : 'role'}.`,
+    )
   const expiresAt = expiryOf(options.expires, Date.now())
   const request: Required<TokenRequest> = {
     name,
@@ -86,6 +123,8 @@ const create = async (
     metadata,
     expiresAt,
     namespaceKey: namespace,
+    role,
+    grants: grants.length === 0 ? undefined : grants,
     reason,
   }
   if (options.dryRun) {
@@ -126,7 +165,10 @@ export const addTokenCreate = (
     )
     .option('--description <text>', 'what it is for')
     .option('--expires <when>', 'a duration such as 30d, an RFC 3339 instant, or never', '30d')
+    .option('--role <role>', 'what it may do: client, server, viewer, editor, admin, auditor or a role of your own')
     .option('--namespace <key>', 'bind it to this namespace')
+    .option('--grant <role@namespace>', 'a role in one namespace, or in all as editor@*; may be repeated', roleAt)
+    .option('--rights <right,right@namespace>', 'single rights in the place of a role; may be repeated', rightsAt)
     .option('--metadata <key=value>', 'a pair of metadata; may be repeated', pair)
     .option('--data <dir>', 'directory of the embedded store of a service that is down')
     .option('--dry-run', 'say what would be done and do nothing')

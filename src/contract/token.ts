@@ -1,9 +1,15 @@
 import { Type } from 'typebox'
+import { meaningsOf } from '../access/meanings.ts'
+import type { Meanings } from '../access/roles.ts'
+import type { AccessPolicy } from '../access/rules.ts'
+import { invalid } from '../errors.ts'
 import { Id, Instant, named, pageFields, type Shown, Text, TextMap, times } from './answer.ts'
 import { SecretShown } from './error.ts'
 import { choice, flag, integer, optional, text, timestamp } from './fields.ts'
+import type { Input } from './field.ts'
+import { GrantShown, grantsAsked, roleOf } from './grants.ts'
 import type { Names } from './identifiers.ts'
-import { input, query, type ReadBy } from './input.ts'
+import { input, query, type ReadBy, type ReadOf } from './input.ts'
 import { atMoment } from './moment.ts'
 import { order } from './resource.ts'
 import { tokenMetadata } from './token-metadata.ts'
@@ -18,6 +24,8 @@ export const Authentication = named('Authentication', {
   status: Type.Enum(['ACTIVE', 'EXPIRED', 'DELETED']),
   deletedAt: Type.Optional(Instant),
   issuedBy: Type.Optional(Id),
+  /** What it may do and where; absent: all that it could without. */
+  grants: Type.Optional(Type.Array(GrantShown)),
   /** The hour in which it was last used. */
   lastUsedAt: Type.Optional(Instant),
 })
@@ -50,18 +58,34 @@ const legible = {
   message: 'must be text that can be seen, without marks that turn its direction',
 }
 
+const asked = (names: Names, roles: Meanings) => ({
+  name: text({ required: true, trim: true, max: 255, control: false, pattern: legible }),
+  description: text({ max: 1024 }),
+  expiresAt: optional(timestamp()),
+  namespaceKey: text({ trim: true }),
+  metadata: tokenMetadata(names),
+  role: optional(roleOf(roles)),
+  grants: grantsAsked(roles),
+})
+
 /** What a client may ask of a static token; the rules of api.md §5.4 A7. */
-export const newToken = (names: Names) =>
-  input(
-    {
-      name: text({ required: true, trim: true, max: 255, control: false, pattern: legible }),
-      description: text({ max: 1024 }),
-      expiresAt: optional(timestamp()),
-      namespaceKey: text({ trim: true }),
-      metadata: tokenMetadata(names),
+export const newToken = (
+  names: Names,
+  { roles, requireRole }: Pick<AccessPolicy, 'roles' | 'requireRole'>,
+): Input<ReadOf<ReturnType<typeof asked>>> => {
+  const { schema, read } = input(asked(names, meaningsOf(roles)), 'NewToken')
+  return {
+    schema,
+    read: (raw) => {
+      const token = read(raw)
+      const { role, grants, namespaceKey } = token
+      if (grants && role !== undefined) invalid('grants', 'only one of role and grants can be present')
+      if (grants && namespaceKey !== '') invalid('grants', 'only one of namespaceKey and grants can be present')
+      if (requireRole && !grants && role === undefined) invalid('role', 'must not be empty')
+      return token
     },
-    'NewToken',
-  )
+  }
+}
 export type NewToken = ReadBy<ReturnType<typeof newToken>>
 
 /** Queries of the list of records (api.md §5.4 A4) and of one. Without a status, those that are not deleted. */
@@ -79,6 +103,8 @@ export const tokenQuery = (names: Names) =>
     kind: optional(choice({ static: 0, session: 1 })),
     identity: text(),
     issuedBy: text(),
+    /** Full reach, bound to a namespace, or held by grants. */
+    access: optional(choice({ FULL: 0, NAMESPACED: 1, GRANTED: 2 })),
     at: atMoment,
   })
 export const oneToken = query({ deleted: flag(), at: atMoment })

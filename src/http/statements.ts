@@ -44,6 +44,14 @@ export type Guarded = {
   readonly right: Right | 'none'
   /** The query `at` wants nothing more; otherwise it wants `history.read` in the same places. */
   readonly past?: 'free'
+  /** A right that is wanted besides where the query names another's record. */
+  readonly other?: OtherRecord
+}
+/** Which record a query names, undefined for none but the caller's, and the namespace that its token is bound to. */
+export type OtherRecord = {
+  readonly right: Right
+  readonly idIn: (rawQuery: string) => string | undefined
+  readonly boundTo: (id: string) => Promise<string | undefined>
 }
 export type Access = { readonly credential: 'public' } | Guarded
 

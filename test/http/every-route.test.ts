@@ -3,7 +3,7 @@ import type { Headers, Started } from '../start.ts'
 import { bearer, everyWay, type Issued, open, refusalOf } from './people.ts'
 
 /** How far a token that is bound to one namespace reaches, and whether anything is needed at all (api.md §3.2, §3.3). */
-type Reach = 'public' | 'self' | 'nowhere' | 'outside' | 'path' | 'default' | 'body' | 'nested' | 'header'
+type Reach = 'public' | 'any' | 'self' | 'nowhere' | 'outside' | 'path' | 'default' | 'body' | 'nested' | 'header'
 
 const N = '/api/v1/namespaces/{namespaceKey}'
 /** Paths under a namespace, which all but those of rollouts have without it too, for `default`. */
@@ -39,6 +39,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/auth/v1/method/codehost/callback': 'GET',
     '/auth/v1/method/orchestrator/serviceaccount': 'POST',
   },
+  any: { '/auth/v1/access': 'GET', '/auth/v1/access/check': 'GET' },
   self: { '/auth/v1/self': 'GET', '/auth/v1/self/expire': 'PUT', '/auth/v1/self/session': 'POST' },
   nowhere: {
     '/meta/info': 'GET',
@@ -47,6 +48,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/auth/v1/tokens/{id}': 'GET DELETE',
     '/auth/v1/tokens/revoke': 'POST',
     '/auth/v1/method/token': 'POST',
+    '/auth/v1/roles': 'GET',
   },
   outside: { '/api/v1/namespaces': 'GET POST', [N]: 'DELETE' },
   path: {
@@ -145,10 +147,12 @@ await t.test(
       }
       t.equal(await asks('mine', open), 'credential_missing', name)
       t.equal(await asks('mine', bearer('nobody')), 'credential_invalid', name)
-      const free = ['path', 'body', 'nested', 'header'].includes(row.reach)
+      const everywhere = row.reach === 'any'
+      const free = everywhere || ['path', 'body', 'nested', 'header'].includes(row.reach)
+      const elsewhere = everywhere ? 'taken' : 'token_scoped'
       t.equal(await asks('mine', mine), free ? 'taken' : 'token_scoped', `${name} by a token of this namespace`)
-      t.equal(await asks('other', mine), 'token_scoped', `${name} by a token of another namespace`)
-      t.equal(await asks('none', mine), 'token_scoped', `${name}, whether or not the namespace exists`)
+      t.equal(await asks('other', mine), elsewhere, `${name} by a token of another namespace`)
+      t.equal(await asks('none', mine), elsewhere, `${name}, whether or not the namespace exists`)
       t.equal(
         await asks('default', ofDefault),
         free || row.reach === 'default' ? 'taken' : 'token_scoped',
@@ -174,7 +178,7 @@ await t.test(
       )
       t.equal(
         await asks(mine),
-        row.reach === 'default' ? 'taken' : 'token_scoped',
+        ['any', 'default'].includes(row.reach) ? 'taken' : 'token_scoped',
         `${name} by a token of another namespace`,
       )
     }

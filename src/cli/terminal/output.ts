@@ -1,8 +1,9 @@
 import Table from 'cli-table3'
+import { csvOf } from '../../contract/csv.ts'
 import { fail } from '../failure.ts'
 import { hasColour, print } from './terminal.ts'
 
-export type Format = 'table' | 'json' | 'ndjson' | 'name'
+export type Format = 'table' | 'csv' | 'json' | 'ndjson' | 'name'
 export type OutputOptions = {
   readonly output: Format
   readonly field?: string
@@ -92,6 +93,7 @@ export const printOne = <T>(
         ],
         look,
       ),
+    csv: () => csvOf([item], columns),
     json: () => `${JSON.stringify(item, undefined, 2)}\n`,
     ndjson: () => `${JSON.stringify(item)}\n`,
     name: () => `${name(item)}\n`,
@@ -99,7 +101,7 @@ export const printOne = <T>(
   print(forms[look.output]())
 }
 
-/** Prints many things: a table, the JSON of `whole`, a JSON line each, a name a line, or one field of each a line. */
+/** Prints many things: a table, on a terminal or as CSV, the JSON of `whole`, a JSON line each, a name a line, or one field of each a line. */
 export const printMany = <T>(
   items: readonly T[],
   whole: unknown,
@@ -114,6 +116,7 @@ export const printMany = <T>(
   }
   const forms: Readonly<Record<Format, () => string>> = {
     table: () => table(items, columns, look),
+    csv: () => csvOf(items, columns),
     json: () => `${JSON.stringify(whole, undefined, 2)}\n`,
     ndjson: () => items.map((item) => `${JSON.stringify(item)}\n`).join(''),
     name: () => items.map((item) => `${name(item)}\n`).join(''),

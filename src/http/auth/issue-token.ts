@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { mint } from '../../auth/client-token.ts'
+import { EVERYWHERE } from '../../access/grants.ts'
+import { publishable, reachOf } from '../../access/reach.ts'
+import type { Meanings } from '../../access/roles.ts'
+import { mint, type TokenKind } from '../../auth/client-token.ts'
 import { type Context, idFrom } from '../../commands/envelope.ts'
 import type { Execute } from '../../commands/execute.ts'
 import { unwritten } from '../../commands/stream-folds.ts'
@@ -12,6 +15,7 @@ import type { RowOf } from '../../projections/projection.ts'
 import { tokens } from '../../projections/tokens.ts'
 import { eventPosition } from '../command-context.ts'
 import { alreadyShown } from '../idempotency.ts'
+import { holdingAsked } from './asked-access.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import type { Service } from '../service.ts'
 import type { Answer } from '../wire/reply.ts'
@@ -31,18 +35,33 @@ export type TokenGrant = Omit<Issued, 'id' | 'digest' | 'issuedAt' | 'issuedBy' 
   readonly clientToken?: string | undefined
 }
 
-/** The static token that is asked for (api.md §5.4 A7). */
-export const staticToken = ({ name, description, expiresAt, namespaceKey, metadata }: NewToken): TokenGrant => ({
-  method: 'token',
-  ...(expiresAt !== undefined && { expiresAt }),
-  ...(namespaceKey !== '' && { namespace: namespaceKey }),
-  attributes: {
-    'token.name': name,
-    ...(description !== '' && { 'token.description': description }),
-    ...(namespaceKey !== '' && { 'token.namespace': namespaceKey }),
-  },
-  metadata,
-})
+/** The namespaces that a token that is asked for names: each must be there. */
+export const namespacesAsked = ({ namespaceKey, grants = [] }: NewToken): ReadonlySet<string> =>
+  new Set(
+    [namespaceKey, ...grants.map((grant) => grant.namespaceKey)].filter((key) => key !== '' && key !== EVERYWHERE),
+  )
+
+/** The static token that is asked for (api.md §5.4 A7), with what its role means now. */
+export const staticToken = (asked: NewToken, meanings: Meanings): TokenGrant => {
+  const { name, description, expiresAt, namespaceKey, metadata } = asked
+  return {
+    method: 'token',
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...holdingAsked(asked, meanings),
+    attributes: {
+      'token.name': name,
+      ...(description !== '' && { 'token.description': description }),
+      ...(namespaceKey !== '' && { 'token.namespace': namespaceKey }),
+    },
+    metadata,
+  }
+}
+
+/** What people and scanners are to take a token for by its first letters. */
+const kindOf = (grant: TokenGrant): TokenKind => {
+  if (grant.bootstrap) return 'bootstrap'
+  return grant.method === 'token' && publishable(reachOf(grant)) ? 'publishable' : grant.method
+}
 
 /** What issuing needs; `applied` makes events known here and finds the rows they left. */
 export type Issuer = {
@@ -60,7 +79,7 @@ export const issueToken = async ({ execute, applied, digest, now }: Issuer, gran
   const { commandId, actor } = context
   const {
     id = commandId === undefined ? randomUUID() : idFrom(commandId, 'token'),
-    clientToken = mint(grant.bootstrap ? 'bootstrap' : grant.method),
+    clientToken = mint(kindOf(grant)),
     metadata = {},
     ...rest
   } = grant

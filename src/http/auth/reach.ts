@@ -39,6 +39,18 @@ const missingMore = (reach: Reach, { need, more }: Wants, raw: string, place?: s
       !(place === undefined ? together(reach, bit | (need?.bit ?? 0)) : allowed(reach, bit, place)) && isAsked(raw),
   )
 
+/** Whether a query names the record of another than who asks. */
+const asksOther = (request: FastifyRequest, { idIn }: NonNullable<Wants['other']>): boolean => {
+  const id = idIn(rawQuery(request))
+  return id !== undefined && id !== request.caller.actor.id
+}
+
+/** What is known of the right to another's record before there is any: held everywhere, somewhere or nowhere. */
+const ofOther = (reach: Reach, { right, bit }: Need): Refusal | 'later' | undefined => {
+  if (allowed(reach, bit, EVERYWHERE)) return undefined
+  return allowedSomewhere(reach, bit) ? 'later' : rightMissing(right)
+}
+
 /**
  * What path and headers say of a request whose reach is not full: the refusal, or `later` where body and query, which may refuse it, are
  * still to be looked at (api.md §3.6).
@@ -55,6 +67,7 @@ export const byHead = (
   if (reach.namespace !== undefined && reach.namespace !== named && place !== 'any' && !inBody) return outOfReach()
   if (need && !(named === undefined ? allowedSomewhere(reach, need.bit) : allowed(reach, need.bit, named)))
     return rightMissing(need.right, named)
+  if (wants.other && asksOther(request, wants.other)) return ofOther(reach, wants.other)
   if (isNamedLater(place))
     return 'record' in place && need && allowed(reach, need.bit, EVERYWHERE) ? undefined : 'later'
   return more.length > 0 && missingMore(reach, wants, rawQuery(request), named) ? 'later' : undefined
@@ -89,8 +102,9 @@ export const byRest = (
   body: Raw,
   service: Named,
 ): Refusal | undefined | Promise<Refusal | undefined> => {
-  const { place, need } = wants
+  const { place, need, other } = wants
   const raw = rawQuery(request)
+  if (other && asksOther(request, other)) return ofRecord(reach, other, other.boundTo(other.idIn(raw)!))
   const missing = (at: string | undefined): Refusal | undefined => {
     const more = missingMore(reach, wants, raw, at)
     return more && rightMissing(more.right, at)

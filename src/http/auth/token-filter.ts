@@ -4,6 +4,7 @@ import { conditionsOf, type TokensWanted } from '../../projections/token-past.ts
 import type { TokenStatus } from '../../projections/token-status.ts'
 import { isLogin } from '../../events/login.ts'
 import { type Method, METHODS } from '../../events/token.ts'
+import type { Access } from '../../projections/tokens.ts'
 
 /** The filters of a list of authentication records. `''` and undefined do not filter; without `status`, deleted records are left out. */
 export type TokenFilter = {
@@ -19,6 +20,8 @@ export type TokenFilter = {
   readonly account?: string
   /** Ids of the tokens that issued these. */
   readonly issuedBy: readonly string[]
+  /** How far these reach. */
+  readonly access?: Access | undefined
 }
 
 /**
@@ -59,7 +62,7 @@ const ofField = (field: string, values: readonly string[]): Where =>
 
 /** The filter as it is asked of a moment, by what its clock shows (RFC 3339 UTC). */
 export const wantedOf = (
-  { method, identities, account, provider, namespaceKey, status, q, issuedBy }: TokenFilter,
+  { method, identities, account, provider, namespaceKey, status, q, issuedBy, access }: TokenFilter,
   now: string,
 ): TokensWanted => ({
   status,
@@ -70,6 +73,7 @@ export const wantedOf = (
     ...ofField('provider', provider === '' ? [] : [provider]),
     ...ofField('namespace', namespaceKey === '' ? [] : [namespaceKey]),
     ...ofField('issuedBy', issuedBy),
+    ...ofField('access', access === undefined ? [] : [access]),
     ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
   },
 })

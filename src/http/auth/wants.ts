@@ -3,7 +3,7 @@ import { bitOf, type Right, type RightSet } from '../../access/rights.ts'
 import type { Input } from '../../contract/field.ts'
 import { flag, text } from '../../contract/fields.ts'
 import { type Fields, query, type ReadOf } from '../../contract/input.ts'
-import type { Access, Place } from '../statements.ts'
+import type { Access, OtherRecord, Place } from '../statements.ts'
 
 /** A right, and the bit by which it is decided. */
 export type Need = { readonly right: Right; readonly bit: RightSet }
@@ -15,6 +15,8 @@ export type Wants = {
   readonly need: Need | undefined
   /** What queries want besides, in the same places. */
   readonly more: readonly (Need & { readonly isAsked: (rawQuery: string) => boolean })[]
+  /** What is wanted where the query names another's record. */
+  readonly other: (Need & Pick<OtherRecord, 'idIn' | 'boundTo'>) | undefined
 }
 
 const needOf = (right: Right): Need => ({ right, bit: bitOf(right) })
@@ -40,19 +42,25 @@ export const asksPast = (raw: string): boolean => (pastIn(raw)?.at ?? '') !== ''
 
 const keyIn = before({ namespaceKey: text() })
 
+const idParameter = before({ id: text({ stored: false }) })
+
+/** The record that the parameter `id` names, if any. */
+export const idInQuery = (raw: string): string | undefined => idParameter(raw)?.id || undefined
+
 /** The namespace that the parameter `namespaceKey` names, else every one. */
 export const placeInQuery = (raw: string): string => keyIn(raw)?.namespaceKey || EVERYWHERE
 
 /** What a route wants by its statement, and by the queries that it takes. */
 export const wantsOf = (access: Access, taken: Input<unknown, string> | undefined): Wants | undefined => {
   if (access.credential === 'public') return undefined
-  const { namespace: place, right, past } = access
+  const { namespace: place, right, past, other } = access
   const parameters = taken?.schema.properties ?? {}
   const explains = 'explain' in parameters
   const looksBack = 'at' in parameters && past !== 'free'
   return {
     place,
     need: right === 'none' ? undefined : needOf(right),
+    other: other && { ...other, ...needOf(other.right) },
     more: [
       ...(explains ? [{ ...needOf('flag.read'), isAsked: (raw: string) => explainIn(raw)?.explain === true }] : []),
       ...(looksBack ? [{ ...needOf('history.read'), isAsked: asksPast }] : []),

@@ -1,3 +1,4 @@
+import { grantsInForce } from '../../access/holding.ts'
 import type { Sealer } from '../../events/personal.ts'
 import { statusOf } from '../../projections/token-status.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
@@ -5,7 +6,13 @@ import type { Names } from '../../contract/identifiers.ts'
 import type { Authentication } from '../../contract/token.ts'
 
 /** `expiresAt` and `deletedAt` carry a fraction only when it is not zero. */
-const short = (time: string): string => time.replace('.000Z', 'Z')
+export const short = (time: string): string => time.replace('.000Z', 'Z')
+
+/** The grants of a record with the rights in force by each, where it has any. */
+export const grantsShown = (doc: TokenDoc): Pick<Authentication, 'grants'> => {
+  const grants = grantsInForce(doc)
+  return grants ? { grants } : {}
+}
 
 /** The record as clients see it: personal attributes opened, or marked erased or lost. */
 export const presentAuthentication = async (
@@ -35,6 +42,7 @@ export const presentAuthentication = async (
     status: statusOf(doc, now),
     ...(doc.deletedAt === undefined ? {} : { deletedAt: short(doc.deletedAt) }),
     ...(doc.issuedBy === undefined ? {} : { issuedBy: doc.issuedBy }),
+    ...grantsShown(doc),
     ...(lastUsedAt === undefined ? {} : { lastUsedAt: short(lastUsedAt) }),
   }
 }

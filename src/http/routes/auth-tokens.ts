@@ -4,7 +4,7 @@ import { Authentication, AuthenticationList, oneToken, tokenQuery } from '../../
 import { jsonOf } from '../wire/reply.ts'
 import { rowNow } from '../../audit/as-of.ts'
 import { Refusal, refuse } from '../../errors.ts'
-import { lastKnown, readable } from '../../projections/projection.ts'
+import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { placeOf, type TokenPlace } from '../../projections/token-order.ts'
 import { leavingOut } from '../paging.ts'
@@ -15,6 +15,7 @@ import { gather, listed } from '../wire/pieces.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
+import { namespaceOfRecord } from '../auth/token-records.ts'
 import { revokeToken } from '../auth/revoke-token.ts'
 import { identitiesOf } from '../auth/token-filter.ts'
 import { placeInQuery } from '../auth/wants.ts'
@@ -28,10 +29,10 @@ const COUNTED = 10_000
 const shown = ({ names, sealer }: Service, doc: TokenDoc, time: Date, used: ReadonlyMap<string, string>) =>
   presentAuthentication(doc, names, sealer, time, used.get(doc.id))
 
-/** The namespace that a token is bound to, whatever became of its record since. */
-const ofRecord = ({ log }: Service) => ({
-  record: async ({ id }: Readonly<Record<string, string>>) => lastKnown(await rowNow(log, tokens, id!))?.namespace,
-})
+const ofRecord = (service: Service) => {
+  const bound = namespaceOfRecord(service)
+  return { record: ({ id }: Readonly<Record<string, string>>) => bound(id!) }
+}
 
 const listRecords: Mount = (app, service) => {
   const { names, pageTokens, logins, settings, uses } = service
@@ -45,11 +46,25 @@ const listRecords: Mount = (app, service) => {
     errors: ['invalid_page_token', 'invalid_at', 'view_behind'],
     answer: AuthenticationList,
     run: async ({ query, request }) => {
-      const { method: wire, namespaceKey, status, q, pageToken, identity, issuedBy, at, sort, order, kind } = query
+      const {
+        method: wire,
+        namespaceKey,
+        status,
+        q,
+        pageToken,
+        identity,
+        issuedBy,
+        access,
+        at,
+        sort,
+        order,
+        kind,
+      } = query
       const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
       const more = [
         ...(order === 'asc' && kind === undefined ? [] : [order, kind ?? '']),
         ...(sort === 'createdAt' ? [] : [sort]),
+        ...(access === undefined ? [] : ['access', access]),
       ]
       const scope = ['tokens', wire, namespaceKey, status ?? '', q, identity, issuedBy, momentText(at), ...more]
       const after = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as TokenPlace)
@@ -62,6 +77,7 @@ const listRecords: Mount = (app, service) => {
         status,
         q,
         issuedBy: issuedBy === '' ? [] : [issuedBy],
+        access,
       }
       const page = { sort, descending: order === 'desc', limit: limit + 1, count: COUNTED + 1, ...(after && { after }) }
       const { docs, total, time, left } = await listTokens(service, of, filter, page, { at, request })

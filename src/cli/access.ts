@@ -1,0 +1,65 @@
+import type { Command } from 'commander'
+import { grantText } from '../access/grants.ts'
+import { RIGHTS } from '../access/rights.ts'
+import type { AccessReview } from '../contract/access.ts'
+import { why } from './can-i.ts'
+import type { Client } from './client.ts'
+import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
+import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
+import { info } from './terminal/terminal.ts'
+
+type AccessOptions = TargetOptions & OutputOptions & { readonly namespace?: string; readonly at?: string | undefined }
+type Able = AccessReview['entries'][number] & { readonly right: string }
+
+const COLUMNS: readonly Column<Able>[] = [
+  ['RIGHT', ({ right }) => right],
+  ['ID', ({ authenticationId }) => authenticationId],
+  ['METHOD', ({ method }) => method.replace(/^METHOD_/, '')],
+  ['NAME', ({ name = '' }) => name],
+  ['WHY', why],
+  [
+    'GRANT',
+    ({ because }) =>
+      because?.role === undefined ? '' : grantText({ place: because.namespaceKey, role: because.role }),
+  ],
+  ['RULE', ({ because }) => because?.rule ?? ''],
+]
+
+const PAGE = 1000
+
+/** Everybody who may do something: all pages, each of the same moment as the first. */
+const review = async ({ ask }: Client, right: string, { namespace: namespaceKey, at }: AccessOptions) => {
+  const entries: AccessReview['entries'][number][] = []
+  let [pageToken, moment, anonymous] = ['', at, false]
+  do {
+    const query = { right, namespaceKey, at: moment, limit: PAGE, pageToken }
+    const page = await ask<AccessReview>('GET', '/audit/v1/access', { query, whole: true })
+    entries.push(...page.entries)
+    ;({ nextPageToken: pageToken, position: moment, anonymous } = page)
+  } while (pageToken !== '')
+  return { right, position: moment, anonymous, entries }
+}
+
+const access = async (right: string | undefined, options: AccessOptions): Promise<void> => {
+  const asking = await clientOf(options)
+  const reviews: Awaited<ReturnType<typeof review>>[] = []
+  for (const one of right === undefined ? RIGHTS : [right])
+    reviews.push(await review(asking, one, { ...options, at: reviews[0]?.position ?? options.at }))
+  const able = reviews.flatMap((one) => one.entries.map((entry) => ({ ...entry, right: one.right })))
+  if (reviews.some(({ anonymous }) => anonymous) && !options.quiet)
+    info('The service asked nobody for a token: whoever reached it could do this without one.')
+  printMany(able, reviews, ({ authenticationId }) => authenticationId, COLUMNS, options)
+}
+
+/** `rollcall access`: who may do something somewhere, now or as of any moment. */
+export const addAccess = (program: Command): void => {
+  withField(
+    withOutput(withMoment(withTarget(program.command('access [right]'))), ['table', 'csv', 'json', 'ndjson', 'name']),
+  )
+    .summary('list who may do something, and why')
+    .description(
+      'Lists the tokens that have a right (such as flag.update; without one: each right in turn) in a namespace, or without one in every namespace.',
+    )
+    .option('-n, --namespace <key>', 'in this namespace (default: in every one)')
+    .action(access)
+}

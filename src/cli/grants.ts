@@ -1,0 +1,37 @@
+import { InvalidArgumentError } from 'commander'
+import { EVERYWHERE, grantText } from '../access/grants.ts'
+import { type Read, readGrant, readRights } from '../access/grant-text.ts'
+import { isRight } from '../access/rights.ts'
+import type { GrantAsked } from '../contract/grants.ts'
+import type { Authentication } from '../contract/token.ts'
+import type { TokenRequest } from './services.ts'
+
+type Shown = NonNullable<Authentication['grants']>[number]
+
+const gathered = (read: Read, others: readonly GrantAsked[]): readonly GrantAsked[] => {
+  if ('wrong' in read) throw new InvalidArgumentError(`It ${read.wrong}.`)
+  const { place: namespaceKey, role, rights } = read.grant
+  return [...others, { namespaceKey, role, rights: rights?.filter(isRight) }]
+}
+
+/** Gathers `ROLE@PLACE` of an option that may be repeated. */
+export const roleAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
+  gathered(readGrant(text), others)
+
+/** Gathers `RIGHT,RIGHT@PLACE` of an option that may be repeated. */
+export const rightsAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
+  gathered(readRights(text), others)
+
+/** What a grant says, whatever the order of its rights. */
+const said = ({ namespaceKey: place, role, rights = [] }: GrantAsked | Shown): string =>
+  role === undefined ? grantText({ place, rights: rights.toSorted() }) : grantText({ place, role })
+
+/** In what the grants of a record are not those that were asked for; undefined where they are. An older service does not know of any. */
+export const grantsDiffer = (
+  { role, grants, namespaceKey }: Pick<TokenRequest, 'role' | 'grants' | 'namespaceKey'>,
+  record: Pick<Authentication, 'grants'>,
+): string | undefined => {
+  const due = role === undefined ? grants : [{ namespaceKey: namespaceKey ?? EVERYWHERE, role, rights: undefined }]
+  const [asked, given] = [due, record.grants].map((all) => (all ?? []).map(said).join(' '))
+  return asked === given ? undefined : `It was to have ${asked || 'no grants'}, and has ${given || 'none at all'}.`
+}

@@ -1,0 +1,102 @@
+import { Type } from 'typebox'
+import { Id, Instant, named, pageFields, type Shown, Text, Texts } from './answer.ts'
+import { integer, text } from './fields.ts'
+import { GrantShown, rightName } from './grants.ts'
+import { query } from './input.ts'
+import { atMoment } from './moment.ts'
+
+/** Rights in one place: `*` among places is every namespace and the deployment, `*` among rights every one. */
+const PlaceShown = named('AccessPlace', { namespaceKey: Text, rights: Texts })
+
+/** What the token used may do and where (api.md §5.8). */
+export const Access = named('Access', {
+  authenticationId: Type.Optional(Id),
+  full: Type.Boolean(),
+  publishable: Type.Boolean(),
+  namespaceKey: Type.Optional(Text),
+  places: Type.Array(PlaceShown),
+  grants: Type.Optional(Type.Array(GrantShown)),
+  expiresAt: Type.Optional(Instant),
+})
+export type Access = Shown<typeof Access>
+
+/** Why somebody may or may not. */
+export const ACCESS_REASONS = [
+  'full_reach',
+  'namespaced',
+  'granted',
+  'open',
+  'not_granted',
+  'token_expired',
+  'token_deleted',
+  'token_unknown',
+] as const
+export type AccessReason = (typeof ACCESS_REASONS)[number]
+
+/** The first grant that gives a right: its place in the list, and what it says. */
+export const Because = named('AccessBecause', {
+  grant: Type.Integer(),
+  namespaceKey: Text,
+  role: Type.Optional(Text),
+  rule: Type.Optional(Text),
+})
+
+export const accessQuery = query({
+  right: rightName,
+  namespaceKey: text({ trim: true, stored: false }),
+  id: text({ stored: false }),
+  at: atMoment,
+})
+export const AccessChecked = named('AccessChecked', {
+  allowed: Type.Boolean(),
+  right: Text,
+  namespaceKey: Text,
+  reason: Type.Enum([...ACCESS_REASONS]),
+  because: Type.Optional(Because),
+})
+export type AccessChecked = Shown<typeof AccessChecked>
+
+/** Roles and rights that this deployment knows. */
+export const Roles = named('Roles', {
+  roles: Type.Array(
+    named('Role', {
+      name: Text,
+      description: Text,
+      builtIn: Type.Boolean(),
+      rights: Texts,
+      /** Where the caller could issue a token with it; `*`: everywhere. */
+      grantable: Texts,
+    }),
+  ),
+  rights: Type.Array(named('Right', { name: Text, level: Type.Enum(['namespace', 'deployment', 'any']) })),
+})
+export type Roles = Shown<typeof Roles>
+
+/** Query of the review of access: who could do this there then (api.md §5.8). */
+export const reviewQuery = query({
+  right: rightName,
+  namespaceKey: text({ trim: true, stored: false }),
+  limit: integer({ min: 0, minMessage: 'must not be negative' }),
+  pageToken: text({ stored: false }),
+  at: atMoment,
+})
+export const AccessReview = named('AccessReview', {
+  /** What the clock showed at the moment asked about, and how far the history went. */
+  at: Instant,
+  position: Text,
+  /** Whether the service asked nobody for a credential then. */
+  anonymous: Type.Boolean(),
+  entries: Type.Array(
+    named('AccessEntry', {
+      authenticationId: Id,
+      method: Text,
+      name: Type.Optional(Text),
+      reason: Type.Enum([...ACCESS_REASONS]),
+      because: Type.Optional(Because),
+    }),
+  ),
+  ...pageFields,
+  /** False where there are more than `totalCount`. */
+  totalCountExact: Type.Optional(Type.Boolean()),
+})
+export type AccessReview = Shown<typeof AccessReview>

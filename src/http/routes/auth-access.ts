@@ -1,0 +1,125 @@
+import { EVERYWHERE } from '../../access/grants.ts'
+import { placesOf } from '../../access/holding.ts'
+import { FULL, publishable, type Reach } from '../../access/reach.ts'
+import { levelOf, RIGHTS } from '../../access/rights.ts'
+import { isBuiltIn, type Role } from '../../access/roles.ts'
+import { grantable } from '../../access/within.ts'
+import { rowNow } from '../../audit/as-of.ts'
+import { Access, AccessChecked, accessQuery, Roles } from '../../contract/access.ts'
+import { refuse } from '../../errors.ts'
+import { readable } from '../../projections/projection.ts'
+import { type TokenDoc, tokens } from '../../projections/tokens.ts'
+import { namespaceOfRecord } from '../auth/token-records.ts'
+import { idInQuery } from '../auth/wants.ts'
+import { reachOfToken, type Verdict, verdictOf } from '../auth/verdict.ts'
+import { grantsShown, short } from '../present/authentication.ts'
+import { type Call, route } from '../route.ts'
+import type { Mount, Service } from '../service.ts'
+import { authentication } from '../statements.ts'
+
+/** Every valid token, whatever it may do. */
+const everybody = { credential: 'required', namespace: 'any', right: 'none' } as const
+
+/** What a caller without a credential may do: where nobody asks for one, everything. */
+const anybody: Access = { full: true, publishable: false, places: placesOf({}) }
+
+const shown = (doc: TokenDoc): Access => {
+  const { id, namespace, expiresAt } = doc
+  const reach = reachOfToken(doc)
+  return {
+    authenticationId: id,
+    full: reach.full,
+    publishable: publishable(reach),
+    ...(namespace !== undefined && { namespaceKey: namespace }),
+    places: placesOf(doc),
+    ...grantsShown(doc),
+    ...(expiresAt !== undefined && { expiresAt: short(expiresAt) }),
+  }
+}
+
+const getAccess: Mount = (app, { log }) =>
+  route(app, {
+    method: 'GET',
+    url: '/auth/v1/access',
+    ...authentication,
+    access: everybody,
+    summary: 'What the token used may do, and where.',
+    answer: Access,
+    run: async ({ caller: { actor } }) => {
+      if (actor.id === undefined) return { body: anybody }
+      const row = readable(await rowNow(log, tokens, actor.id))
+      return { body: row?.doc ? shown(row.doc) : refuse('credential_invalid') }
+    },
+  })
+
+type Checking = Call<unknown, ReturnType<(typeof accessQuery)['read']>>
+
+/** The record asked about as it stood at the moment, and what the clock showed then. */
+const recordAt = async ({ log, now, asOf }: Service, id: string, { query: { at }, request }: Checking) => {
+  const then = at && (await asOf(at, request.stop))
+  const row = readable(await (then ? then.token(id) : rowNow(log, tokens, id)))
+  return { doc: row?.doc, time: then ? new Date(await then.clock()) : now() }
+}
+
+const checkAccess: Mount = (app, service) =>
+  route(app, {
+    method: 'GET',
+    url: '/auth/v1/access/check',
+    ...authentication,
+    access: {
+      ...everybody,
+      past: 'free',
+      other: { right: 'token.read', idIn: idInQuery, boundTo: namespaceOfRecord(service) },
+    },
+    summary:
+      'Whether the token used, or another, may do something in a namespace or in every one, now or at a moment, and why.',
+    query: accessQuery,
+    errors: ['invalid_at', 'right_missing'],
+    answer: AccessChecked,
+    run: async (call) => {
+      const { query, caller } = call
+      const { right, namespaceKey: given, id: other } = query
+      const namespaceKey = given === '' ? EVERYWHERE : given
+      const id = other === '' ? caller.actor.id : other
+      const answer = (verdict: Verdict) => ({ body: { ...verdict, right, namespaceKey } })
+      if (id === undefined) return answer({ allowed: true, reason: 'open' })
+      const { doc, time } = await recordAt(service, id, call)
+      return answer(verdictOf(doc, right, namespaceKey, time))
+    },
+  })
+
+/** Where a role can be granted: what is so in one namespace that a reach does not name is so in each of them. */
+const grantableIn = (reach: Reach, role: Role, namespaces: readonly string[]): readonly string[] => {
+  const others = namespaces.filter((key) => !reach.places.has(key))
+  const found = grantable(reach, role, [...reach.places.keys(), ...others.slice(0, 1)])
+  const there = new Set(others.length > 0 && found.includes(others[0]!) ? [...found, ...others] : found)
+  return there.has(EVERYWHERE) ? [EVERYWHERE] : namespaces.filter((key) => there.has(key))
+}
+
+const listRoles: Mount = (app, { settings, flagStore }) =>
+  route(app, {
+    method: 'GET',
+    url: '/auth/v1/roles',
+    ...authentication,
+    access: { credential: 'required', namespace: 'none', right: 'self.use' },
+    summary: 'The roles and rights there are, and where the caller could issue a token with each role.',
+    answer: Roles,
+    run: ({ caller: { reach = FULL } }) => {
+      const namespaces = flagStore.namespaces().map(({ key }) => key)
+      const roles = settings.access.roles.map((role) => ({
+        name: role.name,
+        description: role.description,
+        builtIn: isBuiltIn(role.name),
+        rights: role.rights,
+        grantable: grantableIn(reach, role, namespaces),
+      }))
+      return { body: { roles, rights: RIGHTS.map((name) => ({ name, level: levelOf(name) })) } }
+    },
+  })
+
+/** What may be done by whom: /auth/v1/access* and /auth/v1/roles (api.md §5.8). */
+export const authAccessRoutes: Mount = (app, service) => {
+  getAccess(app, service)
+  checkAccess(app, service)
+  listRoles(app, service)
+}

@@ -1,0 +1,231 @@
+import t from 'tap'
+import { RIGHTS } from '../../src/access/rights.ts'
+import { type Fields, type Started, startService } from '../start.ts'
+import { type Authentication, bearer, type Issued, type Problem, refusalOf } from './people.ts'
+
+const TOKEN = '/auth/v1/method/token'
+type Grant = { readonly namespaceKey: string; readonly role?: string; readonly rights?: readonly string[] }
+type Record = Authentication & { readonly grants?: readonly Grant[] }
+
+const SERVER = ['flag.evaluate', 'flag.snapshot', 'self.use']
+const VIEWER = [
+  'flag.evaluate',
+  'flag.snapshot',
+  'flag.read',
+  'segment.read',
+  'namespace.read',
+  'history.read',
+  'self.use',
+]
+
+const create = ({ request }: Started, body: Fields, headers = {}) =>
+  request<Issued>('POST', TOKEN, { name: 'n', ...body }, headers)
+const made = async (service: Started, body: Fields, headers = {}) => {
+  const { status, text, json } = await create(service, body, headers)
+  if (status !== 200) throw new Error(`${status} ${text}`)
+  return { ...json, record: json.authentication as Record }
+}
+const withShop = async (service: Started) => {
+  for (const key of ['shop', 'other']) await service.request('POST', '/api/v1/namespaces', { key, name: key })
+  return service
+}
+
+await t.test('A7: what is given, and the token that comes of it', async (t) => {
+  const service = await withShop(await startService(t))
+  const plain = await made(service, {})
+  t.notOk('grants' in plain.record, 'without role and grants the record is as it was')
+  t.match(plain.clientToken, /^rct_/)
+  t.notOk('grants' in (await made(service, { role: null, grants: null })).record, 'null is absent')
+  t.notOk('grants' in (await made(service, { namespaceKey: 'shop' })).record)
+
+  const server = await made(service, { role: 'server' })
+  t.strictSame(server.record.grants, [{ namespaceKey: '*', role: 'server', rights: SERVER }])
+  t.match(server.clientToken, /^rct_/)
+  t.strictSame((await made(service, { role: 'admin' })).record.grants, [
+    { namespaceKey: '*', role: 'admin', rights: ['*'] },
+  ])
+  const narrowed = await made(service, { role: 'viewer', namespaceKey: 'shop' })
+  t.strictSame(
+    narrowed.record.grants,
+    [{ namespaceKey: 'shop', role: 'viewer', rights: VIEWER.filter((right) => right !== 'self.use') }],
+    'of a namespaced token what its role leaves it',
+  )
+  t.equal(narrowed.record.metadata['io.service.auth.token.namespace'], 'shop')
+
+  const several = await made(service, {
+    grants: [
+      { role: 'viewer', namespaceKey: '*' },
+      { rights: ['flag.update', 'flag.read', 'flag.update'], namespaceKey: ' shop ' },
+      { role: 'auditor', namespace_key: 'other' },
+    ],
+  })
+  const inOther = [
+    'flag.evaluate',
+    'flag.read',
+    'segment.read',
+    'namespace.read',
+    'token.read',
+    'history.read',
+    'self.use',
+  ]
+  const due = [
+    { namespaceKey: '*', role: 'viewer', rights: VIEWER },
+    { namespaceKey: 'shop', rights: ['flag.read', 'flag.update'] },
+    { namespaceKey: 'other', role: 'auditor', rights: inOther },
+  ]
+  t.strictSame(several.record.grants, due, 'in the order given')
+  const { json } = await service.request<Record>('GET', `/auth/v1/tokens/${several.record.id}`)
+  t.strictSame(json.grants, due)
+  const { json: own } = await service.request<Record>('GET', '/auth/v1/self', undefined, bearer(several.clientToken))
+  t.strictSame(own.grants, due)
+})
+
+await t.test('a token that can only ask flags says so in its first letters', async (t) => {
+  const service = await withShop(await startService(t))
+  for (const body of [
+    { role: 'client' },
+    { role: 'client', namespaceKey: 'shop' },
+    {
+      grants: [
+        { role: 'client', namespaceKey: 'shop' },
+        { rights: ['flag.evaluate'], namespaceKey: 'other' },
+      ],
+    },
+  ]) {
+    const { clientToken } = await made(service, body)
+    t.match(clientToken, /^rcp_[0-9A-Za-z]{49}$/, JSON.stringify(body))
+    const { status } = await service.request('GET', '/auth/v1/access', undefined, bearer(clientToken))
+    t.equal(status, 200, 'it works')
+  }
+  for (const body of [
+    { role: 'server' },
+    { grants: [{ rights: ['flag.evaluate', 'self.use'], namespaceKey: 'shop' }] },
+  ])
+    t.match((await made(service, body)).clientToken, /^rct_/, JSON.stringify(body))
+})
+
+const viewerEverywhere = { role: 'viewer', namespaceKey: '*' }
+const rules: readonly (readonly [Fields, field: string, description: string])[] = [
+  [{ role: 'boss' }, 'role', 'unknown role "boss"'],
+  [{ role: 'Viewer' }, 'role', 'unknown role "Viewer"'],
+  [{ role: 'toString' }, 'role', 'unknown role "toString"'],
+  [{ role: '' }, 'role', 'must not be empty'],
+  [{ grants: [] }, 'grants', 'must not be empty'],
+  [{ grants: Array.from({ length: 65 }, () => viewerEverywhere) }, 'grants', 'must contain at most 64 elements'],
+  [{ role: 'viewer', grants: [viewerEverywhere] }, 'grants', 'only one of role and grants can be present'],
+  [
+    { namespaceKey: 'shop', grants: [viewerEverywhere] },
+    'grants',
+    'only one of namespaceKey and grants can be present',
+  ],
+  [{ grants: [{ namespaceKey: '*' }] }, 'grants[0]', 'needs either role or rights'],
+  [
+    { grants: [viewerEverywhere, { role: 'viewer', rights: ['flag.read'], namespaceKey: '*' }] },
+    'grants[1]',
+    'needs either role or rights',
+  ],
+  [{ grants: [null] }, 'grants[0]', 'must not be empty'],
+  [{ grants: [{ role: 'viewer' }] }, 'grants[0].namespaceKey', 'must not be empty'],
+  [{ grants: [{ role: 'viewer', namespaceKey: ' ' }] }, 'grants[0].namespaceKey', 'must not be empty'],
+  [{ grants: [{ role: 'boss', namespaceKey: '*' }] }, 'grants[0].role', 'unknown role "boss"'],
+  [{ grants: [{ role: '', namespaceKey: '*' }] }, 'grants[0].role', 'must not be empty'],
+  [{ grants: [{ rights: [], namespaceKey: '*' }] }, 'grants[0].rights', 'must not be empty'],
+  [{ grants: [{ rights: ['flag.fly'], namespaceKey: '*' }] }, 'grants[0].rights', 'unknown right "flag.fly"'],
+  [{ grants: [{ rights: ['*'], namespaceKey: '*' }] }, 'grants[0].rights', 'unknown right "*"'],
+  ...RIGHTS.filter((right) => /^(audit|config|subject)|namespace\.(create|delete)/.test(right)).map(
+    (right) =>
+      [
+        { grants: [{ rights: [right], namespaceKey: 'shop' }] },
+        'grants[0].rights',
+        `"${right}" can only be granted in every namespace`,
+      ] as const,
+  ),
+]
+
+await t.test('A7: every rule of role and grants, in its words', async (t) => {
+  const service = await withShop(await startService(t))
+  for (const [body, field, description] of rules) {
+    const answer = await create(service, body)
+    const { status, code, reason, message } = refusalOf(answer)
+    t.strictSame(
+      { status, code, reason, message },
+      { status: 400, code: 3, reason: 'invalid_argument', message: `invalid field ${field}: ${description}` },
+      JSON.stringify(body).slice(0, 100),
+    )
+    const [{ value }] = (answer.json as unknown as Problem).details
+    t.match(value, { fieldViolations: [{ field, description }] })
+  }
+  for (const body of [
+    { role: 5 },
+    { grants: 'x' },
+    { grants: ['x'] },
+    { grants: [{ rights: 'x', namespaceKey: '*' }] },
+  ])
+    t.match(refusalOf(await create(service, body)), { status: 400, reason: 'malformed_body' }, JSON.stringify(body))
+  t.match(
+    refusalOf(await create(service, { grants: [{ role: 'viewer', namespaceKey: '*', namespace_key: '*' }] })),
+    { reason: 'malformed_body' },
+    'both spellings',
+  )
+  for (const body of [
+    { grants: [viewerEverywhere, { role: 'viewer', namespaceKey: 'nowhere' }] },
+    { role: 'viewer', namespaceKey: 'nowhere' },
+  ])
+    t.match(refusalOf(await create(service, body)), {
+      status: 404,
+      reason: 'not_found',
+      message: 'namespace "nowhere" not found',
+    })
+})
+
+await t.test('metadata of any name grants nothing, and takes nothing', async (t) => {
+  const service = await startService(t)
+  const metadata = { 'io.service.auth.role': 'admin', role: 'admin', grants: '[{"role":"admin","namespaceKey":"*"}]' }
+  const { clientToken, record } = await made(service, { role: 'client', metadata })
+  t.match(record.metadata, metadata)
+  const { json } = await service.request('GET', '/auth/v1/access', undefined, bearer(clientToken))
+  t.match(json, { full: false, publishable: true, places: [{ namespaceKey: '*', rights: ['flag.evaluate'] }] })
+  const reading = await service.request('GET', '/api/v1/flags', undefined, bearer(clientToken))
+  t.equal(refusalOf(reading).reason, 'right_missing')
+})
+
+await t.test('A4: records by how they hold what they may do', async (t) => {
+  const service = await withShop(await startService(t))
+  const ids = {
+    full: (await made(service, { name: 'full' })).record.id,
+    admin: (await made(service, { name: 'admin', role: 'admin' })).record.id,
+    bound: (await made(service, { name: 'bound', namespaceKey: 'shop' })).record.id,
+    narrowed: (await made(service, { name: 'narrowed', namespaceKey: 'shop', role: 'client' })).record.id,
+    granted: (await made(service, { name: 'granted', role: 'editor' })).record.id,
+    owner: (await made(service, { name: 'owner', grants: [{ role: 'admin', namespaceKey: 'shop' }] })).record.id,
+  }
+  const { json: gone, headers } = await create(service, { name: 'gone', role: 'viewer' })
+  const before = headers['event-position']
+  await service.request('DELETE', `/auth/v1/tokens/${gone.authentication.id}`)
+  const list = async (search: string) => {
+    const { json } = await service.request<{ authentications: readonly Authentication[]; totalCount: number }>(
+      'GET',
+      `/auth/v1/tokens?${search}`,
+    )
+    t.equal(json.totalCount, json.authentications.length, search)
+    return json.authentications.map(({ id }) => id)
+  }
+  const [, ...full] = await list('access=FULL')
+  t.strictSame(full, [ids.full, ids.admin], 'admin of everything is full reach')
+  t.strictSame(await list('access=NAMESPACED'), [ids.bound, ids.narrowed])
+  t.strictSame(await list('access=GRANTED'), [ids.granted, ids.owner])
+  t.strictSame(await list('access=GRANTED&order=desc&sort=name'), [ids.owner, ids.granted])
+  t.strictSame(await list('access=GRANTED&status=DELETED'), [gone.authentication.id])
+  t.strictSame(await list(`access=GRANTED&at=${String(before)}`), [ids.granted, ids.owner, gone.authentication.id])
+  t.strictSame(await list('access=NAMESPACED&namespaceKey=other'), [])
+  t.match(refusalOf(await service.request('GET', '/auth/v1/tokens?access=ALL')), {
+    status: 400,
+    message: 'invalid field access: unknown value "ALL"',
+  })
+  const { json: page } = await service.request<{ nextPageToken: string }>(
+    'GET',
+    '/auth/v1/tokens?access=GRANTED&limit=1',
+  )
+  const other = await service.request('GET', `/auth/v1/tokens?limit=1&pageToken=${page.nextPageToken}`)
+  t.equal(refusalOf(other).reason, 'invalid_page_token', 'its pages are of this filter')
+})
