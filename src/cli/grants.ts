@@ -22,9 +22,10 @@ export const roleAt = (text: string, others: readonly GrantAsked[] = []): readon
 export const rightsAt = (text: string, others: readonly GrantAsked[] = []): readonly GrantAsked[] =>
   gathered(readRights(text), others)
 
+const byText = (a: string, b: string): number => (a < b ? -1 : 1)
 /** What a grant says, whatever the order of its rights. */
 const said = ({ namespaceKey: place, role, rights = [] }: GrantAsked | Shown): string =>
-  role === undefined ? grantText({ place, rights: rights.toSorted() }) : grantText({ place, role })
+  role === undefined ? grantText({ place, rights: rights.toSorted(byText) }) : grantText({ place, role })
 
 /** In what the grants of a record are not those that were asked for; undefined where they are. An older service does not know of any. */
 export const grantsDiffer = (
