@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap'
 import { type Fields, type Headers, type Response, type Started, startService } from '../start.ts'
+import { eventsOf } from './events-of.ts'
 import { granted, withNamespaces } from './granted.ts'
+import { roomInMinute } from './minute.ts'
 import { type Problem, refusalOf } from './people.ts'
 
 const N = '/api/v1/namespaces'
@@ -242,6 +244,7 @@ await t.test('every refusal is counted once, whichever step decides it, and none
   const inShop = (await granted(service, { namespaceKey: 'shop' })).id
   const few = ['flag.evaluate', 'namespace.read', 'token.read', 'token.create', 'flag.read'] as const
   const { ask, id } = await as({ grants: [rights('shop', ...few)] })
+  await roomInMinute()
   const since = await decisions(service)
   const refused: readonly Parameters<typeof ask>[] = [
     ['GET', `${N}/desk/flags`],
@@ -265,4 +268,24 @@ await t.test('every refusal is counted once, whichever step decides it, and none
   ]
   for (const asked of taken) t.not((await ask(...asked)).status, 403, `${asked[0]} ${asked[1]}`)
   t.strictSame(await since(), { allowed: taken.length, missing: refused.length, refused: refused.length })
+
+  await service.close()
+  const events = await eventsOf(service.directory, ({ type }) => type.startsWith('AuthenticationRefused'))
+  const noted = events.map(({ data: { reason, right, namespace, tokenId } }) => {
+    t.strictSame([reason, tokenId], ['right_missing', id])
+    return [right, namespace]
+  })
+  t.strictSame(
+    noted,
+    [
+      ['flag.read', 'desk'],
+      ['config.read', '*'],
+      ['flag.evaluate', 'desk'],
+      ['history.read', 'shop'],
+      ['history.read', undefined],
+      ['token.read', '*'],
+      ['token.create', '*'],
+    ],
+    'each right and place once',
+  )
 })
