@@ -31,7 +31,7 @@ const has = (token: Token, right: Right, place: string): boolean => {
     return place === namespaceKey && bound.includes(right) && (role === undefined || roles[role]!.includes(right))
   }
   return token.grants.some(({ namespaceKey, role = '', rights = roles[role]! }) => {
-    if (!(rights as readonly string[]).includes(right)) return false
+    if (!rights.includes(right)) return false
     if (levelOf(right) === 'any' || namespaceKey === '*') return true
     return levelOf(right) === 'namespace' && namespaceKey === place
   })
