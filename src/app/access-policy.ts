@@ -58,10 +58,12 @@ export type PolicyOptions = {
 /** The configuration of access that this instance began with, and its number in the history. */
 export const toldAccess = ({ execute, configured, onFormat, logger, onError }: PolicyOptions) => {
   let told: Promise<number> | undefined
+  let known: number | undefined
 
   const tell = async (): Promise<number> => {
     const { stored, state } = await execute(access, ACCESS, 'ConfigureAccess', configured, SYSTEM)
-    return Number(stored.at(-1)?.revision ?? state.events - 1)
+    known = Number(stored.at(-1)?.revision ?? state.events - 1)
+    return known
   }
   /** Its number; it is told first where that was not done. Refuses with `release_in_progress` while an instance lives that does not read it. */
   const number = (): Promise<number> => {
@@ -74,6 +76,8 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
 
   return {
     number,
+    /** Its number, once it was told. */
+    known: () => known,
     /** Tells it, or sees to it that this is done as soon as it can be. */
     begin: async (): Promise<void> => {
       let waits = true

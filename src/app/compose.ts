@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { asOf } from '../audit/as-of.ts'
-import { digester, plausible } from '../auth/client-token.ts'
 import { reservations } from '../commands/reservations.ts'
 import { instance as decider } from '../commands/instance.ts'
 import { version } from '../cli/manifest.ts'
 import type { Config } from '../config/load.ts'
 import { compileFlag } from '../evaluation/compile.ts'
-import { tokenVerifier } from '../http/auth/token-verifier.ts'
 import { idempotency } from '../http/idempotency.ts'
 import { pastReadings } from '../http/past-readings.ts'
 import { pageTokens } from '../http/paging.ts'
@@ -19,9 +17,10 @@ import { accessOf } from './access-policy.ts'
 import { bootstrap } from './bootstrap.ts'
 import { scheduleCleanups } from './cleanups.ts'
 import { type Core, coreOf } from './core.ts'
+import { entranceOf } from './entrance.ts'
 import type { Fatal } from './fatal.ts'
+import { sweepOf } from './later-rules.ts'
 import type { Logger } from './logger.ts'
-import { exchangeOf, loginMethods } from './login-methods.ts'
 import type { Progress } from '../projections/engine/rebuild.ts'
 import { pastOf } from './past.ts'
 import type { Past } from './past-worker.ts'
@@ -32,11 +31,9 @@ import { serviceSettings } from './settings.ts'
 import { membership } from './roll.ts'
 import { bind, type Rebuilt, settle } from './settle.ts'
 import type { Stores } from './stores.ts'
+import { oncePerMinute } from './warnings.ts'
 
-/** So long a token not known here may wait for the log to be followed, before the views are searched for it. */
-const CATCH_UP_MS = 250
 const FAILURES_A_MINUTE = 300
-const EXCHANGES_A_MINUTE = 60
 
 /** The service over its stores, not yet begun. */
 export type Composed = {
@@ -60,15 +57,11 @@ const serviceOf = async (
   core: Core,
   { logger, now, past, draining, policy }: Parts,
 ): Promise<Service> => {
-  const { faults, onError, names, metrics, stores, time, log, instance, seal } = core
+  const { onError, names, metrics, stores, time, log, instance, seal } = core
   const { flagStore, execute, follower, guard, lease } = core
   const { views, pepper, alone, limiter } = stores
   const fresh = () => (lease?.fresh() ?? true) && !guard?.suspicious()
-  const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
-  const digest = digester(pepper)
   const settings = serviceSettings(config)
-  const { methods } = config.authentication
-  const orchestrator = await exchangeOf(config, faults, now)
   return {
     settings,
     names,
@@ -89,10 +82,7 @@ const serviceOf = async (
     seen: follower.seen,
     viewsReached: follower.viewsReached,
     fresh,
-    verifier: tokenVerifier({ index: core.index, digest, plausible, log, views, now: time.present, caughtUp }),
-    tokenStanding: core.index.standing,
-    policy,
-    digest,
+    ...(await entranceOf(config, core, { now, policy })),
     pageTokens: pageTokens(pepper.key),
     refusals: refusalHistory(execute, now, onError('refusals were not written')),
     uses: tokenUses({ views, now: time.present, onError: onError('last uses of tokens were not written') }),
@@ -112,20 +102,12 @@ const serviceOf = async (
       clock: { now, newest: time.newest },
     }),
     pastReadings: pastReadings(metrics),
-    logins: await loginMethods(config, names, stores, faults, now),
-    exchange: orchestrator && { orchestrator, attempts: limiter('exchanges', EXCHANGES_A_MINUTE) },
     idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, now),
-    methods: {
-      ...methods,
-      oidc: {
-        ...methods.oidc,
-        providers: Object.entries(methods.oidc.providers).map(([key, { display_name: name }]) => ({ key, name })),
-      },
-    },
     readiness: readinessOf(stores, draining, fresh, core.closed.none, follower.caughtUp),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),
+    warn: oncePerMinute(logger, now),
   }
 }
 
@@ -151,8 +133,9 @@ export const compose = async (
   let draining = false
   const past = pastOf(core)
   const access = accessOf(config, core, logger)
-  const parts = { logger, now, past, draining: () => draining, policy: access.number }
+  const parts = { logger, now, past, draining: () => draining, policy: access }
   const service = await serviceOf(config, core, parts)
+  const sweep = sweepOf(service, core, logger)
   return {
     service,
     begin: async (ending) => {
@@ -178,12 +161,14 @@ export const compose = async (
       await scheduleCleanups(config, core, logger)
       tellMissingPlaces(service.settings.access, (key) => core.flagStore.life(key) !== undefined, logger)
       await lease?.prove()
+      sweep?.begin()
       if (lease) stores.writesWhile(() => lease.fresh() && follower.viewsAdvance())
     },
     drain: () => {
       draining = true
     },
     close: async () => {
+      await sweep?.close()
       await past.close()
       await service.refusals.close()
       await service.uses.close()

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
+import type { Rule } from '../access/rules.ts'
 import { emailRule } from '../auth/identity.ts'
 import { loginStates } from '../auth/login-state.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import { pseudonyms } from '../auth/pseudonyms.ts'
+import { accessPolicy } from '../config/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import type { Logins, LoginMethod } from '../http/auth/login-method.ts'
 import type { Names } from '../contract/identifiers.ts'
@@ -39,8 +41,15 @@ const oidcWays = async (
   return ways
 }
 
+/** Organizations and teams that rules name. */
+const namedIn = (rules: readonly Rule[]) => {
+  const ours = rules.filter((rule) => rule.method === 'codehost')
+  return { organizations: ours.flatMap((rule) => rule.organizations), teams: ours.flatMap((rule) => rule.teams) }
+}
+
 const codehostWay = async (
   settings: Methods['codehost'],
+  rules: readonly Rule[],
   names: Names,
   faults: PortFaults,
 ): Promise<LoginMethod | undefined> => {
@@ -57,6 +66,7 @@ const codehostWay = async (
     scopes: settings.scopes,
     allowedOrganizations: settings.allowed_organizations,
     allowedTeams: settings.allowed_teams,
+    named: namedIn(rules),
   })
   return {
     method: 'codehost',
@@ -68,12 +78,13 @@ const codehostWay = async (
 
 /** The ways to log in that are configured; their libraries are loaded only for those. */
 export const loginMethods = async (
-  { authentication: { methods } }: Config,
+  config: Config,
   names: Names,
   { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
   faults: PortFaults,
   now: () => Date,
 ): Promise<Logins> => {
+  const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
   const matches = restricted
     ? (await import('../config/email.ts')).emailMatcher(methods.oidc.email_matches)
@@ -82,7 +93,7 @@ export const loginMethods = async (
     !restricted || emailRule(matches, { email, email_verified })
   return {
     oidc: await oidcWays(methods.oidc, admits, faults, now),
-    codehost: await codehostWay(methods.codehost, names, faults),
+    codehost: await codehostWay(methods.codehost, accessPolicy(config).rules, names, faults),
     states: loginStates(pepper),
     pseudonyms: pseudonyms(pepper),
     attempts: limiter('logins', ATTEMPTS_A_MINUTE),

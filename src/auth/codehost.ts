@@ -12,7 +12,7 @@ import {
 import { refuse } from '../errors.ts'
 import { codeOf } from './callback.ts'
 import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
-import { admit, type Memberships, type Restrictions } from './membership.ts'
+import { admit, type Memberships, type Named, type Restrictions } from './membership.ts'
 import { answered, redirectUriOf } from './redirect.ts'
 import { isObject, jsonOf, providerFetch, unavailable } from './provider-fetch.ts'
 import { exchangeCode } from './token-endpoint.ts'
@@ -29,6 +29,8 @@ export type CodehostSettings = Restrictions & {
   readonly callbackPath: string
   /** With `read:org`, organizations and teams are read; without it a restriction admits nobody. */
   readonly scopes: readonly string[]
+  /** What rules ask about is kept of a login even where the restrictions would leave it out. */
+  readonly named?: Named
 }
 
 type Secrets = Omit<LoginSecrets, 'nonce'>
@@ -116,7 +118,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
 
       const readsOrganizations = scopes.includes('read:org')
       const known = readsOrganizations ? await memberships(read) : { organizations: [], teams: {} }
-      const { admitted, organizations, teams } = admit(known, settings)
+      const { admitted, organizations, teams } = admit(known, settings, settings.named)
       if (!admitted) return refuse('membership_required')
       const kept = readsOrganizations
         ? { organizations: JSON.stringify(organizations), teams: JSON.stringify(teams) }

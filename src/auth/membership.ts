@@ -10,29 +10,39 @@ export type Restrictions = {
   readonly allowedTeams: Readonly<Record<string, readonly string[]>>
 }
 
+/** What rules name: organizations by login, teams as `organization/slug`. */
+export type Named = { readonly organizations: readonly string[]; readonly teams: readonly string[] }
+
 /**
  * Whether the memberships satisfy the restrictions, and which of them are kept (api.md §5.2, §5.6): all where nothing
- * is restricted, else the allowed ones.
+ * is restricted, else the allowed ones and those that rules name.
  */
 export const admit = (
   { organizations, teams }: Memberships,
   { allowedOrganizations, allowedTeams }: Restrictions,
+  named: Named = { organizations: [], teams: [] },
 ): Memberships & { readonly admitted: boolean } => {
   const byTeam = Object.keys(allowedTeams).length > 0
   if (allowedOrganizations.length === 0 && !byTeam) return { admitted: true, organizations, teams }
 
-  const kept = organizations.filter((organization) => allowedOrganizations.includes(organization))
   const allowed = new Map(Object.entries(allowedTeams))
-  const keptTeams = Object.entries(teams)
-    .filter(([organization]) => allowedOrganizations.includes(organization))
+  const isAllowed = (organization: string, slug: string): boolean =>
+    allowedOrganizations.includes(organization) && (!byTeam || allowed.get(organization)?.includes(slug) === true)
+  const all = Object.entries(teams)
+  const kept = all
     .map(
       ([organization, slugs]) =>
-        [organization, byTeam ? slugs.filter((slug) => allowed.get(organization)?.includes(slug)) : slugs] as const,
+        [
+          organization,
+          slugs.filter((slug) => isAllowed(organization, slug) || named.teams.includes(`${organization}/${slug}`)),
+        ] as const,
     )
     .filter(([, slugs]) => slugs.length > 0)
   return {
-    admitted: kept.length > 0 && (!byTeam || keptTeams.length > 0),
-    organizations: kept,
-    teams: Object.fromEntries(keptTeams),
+    admitted:
+      organizations.some((organization) => allowedOrganizations.includes(organization)) &&
+      (!byTeam || all.some(([organization, slugs]) => slugs.some((slug) => isAllowed(organization, slug)))),
+    organizations: organizations.filter((one) => [...allowedOrganizations, ...named.organizations].includes(one)),
+    teams: Object.fromEntries(kept),
   }
 }

@@ -24,6 +24,7 @@ import type { Names } from '../contract/identifiers.ts'
 import type { PageTokens } from './paging.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { PastReadings } from './past-readings.ts'
+import type { Narrow } from './auth/narrowing.ts'
 import type { TokenVerifier } from './auth/token-verifier.ts'
 
 /** What routes must know of the configuration. */
@@ -87,8 +88,10 @@ export type Service = {
   readonly verifier: TokenVerifier
   /** How far the stream of a live token is known here, if it is: another instance may have written to it since. */
   readonly tokenStanding: (id: string) => TokenStanding | undefined
-  /** The number in the history of the configuration of access that tokens are issued under here: a revision of `access-main`. Refuses with `release_in_progress` while it cannot be told there. */
-  readonly policy: () => Promise<number>
+  /** The number in the history of the configuration of access that tokens are issued under here, a revision of `access-main`: to be asked for, which is refused with `release_in_progress` while it cannot be told there, and as far as it is known. */
+  readonly policy: { readonly number: () => Promise<number>; readonly known: () => number | undefined }
+  /** Takes from a login or an exchange what the rules of this instance, if they are later ones, do not give it. */
+  readonly narrow: Narrow
   readonly digest: (secret: string) => string
   readonly pageTokens: PageTokens
   readonly refusals: RefusalHistory
@@ -115,6 +118,8 @@ export type Service = {
   readonly readiness: () => Promise<Readiness>
   /** Tells the operator, at INFO, one line a call. */
   readonly tell: (record: Readonly<Record<string, unknown>>, message: string) => void
+  /** Warns the operator: of what is named once a minute at most. */
+  readonly warn: (what: string, record: Readonly<Record<string, unknown>>, message: string) => void
   /** Bodies of GET /meta/info and GET /meta/config. */
   readonly about: { readonly info: Info; readonly config: Readonly<Record<string, unknown>> }
 }

@@ -19,6 +19,9 @@ export type TokenEntry = {
   readonly policy: number | undefined
 }
 
+/** A token that requests come with. `judged`: the latest configuration of access that is known here to take nothing more from it; of a static token every one there may be. */
+export type TokenInUse = TokenEntry & { judged: number }
+
 const HELD = ['digest', 'method', 'namespace', 'expiresAt', 'issuedBy', 'reach', 'policy'] as const
 export type HeldOfToken = Pick<TokenDoc, (typeof HELD)[number] | 'deletedAt'>
 

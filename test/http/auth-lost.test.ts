@@ -1,25 +1,6 @@
-import { join } from 'node:path'
-import { MongoClient } from 'mongodb'
 import t from 'tap'
-import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
-import { clusterOf, onCluster } from '../cluster/own.ts'
-import type { Started } from '../start.ts'
 import { type Authentication, everyWay, logIn, OIDC } from './people.ts'
-
-/** Takes the keys of all people away from the store of a service that is down, as an older backup of them does. */
-const loseKeys = async ({ directory }: Started): Promise<void> => {
-  if (onCluster) {
-    const settings = await clusterOf(directory)
-    const client = await new MongoClient(settings['mongodb.url']!).connect()
-    const subjects = client.db(settings['mongodb.database']).collection<{ _id: string }>('subjects')
-    await subjects.deleteMany({ _id: /^person-/ })
-    await client.close()
-    return
-  }
-  const subjects = await openDatabase(join(directory, 'data', 'subjects.sqlite'), 'erasing')
-  subjects.exec("delete from subjects where subject like 'person-%'")
-  subjects.close()
-}
+import { loseKeys } from './subjects.ts'
 
 await t.test('people whose key is missing are shown as lost and never as erased, counted and told once', async (t) => {
   const { service } = await everyWay(t)

@@ -49,22 +49,18 @@ export const clusterSettings = ({
   'authentication.methods.orchestrator.service_account_token_path': tokenPath,
 })
 
-/** A service with every way in: a provider that lies when told to, a code host and a cluster. */
+/** A service with every way in: a provider that lies when told to, a code host and a cluster. `settings` are all that it was started with. */
 export const everyWay = async (t: Test, settings: Settings = {}, options: Parameters<typeof startService>[2] = {}) => {
   const [liar, host, cluster] = await Promise.all([lyingProvider(t), codehostStandIn(t), clusterStandIn(t)])
-  const service = await startService(
-    t,
-    {
-      'server.public_url': PUBLIC,
-      'rate_limit.enabled': 'false',
-      ...oidcSettings('main', liar.url, lyingClient),
-      ...codehostSettings(host.url),
-      ...clusterSettings(cluster),
-      ...settings,
-    },
-    options,
-  )
-  return { liar, host, cluster, service }
+  const all: Settings = {
+    'server.public_url': PUBLIC,
+    'rate_limit.enabled': 'false',
+    ...oidcSettings('main', liar.url, lyingClient),
+    ...codehostSettings(host.url),
+    ...clusterSettings(cluster),
+    ...settings,
+  }
+  return { liar, host, cluster, settings: all, service: await startService(t, all, options) }
 }
 
 /** The cookies that an answer sets, by name: the value, and the attributes as they were sent. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { Refusal } from '../../errors.ts'
-import type { TokenEntry } from '../../projections/token-slots.ts'
+import type { TokenInUse } from '../../projections/token-slots.ts'
 import type { Authorize, AuthorizeRest } from '../hooks.ts'
 import type { Caller } from '../route.ts'
 import type { Service } from '../service.ts'
@@ -10,6 +10,7 @@ import { times } from '../wire/framing.ts'
 import { allowedCells, callersByToken } from './callers.ts'
 import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
+import { laterRules } from './later-rules.ts'
 import { byHead, byRest } from './reach.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
@@ -31,15 +32,12 @@ const refusalNotes =
   ({ metrics, refusals }: Service) =>
   (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
     metrics.authDecisions('refused', refusal.reason, '').value++
-    const { right, namespaceKey: namespace } = refusal.metadata
     refusals.note({
       reason: refusal.reason,
       route: request.spec?.url ?? '',
       requestId: request.id,
       network: addressKey(request.address),
       ...(tokenId && { tokenId }),
-      ...(right !== undefined && { right }),
-      ...(namespace !== undefined && { namespace }),
     })
     return refusal
   }
@@ -60,7 +58,7 @@ const decisions = (service: Service) => {
   return {
     noted,
 
-    admit: (request: FastifyRequest, entry: TokenEntry, via: 'bearer' | 'cookie'): Refusal | undefined => {
+    admit: (request: FastifyRequest, entry: TokenInUse, via: 'bearer' | 'cookie'): Refusal | undefined => {
       const known = callersOf(entry)
       request.caller = known[via]
       const hour = uses.hour()
@@ -113,13 +111,17 @@ const decisions = (service: Service) => {
 
 /** The everyday case, a bearer token seen before. What this does not know is left to the long way. */
 const knownBearer =
-  ({ verifier, fresh }: Service) =>
-  ({ raw }: FastifyRequest): TokenEntry | undefined => {
+  ({ verifier, fresh }: Service, { isOpen }: ReturnType<typeof laterRules>) =>
+  ({ raw }: FastifyRequest): TokenInUse | undefined => {
     const { authorization, cookie } = raw.headers
     if (authorization === undefined || cookie !== undefined || !authorization.startsWith('Bearer ')) return undefined
     const entry = verifier.cached(authorization.slice(7))
     const plain =
-      entry !== undefined && entry.method !== 'oidc' && fresh() && times(raw.rawHeaders, 'authorization') === 1
+      entry !== undefined &&
+      entry.method !== 'oidc' &&
+      !isOpen(entry) &&
+      fresh() &&
+      times(raw.rawHeaders, 'authorization') === 1
     return plain ? entry : undefined
   }
 
@@ -131,7 +133,8 @@ export const authorizer = (
   const { noted, admit, letIn, unusable, authorizeRest } = decisions(service)
   const isOpen = openness(service.settings)
   const rule = emailRule(service)
-  const usual = knownBearer(service)
+  const later = laterRules(service)
+  const usual = knownBearer(service, later)
 
   /** Any credential, or none. */
   const long = (request: FastifyRequest, reply: FastifyReply, access: Guarded, done: (error?: Error) => void): void => {
@@ -149,7 +152,7 @@ export const authorizer = (
     if (given.kind === 'none') return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
     if ((!open || welcome) && !service.fresh()) return done(noted(request, new Refusal('auth_stale')))
     const { kind, token } = given
-    const judged = (entry: TokenEntry | undefined): Refusal | undefined => {
+    const judged = (entry: TokenInUse | undefined): Refusal | undefined => {
       if (entry && !rule.refuses(entry)) return admit(request, entry, kind)
       if (welcome) {
         unusable(request, reply, kind === 'cookie')
@@ -161,9 +164,10 @@ export const authorizer = (
       return noted(request, new Refusal('email_not_allowed'), entry.id)
     }
     const known = token === undefined ? undefined : verifier.cached(token)
-    if (token === undefined || (known && !rule.isOpen(known))) return done(judged(known))
+    if (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))) return done(judged(known))
     const found = async () => {
-      const entry = known ?? (await verifier.verify(token))
+      const held = known ?? (await verifier.verify(token))
+      const entry = held && later.isOpen(held) ? await later.ask(held, token) : held
       return judged(entry && rule.isOpen(entry) ? await rule.ask(entry) : entry)
     }
     found()

@@ -11,7 +11,7 @@ export const emailRule = ({ log, sealer, logins }: Service) => {
     isOpen: (entry: TokenEntry): boolean =>
       entry.method === 'oidc' && logins.restricted && verdicts.get(entry) !== true,
     refuses: (entry: TokenEntry): boolean => verdicts.get(entry) === false,
-    ask: async (entry: TokenEntry): Promise<TokenEntry> => {
+    ask: async <E extends TokenEntry>(entry: E): Promise<E> => {
       const profile = (await rowNow(log, tokens, entry.id))?.doc?.profile
       const opened = profile === undefined ? undefined : await sealer.open(profile)
       const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}

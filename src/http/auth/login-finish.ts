@@ -44,7 +44,8 @@ const complete = async (service: Service, call: Request, way: LoginMethod): Prom
   if (!service.fresh()) refuse('backend_unavailable')
   const query = new URLSearchParams(rawQuery(request))
   const taken = await takeLogin(service, call, way, query)
-  const grant = tokenOf(service, way, await identify(service, way, taken, query))
+  const { identity, granted } = await identify(service, way, taken, query)
+  const grant = { ...tokenOf(service, way, identity), ...granted }
   const { profile, subject } = grant
 
   const context = { ...taken.context, subject }

@@ -8,7 +8,9 @@ import { Refusal, refuse } from '../../errors.ts'
 import { contextOf } from '../command-context.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
+import { grantedTo } from './granted.ts'
 import type { LoginMethod } from './login-method.ts'
+import { subjectOf } from './recorded-subject.ts'
 
 const digestOf = (state: string) => createHash('sha256').update(state).digest('hex')
 const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))
@@ -41,21 +43,27 @@ export const takeLogin = async (
   }
 }
 
-/** Who came back, admitted; a login that ends otherwise is refused in its own stream too. */
+/** What a rule of the configuration says of who came back. */
+const judge = async (service: Service, way: LoginMethod, identity: Identity) => {
+  const { attributes } = identity
+  if (!way.admits(attributes)) return refuse('email_not_allowed')
+  return { identity, granted: await grantedTo(service, subjectOf({ ...way, attributes }, attributes)) }
+}
+
+/** Who came back, admitted, and what the rules grant; a login that ends otherwise is refused in its own stream too. */
 export const identify = async (
-  { execute }: Service,
+  service: Service,
   way: LoginMethod,
   { id, context, fold, ...taken }: Awaited<ReturnType<typeof takeLogin>>,
   query: URLSearchParams,
-): Promise<Identity> => {
+): Promise<Awaited<ReturnType<typeof judge>>> => {
   try {
-    const identity = await way.finish({ ...taken, query })
-    return way.admits(identity.attributes) ? identity : refuse('email_not_allowed')
+    return await judge(service, way, await way.finish({ ...taken, query }))
   } catch (error) {
     const refusal = error instanceof Refusal ? error : new Refusal('internal')
     const providerError = providerErrorOf(refusal)
     const why = { login: id, reason: refusal.reason, ...(providerError !== undefined && { providerError }) }
-    await execute(login, id, 'RefuseLogin', why, context, fold)
+    await service.execute(login, id, 'RefuseLogin', why, context, fold)
     throw error
   }
 }

@@ -4,7 +4,7 @@ import type { EventLog } from '../../events/log.ts'
 import { readable } from '../../projections/projection.ts'
 import { reachTextOf } from '../../projections/shared-reaches.ts'
 import type { TokenIndex } from '../../projections/token-index.ts'
-import type { TokenEntry } from '../../projections/token-slots.ts'
+import type { TokenInUse } from '../../projections/token-slots.ts'
 import { usableUntil } from '../../projections/token-status.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
@@ -22,7 +22,7 @@ export type TokenVerifierOptions = {
   readonly caughtUp: () => Promise<boolean>
 }
 
-type Hot = { readonly key: string; readonly entry: TokenEntry; readonly expiresAt: number }
+type Hot = { readonly key: string; readonly entry: TokenInUse; readonly expiresAt: number }
 
 /**
  * Answers whose a client token is. Index and view only say which stream to read: at a token's first use here its own stream decides, so
@@ -33,7 +33,7 @@ type Hot = { readonly key: string; readonly entry: TokenEntry; readonly expiresA
 export const tokenVerifier = ({ index, digest, plausible, log, views, now, caughtUp }: TokenVerifierOptions) => {
   const hot = new Map<string, Hot>()
 
-  const keep = (secret: string, found: Hot): TokenEntry => {
+  const keep = (secret: string, found: Hot): TokenInUse => {
     if (hot.size >= HOT) hot.delete(hot.keys().next().value!)
     hot.set(hash('sha256', secret, 'binary'), found)
     return found.entry
@@ -64,19 +64,20 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     // One that was forgotten for want of room comes back: it is in use.
     index.remember(row!)
     const { method, namespace, policy } = doc
-    return { entry: { id, method, namespace, reach: index.reachOf(reachTextOf(doc)), policy }, expiresAt }
+    const judged = method === 'token' ? Number.POSITIVE_INFINITY : (policy ?? -1)
+    return { entry: { id, method, namespace, reach: index.reachOf(reachTextOf(doc)), policy, judged }, expiresAt }
   }
 
   return {
     /** The owner of a token seen before, valid now and with the same reach; undefined says nothing about validity. */
-    cached: (secret: string): TokenEntry | undefined => {
+    cached: (secret: string): TokenInUse | undefined => {
       const seen = hot.get(hash('sha256', secret, 'binary'))
       if (seen === undefined) return undefined
       const time = now().getTime()
       return time < seen.expiresAt && index.isStill(seen.key, seen.entry, time) ? seen.entry : undefined
     },
     /** The owner of any valid token, or undefined when the text is no valid token. */
-    verify: async (secret: string): Promise<TokenEntry | undefined> => {
+    verify: async (secret: string): Promise<TokenInUse | undefined> => {
       if (!plausible(secret)) return undefined
       const digested = digest(secret)
       const key = index.keyOf(digested)

@@ -53,6 +53,7 @@ export const loginRoutes = (
       'id_token_invalid',
       'email_not_allowed',
       'membership_required',
+      'no_grant',
       'not_found',
       'provider_unavailable',
       'rate_limited',

@@ -9,6 +9,8 @@ import { attemptFailed, attemptLimit, attemptSucceeded } from '../auth/login-thr
 import { fingerprintOf } from '../preconditions.ts'
 import { answerIssued, issueToken } from '../auth/issue-token.ts'
 import { addressKey } from '../auth/credential.ts'
+import { grantedTo } from '../auth/granted.ts'
+import { subjectOf } from '../auth/recorded-subject.ts'
 import { idempotencyKey } from '../wire/headers.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import { route } from '../route.ts'
@@ -41,12 +43,15 @@ export const authOrchestratorRoutes = (
   const { names, idempotency, metrics } = service
 
   const verified = async (presented: string, request: FastifyRequest) => {
+    let account: ServiceAccount | undefined
     try {
-      return await orchestrator.verify(presented, addressKey(request.address))
+      account = await orchestrator.verify(presented, addressKey(request.address))
+      const grant = tokenOf(account)
+      return { ...grant, ...(await grantedTo(service, subjectOf(grant))) }
     } catch (error) {
       metrics.exchanges('refused').value++
       if (!(error instanceof Refusal)) throw error
-      const { namespace, name } = error.metadata
+      const { namespace, name } = account ?? error.metadata
       const confirmed = namespace !== undefined && name !== undefined
       attemptFailed(
         service,
@@ -70,6 +75,7 @@ export const authOrchestratorRoutes = (
     errors: [
       'service_account_token_invalid',
       'service_account_not_allowed',
+      'no_grant',
       'orchestrator_unavailable',
       'rate_limited',
     ],
@@ -79,8 +85,7 @@ export const authOrchestratorRoutes = (
       const { request } = call
       if (!service.fresh()) refuse('backend_unavailable')
       const key = idempotencyKey(request.headers)
-      const account = await verified(call.body.service_account_token, request)
-      const grant = tokenOf(account)
+      const grant = await verified(call.body.service_account_token, request)
       const who = grant.identity
 
       const issue = async (commandId?: string): Promise<Answer<IssuedToken>> => {

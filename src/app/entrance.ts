@@ -1,0 +1,48 @@
+import { digester, plausible } from '../auth/client-token.ts'
+import type { Config } from '../config/load.ts'
+import { accessPolicy } from '../config/access-rules.ts'
+import { narrowing } from '../http/auth/narrowing.ts'
+import { tokenVerifier } from '../http/auth/token-verifier.ts'
+import type { Service } from '../http/service.ts'
+import type { Core } from './core.ts'
+import { exchangeOf, loginMethods } from './login-methods.ts'
+
+/** So long a token not known here may wait for the log to be followed, before the views are searched for it. */
+const CATCH_UP_MS = 250
+const EXCHANGES_A_MINUTE = 60
+
+/** What tells whose a token is, and gives tokens to who logs in or exchanges. */
+export const entranceOf = async (
+  config: Config,
+  { faults, names, stores, time, log, seal, index, execute, follower, lease }: Core,
+  { now, policy }: Pick<Service, 'now' | 'policy'>,
+) => {
+  const { views, pepper, limiter } = stores
+  const digest = digester(pepper)
+  const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
+  const { methods } = config.authentication
+  const orchestrator = await exchangeOf(config, faults, now)
+  return {
+    verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
+    tokenStanding: index.standing,
+    policy,
+    narrow: narrowing({
+      log,
+      sealer: seal,
+      execute,
+      applied: follower.applied,
+      access: accessPolicy(config),
+      number: policy.number,
+    }),
+    digest,
+    logins: await loginMethods(config, names, stores, faults, now),
+    exchange: orchestrator && { orchestrator, attempts: limiter('exchanges', EXCHANGES_A_MINUTE) },
+    methods: {
+      ...methods,
+      oidc: {
+        ...methods.oidc,
+        providers: Object.entries(methods.oidc.providers).map(([key, { display_name: name }]) => ({ key, name })),
+      },
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import { completeTokens } from '../http/complete.ts'
+import type { Service } from '../http/service.ts'
+import { laterRulesSweep } from '../jobs/later-rules.ts'
+import type { Core } from './core.ts'
+import type { Logger } from './logger.ts'
+
+/** So long a run waits for the views to hold what is in the log: after a start they may have much to take. */
+const VIEWS_MS = 30_000
+
+/** What applies the rules to the tokens of before that nobody uses; undefined where there are none. */
+export const sweepOf = (
+  { settings: { access }, log, views, viewsReached, policy, narrow, now }: Service,
+  { onError }: Pick<Core, 'onError'>,
+  logger: Pick<Logger, 'info'>,
+) =>
+  access.rules.length === 0
+    ? undefined
+    : laterRulesSweep({
+        views,
+        policy: policy.number,
+        narrow,
+        complete: () => completeTokens({ log, viewsReached }, VIEWS_MS),
+        now,
+        onDone: ({ narrowed, ended }) =>
+          logger.info(
+            { narrowed, ended },
+            'logins and exchanges of before have what the rules of now give, and no more',
+          ),
+        onError: onError('the rules of now were not applied to all logins and exchanges of before; it is tried again'),
+      })

@@ -1,0 +1,48 @@
+import { grantsFor, MAX_GRANTS, referencedClaims, type Subject } from '../../access/rules.ts'
+import { isRefusal, refuse } from '../../errors.ts'
+import type { Service } from '../service.ts'
+import type { TokenGrant } from './issue-token.ts'
+
+type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
+
+const TOO_MANY = `rules give a login or an exchange more than ${MAX_GRANTS} grants: it is refused`
+const REFERENCED =
+  'a provider gave a reference in the place of a claim that rules ask for, which counts as absent: let it put the values into the ID token'
+
+/** The number of the configuration of access; undefined while it has none that says more than that there are no rules. */
+const numberWithoutRules = async ({ policy }: Pick<Service, 'policy'>): Promise<number | undefined> => {
+  try {
+    return (await policy.number()) || undefined
+  } catch (error) {
+    if (isRefusal(error, 'release_in_progress')) return undefined
+    throw error
+  }
+}
+
+const noGrant = ({ metrics }: Pick<Service, 'metrics'>): never => {
+  metrics.authDecisions('refused', 'no_grant', '').value++
+  return refuse('no_grant')
+}
+
+/**
+ * What the rules give a login or an exchange, as the event of its token says it (api.md §3.8). Who gets nothing is refused with `no_grant`.
+ * Without any rule it is nothing, which is everything; such a token is as it always was until the configuration of access changes.
+ */
+export const grantedTo = async (service: Service, subject: Subject): Promise<Granted> => {
+  const { access } = service.settings
+  if (access.rules.length === 0) {
+    const policy = await numberWithoutRules(service)
+    return policy === undefined ? {} : { policy }
+  }
+  const { method } = subject
+  const provider = 'provider' in subject ? { provider: subject.provider } : {}
+  for (const claim of referencedClaims(access.rules, subject))
+    service.warn(`referenced ${claim}`, { ...provider, claim }, REFERENCED)
+  const given = grantsFor(access, subject)
+  if ('holding' in given) {
+    const { grants, roles } = given.holding
+    return { ...(grants && { grants, roles: roles ?? {} }), policy: await service.policy.number() }
+  }
+  if (given.refused === 'too_many') service.warn(`too many ${method}`, { method, ...provider }, TOO_MANY)
+  return noGrant(service)
+}

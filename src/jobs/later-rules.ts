@@ -1,0 +1,108 @@
+import { pause } from '../concurrency.ts'
+import { isRefusal } from '../errors.ts'
+import { METHODS } from '../events/token.ts'
+import { type TokenDoc, tokens } from '../projections/tokens.ts'
+import type { Query, Views } from '../projections/views.ts'
+
+const TABLE = 'later-rules'
+const ID = 'main'
+/** Tokens of one page, and the rest between two pages. */
+const BATCH = 100
+const REST_MS = 250
+const AGAIN_MS = 30_000
+/** How far a sweep is stays known for ever. */
+const FOR_EVER = 8.64e15
+
+const RULED = METHODS.filter((method) => method !== 'token')
+
+/** How far the sweep for a configuration of access is: behind which token of a method, or through. */
+type Reached = { readonly policy: number; readonly method: number; readonly after?: NonNullable<Query['after']> }
+
+type Outcome = 'kept' | 'narrowed' | 'ended'
+
+export type LaterRulesOptions = {
+  readonly views: Pick<Views, 'list' | 'records' | 'swapRecord'>
+  /** The number of the configuration of access. */
+  readonly policy: () => Promise<number>
+  readonly narrow: (id: string) => Promise<Outcome>
+  /** Resolves once the views hold all that is in the log; rejects when that takes too long. */
+  readonly complete: () => Promise<unknown>
+  readonly now: () => Date
+  readonly onDone: (counts: Readonly<Record<Outcome, number>>) => void
+  readonly onError: (error: unknown) => void
+}
+
+/** Applies the rules of now to the logins and exchanges of before that nobody uses: once for each configuration of access, some at a time, over all instances and restarts. */
+export const laterRulesSweep = ({ views, policy, narrow, complete, now, onDone, onError }: LaterRulesOptions) => {
+  const stop = new AbortController()
+  const counts = { kept: 0, narrowed: 0, ended: 0 }
+  let running: Promise<void> = Promise.resolve()
+
+  const reached = async (number: number) => {
+    const there = (await views.records<Reached>(TABLE, [ID])).get(ID)
+    const value: Reached = there && there.value.policy >= number ? there.value : { policy: number, method: 0 }
+    return { revision: there?.revision ?? 0, value }
+  }
+
+  /** A token that cannot be read is refused as it is. */
+  const take = async (id: string): Promise<void> => {
+    try {
+      counts[await narrow(id)]++
+    } catch (error) {
+      if (!isRefusal(error, 'event_unreadable')) throw error
+    }
+  }
+
+  /** Goes on by one page; false once there is nothing more to do, or a later configuration has its own. */
+  const goOn = async (number: number): Promise<boolean> => {
+    const { revision, value } = await reached(number)
+    const { method, after } = value
+    if (value.policy > number || method >= RULED.length) return false
+    const { rows } = await views.list<TokenDoc>(tokens, {
+      where: { method: { equals: [RULED[method]] }, deletedAt: { equals: [undefined] } },
+      order: 'createdAt',
+      limit: BATCH,
+      ...(after && { after }),
+    })
+    const time = now().toISOString()
+    const isDue = ({ policy: of = -1, expiresAt }: TokenDoc) =>
+      of < number && (expiresAt === undefined || expiresAt > time)
+    for (const { doc } of rows) if (doc && isDue(doc) && !stop.signal.aborted) await take(doc.id)
+    if (stop.signal.aborted) return false
+    const last = rows.at(-1)
+    const next: Reached =
+      rows.length < BATCH || !last?.doc
+        ? { policy: number, method: method + 1 }
+        : { policy: number, method, after: { value: last.doc.createdAt, key: last.key } }
+    await views.swapRecord(TABLE, ID, revision, next, FOR_EVER)
+    return true
+  }
+
+  const sweep = async (): Promise<void> => {
+    const number = await policy()
+    await complete()
+    while (!stop.signal.aborted && (await goOn(number))) await pause(REST_MS, stop.signal)
+    if (!stop.signal.aborted && counts.narrowed + counts.ended > 0) onDone(counts)
+  }
+
+  const untilDone = async (): Promise<void> => {
+    while (!stop.signal.aborted)
+      try {
+        return await sweep()
+      } catch (error) {
+        // It waits for older instances to leave, which has a line of its own.
+        if (!isRefusal(error, 'release_in_progress')) onError(error)
+        await pause(AGAIN_MS, stop.signal)
+      }
+  }
+
+  return {
+    begin: (): void => {
+      running = untilDone()
+    },
+    close: async (): Promise<void> => {
+      stop.abort()
+      await running
+    },
+  }
+}

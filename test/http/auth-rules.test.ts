@@ -1,0 +1,241 @@
+import t from 'tap'
+import type { Started } from '../start.ts'
+import { eventsOf } from './events-of.ts'
+import { begin, bearer, CODEHOST, comeBack, cookiesOf, logIn, OIDC, refusalOf, visit } from './people.ts'
+import { exchange, group, lastIssued, lastOf, reachOf, underRules } from './ruled.ts'
+
+const noGrant = { status: 403, code: 7, reason: 'no_grant', message: 'permission denied' }
+const no = 'right_missing'
+const isRefused = ({ type }: { readonly type: string }) => type.startsWith('AuthenticationRefused')
+
+const makeShop = ({ request }: Started) => request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
+
+await t.test('a login has what the rules give that match, with their names, in the event that issues it', async (t) => {
+  const { service, liar } = await underRules(t, {
+    rules: [
+      group('writers', ['shop-devs', 'other'], 'editor@shop', 'viewer@*'),
+      group('lookers', ['all'], 'viewer@*', 'auditor@*'),
+      group('operators', ['root'], 'admin@*'),
+    ],
+  })
+  await makeShop(service)
+  liar.lies = { claims: { groups: ['shop-devs', 'all'] } }
+  const { token } = await logIn(service, OIDC)
+  t.same(await reachOf(service, token), {
+    shop: { reads: 'yes', writes: 'yes' },
+    other: { reads: 'yes', writes: no },
+    tokens: 'yes',
+  })
+  t.match(await lastIssued(service), {
+    method: 'oidc',
+    policy: 0,
+    grants: [
+      { place: '*', role: 'viewer', rule: 'lookers' },
+      { place: '*', role: 'auditor', rule: 'lookers' },
+      { place: 'shop', role: 'editor', rule: 'writers' },
+    ],
+    roles: { viewer: ['flag.evaluate', 'flag.snapshot'], auditor: ['flag.evaluate'], editor: ['flag.evaluate'] },
+  })
+  t.notOk('admin' in ((await lastIssued(service))['roles'] as object), 'no role that nobody gave')
+
+  liar.lies = { claims: { groups: 'root' } }
+  const root = await logIn(service, OIDC)
+  t.same((await reachOf(service, root.token)).tokens, 'yes', 'a claim may be a text of its own')
+  t.equal((await service.request('POST', '/auth/v1/method/token', { name: 'x' }, bearer(root.token))).status, 200)
+})
+
+await t.test('claims are found by pointer, compared exactly, and nothing but texts matches', async (t) => {
+  const { service, liar } = await underRules(t, {
+    rules: [
+      { ...group('deep', ['flags'], 'viewer@*'), claim: '/realm_access/roles' },
+      { ...group('escaped', ['yes'], 'viewer@*'), claim: '/https:~1~1example.com~1role' },
+      { ...group('mail', ['alice@example.com'], 'viewer@*'), claim: 'email' },
+    ],
+  })
+  const answers = async (claims: object) => {
+    liar.lies = { claims: claims as Record<string, unknown> }
+    return (await logIn(service, OIDC)).answer
+  }
+  t.equal((await answers({ realm_access: { roles: ['a', 'flags'] } })).status, 200)
+  t.equal((await answers({ 'https://example.com/role': 'yes' })).status, 200)
+  t.equal((await answers({ email: 'alice@example.com' })).status, 200)
+  for (const claims of [
+    {},
+    { realm_access: { roles: ['FLAGS', 'flags '] } },
+    { realm_access: { roles: { 0: 'flags' } } },
+    { '/realm_access/roles': 'flags' },
+    { 'https://example.com/role': [['yes']] },
+    { 'https://example.com/role': true },
+    { email: 'alice@example.com', email_verified: false },
+    { email: 'alice@example.com', email_verified: 'false' },
+  ])
+    t.match(refusalOf(await answers(claims)), noGrant, JSON.stringify(claims))
+})
+
+await t.test('a claim that is only a reference is absent; the operator reads its name once a minute', async (t) => {
+  const { service, liar } = await underRules(t, { rules: [group('devs', ['devs'], 'viewer@*')] })
+  liar.lies = { claims: { groups: ['devs'], _claim_names: { groups: 'src1' }, _claim_sources: { src1: {} } } }
+  for (let n = 0; n < 3; n++) t.match(refusalOf((await logIn(service, OIDC)).answer), noGrant)
+  const warned = (await service.logged())
+    .split('\n')
+    .filter((line) => line.includes('reference in the place of a claim'))
+  t.equal(warned.length, 1)
+  t.match(JSON.parse(warned[0]!), { level: 'WARN', claim: 'groups', provider: 'main' })
+})
+
+await t.test(
+  'who matches no rule is refused behind the e-mail rule, and it is known who, why and how often',
+  async (t) => {
+    const { service, liar } = await underRules(
+      t,
+      { rules: [group('devs', ['devs'], 'viewer@*')] },
+      { 'authentication.methods.oidc.email_matches': '[".*@example\\\\.com"]' },
+    )
+    liar.lies = { claims: { email: 'alice@other.example' } }
+    t.match(refusalOf((await logIn(service, OIDC)).answer), { status: 401, reason: 'email_not_allowed' })
+    liar.lies = { claims: { email: 'alice@example.com' } }
+    const { answer } = await logIn(service, OIDC)
+    t.match(refusalOf(answer), noGrant)
+    t.equal(cookiesOf(answer)['service_client_token'], undefined, 'no token')
+    t.match(await lastOf(service, 'LoginRefused'), { reason: 'no_grant' })
+    t.same(await eventsOf(service.directory, ({ data }) => data['method'] === 'oidc' && 'digest' in data), [])
+    const page = await service.metrics()
+    t.match(
+      page,
+      /rollcall_auth_decisions_total\{[^}]*result="refused"[^}]*reason="no_grant"[^}]*\} 1|reason="no_grant"[^}]*result="refused"[^}]*\} 1/,
+    )
+
+    const { authorizeUrl, cookie } = await begin(service, OIDC, '?return_to=/flags')
+    const headers = { cookie, accept: 'text/html', 'x-request-id': 'seen' }
+    const browser = await comeBack(service, OIDC, await visit(authorizeUrl), headers)
+    t.equal(browser.status, 302)
+    t.equal(browser.headers.location, '/login?error=no_grant&ref=seen&return_to=%2Fflags')
+    await service.close()
+    const told = await eventsOf(service.directory, isRefused)
+    t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['provider'] === 'main'))
+  },
+)
+
+await t.test('the unmatched may be given grants, which no rule gave', async (t) => {
+  const { service, host } = await underRules(t, {
+    rules: [group('devs', ['devs'], 'admin@*')],
+    unmatched: ['viewer@shop'],
+  })
+  await makeShop(service)
+  for (const token of [(await logIn(service, OIDC)).token, (await logIn(service, CODEHOST)).token])
+    t.same(await reachOf(service, token), {
+      shop: { reads: 'yes', writes: no },
+      other: { reads: no, writes: no },
+      tokens: no,
+    })
+  t.ok(host.asked.length > 0)
+  const { grants } = await lastIssued(service)
+  t.same(grants, [{ place: 'shop', role: 'viewer' }])
+})
+
+await t.test('members of organizations and teams have what is theirs, beyond the allow-list too', async (t) => {
+  const { service, host } = await underRules(
+    t,
+    {
+      rules: [
+        { name: 'acme', method: 'codehost', organizations: ['acme'], grants: ['viewer@*'] },
+        { name: 'shop', method: 'codehost', teams: ['acme/shop', 'tools/core'], grants: ['editor@shop'] },
+        { name: 'tools', method: 'codehost', organizations: ['tools'], grants: ['auditor@*'] },
+      ],
+    },
+    { 'authentication.methods.codehost.allowed_organizations': 'acme' },
+  )
+  await makeShop(service)
+  const ask = async (organizations: readonly string[], teams: readonly (readonly [string, string])[] = []) => {
+    host.organizations = organizations.map((login) => ({ login }))
+    host.teams = teams.map(([login, slug]) => ({ slug, organization: { login } }))
+    return logIn(service, CODEHOST)
+  }
+  const rulesOf = async () => ((await lastIssued(service))['grants'] as { rule: string }[]).map(({ rule }) => rule)
+  const member = await ask(['acme', 'private'])
+  t.same(await rulesOf(), ['acme'])
+  t.equal(member.authentication.metadata['io.service.auth.codehost.organizations'], '["acme"]')
+  const team = await ask(
+    ['acme'],
+    [
+      ['acme', 'shop'],
+      ['acme', 'other'],
+    ],
+  )
+  t.same(await rulesOf(), ['acme', 'shop'])
+  t.same((await reachOf(service, team.token)).shop, { reads: 'yes', writes: 'yes' })
+  const both = await ask(
+    ['acme', 'tools', 'private'],
+    [
+      ['tools', 'core'],
+      ['tools', 'secret'],
+      ['private', 'x'],
+    ],
+  )
+  t.same(await rulesOf(), ['acme', 'shop', 'tools'])
+  t.equal(both.authentication.metadata['io.service.auth.codehost.organizations'], '["acme","tools"]')
+  t.equal(both.authentication.metadata['io.service.auth.codehost.teams'], '{"tools":["core"]}', 'what rules ask for')
+  t.match(refusalOf((await ask(['tools'], [['tools', 'core']])).answer), { status: 401, reason: 'membership_required' })
+  t.match(refusalOf((await ask(['acme-not'])).answer), { status: 401, reason: 'membership_required' })
+})
+
+await t.test('service accounts have what is theirs, in the namespace of their name', async (t) => {
+  const { service, cluster } = await underRules(t, {
+    rules: [
+      {
+        name: 'own',
+        method: 'orchestrator',
+        namespaces: ['*'],
+        service_accounts: ['web'],
+        grants: ['editor@{namespace}'],
+      },
+      { name: 'ops', method: 'orchestrator', namespaces: ['ops'], service_accounts: ['*'], grants: ['viewer@*'] },
+    ],
+  })
+  await makeShop(service)
+  const web = await exchange(service, cluster, ['shop', 'web'])
+  t.same(await reachOf(service, web.json.clientToken), {
+    shop: { reads: 'yes', writes: 'yes' },
+    other: { reads: no, writes: no },
+    tokens: no,
+  })
+  t.match(await lastIssued(service), { policy: 0, grants: [{ place: 'shop', role: 'editor', rule: 'own' }] })
+  await exchange(service, cluster, ['ops', 'web'])
+  t.match((await lastIssued(service))['grants'], [{ rule: 'ops' }, { place: 'ops', rule: 'own' }])
+  t.match(refusalOf(await exchange(service, cluster, ['a.b', 'web'])), noGrant, 'what can be no key is no place')
+  t.match(refusalOf(await exchange(service, cluster, ['shop', 'api'])), noGrant)
+  await service.close()
+  const told = await eventsOf(service.directory, isRefused)
+  t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['serviceAccount'] === 'shop/api'))
+})
+
+await t.test('more grants than a token may have are refused, and the operator is told', async (t) => {
+  const many = Array.from({ length: 5 }, (_, n) =>
+    group(`r${n}`, ['all'], ...Array.from({ length: 60 }, (_, m) => `viewer@n${n}-${m}`)),
+  )
+  const { service, liar } = await underRules(t, { rules: many })
+  liar.lies = { claims: { groups: ['all'] } }
+  t.match(refusalOf((await logIn(service, OIDC)).answer), noGrant)
+  t.match(await service.logged(), /"level":"WARN".*more than 256 grants/)
+})
+
+await t.test('without any rule logins and exchanges are as they always were', async (t) => {
+  const { service, cluster } = await underRules(t, {})
+  for (const issue of [
+    async () => (await logIn(service, OIDC)).token,
+    async () => (await logIn(service, CODEHOST)).token,
+    async () => (await exchange(service, cluster)).json.clientToken,
+  ]) {
+    const token = await issue()
+    const [event] = (await eventsOf(service.directory, ({ type }) => type.startsWith('TokenIssued'))).slice(-1)
+    t.equal(event?.type, 'TokenIssued', 'an older version can read it')
+    t.equal((await service.request('POST', '/auth/v1/method/token', { name: 'x' }, bearer(token))).status, 200)
+  }
+})
+
+await t.test('a rule of one method puts all of them under rules', async (t) => {
+  const host = await underRules(t, { rules: [group('devs', ['devs'], 'admin@*')] })
+  t.match(refusalOf((await logIn(host.service, CODEHOST)).answer), noGrant)
+  t.match(refusalOf(await exchange(host.service, host.cluster)), noGrant)
+  t.equal((await host.service.request('GET', '/auth/v1/self')).status, 200, 'static tokens are under none')
+})
