@@ -99,7 +99,7 @@ await t.test('the commands that read the log print what is in it, while the serv
   t.match(sql, /Z\|initial_bootstrap_token\n.*Z\|for the guide\n$/)
   t.match(await follow('read-python', service.directory), /^1 20\S+ namespace-default NamespaceCreated system\n2 /)
   await follow('export-json', service.directory)
-  t.equal((JSON.parse(await readFile(join(service.directory, 'events.json'), 'utf8')) as object[]).length, 3)
+  t.equal((JSON.parse(await readFile(join(service.directory, 'events.json'), 'utf8')) as object[]).length, 4)
 })
 
 await t.test('DuckDB reads the export of the guide', async (t) => {

@@ -87,5 +87,16 @@ export const allowedSomewhere = ({ somewhere }: Reach, bit: RightSet): boolean =
 export const rightsAt = ({ everywhere, places }: Reach, place: string): RightSet =>
   everywhere | (places.get(place) ?? 0)
 
+/** What two reaches have in common. */
+export const common = (one: Reach, other: Reach): Reach => {
+  if (one === other || other.full) return one
+  if (one.full) return other
+  const everywhere = one.everywhere & other.everywhere
+  const places = [...new Set([...one.places.keys(), ...other.places.keys()])]
+    .map((place) => [place, rightsAt(one, place) & rightsAt(other, place) & ~everywhere] as const)
+    .filter(([, rights]) => rights !== 0)
+  return resolved(one.namespace ?? other.namespace, everywhere, new Map(places))
+}
+
 /** Whether a token may be published: its only right is to ask flags. */
 export const publishable = ({ somewhere }: Reach): boolean => somewhere === EVALUATE

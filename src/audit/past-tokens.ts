@@ -73,7 +73,7 @@ export const tokensAt = async (
     }
   }
   await folded(closed)
-  if (unknown) for await (const ids of inPages(views, unknown)) await folded(ids)
+  for (const where of unknown) for await (const ids of inPages(views, where)) await folded(ids)
 
   const page = [...places.values()].sort(inOrder).slice(0, limit)
   return { ids: page.map(({ key }) => key), total: Math.min(total, count), left }

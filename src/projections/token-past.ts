@@ -1,17 +1,20 @@
 import type { Where } from './match.ts'
 import type { TokenSort } from './token-order.ts'
 import { notDeleted, ofStatus, type TokenStatus } from './token-status.ts'
+import type { Access } from './tokens.ts'
 
-/** What a list of tokens asks for: conditions on what never changes, the status wanted, and the present of the moment (RFC 3339 UTC). */
+/** What a list of tokens asks for: conditions on what never changes, the status and the access wanted, and the present of the moment (RFC 3339 UTC). */
 export type TokensWanted = {
   readonly where: Where
   readonly status: TokenStatus | undefined
+  readonly access?: Access | undefined
   readonly now: string
 }
 
 /** All conditions on a record as it stood at the moment. */
-export const conditionsOf = ({ where, status, now }: TokensWanted): Where => ({
+export const conditionsOf = ({ where, status, access, now }: TokensWanted): Where => ({
   ...where,
+  ...(access !== undefined && { access: { equals: [access] } }),
   ...(status === undefined ? notDeleted : ofStatus[status](now)),
 })
 
@@ -20,25 +23,30 @@ type Known = { readonly where: Where; readonly expiry: 'expiresAt' | 'previousEx
 
 const asNow = (where: Where): Known => ({ where, expiry: 'expiresAt' })
 
-/**
- * What records meet now of which a list at a position holds: `known`, parts without a record in common, whose records all belong to it; and
- * `unknown`, those of which only their streams can say it, because their expiry has changed more than once since.
- */
-export const atPosition = (
+/** What records meet now that had an access before a position, in parts without a record in common: a token may lose its full reach once, and nothing else of this changes. */
+const hadAccess = (access: Access | undefined, behind: number): readonly Where[] => {
+  if (access === undefined) return [{}]
+  const [has, granted] = [{ access: { equals: [access] } }, { access: { equals: ['GRANTED'] } }]
+  if (access === 'FULL') return [has, { ...granted, fullUntil: { from: behind } }]
+  return [access === 'GRANTED' ? { ...granted, fullUntil: { below: behind, orAbsent: true } } : has]
+}
+
+/** The same of one part of the records, those that meet `access`. */
+const ofPart = (
   wanted: TokensWanted,
-  position: bigint,
-  sort: TokenSort = 'createdAt',
-): { readonly known: readonly Known[]; readonly unknown: Where | undefined } => {
-  const behind = Number(position) + 1
+  behind: number,
+  access: Where,
+  sort: TokenSort,
+): { readonly known: readonly Known[]; readonly unknown?: Where } => {
   const before = { below: behind } as const
   const [later, notYet] = [{ from: behind }, { from: behind, orAbsent: true }] as const
   const notLater = { below: behind, orAbsent: true } as const
-  const base: Where = { ...wanted.where, began: before }
+  const base: Where = { ...wanted.where, ...access, began: before }
   const gone: Where = { ...base, deletedAt: { from: '' } }
   const ended: Where = { ...gone, ended: before }
   const isGone = wanted.status === 'DELETED'
   const byExpiry = sort === 'expiresAt'
-  if (isGone && !byExpiry) return { known: [asNow(ended)], unknown: undefined }
+  if (isGone && !byExpiry) return { known: [asNow(ended)] }
   const unknown: Where = { ...(isGone ? ended : base), changed: later, changedBefore: later }
   const expiresAt = conditionsOf(wanted)['expiresAt']
   const there: readonly Where[] = isGone
@@ -52,4 +60,21 @@ export const atPosition = (
   const changed = { ...base, changed: later, changedBefore: notLater, ended: isGone ? before : notYet }
   const asBefore = { ...changed, ...(expiresAt && { previousExpiry: expiresAt }) }
   return { known: [...still, { where: asBefore, expiry: 'previousExpiry' }], unknown }
+}
+
+/**
+ * What records meet now of which a list at a position holds: `known`, parts without a record in common, whose records all belong to it; and
+ * `unknown`, those of which only their streams can say it, because their expiry has changed more than once since.
+ */
+export const atPosition = (
+  wanted: TokensWanted,
+  position: bigint,
+  sort: TokenSort = 'createdAt',
+): { readonly known: readonly Known[]; readonly unknown: readonly Where[] } => {
+  const behind = Number(position) + 1
+  const parts = hadAccess(wanted.access, behind).map((access) => ofPart(wanted, behind, access, sort))
+  return {
+    known: parts.flatMap(({ known }) => known),
+    unknown: parts.flatMap(({ unknown }) => (unknown ? [unknown] : [])),
+  }
 }

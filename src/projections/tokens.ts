@@ -155,8 +155,8 @@ export const tokens: Projection<TokenDoc, TokenEvent> = {
     { by: ['name'], lacking: 'deletedAt', also: ['createdAt', 'namespace', 'method', 'expiresAt'] },
     { by: ['namespace', 'createdAt'], lacking: 'deletedAt', also: ['method', 'expiresAt'] },
     { by: ['method', 'createdAt'], lacking: 'deletedAt', also: ['namespace', 'expiresAt'] },
+    { by: ['access', 'createdAt'], having: 'fullUntil', also: ['fullUntil', 'deletedAt', 'ended', 'began'] },
     { by: ['access', 'createdAt'], lacking: 'deletedAt', also: ['method', 'namespace', 'expiresAt'] },
-    { by: ['createdAt'], having: 'fullUntil', also: ['fullUntil', 'method', 'deletedAt', 'ended', 'began'] },
     { by: ['createdAt'], lacking: 'deletedAt', also: ['expiresAt', 'began', 'changed', 'changedBefore'] },
     {
       by: ['createdAt'],

@@ -7,18 +7,26 @@ import { meets } from '../../src/projections/match.ts'
 import type { TokenPlace, TokenSort } from '../../src/projections/token-order.ts'
 import { atPosition, conditionsOf } from '../../src/projections/token-past.ts'
 import { STATUSES, statusOf } from '../../src/projections/token-status.ts'
-import type { TokenDoc } from '../../src/projections/tokens.ts'
+import { ACCESSES, type TokenDoc } from '../../src/projections/tokens.ts'
 import { tokenIssued } from '../samples.ts'
 import { history, second } from './past.ts'
 
 const NAMES = ['b', 'A', '\u{ffee}', '\u{1f600}', 'a']
 
+const viewer = (...places: readonly string[]) => ({
+  grants: places.map((place) => ({ place, role: 'viewer' })),
+  roles: { viewer: ['flag.read'] },
+})
+/** What tokens may do when they are issued, by turns: everything, by grants, in a namespace. */
+const ACCESS_AT_FIRST = [{}, {}, viewer('*'), { namespace: 'shop' }]
+
 const issued = (id: string, expires: number | undefined) => {
   const { expiresAt: _, ...data } = tokenIssued.data
   const attributes = { 'token.name': NAMES[Number(id.slice(1)) % NAMES.length]! }
+  const access = ACCESS_AT_FIRST[Number(id.slice(1)) % ACCESS_AT_FIRST.length]!
   return {
-    type: 'TokenIssued',
-    data: { ...data, attributes, id, ...(expires !== undefined && { expiresAt: second(expires) }) },
+    type: 'TokenIssued.v2',
+    data: { ...data, ...access, attributes, id, ...(expires !== undefined && { expiresAt: second(expires) }) },
   }
 }
 const endings = (id: string) =>
@@ -35,11 +43,11 @@ const inOrder = (one: TokenDoc, other: TokenDoc, sort: TokenSort, descending: bo
   return bytes(a, one.id).compare(bytes(b, other.id)) * (descending ? -1 : 1)
 }
 
-/** A history of tokens: each issued, its expiry brought forward some times, and perhaps something that cannot be read, and its end. */
+/** A history of tokens: each issued, its expiry brought forward some times, its grants narrowed, and perhaps something that cannot be read, and its end. */
 const anyTokens = fc.array(
   fc.record({
     id: fc.integer({ min: 0, max: 12 }),
-    what: fc.constantFrom('issue', 'issue', 'earlier', 'earlier', 'end', 'odd'),
+    what: fc.constantFrom('issue', 'issue', 'earlier', 'earlier', 'narrow', 'narrow', 'end', 'odd'),
     at: fc.nat(40),
   }),
   { minLength: 5, maxLength: 40 },
@@ -58,7 +66,9 @@ const made = async (steps: readonly { readonly id: number; readonly what: string
     } else if (what === 'earlier') {
       there.set(id, Math.max(0, expiry - 3))
       await append({ type: 'TokenExpiryChanged', data: { id: name, to: second(Math.max(0, expiry - 3)) } })
-    } else if (what === 'end') await append(endings(name)[at % 2]!)
+    } else if (what === 'narrow')
+      await append({ type: 'TokenGrantsNarrowed', data: { id: name, to: viewer(`n${at % 2}`), policy: n } })
+    else if (what === 'end') await append(endings(name)[at % 2]!)
     else if (what === 'odd') await append({ type: 'TokenPainted', data: {} })
   }
   await told.built()
@@ -66,7 +76,7 @@ const made = async (steps: readonly { readonly id: number; readonly what: string
 }
 
 await t.test(
-  'a list at a moment is the list of the prefix, page by page, with its count, whatever the status',
+  'a list at a moment is the list of the prefix, page by page, with its count, whatever the status and the access',
   async (t) => {
     let compared = 0
     await fc.assert(
@@ -74,10 +84,11 @@ await t.test(
         anyTokens,
         fc.nat(),
         fc.constantFrom(undefined, ...STATUSES),
+        fc.constantFrom(undefined, ...ACCESSES),
         fc.integer({ min: 1, max: 4 }),
         fc.constantFrom<TokenSort>('createdAt', 'expiresAt', 'name'),
         fc.boolean(),
-        async (steps, place, status, limit, sort, descending) => {
+        async (steps, place, status, access, limit, sort, descending) => {
           const told = await made(steps)
           const events = told.all.slice(0, place % (told.all.length + 1))
           const position = events.at(-1)?.position ?? 0n
@@ -91,12 +102,13 @@ await t.test(
           const leftOut = tokensIn(events).filter(([name, { unreadable }]) => unreadable && closed.has(name)).length
           const docs = rows.flatMap(({ doc }) => (doc as TokenDoc | undefined) ?? [])
           const due = docs
+            .filter((doc) => access === undefined || doc.access === access)
             .filter((doc) => (status === undefined ? doc.deletedAt === undefined : statusOf(doc, now) === status))
             .sort((one, other) => inOrder(one, other, sort, descending))
           const seen: TokenDoc[] = []
           for (let after: TokenPlace | undefined; ; ) {
             const list = { sort, descending, limit, count: 100, ...(after && { after }) }
-            const asked = { where: {}, status, now: now.toISOString(), ...list }
+            const asked = { where: {}, status, access, now: now.toISOString(), ...list }
             const page = await then.tokens(asked)
             assert.equal(page.total, due.length)
             assert.ok(page.left >= leftOut, `${page.left} left out, not ${leftOut}`)
@@ -154,29 +166,35 @@ await t.test('a record that ends while a list is read is in it once', async (t) 
 
 await t.test('no record is in two parts of a list', (t) => {
   const positions = [undefined, 5, 15]
+  const accesses = [undefined, ...ACCESSES].flatMap((asked) => [
+    ...ACCESSES.map((access) => [access, asked, undefined] as const),
+    ['GRANTED', asked, 5] as const,
+    ['GRANTED', asked, 15] as const,
+  ])
   for (const [sort, status] of (['createdAt', 'expiresAt'] as const).flatMap((sort) =>
     [undefined, ...STATUSES].map((status) => [sort, status] as const),
   ))
     for (const ended of positions)
       for (const changed of positions)
-        for (const changedBefore of changed === 15 ? positions : [undefined]) {
-          const doc = {
-            began: 1,
-            createdAt: 'x',
-            expiresAt: '2',
-            previousExpiry: '3',
-            ended,
-            ...(ended !== undefined && { deletedAt: 'x' }),
-            changed,
-            changedBefore,
+        for (const changedBefore of changed === 15 ? positions : [undefined])
+          for (const [access, asked, fullUntil] of accesses) {
+            const doc = {
+              access,
+              fullUntil,
+              began: 1,
+              createdAt: 'x',
+              expiresAt: '2',
+              previousExpiry: '3',
+              ended,
+              ...(ended !== undefined && { deletedAt: 'x' }),
+              changed,
+              changedBefore,
+            }
+            const wanted = { where: {}, status, access: asked, now: '1' }
+            const { known, unknown } = atPosition(wanted, 10n, sort)
+            const parts = [...known.map(({ where }) => where), ...unknown].filter((where) => meets(doc, where))
+            t.ok(parts.length <= 1, JSON.stringify([status, doc, parts]))
+            t.type(conditionsOf(wanted), 'object')
           }
-          const wanted = { where: {}, status, now: '1' }
-          const { known, unknown } = atPosition(wanted, 10n, sort)
-          const parts = [...known.map(({ where }) => where), ...(unknown ? [unknown] : [])].filter((where) =>
-            meets(doc, where),
-          )
-          t.ok(parts.length <= 1, JSON.stringify([status, doc, parts]))
-          t.type(conditionsOf(wanted), 'object')
-        }
   t.end()
 })

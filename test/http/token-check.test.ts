@@ -4,6 +4,9 @@ import { mint, plausible } from '../../src/auth/client-token.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
+import { allowed } from '../../src/access/reach.ts'
+import { bitOf } from '../../src/access/rights.ts'
+import { FORMAT } from '../../src/events/catalog.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { tokenVerifier } from '../../src/http/auth/token-verifier.ts'
@@ -15,12 +18,12 @@ import { lagging, memoryLog } from '../memory-log.ts'
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'system' } } as const
 
-const setup = async (expiresAt?: string) => {
+const setup = async (expiresAt?: string, access: object = { namespace: 'a' }) => {
   let time = Date.parse('2026-01-01T00:00:00.000Z')
   const now = () => new Date(time)
   const log = memoryLog()
   const leader = lagging(log)
-  const { execute } = executor(log, enveloper(clear, 'test', now))
+  const { execute } = executor(log, enveloper(clear, 'test', now), { format: () => FORMAT })
   const index = tokenIndex(10)
   let row: Row<TokenDoc> | undefined
   let searches = 0
@@ -36,7 +39,7 @@ const setup = async (expiresAt?: string) => {
     issuedAt: now().toISOString(),
     attributes: {},
     metadata: {},
-    namespace: 'a',
+    ...access,
   } as const
   const { stored } = await execute(
     token,
@@ -200,4 +203,45 @@ await t.test('a token that was delivered as over is over, though its stream does
   t.equal(await finding, undefined, 'it was revoked while it was looked up')
   t.equal(await verify('s'), undefined)
   t.equal(await check(async () => false).verify('s'), undefined, 'also where the view still has it')
+})
+
+const viewer = (...places: readonly string[]) => ({
+  grants: places.map((place) => ({ place, role: 'viewer' })),
+  roles: { viewer: ['flag.read'] },
+})
+
+await t.test('a token that was narrowed may do less at once, also where its stream does not show it yet', async (t) => {
+  const wide = viewer('shop', 'blog')
+  const { index, row, execute, id, check, hide, reads } = await setup(undefined, { ...wide, policy: 1 })
+  index.remember(row)
+  const { verify, cached } = check()
+  const may = (entry: Awaited<ReturnType<typeof verify>>) =>
+    ['shop', 'blog', '*'].map((place) => entry && allowed(entry.reach, bitOf('flag.read'), place))
+  t.same(may(await verify('s')), [true, true, false])
+  t.same([may(cached('s')), cached('s')?.policy], [[true, true, false], 1])
+  hide(({ revision }) => revision > 0n)
+  const { stored } = await execute(
+    token,
+    id,
+    'NarrowGrants',
+    { id, from: wide, to: viewer('shop'), policy: 2 },
+    context,
+  )
+  t.ok(index.take(stored[0]!))
+  t.equal(cached('s'), undefined, 'what was remembered of it is asked again')
+  t.same(may(await verify('s')), [true, false, false])
+  t.equal(cached('s'), undefined)
+  hide(() => false)
+  t.same(may(await verify('s')), [true, false, false])
+  t.equal(reads(), 3)
+  t.same([may(cached('s')), cached('s')?.policy], [[true, false, false], 2])
+})
+
+await t.test('a row that grants more grants nothing', async (t) => {
+  const { index, row, check } = await setup(undefined, viewer('shop'))
+  const { reach: _reach, grants: _grants, ...full } = row.doc!
+  index.remember({ ...row, revision: 9n, doc: full })
+  const { verify, cached } = check()
+  t.notOk((await verify('s'))?.reach.full)
+  t.equal(cached('s'), undefined)
 })

@@ -27,7 +27,7 @@ const event = (type: string, data: object) => ({
   meta: '{}',
 })
 const issued = (id: string, more: object = {}) =>
-  event('TokenIssued', {
+  event('TokenIssued.v2', {
     id,
     digest: digestOf(id),
     method: 'token',
@@ -115,6 +115,7 @@ await t.test('memory that begins from its snapshot is what it was, and reads no 
       ...maker,
       ...(n % 4 === 0 && { namespace: `n${n % 8}` }),
       ...(n % 5 === 0 && { expiresAt: '2026-02-01T00:00:00.000Z' }),
+      ...(n % 3 === 1 && { grants: [{ place: `n${n % 5}`, rights: ['flag.read'] }], roles: {}, policy: n }),
     }
     await log.append(`token-${idOf(n)}`, [issued(idOf(n), more)], 'none')
   }

@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { allowed, reachOf } from '../../src/access/reach.ts'
+import { reachText } from '../../src/access/reach-text.ts'
+import { bitOf } from '../../src/access/rights.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
+import { FORMAT } from '../../src/events/catalog.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { forgottenDigests } from '../../src/projections/forgotten-digests.ts'
 import { slotTable } from '../../src/projections/slot-table.ts'
 import { keyOf } from '../../src/projections/token-keys.ts'
+import type { TokenEntry } from '../../src/projections/token-slots.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
@@ -149,6 +154,15 @@ await t.test('digests of other lengths, and ids of another form, are told apart'
   t.ok(index.forgot(index.keyOf(digestOf(2))), 'what it cannot hold is looked up elsewhere')
 })
 
+type Granted = {
+  readonly grants: readonly { readonly place: string; readonly role: string }[]
+  readonly roles: Record<string, readonly string[]>
+}
+const viewerIn = (...places: readonly string[]): Granted => ({
+  grants: places.map((place) => ({ place, role: 'viewer' })),
+  roles: { viewer: ['flag.read'] },
+})
+
 /** One instance's memory behind a log on which another instance works; counts the reads of streams that following causes. */
 const follower = async (t: Test, { capacity = 100 } = {}) => {
   const log = memoryLog()
@@ -156,6 +170,7 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
   const { execute } = executor(
     log,
     enveloper(clear, 'other', () => new Date(NOW)),
+    { format: () => FORMAT },
   )
   const index = tokenIndex(capacity)
   const puts: Row[] = []
@@ -186,7 +201,7 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
     puts,
     applied: ours.applied,
     followed: async () => t.ok(await ours.seen(await log.head(), 5_000)),
-    issue: (n: number) =>
+    issue: (n: number, access: object = {}) =>
       execute(
         token,
         idOf(n),
@@ -199,9 +214,12 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
           expiresAt: EVENING,
           attributes: {},
           metadata: {},
+          ...access,
         },
         context,
       ),
+    narrow: (n: number, from: Granted | undefined, to: Granted, policy: number) =>
+      execute(token, idOf(n), 'NarrowGrants', { id: idOf(n), ...(from && { from }), to, policy }, context),
     end: (n: number) => execute(token, idOf(n), 'RevokeToken', { id: idOf(n) }, context),
     cut: (n: number) =>
       execute(token, idOf(n), 'ExpireTokenEarlier', { id: idOf(n), expiresAt: MIDDAY, now: NOW }, context),
@@ -288,4 +306,59 @@ await t.test('an event that does not follow on what is held is left to a read', 
   t.equal(expiry(0), Date.parse(MIDDAY), 'an older row changes nothing')
   index.remember(rowOf(0, { expiresAt: MIDDAY }, 70_000n))
   t.notOk(index.take(stored(0, 'TokenRevoked', 70_001n)), 'a revision beyond those that are kept')
+})
+
+await t.test('grants that others narrow are in force without a read of any stream', async (t) => {
+  const { issue, narrow, followed, reads, index } = await follower(t)
+  const entryOf = (n: number) => index.entry(index.keyOf(digestOf(n)))!
+  const is = (n: number, entry: TokenEntry) => index.isStill(index.keyOf(digestOf(n)), entry, Date.parse(NOW))
+  for (let n = 0; n < 4; n++) await issue(n, n === 0 ? {} : viewerIn('shop', 'blog'))
+  await issue(4, { ...viewerIn('shop'), policy: 0 })
+  await followed()
+  const before = [0, 1, 2, 3, 4].map(entryOf)
+  t.equal(before[1]!.reach, before[2]!.reach, 'equal reaches are one object')
+  t.ok(before[0]!.reach.full)
+  t.same(
+    before.map(({ policy }) => policy),
+    [undefined, undefined, undefined, undefined, 0],
+  )
+  await narrow(0, undefined, viewerIn('shop'), 0)
+  await narrow(1, viewerIn('shop', 'blog'), viewerIn('shop'), 3)
+  await narrow(4, viewerIn('shop'), viewerIn('blog'), 4)
+  await followed()
+  const may = (n: number) => ['*', 'shop', 'blog'].map((place) => allowed(entryOf(n).reach, bitOf('flag.read'), place))
+  t.same([0, 1, 2, 4].map(may), [
+    [false, true, false],
+    [false, true, false],
+    [false, true, true],
+    [false, false, true],
+  ])
+  t.equal(entryOf(0).reach, entryOf(1).reach)
+  t.same(
+    [0, 1, 2, 4].map((n) => entryOf(n).policy),
+    [0, 3, undefined, 4],
+  )
+  t.same(
+    [0, 1, 2, 3, 4].map((n) => is(n, before[n]!)),
+    [false, false, true, true, false],
+  )
+  t.equal(reads(), 0)
+  t.ok(is(0, entryOf(0)))
+})
+
+await t.test('so many tokens with so many reaches hold each reach once, and no more than there are', async (t) => {
+  const index = tokenIndex(10_000)
+  const grantsOf = (n: number) => [{ place: `n${n % 100}`, rights: ['flag.read'] }]
+  const textOf = (n: number) => reachText(reachOf({ grants: grantsOf(n) }))
+  for (let n = 0; n < 1_000; n++)
+    index.remember(rowOf(n, { access: 'GRANTED', grants: grantsOf(n), reach: textOf(n), policy: n % 3 }))
+  const entries = Array.from({ length: 1_000 }, (_, n) => index.entry(index.keyOf(digestOf(n)))!)
+  t.equal(new Set(entries.map(({ reach }) => reach)).size, 100)
+  t.ok(entries.every(({ reach, policy }, n) => allowed(reach, bitOf('flag.read'), `n${n % 100}`) && policy === n % 3))
+  for (let n = 0; n < 1_000; n++)
+    if (n % 100 > 0) index.remember(rowOf(n, { access: 'GRANTED', reach: textOf(n), deletedAt: NOW }, 1n))
+  t.equal(index.copy()!.facts.reaches.length, 100)
+  for (let n = 1_000; n < 1_099; n++) index.remember(rowOf(n, { namespace: `other-${n}` }))
+  t.equal(index.copy()!.facts.reaches.length, 100, 'the number of a reach that no token has is given to another')
+  t.ok(allowed(index.entry(index.keyOf(digestOf(100)))!.reach, bitOf('flag.read'), 'n0'))
 })

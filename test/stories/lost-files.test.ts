@@ -120,7 +120,7 @@ await t.test('a write-ahead log that lost its tail after a kill: what is gone is
   await service.close()
   const all = await events(service)
   const rebuilt = all.findIndex(({ type }) => type === 'ReadModelsRebuilt')
-  t.equal(line!['events_gone'], 17 - rebuilt, 'namespace, bootstrap token, twelve tokens and three revocations')
+  t.equal(line!['events_gone'], 18 - rebuilt, 'namespace, bootstrap token, access, twelve tokens and three revocations')
   t.equal(json.totalCount, all.filter(({ type }) => type === 'TokenIssued').length)
 })
 

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { common } from '../../access/reach.ts'
 import { rowNow } from '../../audit/as-of.ts'
 import type { EventLog } from '../../events/log.ts'
 import { readable } from '../../projections/projection.ts'
@@ -53,7 +54,7 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     return rows[0]?.doc?.id
   }
 
-  /** The token as the log has it, if it is valid now. The index may know of its end before the stream shows it. Where its stream cannot be read nobody knows: 503 `event_unreadable`. */
+  /** The token as the log has it, if it is valid now. The index may know of its end, or of less that it may do, before the stream shows it. Where its stream cannot be read nobody knows: 503 `event_unreadable`. */
   const fromLog = async (id: string, key: string, digested: string) => {
     const row = await rowNow(log, tokens, id)
     if (index.ended(key)) return undefined
@@ -65,7 +66,9 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     index.remember(row!)
     const { method, namespace, policy } = doc
     const judged = method === 'token' ? Number.POSITIVE_INFINITY : (policy ?? -1)
-    return { entry: { id, method, namespace, reach: index.reachOf(reachTextOf(doc)), policy, judged }, expiresAt }
+    const told = index.reachOf(reachTextOf(doc))
+    const reach = common(told, index.entry(key)?.reach ?? told)
+    return { entry: { id, method, namespace, reach, policy, judged }, expiresAt }
   }
 
   return {

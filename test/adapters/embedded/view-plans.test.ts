@@ -9,9 +9,9 @@ import { createIndex, createKey, createTable } from '../../../src/adapters/embed
 import { type TokenFilter, wantedOf, whereOf } from '../../../src/http/auth/token-filter.ts'
 import { stateView } from '../../../src/projections/stream-states.ts'
 import { tokensInOrder, type TokenPage } from '../../../src/projections/token-order.ts'
-import { atPosition } from '../../../src/projections/token-past.ts'
+import { atPosition, conditionsOf } from '../../../src/projections/token-past.ts'
 import { STATUSES } from '../../../src/projections/token-status.ts'
-import { tokens } from '../../../src/projections/tokens.ts'
+import { ACCESSES, tokens } from '../../../src/projections/tokens.ts'
 import type { Query, Views } from '../../../src/projections/views.ts'
 
 const now = new Date('2026-01-02T03:04:05.678Z')
@@ -110,7 +110,7 @@ void t.test('what is asked of tokens is found by an index, in its order', async 
   const covering = (where: Query['where']) => plans(database, { where, order: 'createdAt', limit: 26, count: 10_001 })
   for (const status of [undefined, ...STATUSES]) {
     const { known, unknown } = atPosition(wantedOf({ ...all, status }, now.toISOString()), 99n)
-    for (const where of [...known.map((part) => part.where), ...(unknown ? [unknown] : [])]) {
+    for (const where of [...known.map((part) => part.where), ...unknown]) {
       const { page, total } = covering(where)
       t.match(page.join(), /USING (COVERING )?INDEX tokens_by_/, page.join('; '))
       if (!('expiresAt' in where)) t.equal(page.length, 1, 'in its order')
@@ -119,7 +119,19 @@ void t.test('what is asked of tokens is found by an index, in its order', async 
         status === 'EXPIRED' ? / INDEX tokens_by_/ : / COVERING INDEX tokens_by_createdAt/,
         `${JSON.stringify(where)}: ${total.join('; ')}`,
       )
-      if (where === unknown || 'previousExpiry' in where) t.match(page[0], 'with_changed', page.join('; '))
+      if (unknown.includes(where) || 'previousExpiry' in where) t.match(page[0], 'with_changed', page.join('; '))
+    }
+  }
+  for (const access of ACCESSES) {
+    const wanted = { ...wantedOf(all, now.toISOString()), access }
+    t.match(covering(conditionsOf(wanted)), {
+      page: [/ INDEX tokens_by_access_createdAt_no_deletedAt/],
+      total: [/ COVERING INDEX tokens_by_access_createdAt_no_deletedAt/],
+    })
+    const parts = atPosition(wanted, 99n).known.map(({ where }) => [where, covering(where).page.join()] as const)
+    for (const [where, plan] of parts.filter(([where]) => !('ended' in where))) {
+      const isLost = where['fullUntil'] && 'from' in where['fullUntil']
+      t.match(plan, isLost ? /with_fullUntil/ : /tokens_by_access_createdAt_no_deletedAt/, JSON.stringify(where))
     }
   }
   const holders = 'tokens_by_identity_deletedAt_createdAt'
