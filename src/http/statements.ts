@@ -29,7 +29,7 @@ export type Place =
   /** The one in the path, by the name of its parameter. */
   | { readonly param: string }
   /** Every one that the body names, seen before its field rules; naming none is out of reach for namespaced tokens. */
-  | { readonly body: (body: Raw) => readonly string[] }
+  | { readonly body: (body: Raw) => string | readonly string[] }
   /** That of the token which the body asks for, likewise, `*` for none: out of reach for every namespaced token. */
   | { readonly made: (body: Raw) => string }
   /** The one that the raw query names, `*` for none: out of reach for every namespaced token. */

@@ -174,7 +174,7 @@ const authorize: Authorize = (request, _reply, done) => {
 
 const authorizeRest: AuthorizeRest = ({ caller, spec }, body) => {
   const place = spec!.wants?.place
-  const named = typeof place === 'object' && 'body' in place ? place.body(body) : []
+  const named = typeof place === 'object' && 'body' in place ? [place.body(body)].flat() : []
   return named.every((name) => name === caller.reach?.namespace) ? undefined : new Refusal('token_scoped')
 }
 

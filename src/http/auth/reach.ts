@@ -8,7 +8,7 @@ import type { Service } from '../service.ts'
 import type { Place } from '../statements.ts'
 import { rawQuery } from '../wire/path.ts'
 import { outOfReach, rightMissing } from './missing.ts'
-import { isNamedLater, type NamedLater, type Need, type Wants } from './wants.ts'
+import { isNamedLater, type Need, type Wants } from './wants.ts'
 
 type Named = Pick<Service, 'names'>
 
@@ -33,11 +33,14 @@ const together = ({ everywhere, places }: Reach, bits: RightSet): boolean =>
   (everywhere & bits) === bits || [...places.values()].some((set) => ((everywhere | set) & bits) === bits)
 
 /** What a query wants that is not held in the place, undefined for some place. */
-const missingMore = (reach: Reach, { need, more }: Wants, raw: string, place?: string): Need | undefined =>
-  more.find(
-    ({ bit, isAsked }) =>
-      !(place === undefined ? together(reach, bit | (need?.bit ?? 0)) : allowed(reach, bit, place)) && isAsked(raw),
-  )
+const missingMore = (reach: Reach, { need, more }: Wants, raw: string, place?: string): Refusal | undefined => {
+  if (raw === '') return undefined
+  for (const { right, bit, isAsked } of more) {
+    const held = place === undefined ? together(reach, bit | (need?.bit ?? 0)) : allowed(reach, bit, place)
+    if (!held && isAsked(raw)) return rightMissing(right, place)
+  }
+  return undefined
+}
 
 /** Whether a query names the record of another than who asks. */
 const asksOther = (request: FastifyRequest, { idIn }: NonNullable<Wants['other']>): boolean => {
@@ -73,15 +76,26 @@ export const byHead = (
   return more.length > 0 && missingMore(reach, wants, rawQuery(request), named) ? 'later' : undefined
 }
 
-/** The places that body and query name; none stands for whichever there is. */
-const placesLater = (
-  place: Exclude<NamedLater, { readonly record: unknown }>,
-  raw: string,
-  body: Raw,
-): readonly string[] => {
-  if ('body' in place) return place.body(body)
-  if ('made' in place) return [place.made(body)]
-  return [place.query(raw)]
+/** What body and query say of the one place that they name. */
+const inOne = (reach: Reach, wants: Wants, raw: string, at: string): Refusal | undefined => {
+  const { need } = wants
+  if (reach.namespace !== undefined && at !== reach.namespace) return outOfReach()
+  return need && !allowed(reach, need.bit, at) ? rightMissing(need.right, at) : missingMore(reach, wants, raw, at)
+}
+
+/** The same of several; none stands for whichever there is. */
+const inEach = (reach: Reach, wants: Wants, raw: string, places: readonly string[]): Refusal | undefined => {
+  const { need } = wants
+  const { namespace: bound } = reach
+  if (bound !== undefined && (places.length === 0 || places.some((at) => at !== bound))) return outOfReach()
+  const without = need && places.find((at) => !allowed(reach, need.bit, at))
+  if (need && without !== undefined) return rightMissing(need.right, without)
+  if (places.length === 0) return missingMore(reach, wants, raw)
+  for (const at of places) {
+    const refusal = missingMore(reach, wants, raw, at)
+    if (refusal) return refusal
+  }
+  return undefined
 }
 
 /** Refuses what is done to a record other than those of tokens bound where the right is held: the same whether or not there is one. */
@@ -105,20 +119,10 @@ export const byRest = (
   const { place, need, other } = wants
   const raw = rawQuery(request)
   if (other && asksOther(request, other)) return ofRecord(reach, other, other.boundTo(other.idIn(raw)!))
-  const missing = (at: string | undefined): Refusal | undefined => {
-    const more = missingMore(reach, wants, raw, at)
-    return more && rightMissing(more.right, at)
-  }
-  if (!isNamedLater(place)) return missing(placeInHead(place, request, service))
+  if (!isNamedLater(place)) return missingMore(reach, wants, raw, placeInHead(place, request, service))
   if ('record' in place) return need && ofRecord(reach, need, place.record(paramsOf(request)))
-  const places = placesLater(place, raw, body)
-  const { namespace: bound } = reach
-  if (bound !== undefined && (places.length === 0 || places.some((at) => at !== bound))) return outOfReach()
-  const without = need && places.find((at) => !allowed(reach, need.bit, at))
-  if (need && without !== undefined) return rightMissing(need.right, without)
-  for (const at of places.length === 0 ? [undefined] : places) {
-    const refusal = missing(at)
-    if (refusal) return refusal
-  }
-  return undefined
+  if ('query' in place) return inOne(reach, wants, raw, place.query(raw))
+  if ('made' in place) return inOne(reach, wants, raw, place.made(body))
+  const places = place.body(body)
+  return typeof places === 'string' ? inOne(reach, wants, raw, places) : inEach(reach, wants, raw, places)
 }

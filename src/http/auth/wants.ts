@@ -68,6 +68,6 @@ export const wantsOf = (access: Access, taken: Input<unknown, string> | undefine
   }
 }
 
-/** Places that body or query name, or that are found by what is stored. */
-export type NamedLater = Exclude<Place, string | { readonly param: string }>
-export const isNamedLater = (place: Place): place is NamedLater => typeof place === 'object' && !('param' in place)
+/** Whether body or query name the place, or it is found by what is stored. */
+export const isNamedLater = (place: Place): place is Exclude<Place, string | { readonly param: string }> =>
+  typeof place === 'object' && !('param' in place)

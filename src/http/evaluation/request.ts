@@ -28,7 +28,7 @@ export const requestsIn = (raw: Raw): readonly Raw[] => {
 }
 
 /** The namespace that the body of one evaluation asks in (api.md §3.3). */
-export const namespaceAsked = (body: Raw): readonly string[] => [namespaceOrDefault(namespaceIn(body))]
+export const namespaceAsked = (body: Raw): string => namespaceOrDefault(namespaceIn(body))
 
 const newId = ({ id, headers }: FastifyRequest): string => (headers['x-request-id'] === id ? randomUUID() : id)
 
