@@ -19,8 +19,14 @@ const table: Readonly<Record<string, readonly string[]>> = {
     'POST /auth/v1/method/orchestrator/serviceaccount',
     'DELETE /auth/v1/self/session',
   ],
-  none: ['GET /auth/v1/self/session'],
-  'self.use': ['GET /auth/v1/self', 'PUT /auth/v1/self/expire', 'POST /auth/v1/self/session', 'GET /meta/info'],
+  none: ['GET /auth/v1/self/session', 'GET /auth/v1/access', 'GET /auth/v1/access/check'],
+  'self.use': [
+    'GET /auth/v1/self',
+    'PUT /auth/v1/self/expire',
+    'POST /auth/v1/self/session',
+    'GET /meta/info',
+    'GET /auth/v1/roles',
+  ],
   'config.read': ['GET /meta/config'],
   'flag.evaluate': [
     'POST /evaluate/v1/boolean',

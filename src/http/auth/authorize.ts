@@ -32,12 +32,15 @@ const refusalNotes =
   ({ metrics, refusals }: Service) =>
   (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
     metrics.authDecisions('refused', refusal.reason, '').value++
+    const { right, namespaceKey: namespace } = refusal.metadata
     refusals.note({
       reason: refusal.reason,
       route: request.spec?.url ?? '',
       requestId: request.id,
       network: addressKey(request.address),
       ...(tokenId && { tokenId }),
+      ...(right !== undefined && { right }),
+      ...(namespace !== undefined && { namespace }),
     })
     return refusal
   }

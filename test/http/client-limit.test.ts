@@ -1,0 +1,44 @@
+import t from 'tap'
+import { startService } from '../start.ts'
+import { granted } from './granted.ts'
+import { roomInMinute } from './minute.ts'
+import { refusalOf } from './people.ts'
+
+const LIMIT = '5'
+const asked = { flagKey: 'none', entityId: 'e' }
+
+await t.test('a token that anybody may have has a limit for each client address', async (t) => {
+  const service = await startService(t, { 'rate_limit.client': LIMIT, 'server.trust_proxy': 'true' })
+  const [one, other] = [await granted(service, { role: 'client' }), await granted(service, { role: 'client' })]
+  const server = await granted(service, { role: 'server' })
+  const bound = await granted(service, { role: 'client', namespaceKey: 'default' })
+  await roomInMinute(20_000)
+  const ask = async ({ headers }: typeof one, from: string, path = '/evaluate/v1/boolean') =>
+    service.request('POST', path, asked, { ...headers, 'x-forwarded-for': from })
+  const statuses = async (by: typeof one, from: string, times = 7) => {
+    const all: number[] = []
+    for (let n = 0; n < times; n++) all.push((await ask(by, from)).status)
+    return all.filter((status) => status === 429).length
+  }
+  t.equal(await statuses(one, '192.0.2.1'), 2)
+  t.equal(await statuses(one, '192.0.2.2', 5), 0, 'another address')
+  t.equal(await statuses(other, '192.0.2.1', 5), 0, 'another token')
+  t.equal(await statuses(server, '192.0.2.1', 12), 0, 'a token that is not to be published')
+  t.equal(await statuses(bound, '192.0.2.1'), 2, 'one that is bound to a namespace')
+
+  const over = await ask(one, '192.0.2.1', '/api/v1/namespaces')
+  t.match(refusalOf(over), { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' })
+  t.match(over.headers['retry-after'], /^\d+$/, 'before it is asked what the token may do')
+  t.equal((await service.request('GET', '/livez', undefined, one.headers)).status, 200, 'public routes do not look')
+})
+
+for (const [name, settings] of [
+  ['rate_limit.client', { 'rate_limit.client': '0' }],
+  ['rate_limit.enabled', { 'rate_limit.client': LIMIT, 'rate_limit.enabled': 'false' }],
+] as const)
+  await t.test(`none, where ${name} says so`, async (t) => {
+    const service = await startService(t, settings)
+    const { headers } = await granted(service, { role: 'client' })
+    for (let n = 0; n < 12; n++)
+      t.equal((await service.request('POST', '/evaluate/v1/boolean', asked, headers)).status, 404)
+  })

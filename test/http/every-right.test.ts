@@ -1,0 +1,215 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { levelOf, type Right, RIGHTS } from '../../src/access/rights.ts'
+import type { Fields, Headers, Started } from '../start.ts'
+import { type Asked, granted, withNamespaces } from './granted.ts'
+import { everyWay } from './people.ts'
+
+/** What the roles mean, as the contract has it (api.md §3.6). */
+const server: readonly Right[] = ['flag.evaluate', 'flag.snapshot', 'self.use']
+const viewer: readonly Right[] = [...server, 'flag.read', 'segment.read', 'namespace.read', 'history.read']
+const changes: readonly Right[] = ['flag.create', 'flag.update', 'flag.delete']
+const ofSegments: readonly Right[] = ['segment.create', 'segment.update', 'segment.delete']
+const roles: Readonly<Record<string, readonly Right[]>> = {
+  client: ['flag.evaluate'],
+  server,
+  viewer,
+  editor: [...viewer, ...changes, ...ofSegments],
+  admin: RIGHTS,
+}
+/** What a namespaced token may do where no role narrows it (api.md §3.3). */
+const bound = RIGHTS.filter(
+  (right) => /^(flag|segment)\./.test(right) || ['namespace.read', 'namespace.update', 'history.read'].includes(right),
+)
+
+type Token = { readonly grants: readonly Asked[] } | { readonly namespaceKey: string; readonly role?: string }
+
+/** Whether a token has a right in a place, looked up in what was asked for. */
+const has = (token: Token, right: Right, place: string): boolean => {
+  if (!('grants' in token)) {
+    const { namespaceKey, role } = token
+    return place === namespaceKey && bound.includes(right) && (role === undefined || roles[role]!.includes(right))
+  }
+  return token.grants.some(({ namespaceKey, role = '', rights = roles[role]! }) => {
+    if (!rights.includes(right)) return false
+    if (levelOf(right) === 'any' || namespaceKey === '*') return true
+    return levelOf(right) === 'namespace' && namespaceKey === place
+  })
+}
+const everywhereAndAll = ['*', 'a', 'b', 'default', 'nowhere']
+const hasSomewhere = (token: Token, right: Right): boolean => everywhereAndAll.some((place) => has(token, right, place))
+
+/** How a route is told its place, and by what a request is about the namespaces `one` and `two`. */
+type Way = {
+  readonly kind: 'head' | 'body' | 'record' | 'list' | 'deployment' | 'nowhere'
+  readonly places: readonly string[]
+  readonly body?: Fields
+  readonly headers?: Headers
+  readonly query?: string
+}
+const wayOf = (verb: string, path: string, one: string, two: string): Way => {
+  if (path.startsWith('/auth/v1/access')) return { kind: 'nowhere', places: [] }
+  if (path === '/auth/v1/self/session' && verb === 'GET') return { kind: 'nowhere', places: [] }
+  if (verb === 'DELETE' && path === '/api/v1/namespaces/{namespaceKey}') return { kind: 'deployment', places: ['*'] }
+  if (path.includes('{namespaceKey}') || path.startsWith('/internal/')) return { kind: 'head', places: [one] }
+  if (/^\/api\/v1\/(flags|segments)/.test(path)) return { kind: 'head', places: ['default'] }
+  if (path.startsWith('/ofrep/')) return { kind: 'head', places: [one], headers: { 'x-service-namespace': one } }
+  if (path === '/evaluate/v1/batch')
+    return {
+      kind: 'body',
+      places: [one, two],
+      body: { requests: [one, two].map((namespaceKey) => ({ namespaceKey })) },
+    }
+  if (/evaluate\/|evaluate$/.test(path)) return { kind: 'body', places: [one], body: { namespaceKey: one } }
+  if (path === '/api/v1/namespaces' && verb === 'GET') return { kind: 'list', places: [] }
+  if (path === '/auth/v1/tokens') return { kind: 'deployment', places: [one], query: `namespaceKey=${one}` }
+  if (path === '/auth/v1/tokens/{id}') return { kind: 'record', places: [one] }
+  if (path === '/auth/v1/method/token') return { kind: 'deployment', places: [one], body: { namespaceKey: one } }
+  return { kind: 'deployment', places: ['*'] }
+}
+
+type Verdict = 'taken' | 'right_missing' | 'token_scoped'
+const isPart = (queries: string, name: string) => queries.split('&').some((query) => query.startsWith(`${name}=`))
+
+/** What the contract says of a request: by the names in it and by the token, in the order of its steps. */
+const verdict = (token: Token, right: Right | undefined, { kind, places }: Way, more: readonly Right[]): Verdict => {
+  const all = [...(right === undefined ? [] : [right]), ...more]
+  if (!('grants' in token)) {
+    if (kind === 'nowhere') return 'taken'
+    const outside = places.some((place) => place !== token.namespaceKey)
+    if (kind !== 'body' && kind !== 'head') return 'token_scoped'
+    if (kind === 'body' && !hasSomewhere(token, right!)) return 'right_missing'
+    if (outside) return 'token_scoped'
+    return all.every((one) => has(token, one, token.namespaceKey)) ? 'taken' : 'right_missing'
+  }
+  const held =
+    kind === 'list'
+      ? everywhereAndAll.some((place) => all.every((one) => has(token, one, place)))
+      : all.every((one) => places.every((place) => has(token, one, place)))
+  return held ? 'taken' : 'right_missing'
+}
+
+const right = fc.constantFrom(...RIGHTS)
+const place = fc.constantFrom('*', 'a', 'b', 'default')
+const role = fc.constantFrom(...Object.keys(roles))
+const grant: fc.Arbitrary<Asked> = fc.oneof(
+  fc.record({ namespaceKey: place, role }),
+  fc.record({ namespaceKey: place, rights: fc.uniqueArray(right, { minLength: 1, maxLength: 12 }) }).map((asked) => ({
+    ...asked,
+    rights:
+      asked.namespaceKey === '*'
+        ? asked.rights
+        : [...asked.rights.filter((one) => levelOf(one) !== 'deployment'), 'flag.evaluate'],
+  })),
+)
+const token: fc.Arbitrary<Token> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ grants: fc.array(grant, { minLength: 1, maxLength: 4 }) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ namespaceKey: fc.constantFrom('a', 'default'), role }, { requiredKeys: ['namespaceKey'] }),
+  },
+)
+const asking = fc.record({
+  one: fc.constantFrom('a', 'b', 'default', 'nowhere'),
+  two: fc.constantFrom('a', 'b'),
+  at: fc.boolean(),
+  explain: fc.boolean(),
+})
+
+type Row = {
+  readonly verb: string
+  readonly path: string
+  readonly right: Right | undefined
+  readonly takes: readonly string[]
+}
+/** Every route that wants a credential, with the right that the service says of it and the queries that it takes. */
+const guarded = async ({ request }: Started): Promise<readonly Row[]> => {
+  type Operation = {
+    readonly security: readonly { readonly bearer?: readonly Right[] }[]
+    readonly parameters: readonly { readonly name: string }[]
+  }
+  const { json } = await request<{ readonly paths: Record<string, Record<string, Operation>> }>('GET', '/openapi.json')
+  return Object.entries(json.paths).flatMap(([path, verbs]) =>
+    Object.entries(verbs).flatMap(([verb, { security, parameters }]) =>
+      security.length === 0
+        ? []
+        : [
+            {
+              verb: verb.toUpperCase(),
+              path,
+              right: security[0]?.bearer?.[0],
+              takes: parameters.map(({ name }) => name),
+            },
+          ],
+    ),
+  )
+}
+
+await t.test(
+  'a request is refused exactly where the contract says so, whatever the token may do and where',
+  async (t) => {
+    const { service } = await everyWay(t)
+    await withNamespaces(service, 'a', 'b')
+    // So that no request ends what the next one asks for.
+    for (const key of ['a', 'b'])
+      await service.request('POST', `/api/v1/namespaces/${key}/flags`, { key: 'kept', name: 'kept' })
+    const records = new Map<string, string>([['nowhere', '00000000-0000-4000-8000-000000000000']])
+    for (const namespaceKey of ['a', 'b', 'default'])
+      records.set(namespaceKey, (await granted(service, { namespaceKey })).id)
+    const rows = await guarded(service)
+    t.ok(rows.length > 70)
+    const seen = new Map<Verdict, number>()
+
+    const ask = async (
+      row: Row,
+      asked: Token,
+      headers: Headers,
+      { one, two, at, explain }: { one: string; two: string; at: boolean; explain: boolean },
+    ) => {
+      const { verb, path } = row
+      const way = wayOf(verb, path, one, two)
+      const queries = [
+        way.query ?? '',
+        at && row.takes.includes('at') ? 'at=1' : '',
+        explain && row.takes.includes('explain') ? 'explain=true' : '',
+        path === '/auth/v1/self/expire' ? 'expiresAt=never' : '',
+        'variantId=none',
+      ].filter((query) => query !== '')
+      const more: Right[] = []
+      if (isPart(queries.join('&'), 'explain')) more.push('flag.read')
+      if (isPart(queries.join('&'), 'at') && !path.startsWith('/auth/')) more.push('history.read')
+      const filled = path
+        .replace(/\{namespaceKey\}/, one)
+        .replace(/^(\/internal\/.*)\{key\}/, `$1${one}`)
+        .replace(/^(\/auth\/v1\/tokens\/)\{id\}/, `$1${records.get(one)}`)
+        .replaceAll(/\{\w+\}/g, 'none')
+      const answer = await service.request(
+        verb,
+        `${filled}?${queries.join('&')}`,
+        verb === 'GET' || verb === 'DELETE' ? undefined : (way.body ?? {}),
+        { ...headers, ...way.headers },
+      )
+      const challenge = answer.headers['www-authenticate']
+      const isExcess = answer.text.includes('grant exceeds your own')
+      const found: Verdict =
+        answer.status !== 403 || isExcess ? 'taken' : challenge?.includes('scope="') ? 'right_missing' : 'token_scoped'
+      // A record that nobody has is like one that is bound to no namespace.
+      const of = way.kind === 'record' && one === 'nowhere' ? { ...way, places: ['*'] } : way
+      const due = verdict(asked, row.right, of, more)
+      seen.set(due, (seen.get(due) ?? 0) + 1)
+      if (found !== due)
+        throw new Error(
+          `${verb} ${filled}?${queries.join('&')} in ${one}: ${found}, not ${due}: ${answer.status} ${answer.text}`,
+        )
+    }
+
+    await fc.assert(
+      fc.asyncProperty(token, fc.array(asking, { minLength: 2, maxLength: 2 }), async (asked, askings) => {
+        const { headers } = await granted(service, asked)
+        for (const row of rows) for (const how of askings) await ask(row, asked, headers, how)
+      }),
+      { numRuns: 24 },
+    )
+    for (const one of ['taken', 'right_missing', 'token_scoped'] as const) t.ok((seen.get(one) ?? 0) > 50, one)
+  },
+)
