@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Rule } from '../access/rules.ts'
 import { emailRule } from '../auth/identity.ts'
-import { loginStates } from '../auth/login-state.ts'
+import { loginStates, refusedLogins } from '../auth/login-state.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import { pseudonyms } from '../auth/pseudonyms.ts'
 import { accessPolicy } from '../config/access-rules.ts'
@@ -95,6 +95,7 @@ export const loginMethods = async (
     oidc: await oidcWays(methods.oidc, admits, faults, now),
     codehost: await codehostWay(methods.codehost, accessPolicy(config).rules, names, faults),
     states: loginStates(pepper),
+    refused: refusedLogins(pepper),
     pseudonyms: pseudonyms(pepper),
     attempts: limiter('logins', ATTEMPTS_A_MINUTE),
     admits,

@@ -10,6 +10,15 @@ export const Session = named('Session', {
   authentication: Type.Optional(Authentication),
   /** When the token used expires. */
   sessionEndsAt: Type.Optional(Instant),
+  /** Who the provider said it was whose login was refused in this browser a moment ago, because no rule grants them anything. */
+  refused: Type.Optional(
+    Type.Object({
+      requestId: Text,
+      name: Type.Optional(Text),
+      email: Type.Optional(Text),
+      login: Type.Optional(Text),
+    }),
+  ),
   service: Type.Object({ name: Type.Literal('rollcall'), readOnly: Type.Boolean(), version: Type.Optional(Text) }),
   ui: Type.Object({ theme: Text, topbarColor: Text, topbarLabel: Text }),
 })

@@ -110,6 +110,17 @@ await t.test(
     const browser = await comeBack(service, OIDC, await visit(authorizeUrl), headers)
     t.equal(browser.status, 302)
     t.equal(browser.headers.location, '/login?error=no_grant&ref=seen&return_to=%2Fflags')
+    const remembered = cookiesOf(browser)['service_client_state']!
+    t.match(remembered.attributes, /Path=\/auth\/v1\/self\/session; .*HttpOnly; .*SameSite=Strict/)
+    t.equal(cookiesOf(answer)['service_client_state']?.value, '', 'a program is told nothing but the reason')
+    const sessionOf = async (cookie: string) =>
+      (await service.request('GET', '/auth/v1/self/session', undefined, { authorization: '', cookie })).json
+    t.match(await sessionOf(`service_client_state=${remembered.value}`), {
+      authenticated: false,
+      refused: { requestId: 'seen', email: 'alice@example.com' },
+    })
+    for (const other of ['', 'service_client_state=', 'service_client_state=x', cookie])
+      t.notOk('refused' in (await sessionOf(other)), other.slice(0, 30))
     await service.close()
     const told = await eventsOf(service.directory, isRefused)
     t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['provider'] === 'main'))

@@ -1,6 +1,6 @@
 import type { Identity } from '../../auth/identity.ts'
 import { login } from '../../commands/login.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import { isRefusal, Refusal, refuse } from '../../errors.ts'
 import { applyEvents } from '../command-context.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import type { Call } from '../route.ts'
@@ -13,6 +13,7 @@ import { type Answer, redirect } from '../wire/reply.ts'
 import { issueToken } from './issue-token.ts'
 import type { LoginMethod } from './login-method.ts'
 import { isPerson } from './login-page.ts'
+import { rememberRefused } from './login-refused.ts'
 import { identify, takeLogin } from './login-return.ts'
 import { attemptFailed, attemptSucceeded } from './login-throttle.ts'
 
@@ -38,13 +39,18 @@ const tokenOf = (
 
 type Completed = Shown<typeof LoggedIn>
 
-const complete = async (service: Service, call: Request, way: LoginMethod): Promise<Answer<Completed>> => {
+const complete = async (
+  service: Service,
+  call: Request,
+  way: LoginMethod,
+  onKnown: (who: Identity) => void,
+): Promise<Answer<Completed>> => {
   const { execute, cookies, names, settings, now, metrics } = service
   const { request, reply } = call
   if (!service.fresh()) refuse('backend_unavailable')
   const query = new URLSearchParams(rawQuery(request))
   const taken = await takeLogin(service, call, way, query)
-  const { identity, granted } = await identify(service, way, taken, query)
+  const { identity, granted } = await identify(service, way, taken, query, onKnown)
   const grant = { ...tokenOf(service, way, identity), ...granted }
   const { profile, subject } = grant
 
@@ -71,12 +77,15 @@ export const finishLogin = async (service: Service, call: Request, way: LoginMet
   const { cookies, metrics } = service
   const { request, reply } = call
   cookies.clearState(reply, way.callbackPath)
+  let who: Identity | undefined
   try {
-    return await complete(service, call, way)
+    return await complete(service, call, way, (identity) => (who = identity))
   } catch (error) {
     metrics.logins(way.provider ?? '-', 'refused').value++
     attemptFailed(service, request, way, error instanceof Refusal ? error : new Refusal('internal'))
-    if (isPerson(service, request)) reply.headers(await position(service))
+    if (!isPerson(service, request)) throw error
+    if (who && isRefusal(error, 'no_grant')) rememberRefused(service, request, reply, way, who)
+    reply.headers(await position(service))
     throw error
   }
 }

@@ -1,5 +1,5 @@
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
-import type { LoginStates } from '../../auth/login-state.ts'
+import type { LoginStates, RefusedLogins } from '../../auth/login-state.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { LoginKind } from '../../events/login.ts'
@@ -21,6 +21,7 @@ export type Logins = {
   readonly oidc: ReadonlyMap<string, LoginMethod>
   readonly codehost: LoginMethod | undefined
   readonly states: LoginStates
+  readonly refused: RefusedLogins
   readonly pseudonyms: Pseudonyms
   /** Authorize and callback requests of one client (api.md §2.4). */
   readonly attempts: Limiter

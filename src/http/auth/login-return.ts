@@ -50,15 +50,18 @@ const judge = async (service: Service, way: LoginMethod, identity: Identity) => 
   return { identity, granted: await grantedTo(service, subjectOf({ ...way, attributes }, attributes)) }
 }
 
-/** Who came back, admitted, and what the rules grant; a login that ends otherwise is refused in its own stream too. */
+/** Who came back, as soon as it is known told to `onKnown`, admitted, and what the rules grant; a login that ends otherwise is refused in its own stream too. */
 export const identify = async (
   service: Service,
   way: LoginMethod,
   { id, context, fold, ...taken }: Awaited<ReturnType<typeof takeLogin>>,
   query: URLSearchParams,
+  onKnown: (who: Identity) => void,
 ): Promise<Awaited<ReturnType<typeof judge>>> => {
   try {
-    return await judge(service, way, await way.finish({ ...taken, query }))
+    const identity = await way.finish({ ...taken, query })
+    onKnown(identity)
+    return await judge(service, way, identity)
   } catch (error) {
     const refusal = error instanceof Refusal ? error : new Refusal('internal')
     const providerError = providerErrorOf(refusal)

@@ -9,6 +9,7 @@ import { readable } from '../../projections/projection.ts'
 import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import { credential, sameOrigin } from '../auth/credential.ts'
+import { refusedLogin } from '../auth/login-refused.ts'
 import { type Caller, route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
@@ -82,10 +83,11 @@ const getSession: Mount = (app, service) => {
     access: { credential: 'welcome', namespace: 'any', right: 'none' },
     summary: 'Who asks, if anybody known, and what a page must know before anybody signs in.',
     answer: Session,
-    run: async ({ caller }) => {
+    run: async ({ caller, request }) => {
       const { required, readOnly } = settings
       const doc = caller.actor.kind === 'token' ? (await rowOf(service, caller))?.doc : undefined
       const known = doc !== undefined && statusOf(doc, now()) === 'ACTIVE'
+      const refused = known ? undefined : refusedLogin(service, request)
       const version = known || !required ? { version: about.info.version } : {}
       return {
         body: {
@@ -93,6 +95,7 @@ const getSession: Mount = (app, service) => {
           required,
           ...(known && { authentication: await shown(service, doc) }),
           ...(known && doc.expiresAt !== undefined && { sessionEndsAt: doc.expiresAt }),
+          ...(refused && { refused }),
           service: { name: 'rollcall' as const, readOnly, ...version },
           ui,
         },

@@ -30,6 +30,8 @@ export const truster = (trusted: CookieSettings['trustProxy']): ((peer: string |
 }
 
 const DOMAINS = 4
+/** Where a page asks who it is for. */
+const SESSION = '/auth/v1/self/session'
 
 /** The domains whose cookies a browser sends to a host, the shortest first; a browser itself refuses those that are nobody's (`com`). None for an address. */
 const domainsOf = (host: string): readonly string[] => {
@@ -66,6 +68,8 @@ export const cookieJar = (settings: CookieSettings) => {
   }
   const ofToken = (request: FastifyRequest) =>
     ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
+  const ofRefused = (request: FastifyRequest) =>
+    ({ ...shared, sameSite: 'strict', path: `${basePath(request)}${SESSION}` }) as const
   const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
   const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
   /** A life of less than a second would be an order to forget the cookie at once. */
@@ -87,6 +91,9 @@ export const cookieJar = (settings: CookieSettings) => {
     },
     setState: (reply: FastifyReply, state: string, path: string, life: number) =>
       void reply.setCookie(stateName, state, { ...ofState(path), ...lasting(life) }),
+    /** Tells the page of a login that was refused who it was: under the name of the state cookie, at another path. */
+    setRefused: (request: FastifyRequest, reply: FastifyReply, refused: string, life: number) =>
+      void reply.setCookie(stateName, refused, { ...ofRefused(request), ...lasting(life) }),
     clearState: (reply: FastifyReply, path: string) => void reply.clearCookie(stateName, ofState(path)),
     /** The path in front of ours, as the browser sees it. */
     basePath,
@@ -95,7 +102,7 @@ export const cookieJar = (settings: CookieSettings) => {
     /** Whether the browser sent a token cookie, usable or not. */
     hasToken: (request: FastifyRequest): boolean =>
       isTwice(request) || Boolean(request.server.parseCookie(request.headers.cookie ?? '')[tokenName]),
-    /** The login states that the browser brought back. More than one is somebody else's doing: no page of ours sets a second. */
+    /** The values of the state cookie that the browser brought back. More than one is somebody else's doing: no page of ours sets a second. */
     states: ({ headers: { cookie = '' }, server }: FastifyRequest): readonly string[] => {
       const state = server.parseCookie(cookie)[stateName]
       return state ? Array<string>(pairs(cookie, stateName)).fill(state) : []

@@ -9,6 +9,7 @@ import { beginLogin, type Provider, readMethods } from '../api/methods.ts'
 import { instantWords } from '../parts/moment.ts'
 import { messageOf, RequestId } from '../parts/alert.tsx'
 import { Button } from '../parts/button.tsx'
+import { Safe } from '../parts/safe.tsx'
 import { Loading } from '../parts/states.tsx'
 import { TokenForm } from '../parts/token-form.tsx'
 import { rememberSessionEnd, rememberSessionLeft, sessionLeft, usePreferences } from '../preferences.ts'
@@ -79,10 +80,17 @@ const Providers = ({ providers, returnTo }: { readonly providers: readonly Provi
 
 /** What the address says of a sign-in that failed. */
 const Failed = ({ error, id }: { readonly error: string; readonly id: string | undefined }) => {
+  const { refused } = useSession()
   const { title, check } = loginFailure(error)
+  const who = error === 'no_grant' && refused?.requestId === id ? refused : undefined
   return (
     <div role="alert" className="alert">
       <strong>{title}</strong>
+      {who && (
+        <p>
+          <Safe text={login.providerSays(who)} />
+        </p>
+      )}
       <p>{check}</p>
       {id !== undefined && <RequestId id={id} />}
     </div>

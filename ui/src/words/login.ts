@@ -26,5 +26,9 @@ export const login = {
   signInAgain: 'Sign in again',
   againWhy: 'What you typed stays.',
   otherIdentity: (name: string, other: string) => `You are now signed in as ${name}. This page was opened by ${other}.`,
+  providerSays: ({ name, email, login }: Partial<Readonly<Record<'name' | 'email' | 'login', string>>>) => {
+    const [first = 'somebody without a name', ...others] = [name, email, login].filter((text) => text !== undefined)
+    return `The provider says that you are ${first}${others.length > 0 ? ` (${others.join(', ')})` : ''}.`
+  },
   otherTitle: 'You are signed in as somebody else',
 }

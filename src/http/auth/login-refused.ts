@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Identity } from '../../auth/identity.ts'
+import type { RefusedLogin } from '../../auth/login-state.ts'
+import type { Service } from '../service.ts'
+import type { LoginMethod } from './login-method.ts'
+
+/** So long the page can tell, and so much. */
+const LIFE_MS = 300_000
+const MOST = 256
+
+const short = (text: string | undefined): string | undefined => text && Array.from(text).slice(0, MOST).join('')
+
+/** Gives the browser of a login that no rule grants anything what its page shows: who the provider says one is (api.md §5.5). */
+export const rememberRefused = (
+  { cookies, logins, now }: Service,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { method }: LoginMethod,
+  { attributes }: Identity,
+): void => {
+  const [name, email, login] = ['name', 'email', `${method}.preferred_username`].map((key) => short(attributes[key]))
+  const refused: RefusedLogin = {
+    requestId: request.id,
+    ...(name && { name }),
+    ...(email && { email }),
+    ...(login && { login }),
+    expiresAt: new Date(now().getTime() + LIFE_MS).toISOString(),
+  }
+  cookies.setRefused(request, reply, logins.refused.seal(refused), LIFE_MS)
+}
+
+/** Who the provider said it was whose login was refused in this browser lately. */
+export const refusedLogin = (
+  { cookies, logins, now }: Service,
+  request: FastifyRequest,
+): Omit<RefusedLogin, 'expiresAt'> | undefined => {
+  const [sealed] = cookies.states(request)
+  const { expiresAt = '', ...refused } = (sealed === undefined ? undefined : logins.refused.open(sealed)) ?? {}
+  return 'requestId' in refused && expiresAt > now().toISOString() ? refused : undefined
+}
