@@ -22,6 +22,11 @@ const plain = (row: Row | undefined) =>
     row.unreadable?.why,
   ]
 
+const grantsIn = (...places: readonly string[]) => ({
+  grants: places.map((place) => ({ place, rights: ['flag.read'] })),
+  roles: {},
+})
+
 /** What may happen in a history, by stream. */
 const happenings = [
   ['namespace-ns', namespaceCreated],
@@ -34,6 +39,11 @@ const happenings = [
   ['flag-ns+g', { type: 'FlagPainted', data: {} }],
   ['segment-ns+s', segmentCreated],
   ['token-t1', tokenIssued],
+  [
+    'token-t2',
+    { type: 'TokenIssued.v2', data: { ...tokenIssued.data, id: 't2', ...grantsIn('shop', 'blog'), policy: 1 } },
+  ],
+  ['token-t2', { type: 'TokenGrantsNarrowed', data: { id: 't2', to: grantsIn('shop'), policy: 2 } }],
   ['token-t1', { type: 'TokenRevoked', data: { id: 't1' } }],
 ] as const
 
@@ -250,4 +260,24 @@ await t.test('a moment that has not come is refused', async (t) => {
   const told = await changed(3)
   for (const moment of [{ position: 10_000n }, { instant: second(2_000_000) }])
     t.ok(isRefusal(await told.asOf(moment).catch((error: unknown) => error), 'invalid_at'))
+})
+
+await t.test('a token of a moment has the grants that it had then', async (t) => {
+  const told = history()
+  const { namespace: _namespace, ...data } = tokenIssued.data
+  const issued = { ...data, id: 't2', ...grantsIn('shop', 'blog'), policy: 1 }
+  await told.append('token-t2', [{ type: 'TokenIssued.v2', data: issued }], second(1))
+  await told.append(
+    'token-t2',
+    [{ type: 'TokenGrantsNarrowed', data: { id: 't2', to: grantsIn('shop'), policy: 2 } }],
+    second(2),
+  )
+  await told.built()
+  const then = async (n: number) => {
+    const { token } = await told.asOf({ instant: second(n) })
+    const { grants, roles, policy, access, updatedAt } = (await token('t2'))!.doc
+    return { grants, roles, policy, access, updatedAt }
+  }
+  t.same(await then(1), { ...grantsIn('shop', 'blog'), policy: 1, access: 'GRANTED', updatedAt: second(1) })
+  t.same(await then(2), { ...grantsIn('shop'), policy: 2, access: 'GRANTED', updatedAt: second(2) })
 })

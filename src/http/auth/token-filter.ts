@@ -66,6 +66,7 @@ export const wantedOf = (
   now: string,
 ): TokensWanted => ({
   status,
+  access,
   now,
   where: {
     ...ofField('method', method === undefined ? [] : [method]),
@@ -73,7 +74,6 @@ export const wantedOf = (
     ...ofField('provider', provider === '' ? [] : [provider]),
     ...ofField('namespace', namespaceKey === '' ? [] : [namespaceKey]),
     ...ofField('issuedBy', issuedBy),
-    ...ofField('access', access === undefined ? [] : [access]),
     ...(q === '' ? {} : { name: { prefix: q.toLowerCase() } }),
   },
 })
