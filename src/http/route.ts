@@ -137,8 +137,8 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
     } catch (error) {
       wrong = settle(error, undefined)
     }
-    const rest = () => proceed(request, reply, fields as B, wrong)
-    return request.undecided ? unless(authorizeRest(request, raw), rest) : rest()
+    if (!request.undecided) return proceed(request, reply, fields as B, wrong)
+    return unless(authorizeRest(request, raw), () => proceed(request, reply, fields as B, wrong))
   }
 
   const proceed = (

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { tokens } from '../../src/projections/tokens.ts'
 import { startService } from '../start.ts'
 
 type Page = { readonly totalCount: number; readonly nextPageToken: string; readonly authentications: readonly object[] }
@@ -12,7 +13,7 @@ await t.test('a list of tokens counts up to ten thousand, and says when there ar
   t.notOk('totalCountExact' in rest, 'left out while it is')
   const database = await openDatabase(join(service.directory, 'data', 'views.sqlite'), 'rebuildable')
   t.teardown(() => database.close())
-  const table = 'tokens_5'
+  const table = `${tokens.name}_${tokens.version}`
   const columns = '_revision, _position, _changes, _doc, createdAt, method'
   const more = (from: number, to: number) =>
     database.exec(`insert into ${table} (_key, ${columns})

@@ -51,6 +51,8 @@ await t.test('what a refusal says', async (t) => {
   t.strictSame(told(await viewer.ask('POST', `${N}/shop/flags`, {})), missingIn('flag.create', 'shop'))
   t.strictSame(told(await viewer.ask('GET', `${N}/desk/flags`)), missingIn('flag.read', 'desk'))
   t.strictSame(told(await viewer.ask('GET', '/api/v1/flags')), missingIn('flag.read', 'default'))
+  const head = await viewer.ask('HEAD', `${N}/desk/flags`)
+  t.strictSame([head.status, head.headers['www-authenticate']], [403, missingIn('flag.read', 'desk').challenge])
   t.strictSame(told(await viewer.ask('GET', '/meta/config')), missingEverywhere('config.read'))
   t.strictSame(told(await viewer.ask('POST', N, {})), missingEverywhere('namespace.create'))
   t.strictSame(told(await viewer.ask('DELETE', `${N}/shop`)), missingEverywhere('namespace.delete'))
