@@ -71,6 +71,10 @@ await t.test(
     await write(t, old, kept, 'old')
     const fresh = await serve(t, present, stack.settings)
     await honours(t, fresh, kept, 'the present build, beside')
+    const granted = await known(() =>
+      fresh.request('POST', '/auth/v1/method/token', { name: 'granted', role: 'viewer' }),
+    )
+    t.match(granted, { status: 503, text: /"release_in_progress"/ }, 'nobody takes a token with grants for one without')
     await write(t, fresh, kept, 'fresh')
     await revokeOne(t, fresh, kept)
     await honours(t, old, kept, 'the earlier build, beside')
