@@ -100,6 +100,8 @@ export const laterRulesSweep = ({ views, policy, narrow, complete, now, onDone, 
     begin: (): void => {
       running = untilDone()
     },
+    /** Resolves once it is through, or was closed. */
+    done: (): Promise<void> => running,
     close: async (): Promise<void> => {
       stop.abort()
       await running

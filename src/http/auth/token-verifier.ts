@@ -11,6 +11,8 @@ import { type TokenDoc, tokens } from '../../projections/tokens.ts'
 import type { Views } from '../../projections/views.ts'
 
 const HOT = 65_536
+/** Later than every configuration of access, and still a small integer, as the numbers beside it are. */
+const ANY_POLICY = 2 ** 30 - 1
 
 export type TokenVerifierOptions = {
   readonly index: TokenIndex
@@ -65,7 +67,7 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     // One that was forgotten for want of room comes back: it is in use.
     index.remember(row!)
     const { method, namespace, policy } = doc
-    const judged = method === 'token' ? Number.POSITIVE_INFINITY : (policy ?? -1)
+    const judged = method === 'token' ? ANY_POLICY : (policy ?? -1)
     const told = index.reachOf(reachTextOf(doc))
     const reach = common(told, index.entry(key)?.reach ?? told)
     return { entry: { id, method, namespace, reach, policy, judged }, expiresAt }
