@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type Method, METHODS } from '../events/token.ts'
 import { evaluator } from './evaluation/evaluator.ts'
+import { auditAccessRoutes } from './routes/audit-access.ts'
 import { authAccessRoutes } from './routes/auth-access.ts'
 import { authCodehostRoutes } from './routes/auth-codehost.ts'
 import { authMethodRoutes } from './routes/auth-method.ts'
@@ -52,6 +53,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   authTokensRoutes(app, service)
   authTokensRevokeRoutes(app, service)
   authAccessRoutes(app, service)
+  auditAccessRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)
 
   const ask = evaluator(service.metrics)

@@ -49,6 +49,7 @@ const routes: Readonly<Record<Reach, Readonly<Record<string, string>>>> = {
     '/auth/v1/tokens/revoke': 'POST',
     '/auth/v1/method/token': 'POST',
     '/auth/v1/roles': 'GET',
+    '/audit/v1/access': 'GET',
   },
   outside: { '/api/v1/namespaces': 'GET POST', [N]: 'DELETE' },
   path: {

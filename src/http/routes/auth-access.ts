@@ -5,6 +5,7 @@ import { levelOf, RIGHTS } from '../../access/rights.ts'
 import { isBuiltIn, type Role } from '../../access/roles.ts'
 import { grantable } from '../../access/within.ts'
 import { rowNow } from '../../audit/as-of.ts'
+import { isOpenFor, opennessAt } from '../../audit/open-then.ts'
 import { Access, AccessChecked, accessQuery, Roles } from '../../contract/access.ts'
 import { refuse } from '../../errors.ts'
 import { readable } from '../../projections/projection.ts'
@@ -61,6 +62,17 @@ const recordAt = async ({ log, now, asOf }: Service, id: string, { query: { at }
   return { doc: row?.doc, time: then ? new Date(await then.clock()) : now() }
 }
 
+/** Whether nobody was asked for a credential at the moment. */
+const withoutCredential = async (
+  { log, asOf, settings }: Service,
+  { query: { at, right }, request }: Checking,
+): Promise<Verdict> => {
+  const then = at && (await opennessAt(log, (await (await asOf(at, request.stop)).moment()).position))
+  return isOpenFor(right, then ?? settings)
+    ? { allowed: true, reason: 'open' }
+    : { allowed: false, reason: 'not_granted' }
+}
+
 const checkAccess: Mount = (app, service) =>
   route(app, {
     method: 'GET',
@@ -82,7 +94,7 @@ const checkAccess: Mount = (app, service) =>
       const namespaceKey = given === '' ? EVERYWHERE : given
       const id = other === '' ? caller.actor.id : other
       const answer = (verdict: Verdict) => ({ body: { ...verdict, right, namespaceKey } })
-      if (id === undefined) return answer({ allowed: true, reason: 'open' })
+      if (id === undefined) return answer(await withoutCredential(service, call))
       const { doc, time } = await recordAt(service, id, call)
       return answer(verdictOf(doc, right, namespaceKey, time))
     },

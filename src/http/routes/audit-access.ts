@@ -1,0 +1,106 @@
+import { EVERYWHERE } from '../../access/grants.ts'
+import type { Moment } from '../../audit/as-of.ts'
+import { isOpenFor, opennessAt } from '../../audit/open-then.ts'
+import { AccessReview, reviewQuery } from '../../contract/access.ts'
+import { csvOf } from '../../contract/csv.ts'
+import { momentText } from '../../contract/moment.ts'
+import { placeOf, type TokenPlace } from '../../projections/token-order.ts'
+import { type Able, COUNTED, reviewed } from '../access-review.ts'
+import { leavingOut } from '../paging.ts'
+import { pastReading } from '../past-readings.ts'
+import { type Call, route } from '../route.ts'
+import type { Mount, Service } from '../service.ts'
+import { ordinary } from '../statements.ts'
+import type { Answer } from '../wire/reply.ts'
+
+const PAGE = 100
+const PAGE_MAX = 1000
+
+type Asked = Call<unknown, ReturnType<(typeof reviewQuery)['read']>>
+/** How a review goes on: behind a token, at the moment of its first page, which has counted. */
+type Cursor = { readonly after: TokenPlace; readonly total: number; readonly position: string; readonly time: string }
+type Entry = AccessReview['entries'][number]
+
+const entryOf =
+  ({ names }: Service) =>
+  ({ doc, verdict: { reason, because } }: Able): Entry => {
+    const name = doc.attributes['token.name']
+    return {
+      authenticationId: doc.id,
+      method: names.method(doc.method),
+      ...(name !== undefined && { name }),
+      reason,
+      ...(because && { because }),
+    }
+  }
+
+const TABLE: readonly (readonly [string, (entry: Entry) => string])[] = [
+  ['authenticationId', ({ authenticationId }) => authenticationId],
+  ['method', ({ method }) => method],
+  ['name', ({ name = '' }) => name],
+  ['reason', ({ reason }) => reason],
+  ['namespaceKey', ({ because }) => because?.namespaceKey ?? ''],
+  ['role', ({ because }) => because?.role ?? ''],
+  ['rule', ({ because }) => because?.rule ?? ''],
+]
+
+/** The same page as a table. */
+const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview> => {
+  const bytes = Buffer.from(csvOf(entries, TABLE))
+  const headers = { 'content-type': 'text/csv; charset=utf-8', 'next-page-token': nextPageToken }
+  return { body: undefined, chunks: [bytes], length: bytes.length, headers }
+}
+
+/** The moment that is asked about, as a position, and what the clock showed. */
+const momentOf = async ({ log, now, asOf }: Service, { query: { at }, request }: Asked, cursor: Cursor | undefined) => {
+  const moment: Moment = cursor ? { position: BigInt(cursor.position) } : (at ?? { position: await log.head() })
+  const then = await asOf(moment, request.stop)
+  const time = cursor ? new Date(cursor.time) : at ? new Date(await then.clock()) : now()
+  return { then, position: (await then.moment()).position, time }
+}
+
+const review = async (service: Service, call: Asked): Promise<Answer<AccessReview>> => {
+  const { pageTokens, settings, log } = service
+  const { query, request } = call
+  const { right, at, pageToken } = query
+  const place = query.namespaceKey === '' ? EVERYWHERE : query.namespaceKey
+  const scope = ['access', right, place, momentText(at)]
+  const cursor = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Cursor)
+  const { then, position, time } = await momentOf(service, call, cursor)
+  const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
+  const asked = { right, place, time, limit: limit + 1, after: cursor?.after, total: cursor?.total }
+  const { able, total, left } = await reviewed(then, asked)
+  const last = able.length > limit ? able[limit - 1] : undefined
+  const goesOn = { total, position: String(position), time: time.toISOString() }
+  const told = at && (await opennessAt(log, position))
+  const page: AccessReview = {
+    at: time.toISOString(),
+    position: String(position),
+    anonymous: isOpenFor(right, told ?? settings),
+    entries: able.slice(0, limit).map(entryOf(service)),
+    nextPageToken: last ? pageTokens.write(scope, { after: placeOf(last.doc, 'createdAt'), ...goesOn }) : '',
+    ...(total > COUNTED ? { totalCount: COUNTED, totalCountExact: false } : { totalCount: total }),
+  }
+  const table = request.headers.accept?.includes('text/csv') === true
+  return leavingOut(service, left, table ? asTable(page) : { body: page })
+}
+
+/** GET /audit/v1/access: who could do something somewhere, now or at a moment (api.md §5.8, A19). */
+export const auditAccessRoutes: Mount = (app, service) =>
+  route(app, {
+    method: 'GET',
+    url: '/audit/v1/access',
+    ...ordinary,
+    cache: 'no-store',
+    tag: 'Audit',
+    access: { credential: 'required', namespace: 'none', right: 'audit.read', past: 'free' },
+    summary: 'Who may do something in a namespace or in every one, now or at a moment, and why; as JSON or CSV.',
+    query: reviewQuery,
+    errors: ['invalid_at', 'invalid_page_token', 'view_behind', 'rate_limited', 'history_busy', 'deadline_exceeded'],
+    answer: AccessReview,
+    run: (call) => {
+      const answer = () => review(service, call)
+      // With `at` it is within the bounds of such readings already.
+      return call.query.at ? answer() : (pastReading(service, call, answer) as Promise<Answer<AccessReview>>)
+    },
+  })
