@@ -34,7 +34,9 @@ const COLUMNS: readonly Column<Authentication>[] = [
 ]
 
 type ListOptions = TargetOptions &
-  OutputOptions & { readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy']?: string } & {
+  OutputOptions & {
+    readonly [filter in 'status' | 'method' | 'namespace' | 'name' | 'issuedBy' | 'access']?: string
+  } & {
     readonly limit: number
     readonly all?: boolean
   }
@@ -43,13 +45,13 @@ const PAGE = 100
 
 const list = async ({ all = false, limit: most, ...options }: ListOptions): Promise<void> => {
   const { ask } = await clientOf(options)
-  const { status, method, namespace: namespaceKey, name: q, issuedBy } = options
+  const { status, method, namespace: namespaceKey, name: q, issuedBy, access } = options
   const limit = all ? Infinity : most
   const found: Authentication[] = []
   let page: AuthenticationList = { authentications: [], nextPageToken: '', totalCount: 0 }
   do {
     const size = Math.min(PAGE, limit - found.length)
-    const query = { limit: size, status, method, namespaceKey, q, issuedBy, pageToken: page.nextPageToken }
+    const query = { limit: size, status, method, namespaceKey, q, issuedBy, access, pageToken: page.nextPageToken }
     page = await ask<AuthenticationList>('GET', '/auth/v1/tokens', { query })
     found.push(...page.authentications)
   } while (page.nextPageToken !== '' && found.length < limit)
@@ -129,6 +131,9 @@ export const addToken = (program: Command, load: LoadServices): void => {
     .option('--namespace <key>', 'bound to this namespace')
     .option('--name <prefix>', 'static tokens whose name begins so')
     .option('--issued-by <id>', 'made by the bearer of this token')
+    .option('--access <how far>', 'FULL, NAMESPACED (bound to a namespace) or GRANTED (all others)', (text) =>
+      text.toUpperCase(),
+    )
     .option('--limit <number>', 'how many at most', wholeNumber, 25)
     .option('--all', 'all of them')
     .action(list)

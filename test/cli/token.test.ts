@@ -163,6 +163,8 @@ await t.test('list shows a page, or with --all everything', async (t) => {
     'ci',
     '--issued-by',
     'id-1',
+    '--access',
+    'granted',
   )
   t.strictSame(Object.fromEntries(service.seen.at(-1)!.query), {
     limit: '25',
@@ -171,6 +173,7 @@ await t.test('list shows a page, or with --all everything', async (t) => {
     namespaceKey: 'shop',
     q: 'ci',
     issuedBy: 'id-1',
+    access: 'GRANTED',
   })
   t.equal((await list('--limit', '0')).exit, 2)
   t.equal((await list('-o', 'xml')).exit, 2)
@@ -268,6 +271,12 @@ await t.test('whoever has lost every token makes one on the data, while the serv
   t.match(await create('bound', '--namespace', 'none'), { exit: 4, out: '', err: /namespace "none" not found/ })
   const bound = await create('bound', '--namespace', 'default', '--metadata', 'team=blue')
   t.match(bound, { exit: 0, out: /^rct_\w+\n$/, err: /^ID +\S+.*The token, shown only now:\n$/s })
+  t.match(await create('boss', '--role', 'boss'), { exit: 1, out: '', err: /unknown role "boss"/ })
+  t.match(await create('nowhere', '--grant', 'editor@none'), { exit: 4, err: /namespace "none" not found/ })
+  const granted = await create('granted', '--grant', 'editor@default', '--rights', 'token.create@*')
+  t.match(granted, { exit: 0, out: /^rct_\w+\n$/ })
+  const client = await create('client', '--role', 'client', '--namespace', 'default')
+  t.match(client, { exit: 0, out: /^rcp_\w+\n$/ })
   const all = await create('all', '-o', 'json')
   t.equal(all.exit, 0, all.err)
   const issued = JSON.parse(all.out) as { clientToken: string; authentication: { id: string } }
@@ -294,4 +303,12 @@ await t.test('whoever has lost every token makes one on the data, while the serv
   t.equal((await as(issued.clientToken, '/api/v1/namespaces')).status, 200)
   t.equal((await as(bound.out.trim(), '/api/v1/namespaces/default/flags')).status, 200)
   t.equal((await as(bound.out.trim(), '/api/v1/namespaces')).status, 403, 'it reaches its namespace alone')
+  t.match((await as(granted.out.trim(), '/auth/v1/access')).json, {
+    full: false,
+    grants: [
+      { namespaceKey: 'default', role: 'editor' },
+      { namespaceKey: '*', rights: ['token.create'] },
+    ],
+  })
+  t.match((await as(client.out.trim(), '/auth/v1/access')).json, { publishable: true, namespaceKey: 'default' })
 })

@@ -44,6 +44,12 @@ await t.test(
     t.equal(running.exit, 0, running.err)
     const issued = JSON.parse(running.out) as { clientToken: string; authentication: { id: string } }
     t.equal(await worksAt(service, issued.clientToken), 200, 'it works at once')
+    const operator = await create('operator', '--reason', 'no administrator is left', '--role', 'admin')
+    t.equal(operator.exit, 0, operator.err)
+    const { json } = await service.request('GET', '/auth/v1/access', undefined, {
+      authorization: `Bearer ${operator.out.trim()}`,
+    })
+    t.match(json, { full: true, grants: [{ namespaceKey: '*', role: 'admin', rights: ['*'] }] })
 
     const log = await openEventStore(stack!.settings['eventstore.url']!, { categories: ['token'], onError: () => {} })
     const [event] = await collect(log.read(`token-${issued.authentication.id}`))

@@ -229,3 +229,30 @@ await t.test('A4: records by how they hold what they may do', async (t) => {
   const other = await service.request('GET', `/auth/v1/tokens?limit=1&pageToken=${page.nextPageToken}`)
   t.equal(refusalOf(other).reason, 'invalid_page_token', 'its pages are of this filter')
 })
+
+await t.test('where a role is required, none is made without; the first token is', async (t) => {
+  const service = await startService(t, { 'authorization.require_role': 'true' })
+  for (const body of [{}, { namespaceKey: 'default' }, { role: null, grants: null }])
+    t.match(refusalOf(await create(service, body)), {
+      status: 400,
+      message: 'invalid field role: must not be empty',
+    })
+  t.match((await made(service, { role: 'client' })).record, { grants: [{ role: 'client' }] })
+  const grants = [{ rights: ['flag.read'], namespaceKey: 'default' }]
+  t.match((await made(service, { grants })).record, { grants })
+  const { json } = await service.request('GET', '/auth/v1/access')
+  t.match(json, { full: true }, 'the bootstrap token is excepted')
+})
+
+await t.test('own roles are known, and a token keeps what its role meant', async (t) => {
+  const file = { authorization: { roles: { release: ['flag.read', 'flag.update'] } } }
+  const service = await startService(t, {}, { file })
+  const { record, clientToken } = await made(service, { role: 'release' })
+  t.strictSame(record.grants, [{ namespaceKey: '*', role: 'release', rights: ['flag.read', 'flag.update'] }])
+  await service.close()
+  const wider = { authorization: { roles: { release: ['flag.read', 'flag.update', 'flag.delete'] } } }
+  const again = await startService(t, {}, { file: wider, directory: service.directory })
+  const { json } = await again.request('GET', '/auth/v1/access', undefined, bearer(clientToken))
+  t.match(json, { places: [{ namespaceKey: '*', rights: ['flag.read', 'flag.update'] }] })
+  t.match((await made(again, { role: 'release' })).record.grants, [{ rights: { length: 3 } }])
+})
