@@ -54,9 +54,9 @@ const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview>
 /** The moment that is asked about, as a position, and what the clock showed. */
 const momentOf = async ({ log, now, asOf }: Service, { query: { at }, request }: Asked, cursor: Cursor | undefined) => {
   const moment: Moment = cursor ? { position: BigInt(cursor.position) } : (at ?? { position: await log.head() })
-  const then = await asOf(moment, request.stop)
-  const time = cursor ? new Date(cursor.time) : at ? new Date(await then.clock()) : now()
-  return { then, position: (await then.moment()).position, time }
+  const past = await asOf(moment, request.stop)
+  const time = cursor ? new Date(cursor.time) : at ? new Date(await past.clock()) : now()
+  return { past, position: (await past.moment()).position, time }
 }
 
 const review = async (service: Service, call: Asked): Promise<Answer<AccessReview>> => {
@@ -66,10 +66,10 @@ const review = async (service: Service, call: Asked): Promise<Answer<AccessRevie
   const place = query.namespaceKey === '' ? EVERYWHERE : query.namespaceKey
   const scope = ['access', right, place, momentText(at)]
   const cursor = pageToken === '' ? undefined : (pageTokens.read(scope, pageToken) as Cursor)
-  const { then, position, time } = await momentOf(service, call, cursor)
+  const { past, position, time } = await momentOf(service, call, cursor)
   const limit = query.limit === 0 ? PAGE : Math.min(query.limit, PAGE_MAX)
   const asked = { right, place, time, limit: limit + 1, after: cursor?.after, total: cursor?.total }
-  const { able, total, left } = await reviewed(then, asked)
+  const { able, total, left } = await reviewed(past, asked)
   const last = able.length > limit ? able[limit - 1] : undefined
   const goesOn = { total, position: String(position), time: time.toISOString() }
   const told = at && (await opennessAt(log, position))
