@@ -1,12 +1,16 @@
 /** What the service says is wrong with a field of a request. */
 export type FieldViolation = { readonly field: string; readonly description: string }
 
+/** The right that a credential lacks, and where; `*` is every namespace, and nowhere named means everywhere. */
+export type MissingRight = { readonly right: string; readonly namespaceKey?: string | undefined }
+
 /** Why a request has no answer that is of use. `status` 0: there was no answer at all. */
 export class Failure extends Error {
   readonly status: number
   readonly reason: string
   readonly requestId: string | undefined
   readonly fields: readonly FieldViolation[]
+  readonly missing: MissingRight | undefined
   /** Seconds after which it may be asked again, where the service says so. */
   readonly retryAfter: number | undefined
 
@@ -17,6 +21,7 @@ export class Failure extends Error {
     this.reason = about.reason
     this.requestId = about.requestId
     this.fields = about.fields ?? []
+    this.missing = about.missing
     this.retryAfter = about.retryAfter
   }
 }
@@ -26,6 +31,7 @@ export type FailureFacts = {
   readonly reason: string
   readonly requestId?: string | undefined
   readonly fields?: readonly FieldViolation[]
+  readonly missing?: MissingRight | undefined
   readonly retryAfter?: number | undefined
 }
 
@@ -39,7 +45,7 @@ type ErrorBody = {
   readonly details?: readonly {
     readonly value?: {
       readonly reason?: string
-      readonly metadata?: { readonly requestId?: string }
+      readonly metadata?: { readonly requestId?: string; readonly right?: string; readonly namespaceKey?: string }
       readonly fieldViolations?: readonly FieldViolation[]
     }
   }[]
@@ -49,12 +55,14 @@ type ErrorBody = {
 export const failureOf = async (answer: Response): Promise<Failure> => {
   const body = (await answer.json().catch(() => ({}))) as ErrorBody
   const { reason = '', metadata, fieldViolations = [] } = body.details?.[0]?.value ?? {}
+  const right = reason === 'right_missing' ? metadata?.right : undefined
   const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
   return new Failure(body.message ?? answer.statusText, {
     status: answer.status,
     reason,
     requestId: metadata?.requestId ?? answer.headers.get('x-request-id') ?? undefined,
     fields: fieldViolations,
+    ...(right !== undefined && { missing: { right, namespaceKey: metadata?.namespaceKey } }),
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
   })
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import type { Failure } from '../api/failure.ts'
 import { isUnknown } from '../api/failure.ts'
 import { common, states } from '../words/common.ts'
@@ -26,6 +26,7 @@ export const RequestId = ({ id }: { readonly id: string }) => {
 export const messageOf = (failure: Failure, write = false): string => {
   if (failure.status === 429 && failure.retryAfter !== undefined) return states.limited(failure.retryAfter)
   if (failure.reason === 'auth_stale') return states.stale
+  if (failure.missing) return states.needs(failure.missing)
   return write && isUnknown(failure) ? states.unknownOutcome : failure.message
 }
 
@@ -54,6 +55,7 @@ export const FailureAlert = ({
   write = false,
   words,
   onRetry,
+  children,
 }: {
   readonly title: string
   readonly failure: Failure
@@ -61,6 +63,8 @@ export const FailureAlert = ({
   /** In place of what the service says. */
   readonly words?: string
   readonly onRetry?: () => void
+  /** What can be done about it. */
+  readonly children?: ReactNode
 }) => (
   <div role="alert" className="alert">
     <strong>{title}</strong>
@@ -69,5 +73,6 @@ export const FailureAlert = ({
     </p>
     {failure.requestId !== undefined && <RequestId id={failure.requestId} />}
     {onRetry && <TryAgain failure={failure} onRetry={onRetry} />}
+    {children}
   </div>
 )

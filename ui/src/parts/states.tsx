@@ -4,6 +4,7 @@ import { isFailure } from '../api/failure.ts'
 import { common, states } from '../words/common.ts'
 import { FailureAlert } from './alert.tsx'
 import { Button } from './button.tsx'
+import { Forbidden } from './forbidden.tsx'
 
 /** Whether so many milliseconds have gone by since it was first asked. */
 const useLater = (ms: number): boolean => {
@@ -72,7 +73,7 @@ export const LoadFailed = ({
         </div>
       </div>
     )
-  if (error.status === 403) return <FailureAlert title={states.forbidden} failure={error} />
+  if (error.status === 403) return <Forbidden failure={error} />
   return <FailureAlert title={states.notLoaded(things)} failure={error} onRetry={onRetry} />
 }
 

@@ -55,6 +55,11 @@ export const common = {
   refresh: 'Refresh',
 }
 
+const rightWords = (right: string, namespaceKey: string | undefined) => {
+  if (namespaceKey === undefined) return right
+  return namespaceKey === '*' ? `${right} in every namespace` : `${right} in ${namespaceKey}`
+}
+
 export const states = {
   notLoaded: (things: string) => `The ${things} could not be loaded`,
   noMatch: (things: string) => `No ${things} match`,
@@ -68,6 +73,12 @@ export const states = {
   notThere: (thing: string, key: string, namespace?: string) =>
     namespace === undefined ? `There is no ${thing} ${key} now.` : `There is no ${thing} ${key} in ${namespace} now.`,
   forbidden: 'You may not see this',
+  needs: ({ right, namespaceKey }: { readonly right: string; readonly namespaceKey?: string | undefined }) =>
+    `It needs ${rightWords(right, namespaceKey)}.`,
+  tellAdministrator: 'Copy a message to an administrator',
+  messageToAdministrator: 'message to an administrator',
+  pleaseGive: (who: string, right: string, namespaceKey: string | undefined, address: string, time: string) =>
+    `Please give ${who} ${rightWords(right, namespaceKey)}. I tried ${address} at ${time}.`,
   broken: 'Something in this page broke',
   reloadPage: 'Reload the page',
   readOnly: 'Read-only',

@@ -7,6 +7,7 @@ import { type Loaded, readFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { isForm, namesFirstTab } from '../../links.ts'
 import { Editor } from '../../parts/editor.tsx'
+import { ForbiddenPage } from '../../parts/forbidden.tsx'
 import { NotThere } from '../../parts/not-there.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
 import { useWhyNot } from '../../why-not.ts'
@@ -90,6 +91,7 @@ const FlagPage = () => {
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => readFlag(ns, key, at, signal) })
   if (!data && isFailure(error) && error.status === 404)
     return <NotThere thing={words.thing} heading={words.notFound} name={key} namespace={ns} />
+  if (!data && isFailure(error) && error.status === 403) return <ForbiddenPage failure={error} />
   return (
     <>
       {error && <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />}

@@ -10,6 +10,7 @@ import { AboutFields, AboutTimes } from '../../parts/about-fields.tsx'
 import { Button } from '../../parts/button.tsx'
 import { type Edited, Editor } from '../../parts/editor.tsx'
 import { Choices } from '../../parts/field.tsx'
+import { ForbiddenPage } from '../../parts/forbidden.tsx'
 import { NotThere } from '../../parts/not-there.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Safe } from '../../parts/safe.tsx'
@@ -143,6 +144,7 @@ const SegmentPage = () => {
   const { data, error, refetch } = useQuery({ queryKey, queryFn: ({ signal }) => readSegment(ns, key, at, signal) })
   if (!data && isFailure(error) && error.status === 404)
     return <NotThere thing={words.thing} heading={words.notFound} name={key} namespace={ns} />
+  if (!data && isFailure(error) && error.status === 403) return <ForbiddenPage failure={error} />
   return (
     <>
       {error && <LoadFailed things={words.thing} error={error} onRetry={() => void refetch()} />}

@@ -1,0 +1,123 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { granted, withNamespaces } from '../http/granted.ts'
+import { type Fields, type Started, startService } from '../start.ts'
+import { openBrowser, signIn, skip, TOKEN } from './browser.ts'
+
+const FORCED = { forced: [401, 403] }
+
+const plain = async (t: Test): Promise<Started> => {
+  const service = await startService(t, {
+    'authentication.methods.token.bootstrap.token': TOKEN,
+    'rate_limit.enabled': 'false',
+  })
+  await withNamespaces(service, 'shop')
+  for (const ns of ['default', 'shop'])
+    await service.request('POST', `/api/v1/namespaces/${ns}/flags`, {
+      key: 'f',
+      name: 'Flag f',
+      type: 'BOOLEAN_FLAG_TYPE',
+    })
+  return service
+}
+
+const screens = [
+  '/ns/default/flags',
+  '/ns/shop/flags',
+  '/ns/shop/flags/f',
+  '/ns/shop/flags/new',
+  '/ns/shop/segments',
+  '/ns/shop/evaluate',
+  '/settings/namespaces',
+  '/settings/tokens',
+  '/settings/sessions',
+  '/settings/preferences',
+]
+
+/** What a screen that is at rest says was refused. */
+const refusedOn = async (page: Page, path: string): Promise<readonly string[]> => {
+  await page.goto(path)
+  await page.locator('main h1').first().waitFor()
+  await page.waitForLoadState('networkidle')
+  const whole = await page
+    .locator('main', { has: page.getByRole('heading', { name: 'You may not see this', level: 1 }) })
+    .allInnerTexts()
+  return [...whole, ...(await page.getByRole('alert').allInnerTexts())]
+}
+
+const roles: Readonly<Record<string, { readonly asked: Fields; readonly refused: Readonly<Record<string, string>> }>> =
+  {
+    'a viewer of everything': {
+      asked: { role: 'viewer' },
+      refused: {
+        '/settings/tokens': 'It needs token.read.',
+        '/settings/sessions': 'It needs token.read.',
+      },
+    },
+    'an editor of one namespace': {
+      asked: { grants: [{ role: 'editor', namespaceKey: 'shop' }] },
+      refused: {
+        '/ns/default/flags': 'It needs flag.read in default.',
+        '/settings/tokens': 'It needs token.read.',
+        '/settings/sessions': 'It needs token.read.',
+      },
+    },
+    'an auditor': { asked: { role: 'auditor' }, refused: {} },
+    'a server': {
+      asked: { role: 'server' },
+      refused: {
+        '/ns/default/flags': 'It needs flag.read in default.',
+        '/ns/shop/flags': 'It needs flag.read in shop.',
+        '/ns/shop/flags/f': 'It needs flag.read in shop.',
+        '/ns/shop/segments': 'It needs segment.read in shop.',
+        '/settings/namespaces': 'It needs namespace.read.',
+        '/settings/tokens': 'It needs token.read.',
+        '/settings/sessions': 'It needs token.read.',
+      },
+    },
+  }
+
+for (const [who, { asked, refused }] of Object.entries(roles))
+  await t.test(`${who} meets no broken screen, and reads which right is missing where`, { skip }, async (t) => {
+    const service = await plain(t)
+    const { clientToken, id } = await granted(service, asked)
+    const { page, context } = await openBrowser(t, service, FORCED)
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await signIn(page, '/settings/preferences', clientToken)
+    for (const path of screens) {
+      const told = await refusedOn(page, path)
+      const words = refused[path]
+      if (words === undefined) t.strictSame(told, [], path)
+      else {
+        t.ok(
+          told.some((text) => text.includes('You may not see this') && text.includes(words)),
+          `${path}: ${told.join()}`,
+        )
+        await page.getByRole('button', { name: 'Copy a message to an administrator' }).first().click()
+        await page.getByText('Copied').first().waitFor()
+        const message = String(await page.evaluate('navigator.clipboard.readText()'))
+        t.match(message, `Please give granted (${id}) ${words.slice('It needs '.length)} I tried ${service.url}${path}`)
+      }
+    }
+  })
+
+await t.test('a token that may only ask flags is for no person', { skip }, async (t) => {
+  const service = await plain(t)
+  const { clientToken } = await granted(service, { role: 'client' })
+  const { page } = await openBrowser(t, service, FORCED)
+  await page.goto('/')
+  await page.getByLabel('Client token').fill(clientToken)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByText('This token may not be used for signing in.').waitFor()
+})
+
+await t.test('a change that is refused says which right it needs, and what was typed stays', { skip }, async (t) => {
+  const service = await plain(t)
+  const { clientToken } = await granted(service, { role: 'viewer' })
+  const { page } = await openBrowser(t, service, FORCED)
+  await signIn(page, '/ns/shop/flags/new', clientToken)
+  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Mine')
+  await page.getByRole('button', { name: 'Create flag' }).click()
+  await page.getByRole('alert').getByText('It needs flag.create in shop.').waitFor()
+  t.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'Mine')
+})
