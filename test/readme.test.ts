@@ -58,20 +58,22 @@ const curl = async (command: string, { port }: Service, token: string) => {
 await t.test('the commands of the README do what it says, and a killed service has all of it again', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-readme-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
-  t.equal(curls.length, 6)
+  t.equal(curls.length, 8)
 
   const first = await start(directory)
   const token = first.token!
   t.match(token, /^rcb_/)
   const answers: Record<string, unknown>[] = []
   for (const command of curls) answers.push(await curl(command, first, token))
-  const [ci, shop, flag, rollout, evaluation, whole] = answers
+  const [ci, shop, flag, rollout, evaluation, whole, team, able] = answers
   t.match(ci, { clientToken: /^rct_/, authentication: { method: 'METHOD_TOKEN', status: 'ACTIVE' } })
   t.match(shop, { authentication: { metadata: { 'io.service.auth.token.namespace': 'default' } } })
   t.match(flag, { key: 'checkout', enabled: false })
   t.match(rollout, { type: 'THRESHOLD_ROLLOUT_TYPE', threshold: { percentage: 50, value: true } })
   t.match(evaluation, { flagKey: 'checkout', reason: /MATCH|DEFAULT/, trace: [{ kind: 'rollout' }] })
   t.match(whole, { key: 'checkout', namespaceKey: 'default' })
+  t.match(team, { authentication: { grants: [{ role: 'editor' }, { role: 'viewer' }] } })
+  t.match(able, { entries: [{ reason: 'full_reach' }, { reason: 'full_reach' }, { name: 'shop' }, { name: 'team' }] })
 
   await first.kill('SIGKILL')
   const second = await start(directory)
