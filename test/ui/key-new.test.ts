@@ -11,6 +11,7 @@ const addressIs = async (page: Page, address: string) => page.waitForURL((url) =
 
 /** Opens what the palette finds in a group. */
 const openFound = async (page: Page, group: string, name: string) => {
+  await page.getByRole('button', { name: /^Account: / }).waitFor()
   await page.keyboard.press('Control+k')
   const palette = page.getByRole('dialog', { name: 'Command palette' })
   await palette.getByRole('textbox').fill(name)
