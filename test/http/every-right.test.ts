@@ -16,6 +16,17 @@ const roles: Readonly<Record<string, readonly Right[]>> = {
   viewer,
   editor: [...viewer, ...changes, ...ofSegments],
   admin: RIGHTS,
+  auditor: [
+    'flag.evaluate',
+    'flag.read',
+    'segment.read',
+    'namespace.read',
+    'history.read',
+    'token.read',
+    'audit.read',
+    'config.read',
+    'self.use',
+  ],
 }
 /** What a namespaced token may do where no role narrows it (api.md §3.3). */
 const bound = RIGHTS.filter(
@@ -70,6 +81,8 @@ const wayOf = (verb: string, path: string, one: string, two: string): Way => {
 
 type Verdict = 'taken' | 'right_missing' | 'token_scoped'
 const isPart = (queries: string, name: string) => queries.split('&').some((query) => query.startsWith(`${name}=`))
+/** The past of flags and of what they say wants a right of its own; that of tokens and of access wants none besides the route's (api.md §3.6). */
+const isPastOfFlags = (path: string) => !path.startsWith('/auth/') && !path.startsWith('/audit/')
 
 /** What the contract says of a request: by the names in it and by the token, in the order of its steps. */
 const verdict = (token: Token, right: Right | undefined, { kind, places }: Way, more: readonly Right[]): Verdict => {
@@ -177,7 +190,7 @@ await t.test(
       ].filter((query) => query !== '')
       const more: Right[] = []
       if (isPart(queries.join('&'), 'explain')) more.push('flag.read')
-      if (isPart(queries.join('&'), 'at') && !path.startsWith('/auth/')) more.push('history.read')
+      if (isPart(queries.join('&'), 'at') && isPastOfFlags(path)) more.push('history.read')
       const filled = path
         .replace(/\{namespaceKey\}/, one)
         .replace(/^(\/internal\/.*)\{key\}/, `$1${one}`)

@@ -1,8 +1,9 @@
 import type { CDPSession, Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { startService } from '../start.ts'
+import { openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { closeByEscape } from './focus.ts'
 
 const MB = 1_000_000
 const ROWS = 50
@@ -58,9 +59,7 @@ const openedAndClosed = async (page: Page, times: number) => {
     for (const [role, name, open] of openers) {
       const opened = page.getByRole(role, name === '' ? {} : { name })
       await open(page)
-      await opened.waitFor()
-      await page.keyboard.press('Escape')
-      await opened.waitFor({ state: 'detached' })
+      await closeByEscape(page, opened)
     }
 }
 

@@ -1,7 +1,19 @@
 import type { Locator, Page } from 'playwright-core'
+import { becomesTrue } from './browser.ts'
 
 export const hasFocus = async (page: Page, wanted: Locator): Promise<boolean> =>
   (await wanted.and(page.locator(':focus')).count()) > 0
+
+/** Closes by Escape what is open; the key is pressed once the focus is in it, which is when it listens. */
+export const closeByEscape = async (page: Page, opened: Locator): Promise<void> => {
+  const held = page.locator(':focus')
+  await opened.locator(held).or(opened.and(held)).first().waitFor()
+  await page.keyboard.press('Escape')
+  await opened.waitFor({ state: 'detached' })
+}
+
+/** The guards at the ends of a dialog pass the focus on at once; while one has it, it is on its way. */
+const SETTLED = "!document.activeElement?.hasAttribute('data-base-ui-focus-guard')"
 
 /** What has the focus without showing it: no ring of 2 px on it or on what draws it, or something above it. */
 const UNSEEN = `(() => {
@@ -22,6 +34,7 @@ export const tabOnto = async (page: Page, wanted: Locator): Promise<Locator> => 
   for (let step = 0; step < 60; step++) {
     if (await hasFocus(page, wanted)) return wanted
     await page.keyboard.press('Tab')
+    await becomesTrue(page, SETTLED)
     const unseen = await page.evaluate<string>(UNSEEN)
     if (unseen !== '') throw new Error(unseen)
   }

@@ -1,9 +1,9 @@
 import type { Locator, Page } from 'playwright-core'
 import t from 'tap'
-import { openBrowser, signedIn, skip, TOKEN } from './browser.ts'
 import { startService } from '../start.ts'
+import { openBrowser, signedIn, skip, TOKEN } from './browser.ts'
 import { N } from './flag-page.ts'
-import { hasFocus, tabOnto, tabTo } from './focus.ts'
+import { closeByEscape, hasFocus, tabOnto, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -39,8 +39,7 @@ await t.test('somebody signs in and saves a rollout without a mouse', { skip }, 
   const opener = await press(page, 'Review changes')
   const review = page.getByRole('dialog', { name: 'Review changes' })
   await review.getByText('25 % true · 75 % default false').waitFor()
-  await page.keyboard.press('Escape')
-  await review.waitFor({ state: 'detached' })
+  await closeByEscape(page, review)
   await focused(page, opener)
   await page.keyboard.press('Enter')
   await review.waitFor()
@@ -70,11 +69,11 @@ await t.test('somebody signs in and makes a token without a mouse', { skip }, as
   await signInByKeys(page)
   await page.getByRole('button', { name: 'New token' }).waitFor()
   const opener = await press(page, 'New token')
-  await page.getByRole('dialog', { name: 'New static token' }).waitFor()
-  await page.keyboard.press('Escape')
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
-  t.ok(await hasFocus(page, opener), 'the focus comes back to its opener')
+  const form = page.getByRole('dialog', { name: 'New static token' })
+  await closeByEscape(page, form)
+  await focused(page, opener)
   await page.keyboard.press('Enter')
+  await form.waitFor()
   await tabTo(page, 'Name', 'textbox')
   await page.keyboard.type('by-keys')
   await tabTo(page, 'Description', 'textbox')
@@ -108,8 +107,7 @@ await t.test('single keys do what the list of shortcuts says', { skip }, async (
   await list.waitFor()
   await page.keyboard.press('n')
   t.notOk(await page.getByRole('dialog', { name: 'New static token' }).isVisible(), 'not while something is open')
-  await page.keyboard.press('Escape')
-  await list.waitFor({ state: 'detached' })
+  await closeByEscape(page, list)
   await page.keyboard.press('j')
   await page.keyboard.press('x')
   await page.getByRole('region', { name: 'Selection' }).getByText('1 selected').waitFor()
@@ -122,9 +120,7 @@ await t.test('single keys do what the list of shortcuts says', { skip }, async (
   t.equal(await search.inputValue(), '')
   await page.getByRole('heading', { name: /^Static Tokens/ }).click()
   await page.keyboard.press('t')
-  await page.getByRole('dialog', { name: 'Look at another moment' }).waitFor()
-  await page.keyboard.press('Escape')
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await closeByEscape(page, page.getByRole('dialog', { name: 'Look at another moment' }))
   await page.keyboard.press('g')
   await page.keyboard.press('f')
   await page.waitForURL(/\/ns\/default\/flags$/)

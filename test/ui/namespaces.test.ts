@@ -3,6 +3,7 @@ import t from 'tap'
 import type { Namespace } from '../../src/contract/namespace.ts'
 import { signedIn, skip } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
+import { closeByEscape } from './focus.ts'
 
 const path = '/settings/namespaces'
 const N = '/api/v1/namespaces'
@@ -190,8 +191,7 @@ await t.test('namespaces are found and paged by the service, and their names are
   await page.getByRole('rowheader', { name: names[0]! }).waitFor()
   await page.getByText('U+202E').first().waitFor()
   await button(page, `Edit ${names[0]!}`).click()
-  await page.getByRole('dialog', { name: `Edit ${names[0]!}` }).waitFor()
-  await page.keyboard.press('Escape')
+  await closeByEscape(page, page.getByRole('dialog', { name: `Edit ${names[0]!}` }))
   await button(page, 'Next page').click()
   await page.getByRole('rowheader', { name: names[3]! }).waitFor()
   const wide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'

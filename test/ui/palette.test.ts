@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
 import { signedIn, skip } from './browser.ts'
-import { hasFocus, tabTo } from './focus.ts'
+import { closeByEscape, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -93,14 +93,12 @@ await t.test('actions of the page and its shortcuts; what is not allowed says wh
   await tab.close()
   const href = await found('Go to', 'Preferences').getAttribute('href')
   t.equal(href, `/settings/preferences?at=${at}`, 'a destination is a link')
-  await page.keyboard.press('Escape')
-  await palette.waitFor({ state: 'detached' })
-  t.ok(await hasFocus(page, opener), 'the focus comes back')
+  await closeByEscape(page, palette)
+  await opener.and(page.locator(':focus')).waitFor()
   await page.keyboard.press('Enter')
   await field.fill('another moment')
   await page.keyboard.press('Enter')
-  await page.getByRole('dialog', { name: 'Look at another moment' }).waitFor()
-  await page.keyboard.press('Escape')
+  await closeByEscape(page, page.getByRole('dialog', { name: 'Look at another moment' }))
 
   await page.goto('/ns/default/evaluate')
   await page.getByRole('heading', { name: 'Evaluate' }).waitFor()

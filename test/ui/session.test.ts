@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { openBrowser, signIn, signedIn, skip } from './browser.ts'
+import { openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { closeByEscape } from './focus.ts'
 import { tokenNamed, withWays } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -144,8 +145,7 @@ await t.test('the end of a session is told before it comes', { skip }, async (t)
   await page.getByText(/^Your session ends at /).waitFor()
   await page.getByRole('button', { name: 'Sign in again' }).click()
   const dialog = page.getByRole('dialog', { name: 'Sign in again' })
-  await page.keyboard.press('Escape')
-  await dialog.waitFor({ state: 'detached' })
+  await closeByEscape(page, dialog)
   await page.getByRole('button', { name: 'Sign in again' }).click()
   await dialog.getByLabel('Client token').fill((await tokenNamed(service, 'ada')).token)
   await dialog.getByRole('button', { name: 'Sign in', exact: true }).click()

@@ -5,6 +5,7 @@ import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { bearer } from '../http/people.ts'
 import type { Started } from '../start.ts'
 import { openBrowser, signIn, skip } from './browser.ts'
+import { closeByEscape } from './focus.ts'
 import { withEveryWay, withSessions } from './ways.ts'
 
 const path = '/settings/sessions'
@@ -181,9 +182,10 @@ await t.test(
     await fits('one session')
     await page.getByRole('button', { name: 'End session of apps/web' }).focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('alertdialog', { name: 'End the session of apps/web?' }).waitFor()
+    const question = page.getByRole('alertdialog', { name: 'End the session of apps/web?' })
+    await question.waitFor()
     await fits('the question')
-    await page.keyboard.press('Escape')
+    await closeByEscape(page, question)
     await page.locator('button:focus', { hasText: 'End session of apps/web' }).waitFor()
     t.ok(await works(service, exchanged.clientToken), 'nothing was asked of the service')
     await page.keyboard.press('Enter')
