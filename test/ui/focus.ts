@@ -4,10 +4,12 @@ import { becomesTrue } from './browser.ts'
 export const hasFocus = async (page: Page, wanted: Locator): Promise<boolean> =>
   (await wanted.and(page.locator(':focus')).count()) > 0
 
+const HELD = "document.activeElement?.closest('[role=dialog],[role=alertdialog],[role=menu]') != null"
+
 /** Closes by Escape what is open; the key is pressed once the focus is in it, which is when it listens. */
 export const closeByEscape = async (page: Page, opened: Locator): Promise<void> => {
-  const held = page.locator(':focus')
-  await opened.locator(held).or(opened.and(held)).first().waitFor()
+  await opened.waitFor()
+  await becomesTrue(page, HELD)
   await page.keyboard.press('Escape')
   await opened.waitFor({ state: 'detached' })
 }

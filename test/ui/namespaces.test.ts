@@ -191,7 +191,9 @@ await t.test('namespaces are found and paged by the service, and their names are
   await page.getByRole('rowheader', { name: names[0]! }).waitFor()
   await page.getByText('U+202E').first().waitFor()
   await button(page, `Edit ${names[0]!}`).click()
-  await closeByEscape(page, page.getByRole('dialog', { name: `Edit ${names[0]!}` }))
+  const edit = page.getByRole('dialog', { name: `Edit ${names[0]!}` })
+  await edit.getByLabel('Name').and(page.locator(':focus')).waitFor()
+  await closeByEscape(page, edit)
   await button(page, 'Next page').click()
   await page.getByRole('rowheader', { name: names[3]! }).waitFor()
   const wide = 'document.documentElement.scrollWidth > document.documentElement.clientWidth'

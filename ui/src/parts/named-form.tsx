@@ -81,12 +81,21 @@ type Form = Pick<ReturnType<typeof useNamedForm>, 'draft' | 'wrong' | 'change'>
 export const NamedFields = ({
   form: { draft, wrong, change },
   keyFixed = false,
+  autoFocus = false,
 }: {
   readonly form: Form
   readonly keyFixed?: boolean
+  /** The first field takes the focus: where the form takes the place of what had it. */
+  readonly autoFocus?: boolean
 }) => (
   <>
-    <TextField label={fields.name} value={draft.name} wrong={wrong.name} onChange={(name) => change({ name })} />
+    <TextField
+      label={fields.name}
+      autoFocus={autoFocus}
+      value={draft.name}
+      wrong={wrong.name}
+      onChange={(name) => change({ name })}
+    />
     {!keyFixed && (
       <TextField
         label={fields.key}

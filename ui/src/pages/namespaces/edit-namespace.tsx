@@ -85,7 +85,7 @@ const Form = ({ loaded, onClose }: { readonly loaded: LoadedNamespace; readonly 
           </p>
         )}
         {form.failure && <FailureAlert title={states.nothingSaved} failure={form.failure} write />}
-        <NamedFields form={form} keyFixed />
+        <NamedFields form={form} keyFixed autoFocus />
         <ReasonField form={form} />
         <Actions>
           <Button onClick={onClose}>{common.cancel}</Button>
