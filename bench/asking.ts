@@ -1,6 +1,6 @@
 import { Agent, request as send } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Server } from './load.ts'
+import type { Server } from './processes.ts'
 
 /** Requests on the way at once; the connections are kept. */
 export const AT_ONCE = 64

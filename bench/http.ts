@@ -1,5 +1,6 @@
-import { cpuPerRequest, type Load, offFirstCore, p99AtRate, rates, type Server, startServer } from './load.ts'
+import { cpuPerRequest, type Load, p99AtRate, rates } from './load.ts'
 import { median, progress, type Row, row, told } from './measure.ts'
+import { offFirstCore, type Server, startServer } from './processes.ts'
 
 const FLAGS = 100
 const TOKENS = 200

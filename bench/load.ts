@@ -1,62 +1,16 @@
 import autocannon from 'autocannon'
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { median, progress, quantile } from './measure.ts'
+import { onCore, type Server } from './processes.ts'
 
 const run = promisify(execFile)
 const found = (...paths: readonly string[]) => paths.find((path) => existsSync(path))
 const WRK = found('/usr/bin/wrk', '/usr/local/bin/wrk')
-const TASKSET = availableParallelism() > 1 ? found('/usr/bin/taskset') : undefined
-const onCore = (core: number, command: readonly string[]) =>
-  TASKSET === undefined ? command : [TASKSET, '-c', String(core), ...command]
-
-/** A server in a process of its own. `cpu` gives the seconds of CPU that the process has had so far, where it says so. */
-export type Server = {
-  readonly url: string
-  readonly tokens: readonly string[]
-  readonly cpu: () => Promise<number>
-  readonly stop: () => Promise<void>
-}
-
-const script = (name: string, args: readonly string[]) => [
-  process.execPath,
-  new URL(`./servers/${name}.js`, import.meta.url).pathname,
-  ...args,
-]
-
-const begun = async (name: string, [command, ...args]: readonly string[]): Promise<Server> => {
-  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] })
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  for await (const line of createInterface(child.stdout!)) {
-    if (!line.startsWith('{')) continue
-    const said = JSON.parse(line) as { readonly url: string; readonly tokens: readonly string[] }
-    const stop = async () => {
-      child.kill('SIGTERM')
-      await ended
-    }
-    const cpu = async () => {
-      const [answer] = (child.send('cpu'), await once(child, 'message')) as [NodeJS.CpuUsage]
-      return (answer.user + answer.system) / 1e6
-    }
-    return { ...said, cpu, stop }
-  }
-  throw new Error(`${name} ended before it listened`)
-}
-
-/** Starts a server of `bench/servers` on the first core; the load comes from the second, where there is one. */
-export const startServer = (name: string, ...args: readonly string[]): Promise<Server> =>
-  begun(name, onCore(0, script(name, args)))
-
-/** Starts a server of `bench/servers` that is not measured itself: it runs where this process may run. */
-export const startBeside = (name: string, ...args: readonly string[]): Promise<Server> =>
-  begun(name, script(name, args))
-
 /** Requests sent again and again over a number of connections (50); `bodies` and `tokens` are taken in turn. */
 export type Load = {
   readonly url: string
@@ -67,9 +21,14 @@ export type Load = {
   readonly connections?: number
 }
 
-type Request = { readonly method: string; readonly headers: Readonly<Record<string, string>>; readonly body?: string }
+export type Request = {
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+}
 
-const requestsOf = ({ method = 'GET', headers = {}, bodies = [], tokens = [] }: Load): readonly Request[] =>
+/** Each of its requests once. */
+export const requestsOf = ({ method = 'GET', headers = {}, bodies = [], tokens = [] }: Load): readonly Request[] =>
   Array.from({ length: Math.max(1, bodies.length, tokens.length) }, (_, n) => {
     const token = tokens[n % tokens.length]
     const body = bodies[n % bodies.length]
@@ -147,20 +106,6 @@ const sent = async (load: Load, seconds: number): Promise<Answered> => {
 export const p99AtRate = async (load: Load, rate: number, seconds: number): Promise<number> =>
   (await byAutocannon(load, seconds, rate)).latency.p99
 
-/** Does a work with this process, where its loads are made, on the core that the servers are not on; what is measured later has all cores again. */
-export const offFirstCore = async <T>(work: () => Promise<T>): Promise<T> => {
-  if (TASKSET === undefined) return work()
-  const pid = String(process.pid)
-  const { stdout } = await run(TASKSET, ['-cp', pid])
-  const before = stdout.trim().split(' ').at(-1)!
-  await run(TASKSET, ['-a', '-cp', '1', pid])
-  try {
-    return await work()
-  } finally {
-    await run(TASKSET, ['-a', '-cp', before, pid])
-  }
-}
-
 /** Requests per second of several loads, their one-second slices by turns: the upper quantile of each, for noise only ever slows. */
 export const rates = async <K extends string>(
   loads: Readonly<Record<K, Load>>,
@@ -181,7 +126,7 @@ export const rates = async <K extends string>(
 
 /** Microseconds of CPU that a server spends on a request of each load, all its threads and the kernel's part together: the median of one-second slices by turns. */
 export const cpuPerRequest = async <K extends string>(
-  { cpu }: Server,
+  { measure }: Server,
   loads: Readonly<Record<K, Load>>,
   rounds = 5,
 ): Promise<Readonly<Record<K, number>>> => {
@@ -189,9 +134,9 @@ export const cpuPerRequest = async <K extends string>(
   const measured = new Map<K, number[]>(names.map((name) => [name, []]))
   for (let round = -1; round < rounds; round++) {
     for (const name of names) {
-      const before = await cpu()
+      const before = await measure('cpu')
       const { requests } = await sent(loads[name], 1)
-      if (round >= 0) measured.get(name)!.push(((await cpu()) - before) / requests)
+      if (round >= 0) measured.get(name)!.push(((await measure('cpu')) - before) / requests)
     }
   }
   const spent = (name: K) => median(measured.get(name)!) * 1e6

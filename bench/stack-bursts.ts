@@ -1,7 +1,7 @@
 import { linkTo } from '../test/stand-ins/proxy.ts'
 import type { Owner } from '../test/adapters/servers.ts'
 import { type Asking, asking, each, issued, type Issued, statuses, until } from './asking.ts'
-import { offFirstCore, type Server } from './load.ts'
+import { offFirstCore, type Server } from './processes.ts'
 import { progress, type Row, told } from './measure.ts'
 import { having, instances, type Stack, stack } from './stack.ts'
 

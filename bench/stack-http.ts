@@ -1,5 +1,6 @@
 import { creation, evaluation, json, perSecond } from './http.ts'
-import { offFirstCore, rates, type Server, startServer } from './load.ts'
+import { rates } from './load.ts'
+import { offFirstCore, type Server, startServer } from './processes.ts'
 import { progress, quantile, type Row, told } from './measure.ts'
 import { having, type Stack, stack } from './stack.ts'
 

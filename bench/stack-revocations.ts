@@ -4,7 +4,7 @@ import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
 import { token as decider } from '../src/commands/token.ts'
 import { AT_ONCE, type Asking, asking, each, issued, type Issued, statuses, until, watching } from './asking.ts'
-import { offFirstCore, type Server } from './load.ts'
+import { offFirstCore, type Server } from './processes.ts'
 import { median, progress, type Row, told } from './measure.ts'
 import { having, instances, type Stack, stack } from './stack.ts'
 
@@ -21,7 +21,7 @@ const SETTLED_MS = 2_000
 
 const count = (tokens: readonly unknown[]) => tokens.length.toLocaleString('en')
 const secondsOf = (ms: number) => (ms / 1000).toFixed(1)
-const spent = async (servers: readonly Server[]) => Promise.all(servers.map((server) => server.cpu()))
+const spent = async (servers: readonly Server[]) => Promise.all(servers.map((server) => server.measure('cpu')))
 /** Milliseconds of CPU on each server, for each of so many, since `before`. */
 const cpuSince = async (servers: readonly Server[], before: readonly number[], of: number) =>
   (await spent(servers)).map((seconds, n) => (((seconds - before[n]!) * 1000) / of).toFixed(2)).join(' / ')

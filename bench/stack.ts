@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { type Found, type Owner, ownMongo, ownRedis, STAND_IN_BULK } from '../test/adapters/servers.ts'
-import { type Server, startBeside, startServer } from './load.ts'
+import { type Server, startBeside, startServer } from './processes.ts'
 import { progress, type Row } from './measure.ts'
 
 const ANSWER_MS = 3000

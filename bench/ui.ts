@@ -5,7 +5,7 @@ import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { build } from 'vite'
 import { showBuilt } from '../test/ui/built.ts'
 import { launchChromium, signIn, skip, WINDOW } from '../test/ui/chromium.ts'
-import { type Server, startServer } from './load.ts'
+import { type Server, startServer } from './processes.ts'
 import { median, progress, quantile, type Row, row, told } from './measure.ts'
 
 const ROUNDS = 15

@@ -3,11 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { compileFlag } from '../../src/evaluation/compile.ts'
 import { evaluateBoolean } from '../../src/evaluation/evaluate.ts'
 import type { SegmentInput } from '../../src/evaluation/flag.ts'
+import { answerMeasures } from './measures.ts'
 
 /**
  * What Node alone can do: `node:http`, no framework, no rules of the contract. GET /hello says hello. POST / checks a bearer by its
  * digest and expiry, reads and parses the body, asks the same flags by the same engine and answers the same JSON with the same headers.
- * Says its address and its tokens in one line of JSON.
+ * Says its address and its tokens in one line of JSON, and answers measures.
  */
 const [FLAGS = 100, TOKENS = 1] = process.argv.slice(2).map(Number)
 const secrets = Array.from({ length: TOKENS }, () => `bench-${randomUUID()}`)
@@ -108,4 +109,5 @@ server.listen(0, '127.0.0.1', () => {
   const port = typeof address === 'object' && address ? address.port : 0
   process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}`, tokens: secrets })}\n`)
 })
+answerMeasures()
 process.on('SIGTERM', () => process.exit(0))

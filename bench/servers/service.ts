@@ -10,12 +10,13 @@ import { loadConfig } from '../../src/config/load.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { openStores, type Stores } from '../../src/app/stores.ts'
 import { seedFlags } from '../seed.ts'
+import { answerMeasures } from './measures.ts'
 
 /**
  * The whole service in a process of its own, on an embedded store with this many flags and tokens. `--open`: no credentials needed.
  * `--idle`: on a store that takes writes without doing anything. `--set=key=value`: a setting, such as those of servers in place of
- * the embedded store. Says its address and its tokens in one line of JSON, and the CPU
- * it has had to whoever sends it a message. Flags and tokens are made beforehand by a process of its own,
+ * the embedded store. Says its address and its tokens in one line of JSON, and
+ * answers measures. Flags and tokens are made beforehand by a process of its own,
  * with `--prepare`: what that leaves behind in a process is not to be measured. `--token`: one that is there already.
  */
 const { values } = parseArgs({
@@ -113,7 +114,7 @@ const running = await start(
   values.idle ? { stores: idle(await openStores(config, { onError: (_, error) => console.error(error) })) } : {},
 )
 say(running.url, tokens)
-process.on('message', () => process.send!(process.cpuUsage()))
+answerMeasures()
 process.on('SIGTERM', () => {
   void running
     .close()

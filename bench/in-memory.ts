@@ -1,0 +1,59 @@
+import { evaluation } from './http.ts'
+import { type Request, requestsOf } from './load.ts'
+import { progress, quantile, type Row, row } from './measure.ts'
+import { offFirstCore, type Server, startServer } from './processes.ts'
+
+const FLAGS = 100
+const TOKENS = 200
+const ROUNDS = 15
+const TIMES = 20_000
+
+/** The request as it comes over the wire. */
+const wire = (path: string, { method, headers, body = '' }: Request): string =>
+  [
+    `${method} ${path} HTTP/1.1`,
+    'host: bench',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n')
+
+/** Asks a server's process for the CPU of one evaluation after another. */
+const asked = async (server: Server, path: string) => {
+  const load = evaluation(server, path)
+  const all = requestsOf(load)
+  const [{ method, headers, body } = { method: 'GET', headers: {} }] = all
+  const { status } = await fetch(load.url, { method, headers, ...(body !== undefined && { body }) })
+  if (status !== 200) throw new Error(`${load.url} answered ${status}`)
+  const requests = all.map((request) => wire(path, request))
+  return () => server.measure({ requests, times: TIMES })
+}
+
+/**
+ * B1 without the network: the CPU of the same requests on connections that are memory only, so that what the kernel takes for
+ * reading and writing, most of all where machines are shared, is in neither. By turns; the lower quantile of each, for noise only ever adds.
+ */
+export const run = (): Promise<readonly Row[]> =>
+  offFirstCore(async () => {
+    const service = await startServer('service', `--flags=${FLAGS}`, `--tokens=${TOKENS}`)
+    const bare = await startServer('bare', `${FLAGS}`, `${TOKENS}`)
+    try {
+      const [ours, theirs] = [await asked(service, '/evaluate/v1/boolean'), await asked(bare, '/')]
+      const spent = { ours: [] as number[], theirs: [] as number[] }
+      for (let round = -2; round < ROUNDS; round++) {
+        const [mine, other] = [await ours(), await theirs()]
+        if (round < 0) continue
+        spent.ours.push(mine)
+        spent.theirs.push(other)
+      }
+      const [mine, other] = [quantile(spent.ours, 0.15) * 1e6, quantile(spent.theirs, 0.15) * 1e6]
+      progress(`ours ${mine.toFixed(1)} µs, theirs ${other.toFixed(1)} µs`)
+      const name = 'CPU of a bare `node:http` doing the same / of an authenticated evaluation, connections in memory'
+      return [
+        row('B1m', name, other / mine, { atLeast: 0.85 }, '', `${other.toFixed(1)} µs against ${mine.toFixed(1)} µs`),
+      ]
+    } finally {
+      await Promise.all([service.stop(), bare.stop()])
+    }
+  })

@@ -1,0 +1,81 @@
+import { channel } from 'node:diagnostics_channel'
+import type { Server } from 'node:http'
+import { Duplex } from 'node:stream'
+
+const HEAD_END = Buffer.from('\r\n\r\n')
+const CONNECTIONS = 8
+
+/** Whether this is a whole answer with 200; throws where it begins as another. */
+const isWhole = (answer: Buffer): boolean => {
+  const end = answer.indexOf(HEAD_END)
+  if (end < 0) return false
+  const head = answer.toString('latin1', 0, end)
+  if (!head.startsWith('HTTP/1.1 200')) throw new Error(`not answered with 200: ${answer.toString()}`)
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? []
+  return answer.length >= end + HEAD_END.length + Number(length)
+}
+
+/** A connection that is memory only: the server reads what `next` gives, one request after the other, and what it writes goes nowhere. */
+const connection = (server: Server, next: () => Buffer | undefined) =>
+  new Promise<void>((resolve, reject) => {
+    let held: Buffer | undefined
+    const take = (chunk: Buffer, done: (error?: Error) => void) => {
+      const answer = held ? Buffer.concat([held, chunk]) : chunk
+      try {
+        held = isWhole(answer) ? undefined : answer
+      } catch (error) {
+        return done(error as Error)
+      }
+      if (held === undefined) setImmediate(() => socket.push(next() ?? null))
+      return done()
+    }
+    const socket = new Duplex({
+      read: () => undefined,
+      write: (chunk: Buffer, _, done) => take(chunk, done),
+      writev: (chunks, done) => take(Buffer.concat(chunks.map(({ chunk }) => chunk as Buffer)), done),
+    })
+    socket.once('error', reject).once('close', resolve)
+    server.emit('connection', socket)
+    socket.push(next() ?? null)
+  })
+
+/** What a server's process is asked: the seconds of CPU that it has had, or those that each of so many requests costs it, on connections in memory. */
+export type Measure = 'cpu' | { readonly requests: readonly string[]; readonly times: number }
+
+/** The server of this process that answered a request, once one did. */
+let answering: Server | undefined
+const requests = channel('http.server.request.start')
+const onRequest = (message: unknown) => {
+  answering = (message as { readonly server: Server }).server
+  requests.unsubscribe(onRequest)
+}
+requests.subscribe(onRequest)
+
+/** Seconds of CPU that this process spends on each of so many requests, these in turn. It must have answered one before, over the network. */
+const fed = async (asked: readonly string[], times: number): Promise<number> => {
+  const server = answering
+  if (!server) throw new Error('no server of this process answered a request yet')
+  const raw = asked.map((request) => Buffer.from(request))
+  let sent = 0
+  const next = () => (sent < times ? raw[sent++ % raw.length] : undefined)
+  const before = process.cpuUsage()
+  await Promise.all(Array.from({ length: CONNECTIONS }, () => connection(server, next)))
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1e6 / times
+}
+
+const measured = (measure: Measure): number | Promise<number> => {
+  if (measure !== 'cpu') return fed(measure.requests, measure.times)
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1e6
+}
+
+/** Answers each measure that the process is asked with a number, or in words why there is none. */
+export const answerMeasures = (): void => {
+  process.on('message', (measure: Measure) => {
+    void (async () => measured(measure))().then(
+      (seconds) => process.send!(seconds),
+      (error: unknown) => process.send!(String(error)),
+    )
+  })
+}
