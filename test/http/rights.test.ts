@@ -190,11 +190,24 @@ await t.test('records: with the right everywhere any, in a namespace those of to
   t.equal((await all.ask('GET', `${TOKENS}/${unknown}`)).status, 404)
   t.equal((await all.ask('DELETE', `${TOKENS}/${unbound}`)).status, 200)
 
-  t.equal((await keeper.ask('GET', `${TOKENS}?namespaceKey=shop`)).status, 200)
+  const { json } = await keeper.ask('GET', `${TOKENS}?namespaceKey=shop&status=DELETED`)
+  const listed = (json['authentications'] as readonly { readonly id: string }[]).map(({ id }) => id)
+  t.strictSame(listed, [inShop], 'in a list too')
+  t.match((await keeper.ask('GET', `${TOKENS}?namespaceKey=shop`)).json, { totalCount: 0 })
   t.strictSame(told(await keeper.ask('GET', TOKENS)), missingEverywhere('token.read'))
   t.strictSame(told(await keeper.ask('GET', `${TOKENS}?namespace_key=desk`)), missingIn('token.read', 'desk'))
   const holder = { method: 'METHOD_TOKEN', identity: 'granted' }
   t.strictSame(told(await keeper.ask('POST', `${TOKENS}/revoke`, holder)), missingEverywhere('token.revoke'))
+})
+
+await t.test('a token may end itself, but to delete its own record wants the right to any', async (t) => {
+  const { as } = await shops(t)
+  const viewer = await as(grants('viewer@shop'))
+  t.strictSame(told(await viewer.ask('DELETE', `${TOKENS}/${viewer.id}`)), missing('token.revoke'))
+  const bound = await as({ namespaceKey: 'shop' })
+  t.equal(refusalOf(await bound.ask('DELETE', `${TOKENS}/${bound.id}`)).reason, 'token_scoped')
+  t.equal((await viewer.ask('PUT', '/auth/v1/self/expire', {})).status, 200)
+  t.equal((await viewer.ask('GET', '/auth/v1/self')).status, 401)
 })
 
 await t.test('where no credential is needed one that is shown keeps its reach', async (t) => {
@@ -288,13 +301,14 @@ await t.test('every refusal is counted once, whichever step decides it, and none
     ['GET', `${TOKENS}/${inShop}`],
   ]
   for (const asked of taken) t.not((await ask(...asked)).status, 403, `${asked[0]} ${asked[1]}`)
-  t.strictSame(await since(), { allowed: taken.length, missing: refused.length, refused: refused.length })
+  t.equal(refusalOf(await ask('POST', CREATE, { namespaceKey: 'shop', role: 'server' })).reason, 'grant_exceeds')
+  t.strictSame(await since(), { allowed: taken.length, missing: refused.length, refused: refused.length + 1 })
 
   await service.close()
   const events = await eventsOf(service.directory, ({ type }) => type.startsWith('AuthenticationRefused'))
   const noted = events.map(({ data: { reason, right, namespace, tokenId } }) => {
-    t.strictSame([reason, tokenId], ['right_missing', id])
-    return [right, namespace]
+    t.equal(tokenId, id)
+    return reason === 'right_missing' ? [right, namespace] : [right, namespace, reason]
   })
   t.strictSame(
     noted,
@@ -306,6 +320,7 @@ await t.test('every refusal is counted once, whichever step decides it, and none
       ['history.read', undefined],
       ['token.read', '*'],
       ['token.create', '*'],
+      ['flag.snapshot', 'shop', 'grant_exceeds'],
     ],
     'each right and place once',
   )
