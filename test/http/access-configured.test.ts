@@ -55,6 +55,10 @@ await t.test('lists tell how far tokens reach, now and before they were narrowed
   t.equal((await service.request('GET', '/auth/v1/self', undefined, bearer(token))).status, 200)
   t.same([await list('access=FULL'), await list('access=GRANTED')], [[], [id]])
   t.same([await list(`access=FULL&at=${before}`), await list(`access=GRANTED&at=${before}`)], [[id], []])
+  const may = async (more: string) =>
+    (await service.request('GET', `/auth/v1/access/check?right=flag.update&id=${id}${more}`)).json
+  t.match(await may(''), { allowed: false, reason: 'not_granted' })
+  t.match(await may(`&at=${before}`), { allowed: true, reason: 'full_reach' }, 'decided for the moment')
   const { json } = await service.request('GET', `/auth/v1/tokens/${id}?at=${before}`)
   t.notOk('grants' in (json as object), 'it had no grants then')
   t.match((await service.request('GET', `/auth/v1/tokens/${id}`)).json, {

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { RIGHTS } from '../../src/access/rights.ts'
 import { type Fields, type Started, startService } from '../start.ts'
+import { eventsOf } from './events-of.ts'
 import { type Authentication, bearer, type Issued, type Problem, refusalOf } from './people.ts'
 
 const TOKEN = '/auth/v1/method/token'
@@ -80,6 +81,35 @@ await t.test('A7: what is given, and the token that comes of it', async (t) => {
   t.strictSame(own.grants, due)
 })
 
+await t.test('without role and grants a token is as it was before there were any, and stays so', async (t) => {
+  const service = await withShop(await startService(t))
+  const [plain, bound] = [await made(service, {}), await made(service, { namespaceKey: 'shop' })]
+  for (const { record } of [plain, bound])
+    t.strictSame(
+      Object.keys(record).sort(),
+      ['createdAt', 'id', 'issuedBy', 'metadata', 'method', 'status', 'updatedAt'],
+      'no member more, but who made it',
+    )
+  await service.close()
+  const ofTokens = () => eventsOf(service.directory, ({ stream }) => stream.startsWith('token-'))
+  const told = await ofTokens()
+  t.strictSame(
+    told.map(({ type }) => type),
+    ['TokenIssued', 'TokenIssued', 'TokenIssued'],
+    'a version without roles can read it',
+  )
+  for (const { data } of told) for (const name of ['grants', 'roles', 'policy']) t.notOk(name in data, name)
+
+  const later = { 'authorization.require_role': 'true' }
+  const again = await startService(t, later, { directory: service.directory })
+  const accessOf = async ({ clientToken }: typeof plain) =>
+    (await again.request('GET', '/auth/v1/access', undefined, bearer(clientToken))).json
+  t.match(await accessOf(plain), { full: true, places: [{ namespaceKey: '*', rights: ['*'] }] })
+  t.match(await accessOf(bound), { full: false, namespaceKey: 'shop', places: [{ rights: { length: 13 } }] })
+  await again.close()
+  t.equal((await ofTokens()).length, told.length, 'nothing converts it')
+})
+
 await t.test('a token that can only ask flags says so in its first letters', async (t) => {
   const service = await withShop(await startService(t))
   for (const body of [
@@ -102,6 +132,12 @@ await t.test('a token that can only ask flags says so in its first letters', asy
     { grants: [{ rights: ['flag.evaluate', 'self.use'], namespaceKey: 'shop' }] },
   ])
     t.match((await made(service, body)).clientToken, /^rct_/, JSON.stringify(body))
+})
+
+await t.test('as many grants as a token may have', async (t) => {
+  const service = await withShop(await startService(t))
+  const grants = Array.from({ length: 64 }, (_, n) => ({ role: 'client', namespaceKey: ['*', 'shop'][n % 2] }))
+  t.equal((await made(service, { grants })).record.grants?.length, 64)
 })
 
 const viewerEverywhere = { role: 'viewer', namespaceKey: '*' }
@@ -245,8 +281,17 @@ await t.test('where a role is required, none is made without; the first token is
 })
 
 await t.test('own roles are known, and a token keeps what its role meant', async (t) => {
-  const file = { authorization: { roles: { release: ['flag.read', 'flag.update'] } } }
+  const file = { authorization: { roles: { release: ['flag.update', 'flag.read'] } } }
   const service = await startService(t, {}, { file })
+  type Listed = { readonly roles: readonly { readonly name: string; readonly builtIn: boolean }[] }
+  const { roles } = (await service.request<Listed>('GET', '/auth/v1/roles')).json
+  t.match(roles.at(-1), {
+    name: 'release',
+    builtIn: false,
+    rights: ['flag.read', 'flag.update'],
+    grantable: ['*'],
+  })
+  t.ok(roles.slice(0, -1).every(({ builtIn }) => builtIn))
   const { record, clientToken } = await made(service, { role: 'release' })
   t.strictSame(record.grants, [{ namespaceKey: '*', role: 'release', rights: ['flag.read', 'flag.update'] }])
   await service.close()

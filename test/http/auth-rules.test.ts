@@ -44,6 +44,33 @@ await t.test('a login has what the rules give that match, with their names, in t
   t.equal((await service.request('POST', '/auth/v1/method/token', { name: 'x' }, bearer(root.token))).status, 200)
 })
 
+await t.test('a login always has the use of its own record, which no place lists', async (t) => {
+  const { service, liar } = await underRules(t, { rules: [group('askers', ['all'], 'client@shop')] })
+  liar.lies = { claims: { groups: ['all'] } }
+  const { token, authentication } = await logIn(service, OIDC)
+  t.match(token, /^rcs_/, 'that of a person is not to be published')
+  const ask = (path: string) => service.request('GET', path, undefined, bearer(token))
+  t.equal((await ask('/auth/v1/self')).status, 200)
+  const rights = ['flag.evaluate']
+  const { expiresAt: _, ...access } = (await ask('/auth/v1/access')).json
+  t.strictSame(access, {
+    authenticationId: authentication.id,
+    full: false,
+    publishable: false,
+    places: [{ namespaceKey: 'shop', rights }],
+    grants: [{ namespaceKey: 'shop', role: 'client', rights, rule: 'askers' }],
+  })
+  const check = async (search: string) => (await ask(`/auth/v1/access/check?${search}`)).json
+  t.strictSame(await check('right=self.use'), {
+    allowed: true,
+    reason: 'granted',
+    right: 'self.use',
+    namespaceKey: '*',
+  })
+  const because = { grant: 0, namespaceKey: 'shop', role: 'client', rule: 'askers' }
+  t.match(await check('right=flag.evaluate&namespaceKey=shop'), { allowed: true, because })
+})
+
 await t.test('claims are found by pointer, compared exactly, and nothing but texts matches', async (t) => {
   const { service, liar } = await underRules(t, {
     rules: [

@@ -4,6 +4,7 @@ import { OFREPProvider } from '@openfeature/ofrep-provider'
 import { ErrorCode, OpenFeature } from '@openfeature/server-sdk'
 import t from 'tap'
 import { startService } from '../start.ts'
+import { granted } from './granted.ts'
 import { maker } from './flags.ts'
 
 /** Published clients of the API family and of OpenFeature, as their users install them, against a started service. */
@@ -162,6 +163,35 @@ await t.test('published clients work unchanged', async (t) => {
       value: 'none',
       errorCode: ErrorCode.TYPE_MISMATCH,
     })
+  })
+
+  await t.test('with the roles that are made for them', async (t) => {
+    const [server, client] = [await granted(service, { role: 'server' }), await granted(service, { role: 'client' })]
+    const asked = { flagKey: 'colour', entityId: 'user-1', context: { country: 'de', age: '40' } }
+    const whole = await rest.evaluation.variant({ namespaceKey: 'default', ...asked })
+    t.same(whole.segmentKeys, ['anything'])
+    for (const [{ clientToken }, segmentKeys] of [
+      [server, whole.segmentKeys],
+      [client, []],
+    ] as const) {
+      const strategy = new ClientTokenAuthentication(clientToken)
+      const { evaluation } = new RestClient({ url, authenticationStrategy: strategy })
+      const { variantKey, segmentKeys: told } = await evaluation.variant({ namespaceKey: 'default', ...asked })
+      t.same([variantKey, told], [whole.variantKey, segmentKeys])
+      const provider = new OFREPProvider({
+        baseUrl: url,
+        headers: { Authorization: `Bearer ${clientToken}`, 'X-Flipt-Namespace': 'default' },
+      })
+      await OpenFeature.setProviderAndWait('roles', provider)
+      const known = { targetingKey: asked.entityId, ...asked.context }
+      const colour = await OpenFeature.getClient('roles').getStringDetails('colour', 'none', known)
+      t.match(colour, { value: whole.variantKey, reason: 'TARGETING_MATCH' })
+      t.equal('segments' in colour.flagMetadata, segmentKeys.length > 0)
+    }
+    const authentication = { clientToken: server.clientToken } as object
+    const engine = await LocalClient.init({ url, authentication, updateInterval: 0 })
+    t.teardown(() => engine.close())
+    t.equal(engine.evaluateVariant(asked).variantKey, whole.variantKey)
   })
 
   await t.test('their words in headers are understood', async (t) => {
