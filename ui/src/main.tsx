@@ -1,5 +1,4 @@
 import { CSPProvider } from '@base-ui/react/csp-provider'
-import { Tooltip } from '@base-ui/react/tooltip'
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { createRoot } from 'react-dom/client'
@@ -7,6 +6,7 @@ import { isFailure } from './api/failure.ts'
 import { Unreachable } from './pages/unreachable.tsx'
 import { StatusRegion } from './parts/status.tsx'
 import { Loading } from './parts/states.tsx'
+import { Tips } from './parts/tips.tsx'
 import { beginPreferences } from './preferences.ts'
 import { router } from './routes.tsx'
 import { SessionProvider } from './session.tsx'
@@ -37,13 +37,12 @@ const client = new QueryClient({
 createRoot(document.getElementById('root')!).render(
   <CSPProvider disableStyleElements>
     <QueryClientProvider client={client}>
-      <Tooltip.Provider delay={300}>
-        <StatusRegion>
-          <SessionProvider waiting={<Loading />} failed={(retry) => <Unreachable onRetry={retry} />}>
-            <RouterProvider router={router} />
-          </SessionProvider>
-        </StatusRegion>
-      </Tooltip.Provider>
+      <StatusRegion>
+        <SessionProvider waiting={<Loading />} failed={(retry) => <Unreachable onRetry={retry} />}>
+          <RouterProvider router={router} />
+        </SessionProvider>
+      </StatusRegion>
+      <Tips />
     </QueryClientProvider>
   </CSPProvider>,
 )

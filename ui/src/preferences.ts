@@ -97,14 +97,11 @@ export const choose = (change: Partial<Preferences>): void => {
   tellPreferences()
 }
 
-export const usePreferences = (): Preferences =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => present,
-  )
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, () => present)
 
 /** The namespace that was looked at last in this browser. */
 export const lastNamespace = (): string => stored(NAMESPACE) ?? 'default'

@@ -15,12 +15,10 @@ export const noteMoment = (path: string, headers: Headers): void => {
   for (const listener of listeners) listener()
 }
 
+const subscribe = (listener: () => void): (() => void) => {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
 /** What is known of a moment; undefined until an answer told it. */
 export const useKnownMoment = (at: string | undefined): KnownMoment | undefined =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => (at === undefined ? undefined : known.get(at)),
-  )
+  useSyncExternalStore(subscribe, () => (at === undefined ? undefined : known.get(at)))

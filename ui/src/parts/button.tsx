@@ -1,9 +1,8 @@
-import { Tooltip } from '@base-ui/react/tooltip'
 import type { ComponentProps, ReactNode } from 'react'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
 import { past } from '../words/past.ts'
-import { Safe } from './safe.tsx'
+import { tip } from './tip.ts'
 
 export type ButtonLook = 'primary' | 'danger' | 'danger solid' | 'plain' | 'icon plain'
 type ButtonProps = Omit<ComponentProps<'button'>, 'disabled' | 'className'> & {
@@ -27,9 +26,10 @@ export const Button = ({ look, why, busy, onClick, children, type = 'button', ..
   const key = rest['aria-keyshortcuts']
   const words = why ?? (key !== undefined && singleKeys ? common.shortcut(key) : undefined)
   const idle = why !== undefined || busy !== undefined
-  const button = (
+  return (
     <button
       {...rest}
+      {...(words !== undefined && tip(words))}
       {...stopOf(why)}
       type={type}
       className={buttonClass(look)}
@@ -42,7 +42,6 @@ export const Button = ({ look, why, busy, onClick, children, type = 'button', ..
       {busy ?? children}
     </button>
   )
-  return words === undefined ? button : <Tip words={words}>{button}</Tip>
 }
 
 /** A button with only an icon: its name is its tooltip. */
@@ -51,43 +50,20 @@ export const IconButton = ({
   icon,
   ...rest
 }: Omit<ButtonProps, 'children'> & { readonly name: string; readonly icon: ReactNode }) => (
-  <Tip words={rest.why ?? name} named>
-    <button
-      {...plain(rest)}
-      {...stopOf(rest.why)}
-      type="button"
-      className={buttonClass(rest.look ?? 'icon plain')}
-      aria-label={name}
-      aria-disabled={rest.why !== undefined || rest.busy !== undefined || undefined}
-      onClick={(event) => {
-        if (rest.why === undefined && rest.busy === undefined) rest.onClick?.(event)
-      }}
-    >
-      {icon}
-    </button>
-  </Tip>
+  <button
+    {...plain(rest)}
+    {...stopOf(rest.why)}
+    data-tip={rest.why ?? name}
+    type="button"
+    className={buttonClass(rest.look ?? 'icon plain')}
+    aria-label={name}
+    aria-disabled={rest.why !== undefined || rest.busy !== undefined || undefined}
+    onClick={(event) => {
+      if (rest.why === undefined && rest.busy === undefined) rest.onClick?.(event)
+    }}
+  >
+    {icon}
+  </button>
 )
 
 const plain = ({ look: _look, why: _why, busy: _busy, ...rest }: Omit<ButtonProps, 'children'>) => rest
-
-/** Words beside what has the focus or the pointer, for the eye: they are its name or description as well. */
-export const Tip = ({
-  words,
-  children,
-  named = false,
-}: {
-  readonly words: string
-  readonly children: React.ReactElement<Record<string, unknown>>
-  readonly named?: boolean
-}) => (
-  <Tooltip.Root>
-    <Tooltip.Trigger render={children} {...(!named && { 'aria-description': words })} />
-    <Tooltip.Portal>
-      <Tooltip.Positioner className="popup-place" sideOffset={6}>
-        <Tooltip.Popup className="tip" aria-hidden>
-          <Safe text={words} />
-        </Tooltip.Popup>
-      </Tooltip.Positioner>
-    </Tooltip.Portal>
-  </Tooltip.Root>
-)

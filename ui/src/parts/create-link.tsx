@@ -1,7 +1,8 @@
 import { PlusIcon } from '@primer/octicons-react'
 import { Link } from '@tanstack/react-router'
 import type { toNewFlag, toNewSegment } from '../links.ts'
-import { buttonClass, stopOf, Tip } from './button.tsx'
+import { buttonClass, stopOf } from './button.tsx'
+import { tip } from './tip.ts'
 
 /** The way to the page that makes a new thing of a namespace; `why` it cannot be made is said beside it. */
 export const CreateLink = ({
@@ -12,19 +13,17 @@ export const CreateLink = ({
   readonly to: ReturnType<typeof toNewFlag | typeof toNewSegment>
   readonly why: string | undefined
   readonly children: string
-}) => {
-  const link = (
-    <Link
-      {...to}
-      className={buttonClass('primary')}
-      aria-keyshortcuts="n"
-      disabled={why !== undefined}
-      tabIndex={0}
-      {...stopOf(why)}
-    >
-      <PlusIcon />
-      {children}
-    </Link>
-  )
-  return why === undefined ? link : <Tip words={why}>{link}</Tip>
-}
+}) => (
+  <Link
+    {...to}
+    className={buttonClass('primary')}
+    aria-keyshortcuts="n"
+    disabled={why !== undefined}
+    tabIndex={0}
+    {...stopOf(why)}
+    {...(why !== undefined && tip(why))}
+  >
+    <PlusIcon />
+    {children}
+  </Link>
+)

@@ -4,7 +4,7 @@ import { instantOf, useAt } from '../at.ts'
 import { usePreferences } from '../preferences.ts'
 import { common } from '../words/common.ts'
 import { distanceWords, fullWords, instantWords, isSameDay } from './moment.ts'
-import { Tip } from './button.tsx'
+import { tip } from './tip.ts'
 
 /**
  * An instant: its distance from the moment that the page shows where it is near, else day and time; the whole of it, with its zone, on focus
@@ -30,10 +30,8 @@ export const Time = ({
   const distance = () => (toHour && isSameDay(instant, now, zone) ? common.today : distanceWords(instant, now))
   const near = exact || exactTimes || unknown ? undefined : distance()
   return (
-    <Tip words={fullWords(instant, zone)}>
-      <time dateTime={instant} tabIndex={0} className="time">
-        {near ?? instantWords(instant, zone, exact)}
-      </time>
-    </Tip>
+    <time dateTime={instant} tabIndex={0} className="time" {...tip(fullWords(instant, zone))}>
+      {near ?? instantWords(instant, zone, exact)}
+    </time>
   )
 }

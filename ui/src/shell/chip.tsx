@@ -1,10 +1,8 @@
-import { Tip } from '../parts/button.tsx'
+import { tip } from '../parts/tip.ts'
 
 /** A word about this deployment in the bar on top, with what it means. */
 export const Chip = ({ word, why }: { readonly word: string; readonly why: string }) => (
-  <Tip words={why}>
-    <button type="button" className="badge warn">
-      {word}
-    </button>
-  </Tip>
+  <button type="button" className="badge warn" {...tip(why)}>
+    {word}
+  </button>
 )

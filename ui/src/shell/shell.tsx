@@ -1,7 +1,7 @@
 import { ChecklistIcon, SearchIcon } from '@primer/octicons-react'
 import { Link, Outlet } from '@tanstack/react-router'
 import { type MouseEvent, useEffect, useRef, useState } from 'react'
-import { Tip } from '../parts/button.tsx'
+import { tip } from '../parts/tip.ts'
 import { loginAddress } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { common, states } from '../words/common.ts'
@@ -53,21 +53,20 @@ const Top = ({ onShortcuts }: { readonly onShortcuts: () => void }) => {
         <span className="push bar">
           {service.readOnly && <Chip word={states.readOnly} why={states.readOnlyWhy} />}
           {!required && !authenticated && <Chip word={states.openAccess} why={states.openAccessWhy} />}
-          <Tip words={shownKeys('Control+K')}>
-            <button
-              type="button"
-              className="button plain"
-              aria-label={words.open}
-              aria-keyshortcuts="Control+K Meta+K"
-              ref={search}
-              onClick={show}
-            >
-              <SearchIcon />
-              <span className="wide-only with-keys" data-keys={shownKeys('Control+K')}>
-                {words.open}
-              </span>
-            </button>
-          </Tip>
+          <button
+            type="button"
+            className="button plain"
+            aria-label={words.open}
+            aria-keyshortcuts="Control+K Meta+K"
+            {...tip(shownKeys('Control+K'))}
+            ref={search}
+            onClick={show}
+          >
+            <SearchIcon />
+            <span className="wide-only with-keys" data-keys={shownKeys('Control+K')}>
+              {words.open}
+            </span>
+          </button>
           <Clock />
           <Account onShortcuts={onShortcuts} />
         </span>
