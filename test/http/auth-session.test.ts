@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { type Headers, type Started, startService } from '../start.ts'
+import { granted } from './granted.ts'
 import { roomInMinute } from './minute.ts'
 import {
   bearer,
@@ -16,6 +17,7 @@ import {
 } from './people.ts'
 
 const SESSION = '/auth/v1/self/session'
+const EXPIRES = '2100-01-01T00:00:00Z'
 const TOKEN = '/auth/v1/method/token'
 const cookie = (token: string): Headers => ({ ...open, cookie: `service_client_token=${token}` })
 const own = { 'sec-fetch-site': 'same-origin' }
@@ -47,6 +49,22 @@ await t.test('A13: a bearer token is put into the cookie of a browser', async (t
 
   const viaCookie = await service.request('POST', SESSION, undefined, { ...cookie(token), ...own })
   t.equal(refusalOf(viaCookie).reason, 'credential_missing', 'the cookie is not looked at')
+})
+
+await t.test('U1: a token that may be published tells nothing of its record', async (t) => {
+  const service = await startService(t)
+  const of = async (asked: object) => {
+    const { headers } = await granted(service, { description: 'who made it', expiresAt: EXPIRES, ...asked })
+    return (await service.request('GET', SESSION, undefined, headers)).json
+  }
+  for (const asked of [{ role: 'client' }, { role: 'client', namespaceKey: 'default' }]) {
+    const { authenticated, sessionEndsAt, authentication, service } = await of(asked)
+    t.strictSame([authenticated, authentication], [true, undefined], 'as A2 refuses it')
+    t.equal(Date.parse(String(sessionEndsAt)), Date.parse(EXPIRES))
+    t.notOk('version' in (service as object), 'which GET /meta/info would tell')
+  }
+  for (const asked of [{ role: 'server' }, {}, { namespaceKey: 'default' }])
+    t.match(await of(asked), { authentication: { expiresAt: EXPIRES }, service: { version: /./ } })
 })
 
 await t.test('A14: the session ends, the token does not', async (t) => {

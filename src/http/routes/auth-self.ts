@@ -1,6 +1,8 @@
 import { Nothing } from '../../contract/answer.ts'
 import { Session } from '../../contract/session.ts'
 import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../contract/token.ts'
+import { allowedSomewhere } from '../../access/reach.ts'
+import { bitOf } from '../../access/rights.ts'
 import { rowNow } from '../../audit/as-of.ts'
 import { token } from '../../commands/token.ts'
 import { Refusal, refuse } from '../../errors.ts'
@@ -72,6 +74,12 @@ const expireSelf: Mount = (app, service) => {
   })
 }
 
+const SELF = bitOf('self.use')
+
+/** Whether a token is told of its own record: one that holds grants needs the right, so that whoever finds a published one learns nothing of who made it. */
+const seesOwn = ({ reach }: Caller, { grants }: TokenDoc): boolean =>
+  grants === undefined || (reach !== undefined && allowedSomewhere(reach, SELF))
+
 const getSession: Mount = (app, service) => {
   const { settings, about, now } = service
   const { theme, topbarColor, topbarLabel } = settings.ui
@@ -88,12 +96,13 @@ const getSession: Mount = (app, service) => {
       const doc = caller.actor.kind === 'token' ? (await rowOf(service, caller))?.doc : undefined
       const known = doc !== undefined && statusOf(doc, now()) === 'ACTIVE'
       const refused = known ? undefined : refusedLogin(service, request)
-      const version = known || !required ? { version: about.info.version } : {}
+      const own = known && seesOwn(caller, doc)
+      const version = own || !required ? { version: about.info.version } : {}
       return {
         body: {
           authenticated: known,
           required,
-          ...(known && { authentication: await shown(service, doc) }),
+          ...(own && { authentication: await shown(service, doc) }),
           ...(known && doc.expiresAt !== undefined && { sessionEndsAt: doc.expiresAt }),
           ...(refused && { refused }),
           service: { name: 'rollcall' as const, readOnly, ...version },
