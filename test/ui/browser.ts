@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
@@ -39,6 +41,22 @@ export const becomesTrue = async (page: Page, expression: string): Promise<void>
     if (Date.now() > end) throw new Error(`not so after 30 s: ${expression}`)
     await page.waitForTimeout(50)
   }
+}
+
+/** Fails unless a look comes to give this, asked anew until it does. */
+export const comesTo = async <T>(
+  t: Test,
+  look: () => Promise<T>,
+  wanted: T,
+  words = 'comes to that',
+): Promise<void> => {
+  const end = Date.now() + 20_000
+  let seen = await look()
+  while (!isDeepStrictEqual(seen, wanted) && Date.now() < end) {
+    await setTimeout(50)
+    seen = await look()
+  }
+  t.strictSame(seen, wanted, words)
 }
 
 export type OpenOptions = {

@@ -1,9 +1,17 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 
-/** What becomes of a write on its way: an answer that is no such, none before or after the effect, and silence before the true one. */
-export type Fate = number | 'dropped' | 'lost' | 'silent'
+/** What becomes of a write on its way: an answer that is no such, none before or after the effect, and a silence before the true one. */
+export type Fate = number | 'dropped' | 'lost' | (() => Promise<unknown>)
 const SILENCE_MS = 10_000
+
+/** A gate that is shut until it is opened. */
+export const gate = () => {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open: () => open() }
+}
 
 /** Lets the writes to this address meet these fates, one after the other, and then none. Told of each on its way. */
 export const withFates = async (
@@ -23,19 +31,22 @@ export const withFates = async (
       await route.fetch()
       return route.abort()
     }
-    if (fate === 'silent') await new Promise((resolve) => setTimeout(resolve, SILENCE_MS))
+    await fate?.()
     return route.fallback()
   })
 }
 
-/** Presses what sends a write to this address, while the service is silent for ten seconds: it says so, and a second press does nothing. */
+/** Presses what sends a write to this address, while the service is silent for ten seconds, and until it was pressed again: it says so, and a second press does nothing. */
 export const sentInSilence = async (t: Test, page: Page, address: string, submit: Locator, busy: Locator) => {
   let sent = 0
-  await withFates(page, address, ['silent'], () => sent++)
+  const again = gate()
+  const silence = () => Promise.all([setTimeout(SILENCE_MS), again.opened])
+  await withFates(page, address, [silence], () => sent++)
   await submit.click()
   await busy.waitFor()
   t.equal(await busy.getAttribute('aria-disabled'), 'true')
   await busy.click({ force: true })
+  again.open()
   await busy.waitFor({ state: 'detached' })
   t.equal(sent, 1, 'it was sent once')
 }

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { becomesTrue, type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { becomesTrue, comesTo, type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
 import { withFates } from './fates.ts'
 
@@ -72,10 +72,10 @@ await t.test('the order is changed by buttons, keys and a place', { skip }, asyn
   await button(page, 'Move rollout 1 down').click()
   await said(page, 'Rollout moved to position 2 of 3.')
   const focused = () => page.evaluate(`document.activeElement.getAttribute('aria-label')`)
-  t.equal(await focused(), 'Move rollout 2 down', 'the focus moves along')
+  await comesTo(t, focused, 'Move rollout 2 down', 'the focus moves along')
   await page.keyboard.press('Alt+ArrowDown')
   await said(page, 'Rollout moved to position 3 of 3.')
-  t.equal(await focused(), 'Move rollout 3 down')
+  await comesTo(t, focused, 'Move rollout 3 down')
   await button(page, 'Move rollout 2 to…').click()
   await page.getByRole('combobox', { name: 'Position' }).selectOption('1')
   await button(page, 'Move').click()
@@ -95,7 +95,7 @@ await t.test('a percentage is what is shown, or it is not sent', { skip }, async
   await button(page, 'Edit rollout 1').click()
   const slider = page.getByRole('slider', { name: 'Percentage slider' })
   await slider.press('ArrowRight')
-  t.equal(await percentage(page).inputValue(), '11')
+  await comesTo(t, () => percentage(page).inputValue(), '11')
   for (const text of ['101', '-1', 'abc', '', '1.234']) {
     await percentage(page).fill(text)
     await button(page, 'Review changes').click()
@@ -204,7 +204,7 @@ await t.test('leaving with changes asks first', { skip }, async (t) => {
     await leave()
     await ask.getByText('1 change is not saved.').waitFor()
     await ask.getByRole('button', { name: 'Stay' }).click()
-    t.ok(await pending(page).count(), 'the draft is there')
+    await pending(page).waitFor()
   }
   const asked = page.waitForEvent('dialog')
   const reload = page.evaluate('location.reload()').catch(() => undefined)
@@ -212,7 +212,7 @@ await t.test('leaving with changes asks first', { skip }, async (t) => {
   t.equal(dialog.type(), 'beforeunload')
   await dialog.dismiss()
   await reload
-  t.ok(await pending(page).count(), 'the draft is there')
+  await pending(page).waitFor()
   await page.getByRole('link', { name: 'Flags', exact: true }).click()
   await ask.getByRole('button', { name: 'Leave' }).click()
   await page.getByRole('heading', { name: /^Flags/, level: 1 }).waitFor()
@@ -230,6 +230,7 @@ await t.test('a flag is deleted, and not when that fails', { skip }, async (t) =
   const ask = page.getByRole('alertdialog', { name: 'Delete flag f?' })
   await button(page, 'Delete flag').click()
   await ask.getByRole('button', { name: 'Cancel' }).click()
+  await ask.waitFor({ state: 'detached' })
   t.equal((await service.request('GET', `${N}/flags/f`)).status, 200)
   await button(page, 'Delete flag').click()
   await ask.getByRole('button', { name: 'Delete flag' }).click()

@@ -1,10 +1,22 @@
 import type { Locator, Page } from 'playwright-core'
 import { becomesTrue } from './browser.ts'
 
-export const hasFocus = async (page: Page, wanted: Locator): Promise<boolean> =>
+const hasFocus = async (page: Page, wanted: Locator): Promise<boolean> =>
   (await wanted.and(page.locator(':focus')).count()) > 0
 
-const HELD = "document.activeElement?.closest('[role=dialog],[role=alertdialog],[role=menu]') != null"
+/** Waits until this has the focus. */
+export const focused = (page: Page, wanted: Locator): Promise<void> => wanted.and(page.locator(':focus')).waitFor()
+
+/** Waits until the page of this heading has given it the focus, which a page does a moment after it is drawn. */
+export const headed = (page: Page, name: string | RegExp): Promise<void> =>
+  focused(page, page.getByRole('heading', { name, level: 1 }))
+
+const OPENED = '[role=dialog],[role=alertdialog],[role=menu]'
+const HELD = `document.activeElement?.closest('${OPENED}') != null`
+
+/** Waits until what is open has the focus, if anything is. */
+export const settledFocus = (page: Page): Promise<void> =>
+  becomesTrue(page, `document.querySelector('${OPENED}') === null || ${HELD}`)
 
 /** Closes by Escape what is open; the key is pressed once the focus is in it, which is when it listens. */
 export const closeByEscape = async (page: Page, opened: Locator): Promise<void> => {
@@ -31,8 +43,10 @@ const UNSEEN = `(() => {
   return ringed && !covered ? '' : (ringed ? 'covered: ' : 'no ring: ') + held.outerHTML.slice(0, 200)
 })()`
 
-/** Goes on by Tab until this has the focus; each stop on the way must be seen. */
+/** Goes on by Tab until this has the focus, once it is there; each stop on the way must be seen. */
 export const tabOnto = async (page: Page, wanted: Locator): Promise<Locator> => {
+  await wanted.waitFor()
+  await settledFocus(page)
   for (let step = 0; step < 60; step++) {
     if (await hasFocus(page, wanted)) return wanted
     await page.keyboard.press('Tab')

@@ -20,6 +20,7 @@ const openFound = async (page: Page, group: string, name: string) => {
 
 await t.test('a flag with the key of the form is made, opened and edited like any other', { skip }, async (t) => {
   const { page, service } = await signedIn(t, '/ns/default/flags')
+  await page.getByRole('heading', { name: 'No flags yet' }).waitFor()
   await page.keyboard.press('n')
   await heading(page, 'New flag').waitFor()
   await addressIs(page, flagPath)
@@ -30,7 +31,7 @@ await t.test('a flag with the key of the form is made, opened and edited like an
   await heading(page, 'New').waitFor()
   await addressIs(page, `${flagPath}?tab=targeting`)
   await becomesTrue(page, "document.activeElement?.textContent === 'New'")
-  t.equal(await page.title(), 'New · Flags · default · Rollcall')
+  await becomesTrue(page, "document.title === 'New · Flags · default · Rollcall'")
   await page.reload()
   await heading(page, 'New').waitFor()
   await page.getByRole('tab', { name: 'About' }).click()

@@ -1,9 +1,9 @@
-import type { Locator, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { startService } from '../start.ts'
-import { openBrowser, signedIn, skip, TOKEN } from './browser.ts'
+import { comesTo, openBrowser, signedIn, skip, TOKEN } from './browser.ts'
 import { N } from './flag-page.ts'
-import { closeByEscape, hasFocus, tabOnto, tabTo } from './focus.ts'
+import { closeByEscape, focused, tabOnto, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -20,7 +20,6 @@ const signInByKeys = async (page: Page) => {
   await page.keyboard.type(TOKEN)
   await page.keyboard.press('Enter')
 }
-const focused = (page: Page, wanted: Locator) => wanted.and(page.locator(':focus')).waitFor()
 
 await t.test('somebody signs in and saves a rollout without a mouse', { skip }, async (t) => {
   const service = await startService(t, { 'rate_limit.enabled': 'false' })
@@ -80,9 +79,10 @@ await t.test('somebody signs in and makes a token without a mouse', { skip }, as
   await page.keyboard.type('made without a mouse')
   const expiration = await tabTo(page, 'Expiration', 'combobox')
   await page.keyboard.press('ArrowDown')
-  t.equal(await expiration.locator('option:checked').textContent(), '90 days')
+  const chosen = () => expiration.locator('option:checked').textContent()
+  await comesTo(t, chosen, '90 days')
   await page.keyboard.press('ArrowUp')
-  t.equal(await expiration.locator('option:checked').textContent(), '30 days')
+  await comesTo(t, chosen, '30 days')
   await press(page, 'Create token')
   const reveal = page.getByRole('dialog', { name: 'Token created' })
   await focused(page, reveal.getByRole('textbox', { name: 'Client token' }))
@@ -113,11 +113,11 @@ await t.test('single keys do what the list of shortcuts says', { skip }, async (
   await page.getByRole('region', { name: 'Selection' }).getByText('1 selected').waitFor()
   await page.keyboard.press('/')
   const search = page.getByRole('searchbox', { name: 'Search tokens' })
-  t.ok(await hasFocus(page, search))
+  await focused(page, search)
   await page.keyboard.type('n')
-  t.equal(await search.inputValue(), 'n', 'in a field it is a letter')
+  await comesTo(t, () => search.inputValue(), 'n', 'in a field it is a letter')
   await page.keyboard.press('Escape')
-  t.equal(await search.inputValue(), '')
+  await comesTo(t, () => search.inputValue(), '')
   await page.getByRole('heading', { name: /^Static Tokens/ }).click()
   await page.keyboard.press('t')
   await closeByEscape(page, page.getByRole('dialog', { name: 'Look at another moment' }))

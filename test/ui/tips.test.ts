@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hasFocus, tabTo } from './focus.ts'
+import { focused, tabTo } from './focus.ts'
 import { becomesTrue, signedIn, skip } from './browser.ts'
 
 await t.test('a tip stands beside what has the focus or the pointer, and beside nothing else', { skip }, async (t) => {
@@ -21,12 +21,12 @@ await t.test('a tip stands beside what has the focus or the pointer, and beside 
 
   await tabTo(page, 'one', 'link')
   await page.keyboard.press('Tab')
-  t.ok(await hasFocus(page, one))
+  await focused(page, one)
   await tips.waitFor()
   t.equal(await tips.textContent(), await one.getAttribute('aria-description'))
   await page.keyboard.press('Escape')
   await tips.waitFor({ state: 'detached' })
-  t.ok(await hasFocus(page, one), 'the focus stays')
+  await focused(page, one)
 
   await two.hover()
   await tips.waitFor()

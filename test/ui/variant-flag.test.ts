@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { comesTo, openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { button, field, N, openReview, path, pending, review, said, save, withVariantFlag } from './flag-page.ts'
 import { sentInSilence, withFates } from './fates.ts'
 
@@ -121,6 +121,7 @@ await t.test('the review shows what each rule and all others get, before and aft
     await openReview(page)
     const [before, after] = [await effect('Answers now'), await effect('Answers after saving')]
     await button(page, 'Keep editing').click()
+    await review(page).waitFor({ state: 'detached' })
     return { before, after }
   }
   await page.getByRole('combobox', { name: 'Default variant' }).selectOption('green')
@@ -234,7 +235,7 @@ await t.test('rules are moved, edited and deleted as rollouts are', { skip }, as
   await button(page, 'Move rule 1 down').click()
   await said(page, 'Rule moved to position 2 of 3.')
   const focused = () => page.evaluate(`document.activeElement.getAttribute('aria-label')`)
-  t.equal(await focused(), 'Move rule 2 down', 'the focus moves along')
+  await comesTo(t, focused, 'Move rule 2 down', 'the focus moves along')
   await page.keyboard.press('Alt+ArrowDown')
   await said(page, 'Rule moved to position 3 of 3.')
   await button(page, 'Move rule 2 to…').click()
