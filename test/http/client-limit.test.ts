@@ -25,6 +25,12 @@ await t.test('a token that anybody may have has a limit for each client address'
   t.equal(await statuses(other, '192.0.2.1', 5), 0, 'another token')
   t.equal(await statuses(server, '192.0.2.1', 12), 0, 'a token that is not to be published')
   t.equal(await statuses(bound, '192.0.2.1'), 2, 'one that is bound to a namespace')
+  const cookie = { authorization: '', cookie: `service_client_token=${one.clientToken}` }
+  const asPage = await service.request('POST', '/evaluate/v1/boolean', asked, {
+    ...cookie,
+    'x-forwarded-for': '192.0.2.1',
+  })
+  t.equal(asPage.status, 429, 'in a cookie it is the same token')
 
   const over = await ask(one, '192.0.2.1', '/api/v1/namespaces')
   t.match(refusalOf(over), { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' })

@@ -63,6 +63,21 @@ await t.test('what a refusal says', async (t) => {
   t.strictSame(told(await client.ask('GET', '/auth/v1/self')), missing('self.use'), 'which counts in any place')
   t.strictSame(told(await client.ask('GET', N)), missing('namespace.read'))
 
+  for (const [path, body] of [
+    ['/evaluate/v1/boolean', {}],
+    ['/evaluate/v1/variant', { namespaceKey: '' }],
+    ['/evaluate/v1/batch', { requests: [{ namespaceKey: 'shop' }, {}] }],
+    ['/api/v1/evaluate', { namespace_key: null }],
+    ['/api/v1/batch-evaluate', { requests: [{ namespaceKey: 'shop' }] }],
+  ] as const)
+    t.strictSame(told(await viewer.ask('POST', path, body)), missingIn('flag.evaluate', 'default'), path)
+  const inside = { namespaceKey: 'shop', requests: [{ namespaceKey: 'desk' }] }
+  t.strictSame(told(await viewer.ask('POST', '/api/v1/batch-evaluate', inside)), missingIn('flag.evaluate', 'desk'))
+  for (const header of [{}, { 'x-service-namespace': '' }])
+    t.match((await viewer.ask('POST', '/ofrep/v1/evaluate/flags', {}, header)).json, {
+      errorDetails: 'permission denied: needs flag.evaluate in namespace "default"',
+    })
+
   const long = `${'x'.repeat(254)}😀${'y'.repeat(100)}`
   const { message, metadata } = told(await viewer.ask('POST', '/evaluate/v1/boolean', { namespaceKey: long }))
   t.equal(metadata['namespaceKey'], `${'x'.repeat(254)}😀`)
