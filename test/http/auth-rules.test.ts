@@ -218,18 +218,19 @@ await t.test('members of organizations and teams have what is theirs, beyond the
 })
 
 await t.test('service accounts have what is theirs, in the namespace of their name', async (t) => {
-  const { service, cluster } = await underRules(t, {
-    rules: [
-      {
-        name: 'own',
-        method: 'orchestrator',
-        namespaces: ['*'],
-        service_accounts: ['web'],
-        grants: ['editor@{namespace}'],
-      },
-      { name: 'ops', method: 'orchestrator', namespaces: ['ops'], service_accounts: ['*'], grants: ['viewer@*'] },
-    ],
-  })
+  const all = ['shop', 'ops', 'a.b'].map((namespace) => ({ namespace, service_accounts: ['*'] }))
+  const allowed = { 'authentication.methods.orchestrator.allowed': JSON.stringify(all) }
+  const rules = [
+    {
+      name: 'own',
+      method: 'orchestrator',
+      namespaces: ['*'],
+      service_accounts: ['web'],
+      grants: ['editor@{namespace}'],
+    },
+    { name: 'ops', method: 'orchestrator', namespaces: ['ops'], service_accounts: ['*'], grants: ['viewer@*'] },
+  ]
+  const { service, cluster } = await underRules(t, { rules }, allowed)
   await makeShop(service)
   const web = await exchange(service, cluster, ['shop', 'web'])
   t.same(await reachOf(service, web.json.clientToken), {
@@ -242,6 +243,9 @@ await t.test('service accounts have what is theirs, in the namespace of their na
   t.match((await lastIssued(service))['grants'], [{ rule: 'ops' }, { place: 'ops', rule: 'own' }])
   t.match(refusalOf(await exchange(service, cluster, ['a.b', 'web'])), noGrant, 'what can be no key is no place')
   t.match(refusalOf(await exchange(service, cluster, ['shop', 'api'])), noGrant)
+  const notAllowed = { status: 403, reason: 'service_account_not_allowed' }
+  for (const account of ['web', 'api'])
+    t.match(refusalOf(await exchange(service, cluster, ['blog', account])), notAllowed, `${account}, before any rule`)
   await service.close()
   const told = await eventsOf(service.directory, isRefused)
   t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['serviceAccount'] === 'shop/api'))

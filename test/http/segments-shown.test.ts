@@ -90,6 +90,27 @@ await t.test('who may not is told everything else', async (t) => {
     }
 })
 
+await t.test('what an explanation tells of segments is told by the right to read flags', async (t) => {
+  const no = `${N}/shop/segments`
+  const never = { type: 'STRING_COMPARISON_TYPE', property: 'plan', operator: 'eq', value: 'pro' }
+  await must(service, no, { key: 'none', name: 'none' })
+  await must(service, `${no}/none/constraints`, never)
+  await must(service, `${N}/shop/flags`, { key: 'steps', name: 'steps', type: 'BOOLEAN_FLAG_TYPE' })
+  for (const segmentKey of ['none', 'all'])
+    await must(service, `${N}/shop/flags/steps/rollouts`, { segment: { segmentKey, value: true } })
+  const ask = await asker(grants(['shop', 'flag.evaluate', 'flag.read']))
+  const { all, own } = await ask('/evaluate/v1/boolean?explain=true', {
+    namespaceKey: 'shop',
+    flagKey: 'steps',
+    ...entity,
+  })
+  t.match(all.json, {
+    segmentKeys: ['all'],
+    trace: [{ failedConstraints: [{ segmentKey: 'none', ...never }] }, { segmentKeys: ['all'] }],
+  })
+  t.strictSame(own.json, { ...all.json, segmentKeys: [] })
+})
+
 await t.test('OpenFeature: without the segments, and the whole by another name', async (t) => {
   const ask = await asker(grants(['shop', 'flag.evaluate'], ['desk', 'flag.evaluate', 'flag.snapshot']))
   const context = { targetingKey: 'e' }
