@@ -428,6 +428,22 @@ const openClock = async (page: Page) => {
   await dialog(page, 'Look at another moment')
 }
 
+const REF = '5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11'
+/** Where a sign-in ends that came to nothing, for this reason. */
+const refusedSignIn = (reason: string) => `/login?error=${reason}&ref=${REF}`
+
+const noGrant = async (page: Page) => {
+  const asked = '**/auth/v1/self/session'
+  const refused = { requestId: REF, name: 'Ada Lovelace', email: 'ada@example.com', login: 'ada' }
+  await page.route(asked, async (route) => {
+    const response = await route.fetch()
+    await route.fulfill({ response, json: { ...((await response.json()) as object), refused } })
+  })
+  await page.goto(refusedSignIn('no_grant'))
+  await page.getByText('The provider says that you are Ada Lovelace (ada@example.com, ada).').waitFor()
+  await page.unroute(asked)
+}
+
 /** A file without which a page is broken. */
 const BROKEN = '**/ui/assets/namespaces-*.js'
 
@@ -448,9 +464,10 @@ export const ofShell: readonly Screen[] = [
   },
   {
     name: 'sign-in refused',
-    path: '/login?error=access_denied&ref=5f0c5a7e-6a51-4f2e-9d52-0d8a3d0f3a11',
+    path: refusedSignIn('access_denied'),
     shows: (page) => page.getByRole('alert'),
     signedOut: true,
+    states: { 'no grant': noGrant },
   },
   { name: 'signed in', path: '/signed-in', shows: (page) => page.getByText('You can close this tab.') },
   { name: 'no such page', path: '/nowhere', shows: heading('No such page') },
