@@ -84,6 +84,22 @@ await t.test('who gets nothing is refused, and it ends with 3', async (t) => {
   })
 })
 
+await t.test('more grants than a login may have are refused too', async (t) => {
+  const many = Array.from({ length: 5 }, (_, n) => ({
+    ...rules[2],
+    name: `r${n}`,
+    grants: Array.from({ length: 60 }, (_, m) => `client@n${n}-${m}`),
+  }))
+  t.match(
+    await as({ method: 'codehost', organizations: ['acme'] }, file({ authentication, authorization: { rules: many } })),
+    {
+      exit: 3,
+      out: '',
+      err: /Refused: more grants than a login may have \(no_grant\)\./,
+    },
+  )
+})
+
 await t.test('the unmatched get what is said of them, and without rules there is nothing to say', async (t) => {
   const open = file({ authentication, authorization: { rules, roles, unmatched: ['client@shop'] } })
   t.match(await as({ method: 'codehost' }, open), { exit: 0, out: /^client@shop +unmatched +flag\.evaluate$/m })

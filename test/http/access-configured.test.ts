@@ -15,7 +15,7 @@ await t.test('the history tells which access is configured, whenever that is ano
   t.match(first, {
     stream: 'access-main',
     data: { required: true, exclude: { management: false }, requireRole: false, rules: [] },
-    meta: { actor: { kind: 'system' }, command: 'ConfigureAccess' },
+    meta: { actor: { kind: 'system' }, command: 'ConfigureAccess', instance: /./ },
   })
   t.notOk('unmatched' in first!.data)
   await service.reopen()
@@ -35,6 +35,8 @@ await t.test('the history tells which access is configured, whenever that is ano
   t.notMatch(JSON.stringify(second), /example\.org/, 'who somebody is stands there as a pseudonym')
   await reopenUnder(service, {})
   t.equal((await configurations(service)).length, 3, 'going back is a change too')
+  await reopenUnder(service, { unmatched: ['viewer@shop'] })
+  t.match((await configurations(service))[3]?.data, { unmatched: [{ place: 'shop', role: 'viewer' }] })
 })
 
 await t.test('lists tell how far tokens reach, now and before they were narrowed', async (t) => {
