@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import type { Namespace } from '../../src/contract/namespace.ts'
-import { signedIn, skip } from './browser.ts'
+import { comesTo, signedIn, skip } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
 import { closeByEscape } from './focus.ts'
 
@@ -83,7 +83,7 @@ await t.test('a namespace is edited; somebody else may be faster', { skip }, asy
   await ask.getByText('Sells more').waitFor()
   await ask.getByRole('button', { name: 'Keep my changes' }).click()
   await dialog.getByText('Your changes are now based on the present state.').waitFor()
-  t.equal(await dialog.getByRole('textbox', { name: 'Description' }).inputValue(), 'Sells more')
+  await comesTo(t, () => dialog.getByRole('textbox', { name: 'Description' }).inputValue(), 'Sells more')
   let failed = false
   await page.route(`**${N}/shop`, (route) => {
     if (route.request().method() !== 'PUT' || failed) return route.fallback()
@@ -108,7 +108,7 @@ await t.test('a namespace is edited; somebody else may be faster', { skip }, asy
   await ask.getByText('Somebody changed it just now. Nothing of yours was saved.').waitFor()
   await page.unroute('**/api/v1/namespaces?*')
   await ask.getByRole('button', { name: 'Discard my changes' }).click()
-  t.equal(await second.getByRole('textbox', { name: 'Name' }).inputValue(), 'Theirs')
+  await comesTo(t, () => second.getByRole('textbox', { name: 'Name' }).inputValue(), 'Theirs')
   t.match(await shop(), { name: 'Theirs' })
   await second.getByRole('textbox', { name: 'Name' }).fill('Mine')
   await service.request('DELETE', `${N}/shop`)

@@ -29,8 +29,16 @@ await t.test('pages, flags, tokens and what the page offers are found, in groups
   page.on('request', (request) => {
     if (request.url().includes('q=')) asked.push(new URL(request.url()).searchParams.get('q')!)
   })
+  await page.clock.install()
+  await page.reload()
+  await page.getByRole('button', { name: 'New token' }).waitFor()
   await page.keyboard.press('Control+k')
+  await field.waitFor()
+  // A slow machine is nobody who pauses.
+  await page.clock.pauseAt(Date.now() + 10_000)
   await field.pressSequentially('ship', { delay: 20 })
+  t.strictSame(asked, [], 'nothing is asked before')
+  await page.clock.resume()
   await found('Tokens', 'shipping').waitFor()
   await found('Flags', 'ship-0').waitFor()
   t.equal(await found('Flags', /ship/).count(), 5, 'five of each')
@@ -62,6 +70,8 @@ await t.test('actions of the page and its shortcuts; what is not allowed says wh
   const { palette, field, found } = parts(page)
   const { headers } = await service.request('POST', '/auth/v1/method/token', { name: 'ci-prod' })
   const at = String(headers['event-position'])
+  const create = page.getByRole('button', { name: 'New token' })
+  await create.waitFor()
   await page.getByRole('button', { name: 'Search', exact: true }).click()
   await field.fill('new token')
   t.equal(
@@ -76,6 +86,7 @@ await t.test('actions of the page and its shortcuts; what is not allowed says wh
   t.notOk(await palette.isVisible(), 'not over a form')
   await page.keyboard.press('Escape')
   await page.goto(`${path}?at=${at}`)
+  await create.waitFor()
   const opener = await tabTo(page, 'Search', 'button')
   await page.keyboard.press('Enter')
   await field.fill('new token')

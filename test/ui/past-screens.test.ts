@@ -1,5 +1,5 @@
 import t from 'tap'
-import { skip } from './browser.ts'
+import { comesTo, skip } from './browser.ts'
 import { N } from './flag-page.ts'
 import { cells, readsAlone, withPast } from './past-world.ts'
 
@@ -87,7 +87,7 @@ await t.test('segments of the past are what the service says of it', { skip }, a
   const shown = page.getByRole('list', { name: 'Constraints' }).getByRole('listitem')
   await shown.getByText('plan is pro').waitFor()
   t.equal(await shown.count(), 1)
-  t.strictSame(await cells(page, 'Used by').getByRole('link').allTextContents(), ['checkout', 'ranking'])
+  await comesTo(t, () => cells(page, 'Used by').getByRole('link').allTextContents(), ['checkout', 'ranking'])
   await readsAlone(t, page, at, ['Targeting', 'About'])
   await page.getByRole('tab', { name: 'About' }).click()
   await page.getByRole('button', { name: 'Delete segment' }).waitFor()

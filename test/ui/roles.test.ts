@@ -35,9 +35,10 @@ const screens = [
 ]
 
 /** What a screen that is at rest says was refused. */
-const refusedOn = async (page: Page, path: string): Promise<readonly string[]> => {
+const refusedOn = async (page: Page, path: string, words: string | undefined): Promise<readonly string[]> => {
   await page.goto(path)
   await page.locator('main h1').first().waitFor()
+  if (words !== undefined) await page.getByRole('main').getByText(words).first().waitFor()
   await page.waitForLoadState('networkidle')
   const whole = await page
     .locator('main', { has: page.getByRole('heading', { name: 'You may not see this', level: 1 }) })
@@ -85,8 +86,8 @@ for (const [who, { asked, refused }] of Object.entries(roles))
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await signIn(page, '/settings/preferences', clientToken)
     for (const path of screens) {
-      const told = await refusedOn(page, path)
       const words = refused[path]
+      const told = await refusedOn(page, path, words)
       if (words === undefined) t.strictSame(told, [], path)
       else {
         t.ok(

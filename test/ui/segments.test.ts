@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Segment } from '../../src/contract/segment.ts'
-import { becomesTrue, type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { becomesTrue, comesTo, type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
 
 const N = '/api/v1/namespaces/default'
@@ -176,14 +176,11 @@ await t.test('values are pasted, counted and checked', { skip }, async (t) => {
   const { page, segment } = await withSegment(t)
   const row = await added(page, 'Text', 'country', 'is one of')
   await paste(page, value(row), 'de, fr\nit,,de\r\n es ')
-  t.same(await row.getByRole('list', { name: 'Entered' }).getByRole('listitem').allTextContents(), [
-    'de',
-    'fr',
-    'it',
-    'es',
-  ])
+  const entered = row.getByRole('list', { name: 'Entered' }).getByRole('listitem')
+  await comesTo(t, () => entered.allTextContents(), ['de', 'fr', 'it', 'es'])
   await row.getByRole('button', { name: 'Remove it' }).click()
   await paste(page, value(row), Array.from({ length: 100 }, (_, n) => `c${n}`).join(','))
+  await entered.nth(102).waitFor()
   await button(page, 'Review changes').click()
   await row.getByText('At most 100 values; this has 103.').waitFor()
   for (const name of ['de', 'fr', 'es']) await row.getByRole('button', { name: `Remove ${name}`, exact: true }).click()
@@ -357,7 +354,7 @@ await t.test('leaving with changes asks first', { skip }, async (t) => {
   const ask = page.getByRole('alertdialog', { name: 'Leave without saving?' })
   await ask.getByText('1 change is not saved.').waitFor()
   await ask.getByRole('button', { name: 'Stay' }).click()
-  t.ok(await pending(page).count(), 'the draft is there')
+  await pending(page).waitFor()
   await button(page, 'Discard changes').click()
   await rows(page).first().waitFor()
   await page.keyboard.press('Escape')

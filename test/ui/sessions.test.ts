@@ -4,8 +4,8 @@ import t from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { bearer } from '../http/people.ts'
 import type { Started } from '../start.ts'
-import { openBrowser, signIn, skip } from './browser.ts'
-import { closeByEscape } from './focus.ts'
+import { becomesTrue, openBrowser, signIn, skip } from './browser.ts'
+import { closeByEscape, headed, settledFocus } from './focus.ts'
 import { withEveryWay, withSessions } from './ways.ts'
 
 const path = '/settings/sessions'
@@ -173,12 +173,12 @@ await t.test(
     await page.getByRole('textbox', { name: 'Type a command or search' }).fill('sess')
     await page.getByRole('option', { name: 'Sessions' }).waitFor()
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Sessions 4', level: 1 }).waitFor()
+    await headed(page, 'Sessions 4')
     await fits('the list')
     await row(page, 'apps/web').getByRole('link').focus()
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'apps/web', level: 1 }).waitFor()
-    t.equal(await page.title(), 'apps/web · Sessions · Rollcall')
+    await headed(page, 'apps/web')
+    await becomesTrue(page, "document.title === 'apps/web · Sessions · Rollcall'")
     await fits('one session')
     await page.getByRole('button', { name: 'End session of apps/web' }).focus()
     await page.keyboard.press('Enter')
@@ -189,6 +189,8 @@ await t.test(
     await page.locator('button:focus', { hasText: 'End session of apps/web' }).waitFor()
     t.ok(await works(service, exchanged.clientToken), 'nothing was asked of the service')
     await page.keyboard.press('Enter')
+    await page.getByRole('alertdialog').waitFor()
+    await settledFocus(page)
     await page.getByRole('alertdialog').getByRole('button', { name: 'End session' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('status').getByText('The session of apps/web has ended.').waitFor()

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { openBrowser, signedIn, skip } from './browser.ts'
+import { becomesTrue, openBrowser, signedIn, skip } from './browser.ts'
+import { headed } from './focus.ts'
 import { startService } from '../start.ts'
 
 const path = '/settings/tokens'
@@ -16,18 +17,14 @@ for (const width of [1280, 800, 375, 320])
     const main = page.getByRole('navigation', { name: 'Main' })
     const more = main.getByRole('button', { name: 'More' })
     if (width < 640) await more.click()
-    for (const name of links) t.ok(await main.getByRole('link', { name, exact: true }).isVisible(), name)
-    const present = main.getByRole('link', { name: 'Static Tokens' })
-    t.equal(await present.getAttribute('aria-current'), 'page')
+    for (const name of links) await main.getByRole('link', { name, exact: true }).waitFor()
+    await main.getByRole('link', { name: 'Static Tokens' }).and(page.locator('[aria-current=page]')).waitFor()
     t.ok(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), 'nothing is wider than the window')
-    t.ok(await page.getByRole('banner').getByText('PROD-EU').isVisible())
+    await page.getByRole('banner').getByText('PROD-EU').waitFor()
     await main.getByRole('link', { name: 'Preferences' }).click()
-    await page.getByRole('heading', { name: 'Preferences' }).waitFor()
-    if (width < 640) t.equal(await more.getAttribute('aria-expanded'), 'false')
-    t.equal(await page.title(), 'PROD-EU · Preferences · Rollcall')
-    const focused = page.locator('h1:focus')
-    await focused.waitFor()
-    t.equal(await focused.textContent(), 'Preferences')
+    await headed(page, /^Preferences$/)
+    if (width < 640) await main.getByRole('button', { name: 'More', expanded: false }).waitFor()
+    await becomesTrue(page, "document.title === 'PROD-EU · Preferences · Rollcall'")
   })
 
 await t.test('the first stop is the way past the bar', { skip }, async (t) => {
@@ -35,9 +32,9 @@ await t.test('the first stop is the way past the bar', { skip }, async (t) => {
   await page.reload()
   await page.getByRole('button', { name: 'New token' }).waitFor()
   await page.keyboard.press('Tab')
-  t.equal(await page.locator(':focus').textContent(), 'Skip to content')
+  await page.locator(':focus', { hasText: 'Skip to content' }).waitFor()
   await page.keyboard.press('Enter')
-  t.equal(await page.locator(':focus').getAttribute('id'), 'content')
+  await page.locator('#content:focus').waitFor()
   t.match(page.url(), /\/settings\/tokens$/)
 })
 
