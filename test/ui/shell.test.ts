@@ -1,6 +1,6 @@
 import t from 'tap'
 import { becomesTrue, openBrowser, signedIn, skip } from './browser.ts'
-import { headed } from './focus.ts'
+import { headed, tabTo } from './focus.ts'
 import { startService } from '../start.ts'
 
 const path = '/settings/tokens'
@@ -47,6 +47,27 @@ await t.test('another namespace keeps the section, and is remembered', { skip },
   await page.waitForURL(/\/ns\/shop\/flags$/)
   await page.goto('/')
   await page.waitForURL(/\/ns\/shop\/flags$/)
+})
+
+await t.test('a namespace is searched from the first key on', { skip }, async (t) => {
+  const { page, service } = await signedIn(t, path)
+  await service.request('POST', '/api/v1/namespaces', { key: 'shop', name: 'Shop' })
+  for (const [key, wanted] of [
+    ['s', 'shop'],
+    ['ArrowDown', 'default'],
+  ] as const) {
+    await page.goto(path)
+    await tabTo(page, 'Namespace', 'combobox')
+    await page.keyboard.press(key)
+    await page.getByRole('option', { name: wanted }).waitFor()
+  }
+  await page.keyboard.type('sho')
+  await page.getByRole('option', { name: 'default' }).waitFor({ state: 'detached' })
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/ns\/shop\/flags$/)
+  await page.getByRole('heading', { name: /^Flags/, level: 1 }).waitFor()
+  t.equal(await page.getByRole('banner').getByRole('combobox').inputValue(), 'shop')
 })
 
 await t.test('an address that is no page says so, within the shell', { skip }, async (t) => {

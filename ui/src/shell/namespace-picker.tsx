@@ -1,5 +1,7 @@
+import { ChevronDownIcon } from '@primer/octicons-react'
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useEffect, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { NamespaceSearch } from '../parts/namespace-search.tsx'
 import { lastNamespace, rememberNamespace } from '../preferences.ts'
 import { shell } from '../words/shell.ts'
@@ -9,13 +11,57 @@ export const NamespacePicker = () => {
   const { ns } = useParams({ strict: false }) as { readonly ns?: string }
   const section = useLocation({ select: ({ pathname }) => /^\/ns\/[^/]+\/(\w+)/.exec(pathname)?.[1] ?? 'flags' })
   const navigate = useNavigate()
+  const input = useRef<HTMLInputElement>(null)
+  const [used, setUsed] = useState(false)
   useEffect(() => {
     if (ns !== undefined) rememberNamespace(ns)
   }, [ns])
+  const value = ns ?? lastNamespace()
+  // The search costs much, and most pages never use it: until the pointer or the focus comes, a field that looks like it stands in its place.
+  if (!used) {
+    const use = () => flushSync(() => setUsed(true))
+    return (
+      <div className="picker" onPointerEnter={use}>
+        <input
+          ref={input}
+          className="input"
+          role="combobox"
+          aria-label={shell.namespace}
+          aria-autocomplete="list"
+          aria-expanded={false}
+          aria-controls={undefined}
+          aria-haspopup="listbox"
+          value={value}
+          autoComplete="off"
+          spellCheck={false}
+          onFocus={() => {
+            use()
+            input.current?.focus()
+            input.current?.select()
+          }}
+          onChange={use}
+        />
+        <button
+          type="button"
+          className="button icon plain"
+          aria-label={shell.openNamespaces}
+          aria-haspopup="listbox"
+          aria-expanded={false}
+          tabIndex={-1}
+          onClick={() => {
+            use()
+            input.current?.parentElement?.querySelector('button')?.click()
+          }}
+        >
+          <ChevronDownIcon />
+        </button>
+      </div>
+    )
+  }
   return (
     <NamespaceSearch
-      value={ns ?? lastNamespace()}
-      input={{ 'aria-label': shell.namespace }}
+      value={value}
+      input={{ ref: input, 'aria-label': shell.namespace }}
       onChange={(key) => {
         rememberNamespace(key)
         void navigate({ to: `/ns/$ns/${section}` as '/ns/$ns/flags', params: { ns: key } })
