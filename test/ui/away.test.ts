@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import type { Started } from '../start.ts'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { openBrowser, signedIn, skip } from './browser.ts'
+import { gate } from './fates.ts'
 import { N } from './flag-page.ts'
 import { tokenNamed } from './ways.ts'
 
@@ -59,9 +60,9 @@ await t.test('a service that is away as the page opens is asked again', { skip }
 
 await t.test('too many requests: the way on is counted down, then open', { skip }, async (t) => {
   const { page } = await signedIn(t, path, {}, { forced: [401, 429] })
-  await page.route('**/auth/v1/tokens*', (route) => route.fulfill(refusal(429, 'rate_limited', { 'retry-after': '2' })))
+  await page.route('**/auth/v1/tokens*', (route) => route.fulfill(refusal(429, 'rate_limited', { 'retry-after': '8' })))
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
-  await page.getByRole('alert').getByText('Too many requests. Try again in 2 s.').waitFor()
+  await page.getByRole('alert').getByText('Too many requests. Try again in 8 s.').waitFor()
   const again = page.getByRole('button', { name: /^Try again/ })
   t.equal(await again.getAttribute('aria-disabled'), 'true')
   await page.unroute('**/auth/v1/tokens*')
@@ -119,6 +120,7 @@ await t.test('what was read stays while it cannot be read again', { skip }, asyn
   await page.goBack()
   const create = page.getByRole('link', { name: 'New flag' })
   await page.getByText(offline).waitFor()
+  await names(page).first().waitFor()
   t.equal(await names(page).count(), 2, 'the list stays')
   t.equal(await create.getAttribute('aria-disabled'), 'true')
   t.equal(await create.getAttribute('aria-description'), 'The service cannot be reached.')
@@ -182,9 +184,10 @@ for (const list of lists)
   await t.test(`a slow service is waited for, or not: ${list.path}`, { skip }, async (t) => {
     const { page, rows, search, empty, one } = await withList(t, list, [401])
     const [all, { reads }] = [await rows.count(), list]
+    const slow = gate()
     await page.route(reads, async (route) => {
-      await new Promise((resolve) => setTimeout(resolve, 10_000))
-      await route.fallback().catch(() => undefined)
+      await slow.opened
+      await route.fallback()
     })
     const still = page.getByText('Still loading…')
     const button = (name: string) => page.getByRole('main').getByRole('button', { name, exact: true })
@@ -193,9 +196,12 @@ for (const list of lists)
     await still.waitFor()
     t.ok(Date.now() - opened >= 5000, 'said after five seconds')
     t.equal(await empty.count(), 0, 'no false empty list')
+    slow.open()
     await rows.first().waitFor()
     t.equal(await still.count(), 0)
 
+    await page.unroute(reads)
+    await page.route(reads, () => undefined)
     await search.fill('thing 1')
     await button('Cancel').click()
     await page.getByText('Loading was cancelled.').waitFor()
