@@ -1,4 +1,4 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { type ListedFlag, readFlags } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { toFlag, toNewFlag } from '../../links.ts'
@@ -7,8 +7,8 @@ import { CreateLink } from '../../parts/create-link.tsx'
 import { Select } from '../../parts/field.tsx'
 import { List } from '../../parts/list.tsx'
 import { zoneName } from '../../parts/moment.ts'
+import { NamedLink } from '../../parts/named-link.tsx'
 import { orderOf, sortOf, useListAddress } from '../../parts/paging.ts'
-import { Safe } from '../../parts/safe.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
@@ -32,16 +32,7 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedFlag>[] => [
     key: 'flag',
     head: words.columns.flag,
     sort: 'name',
-    cell: ({ key, name }) => (
-      <>
-        <Link {...toFlag(ns, key)}>
-          <Safe text={name} />
-        </Link>
-        <code className="key">
-          <Safe text={key} />
-        </code>
-      </>
-    ),
+    cell: ({ key, name }) => <NamedLink to={toFlag(ns, key)} name={name} thingKey={key} />,
   },
   { key: 'type', head: words.columns.type, cell: ({ type }) => words.typeOf(type) },
   {

@@ -1,11 +1,10 @@
-import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { ListedFlag } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { readUsages, type Segment } from '../../api/segments.ts'
 import { toFlag } from '../../links.ts'
+import { NamedLink } from '../../parts/named-link.tsx'
 import { Pager } from '../../parts/pager.tsx'
-import { Safe } from '../../parts/safe.tsx'
 import { Loading, LoadFailed } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { useListRead } from '../../parts/use-list-read.ts'
@@ -16,16 +15,7 @@ const columnsOf = (ns: string): readonly Column<ListedFlag>[] => [
   {
     key: 'flag',
     head: words.flag,
-    cell: ({ key, name }) => (
-      <>
-        <Link {...toFlag(ns, key)}>
-          <Safe text={name} />
-        </Link>
-        <code className="key">
-          <Safe text={key} />
-        </code>
-      </>
-    ),
+    cell: ({ key, name }) => <NamedLink to={toFlag(ns, key)} name={name} thingKey={key} />,
   },
   { key: 'where', head: words.where, cell: ({ segmentUses = [] }) => words.uses(segmentUses) },
 ]

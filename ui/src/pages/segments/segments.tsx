@@ -1,4 +1,4 @@
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { keys } from '../../api/keys.ts'
 import { type ListedSegment, readSegments } from '../../api/segments.ts'
 import { toNewSegment, toSegment } from '../../links.ts'
@@ -6,8 +6,8 @@ import { Changed } from '../../parts/changed.tsx'
 import { CreateLink } from '../../parts/create-link.tsx'
 import { List } from '../../parts/list.tsx'
 import { zoneName } from '../../parts/moment.ts'
+import { NamedLink } from '../../parts/named-link.tsx'
 import { orderOf, sortOf, useListAddress } from '../../parts/paging.ts'
-import { Safe } from '../../parts/safe.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
@@ -22,16 +22,7 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedSegment>[] =
     key: 'segment',
     head: words.columns.segment,
     sort: 'name',
-    cell: ({ key, name }) => (
-      <>
-        <Link {...toSegment(ns, key)}>
-          <Safe text={name} />
-        </Link>
-        <code className="key">
-          <Safe text={key} />
-        </code>
-      </>
-    ),
+    cell: ({ key, name }) => <NamedLink to={toSegment(ns, key)} name={name} thingKey={key} />,
   },
   { key: 'match', head: words.columns.match, cell: ({ matchType }) => words.matches[matchType] },
   { key: 'constraints', head: words.columns.constraints, cell: ({ constraints }) => number(constraints.length) },

@@ -1,0 +1,23 @@
+import { Link } from '@tanstack/react-router'
+import type { toFlag, toSegment } from '../links.ts'
+import { Safe } from './safe.tsx'
+
+/** What names a flag or a segment in a table: its name, which leads to it, and its key. */
+export const NamedLink = ({
+  to,
+  name,
+  thingKey,
+}: {
+  readonly to: ReturnType<typeof toFlag | typeof toSegment>
+  readonly name: string
+  readonly thingKey: string
+}) => (
+  <>
+    <Link {...to}>
+      <Safe text={name} />
+    </Link>
+    <code className="key">
+      <Safe text={thingKey} />
+    </code>
+  </>
+)
