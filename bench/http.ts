@@ -2,8 +2,8 @@ import { cpuPerRequest, type Load, p99AtRate, rates } from './load.ts'
 import { median, progress, type Row, row, told } from './measure.ts'
 import { offFirstCore, type Server, startServer } from './processes.ts'
 
-const FLAGS = 100
-const TOKENS = 200
+export const FLAGS = 100
+export const TOKENS = 200
 export const json = { 'content-type': 'application/json' }
 const newest = { 'x-service-accept-server-version': '1.47.0' }
 const SNAPSHOT = '/internal/v1/evaluation/snapshot/namespace/default'

@@ -1,10 +1,8 @@
-import { evaluation } from './http.ts'
+import { evaluation, FLAGS, TOKENS } from './http.ts'
 import { type Request, requestsOf } from './load.ts'
 import { progress, quantile, type Row, told } from './measure.ts'
 import { offFirstCore, type Server, startServer } from './processes.ts'
 
-const FLAGS = 100
-const TOKENS = 200
 const ROUNDS = 12
 const TIMES = 40_000
 

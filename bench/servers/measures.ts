@@ -51,6 +51,8 @@ const onRequest = (message: unknown) => {
 }
 requests.subscribe(onRequest)
 
+const inSeconds = ({ user, system }: NodeJS.CpuUsage): number => (user + system) / 1e6
+
 /** Seconds of CPU that this process spends on each of so many requests, these in turn. It must have answered one before, over the network. */
 const fed = async (asked: readonly string[], times: number): Promise<number> => {
   const server = answering
@@ -60,15 +62,11 @@ const fed = async (asked: readonly string[], times: number): Promise<number> => 
   const next = () => (sent < times ? raw[sent++ % raw.length] : undefined)
   const before = process.cpuUsage()
   await Promise.all(Array.from({ length: CONNECTIONS }, () => connection(server, next)))
-  const { user, system } = process.cpuUsage(before)
-  return (user + system) / 1e6 / times
+  return inSeconds(process.cpuUsage(before)) / times
 }
 
-const measured = (measure: Measure): number | Promise<number> => {
-  if (measure !== 'cpu') return fed(measure.requests, measure.times)
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1e6
-}
+const measured = (measure: Measure): number | Promise<number> =>
+  measure === 'cpu' ? inSeconds(process.cpuUsage()) : fed(measure.requests, measure.times)
 
 /** Answers each measure that the process is asked with a number, or in words why there is none. */
 export const answerMeasures = (): void => {

@@ -31,16 +31,23 @@ const watched = (t: Test, page: Page, origin: string, forced: readonly number[],
   })
 }
 
+/** What a look sees once it fits, or what it saw last when the time was up; asked anew every 50 ms. */
+const lookedAt = async <T>(look: () => Promise<T>, fits: (seen: T) => boolean, ms: number): Promise<T> => {
+  const end = Date.now() + ms
+  for (;;) {
+    const seen = await look()
+    if (fits(seen) || Date.now() > end) return seen
+    await setTimeout(50)
+  }
+}
+
 /**
  * Waits until an expression is true in the page, asked anew each time: the browser lets a question pass the policy of the page, and refuses
  * what the page itself would have to ask again.
  */
 export const becomesTrue = async (page: Page, expression: string): Promise<void> => {
-  const end = Date.now() + 30_000
-  while (!(await page.evaluate(expression))) {
-    if (Date.now() > end) throw new Error(`not so after 30 s: ${expression}`)
-    await page.waitForTimeout(50)
-  }
+  const isSo = await lookedAt(() => page.evaluate<unknown>(expression), Boolean, 30_000)
+  if (!isSo) throw new Error(`not so after 30 s: ${expression}`)
 }
 
 /** Fails unless a look comes to give this, asked anew until it does. */
@@ -50,13 +57,7 @@ export const comesTo = async <T>(
   wanted: T,
   words = 'comes to that',
 ): Promise<void> => {
-  const end = Date.now() + 20_000
-  let seen = await look()
-  while (!isDeepStrictEqual(seen, wanted) && Date.now() < end) {
-    await setTimeout(50)
-    seen = await look()
-  }
-  t.strictSame(seen, wanted, words)
+  t.strictSame(await lookedAt(look, (seen) => isDeepStrictEqual(seen, wanted), 20_000), wanted, words)
 }
 
 export type OpenOptions = {

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Namespace } from '../../src/contract/namespace.ts'
 import { comesTo, signedIn, skip } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
-import { closeByEscape } from './focus.ts'
+import { closeByEscape, focused, headed } from './focus.ts'
 
 const path = '/settings/namespaces'
 const N = '/api/v1/namespaces'
@@ -165,8 +165,7 @@ await t.test(
     await said(page, 'Namespace attic deleted.')
     await page.getByRole('heading', { name: 'Namespaces 2', level: 1 }).waitFor()
     t.equal(await status('attic'), 404)
-    const focused = page.locator(':focus')
-    await page.getByRole('link', { name: 'Default' }).and(focused).waitFor()
+    await focused(page, page.getByRole('link', { name: 'Default' }))
 
     await page.goto('/ns/shop/flags')
     await page.getByRole('heading', { name: 'No flags yet' }).waitFor()
@@ -176,7 +175,7 @@ await t.test(
     await shop.getByText('It has no flags.').waitFor()
     await shop.getByRole('button', { name: 'Delete namespace' }).click()
     await said(page, 'Namespace shop deleted.')
-    await page.getByRole('heading', { name: 'Namespaces 1', level: 1 }).and(focused).waitFor()
+    await headed(page, 'Namespaces 1')
     await page.goto('/')
     await page.waitForURL(/\/ns\/default\/flags$/)
   },
@@ -192,7 +191,7 @@ await t.test('namespaces are found and paged by the service, and their names are
   await page.getByText('U+202E').first().waitFor()
   await button(page, `Edit ${names[0]!}`).click()
   const edit = page.getByRole('dialog', { name: `Edit ${names[0]!}` })
-  await edit.getByLabel('Name').and(page.locator(':focus')).waitFor()
+  await focused(page, edit.getByLabel('Name'))
   await closeByEscape(page, edit)
   await button(page, 'Next page').click()
   await page.getByRole('rowheader', { name: names[3]! }).waitFor()

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
 import { signedIn, skip } from './browser.ts'
-import { closeByEscape, tabTo } from './focus.ts'
+import { closeByEscape, focused, tabTo } from './focus.ts'
 import { tokenNamed } from './ways.ts'
 
 const path = '/settings/tokens'
@@ -105,7 +105,7 @@ await t.test('actions of the page and its shortcuts; what is not allowed says wh
   const href = await found('Go to', 'Preferences').getAttribute('href')
   t.equal(href, `/settings/preferences?at=${at}`, 'a destination is a link')
   await closeByEscape(page, palette)
-  await opener.and(page.locator(':focus')).waitFor()
+  await focused(page, opener)
   await page.keyboard.press('Enter')
   await field.fill('another moment')
   await page.keyboard.press('Enter')
