@@ -32,9 +32,11 @@ export const tended = (views: Pick<Views, 'checkpoint'>, writes: () => boolean) 
       wake()
       try {
         for (;;) {
+          // Who was stopped while it waited looks once more: what came meanwhile has not been heard yet.
+          const isLate = performance.now() >= end
           if (await here.seen(position, LOOK_MS)) return true
           if (!writes() && ((await views.checkpoint(view))?.position ?? -1n) >= position) return true
-          if (performance.now() > end) return false
+          if (isLate) return false
         }
       } finally {
         waiting--
