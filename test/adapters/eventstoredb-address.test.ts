@@ -103,7 +103,7 @@ void t.test(
       t.match(error, { reason: 'backend_unavailable' })
       t.match(causes(error), /401/)
       t.notMatch(causes(error), /hunter2/)
-      t.ok(Date.now() - start < 300, `after ${Date.now() - start} ms`)
+      t.ok(Date.now() - start < 3000, `after ${Date.now() - start} ms`)
     }
     const { cert } = await generate([{ name: 'commonName', value: 'localhost' }], { keySize: 2048 })
     await writeFile(`${authority}.other`, cert)

@@ -69,10 +69,10 @@ void t.test('a silent server is answered for within the patience, and nothing it
     t.ok(Date.now() - start < most, `refused after ${Date.now() - start} ms`)
   }
   await Promise.all([
-    timed(log.append(stream, [happened(2)], 0n), 2500),
-    timed(collect(log.read(stream)), 2500),
-    timed(collect(log.readAll(0n)), 2500),
-    timed(log.head(), 1000),
+    timed(log.append(stream, [happened(2)], 0n), 15_000),
+    timed(collect(log.read(stream)), 15_000),
+    timed(collect(log.readAll(0n)), 15_000),
+    timed(log.head(), 15_000),
   ])
   delete faults.before
   for (const go of release) go()
@@ -153,7 +153,7 @@ void t.test('a subscription that falls silent is noticed by the head of the log 
   const start = Date.now()
   await until(() => seen.length === 3)
   t.equal(seen.length, 3)
-  t.ok(Date.now() - start < 3000, `after ${Date.now() - start} ms`)
+  t.ok(Date.now() - start < 8000, `after ${Date.now() - start} ms`)
   t.equal(errors.length, 1)
 })
 

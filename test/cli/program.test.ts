@@ -97,15 +97,20 @@ await t.test('an answer of the service decides the exit code', async (t) => {
 await t.test(
   'a read that the service has no place for is asked again while there is time, a write is not',
   async (t) => {
-    const busy: Answer = { ...refusal(429, 8, 'rate_limited', 'too many requests'), headers: { 'retry-after': '1' } }
+    let wait = '1'
+    const busy = (): Answer => ({
+      ...refusal(429, 8, 'rate_limited', 'too many requests'),
+      headers: { 'retry-after': wait },
+    })
     let left = 2
-    const service = await standIn(({ method }) => (method === 'GET' && --left < 0 ? { body: record('x') } : busy))
+    const service = await standIn(({ method }) => (method === 'GET' && --left < 0 ? { body: record('x') } : busy()))
     t.teardown(service.close)
     const to = ['--address', service.address]
     t.equal((await rollcall(['token', 'get', 'x', ...to])).exit, 0)
     t.equal(service.seen.length, 3)
     left = 1000
-    t.match(await rollcall(['token', 'get', 'x', ...to, '--timeout', '1500ms']), { exit: 7, err: /too many/ })
+    wait = '5'
+    t.match(await rollcall(['token', 'get', 'x', ...to, '--timeout', '9s']), { exit: 7, err: /too many/ })
     t.equal(service.seen.length, 5)
     t.equal((await rollcall(['token', 'create', 'ci', ...to])).exit, 7)
     t.equal(service.seen.filter(({ method }) => method === 'POST').length, 1)

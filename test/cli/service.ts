@@ -66,7 +66,7 @@ export const rollcall = async (args: readonly string[], env: NodeJS.ProcessEnv =
   const main = resolve(import.meta.dirname, '../../src/main.js')
   const child = spawn(process.execPath, [main, ...args], {
     env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
-    timeout: 20_000,
+    timeout: 60_000,
   })
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk))

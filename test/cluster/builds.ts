@@ -51,6 +51,9 @@ export const earlier = async (
   return { main, skip: false }
 }
 
+/** A store that answered late: on a machine with other work that is told, and has nothing to do with builds. */
+export const isOfReach = (msg: unknown): boolean => /out of reach/.test(String(msg))
+
 /** The command line of a build that is to come: this one with texts of its source exchanged for others. */
 export const later = (t: Test, changes: readonly (readonly [file: string, text: string, other: string])[]) =>
   build(t, async (directory) => {

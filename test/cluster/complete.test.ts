@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Problem } from '../http/people.ts'
 import { linkTo } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
-import { issue, sleep } from './revoking.ts'
+import { issue, known, sleep } from './revoking.ts'
 import { startStack } from './stack.ts'
 
 const { stack, skip } = await startStack(t)
@@ -51,8 +51,7 @@ await t.test('what was acknowledged anywhere is listed, and ended with its holde
       const { id } = await issue(maker)
       const ask = () =>
         other.request<{ authentications: readonly { id: string }[] }>('GET', '/auth/v1/tokens?identity=n')
-      let listed = await ask()
-      for (let tries = 0; listed.status === 503 && tries < 20; tries++) listed = await ask()
+      const listed = await known(ask)
       t.equal(listed.status, 200)
       t.ok(listed.json.authentications.some((one) => one.id === id))
     }

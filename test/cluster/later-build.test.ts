@@ -1,7 +1,7 @@
 import t from 'tap'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { collect } from '../contracts/log.ts'
-import { becomes, issue, known, later, present, serve, type Serving } from './builds.ts'
+import { becomes, issue, known, later, present, serve, type Serving, isOfReach } from './builds.ts'
 import { sleep } from './revoking.ts'
 import { startStack } from './stack.ts'
 
@@ -87,6 +87,9 @@ await t.test(
     t.ok(await becomes(back, third.token, 401))
     t.equal(await back.end(), 0)
     t.equal(await next.end(), 0)
-    t.same(next.told('ERROR'), [])
+    t.same(
+      next.told('ERROR').filter(({ msg }) => !isOfReach(msg)),
+      [],
+    )
   },
 )

@@ -36,7 +36,7 @@ export const revoke = async (service: Started, id: string): Promise<bigint> => {
 export const use = async (service: Started, bearer: Bearer) =>
   (await service.request('POST', '/evaluate/v1/boolean', { flagKey: 'f', entityId: 'e' }, bearer)).status
 /** The same, of an instance that knows. */
-const useKnown = async (service: Started, bearer: Bearer) =>
+export const useKnown = async (service: Started, bearer: Bearer) =>
   (await known(async () => ({ status: await use(service, bearer) }))).status
 /** Whether the answer becomes this one in five seconds, and is never a 200 before when it is to be refused. */
 export const becomes = async (service: Started, bearer: Bearer, wanted: 200 | 401): Promise<boolean> => {

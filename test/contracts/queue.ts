@@ -21,11 +21,11 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>, e
     const run = async () => void starts.push(Date.now())
     const began = Date.now()
     await queue.schedule({ name: 'tick', every, run })
-    await until(() => starts.length >= 4)
+    await until(() => starts.length >= 7)
     await queue.close()
-    t.ok(starts.length >= 4)
-    t.ok(starts[0]! - began < every + 2000, 'at start')
-    t.ok(starts[3]! - starts[0]! >= 3 * every * 0.5, 'and not faster than its interval')
+    t.ok(starts.length >= 7)
+    t.ok(starts[0]! - began < every + 15_000, 'at start')
+    t.ok(starts[6]! - starts[0]! >= 3 * every, 'and not faster than its interval, of which a late first run costs two')
   })
 
   void t.test('two runs of one job are never at once, however long they take, and other jobs go on', async (t) => {
@@ -39,7 +39,7 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>, e
     }
     await queue.schedule({ name: 'slow', every, run: slow })
     await queue.schedule({ name: 'quick', every, run: async () => void others++ })
-    await until(() => runs >= 3)
+    await until(() => runs >= 3 && others > runs)
     await queue.close()
     t.equal(most, 1)
     t.ok(others > runs)
@@ -69,7 +69,7 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>, e
     await queue.schedule({ name: 'a', every: 600_000, run: async () => undefined })
     await queue.schedule({ name: 'b', every: 600_000, run: bad })
     const finished = async () => (await queue.runs()).filter(({ finishedAt }) => finishedAt !== undefined).length
-    for (const end = Date.now() + 5000; (await finished()) < 2 && Date.now() < end; ) await sleep(5)
+    for (const end = Date.now() + 20_000; (await finished()) < 2 && Date.now() < end; ) await sleep(5)
     const runs = [...(await queue.runs())].sort((x, y) => (x.name < y.name ? -1 : 1))
     t.match(runs, [{ name: 'a' }, { name: 'b', error: 'bad day' }])
     t.equal(runs[0]!.error, undefined)
@@ -91,9 +91,9 @@ export const queueContract = (t: Test, make: (t: Test) => Promise<QueueStore>, e
         tell({ done: 3 })
         throw new Error('too far')
       }
-      await queue.schedule({ name: 'far', every, run })
+      await queue.schedule({ name: 'far', every: 3000, run })
       const told = async (by: Queue, enough: (run: Run) => boolean) => {
-        for (const end = Date.now() + 5000; Date.now() < end; await sleep(5)) {
+        for (const end = Date.now() + 20_000; Date.now() < end; await sleep(5)) {
           const [run] = await by.runs()
           if (run && enough(run)) return run
         }

@@ -36,7 +36,7 @@ export const startChild = (args: readonly string[], command: string = process.ex
     lines.push(...parts)
   })
   const closed = once(child, 'close')
-  const until = async (enough: () => boolean, ms = 15_000) => {
+  const until = async (enough: () => boolean, ms = 120_000) => {
     for (const end = Date.now() + ms; !enough() && child.exitCode === null && Date.now() < end; ) await sleep(2)
   }
   /** The process that writes, which is not the one started when that is a tracer. */

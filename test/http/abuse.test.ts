@@ -49,6 +49,6 @@ void t.test('slow senders get 408 or are cut off', { timeout: 20_000 }, async (t
     replies.map(({ status }) => status),
     [408, 408],
   )
-  t.ok(Date.now() - started < 6000, 'soon enough')
+  t.ok(Date.now() - started < 14_000, 'soon enough')
   t.equal((await exchange(slow.port, get('/livez', H))).status, 200)
 })

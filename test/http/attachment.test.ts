@@ -49,9 +49,10 @@ await t.test('only insignificant white space goes; all else stays as written', (
 
 await t.test('it takes time in proportion to the text', (t) => {
   const hostile = ['[ '.repeat(1e6), `"${'\\'.repeat(1e6)}`, '"" '.repeat(3e5), ' '.repeat(2e6), `"${'x'.repeat(2e6)}`]
-  const start = performance.now()
+  const before = process.cpuUsage()
   for (const text of hostile) minified(text)
-  t.ok(performance.now() - start < 3_000)
+  const { user, system } = process.cpuUsage(before)
+  t.ok((user + system) / 1000 < 3_000)
   t.end()
 })
 

@@ -231,6 +231,8 @@ await t.test('no sequence of commands gives a token more than its maker had', as
       if (as === 'ended') await service.request('PUT', '/auth/v1/self/expire', {}, bearer(from.token))
     }
   }
-  await fc.assert(fc.asyncProperty(asks, fc.array(step, { maxLength: 8 }), run), { numRuns: 60 })
+  // Every second chain begins with what may do everything: from the others little can be made.
+  const first = fc.oneof(fc.constant<Asks>({}), asks)
+  await fc.assert(fc.asyncProperty(first, fc.array(step, { maxLength: 8 }), run), { numRuns: 60 })
   t.ok(made > 20 && refused > 20, `${made} made, ${refused} refused`)
 })

@@ -153,7 +153,7 @@ await t.test('tokens that nobody uses are narrowed after the start, each once', 
   })
   const lines = async () =>
     (await service.logged()).split('\n').filter((line) => line.includes('what the rules of now give'))
-  for (let tries = 0; tries < 200 && (await lines()).length === 0; tries++)
+  for (let tries = 0; tries < 900 && (await lines()).length === 0; tries++)
     await new Promise((wake) => setTimeout(wake, 100))
   t.same(await done(), { narrowed: 3, ended: 1 })
   t.equal((await self(service, kept.json.clientToken)).status, 200, 'static tokens are under no rule')

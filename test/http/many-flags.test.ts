@@ -55,8 +55,12 @@ const startOn = async (t: Test, keys: readonly string[]) => {
   const { directory } = first
   await (await startService(t, settings, { directory })).close()
   let service = first
-  const cpu = await cpuOf(async () => (service = await startService(t, settings, { directory })))
-  return { service, cpu }
+  const costs: number[] = []
+  for (let n = 0; n < 2; n++) {
+    await service.close()
+    costs.push(await cpuOf(async () => (service = await startService(t, settings, { directory }))))
+  }
+  return { service, cpu: Math.min(...costs) }
 }
 
 await t.test(

@@ -203,10 +203,14 @@ await t.test('one that takes too long is ended, running or waiting, whether it h
   const steps = named('slow')[0]!.steps
   await sleep(100)
   t.equal(named('slow')[0]!.steps, steps, 'nothing is read for it any more')
-  const next = ask('one', 'next')
-  await until(() => named('next').length === 1)
-  named('next')[0]!.end()
-  t.strictSame(await next, { status: 200 }, 'there is a place again')
+  let answer: Awaited<ReturnType<typeof ask>> = tooLong
+  for (let n = 1; n <= 10 && answer.status === tooLong.status; n++) {
+    const next = ask('one', 'next')
+    await until(() => named('next').length === n)
+    named('next').at(-1)!.end()
+    answer = await next
+  }
+  t.strictSame(answer, { status: 200 }, 'there is a place again')
 })
 
 await t.test('one whose client has left stops', async (t) => {
@@ -230,7 +234,7 @@ await t.test('one whose client has left stops', async (t) => {
 })
 
 await t.test('who asks and leaves has no more of them than who stays', async (t) => {
-  const { ask, named, told } = await serving(t, { ...few, each: 1, withinMs: 1_500 })
+  const { ask, named, told } = await serving(t, { ...few, each: 1, withinMs: 8_000 })
   const gone = new AbortController()
   const asked = ask('one', 'hang', { signal: gone.signal })
   await until(() => named('hang').length === 1)
@@ -239,7 +243,7 @@ await t.test('who asks and leaves has no more of them than who stays', async (t)
   await until(() => told.length === 1)
   t.strictSame(await ask('one', 'next'), tooMany, 'it has not stopped')
   let next = await ask('one', 'now')
-  for (let n = 0; n < 500 && next.status === 429; n++) {
+  for (let n = 0; n < 3_000 && next.status === 429; n++) {
     await sleep(10)
     next = await ask('one', 'now')
   }

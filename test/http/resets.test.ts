@@ -165,7 +165,7 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   t.comment(`${work.length} connections cut; refused: ${JSON.stringify(Object.fromEntries(counts))}`)
 }
 
-await t.test('a connection that is reset at any stage of a request', { timeout: 120_000 }, async (t) => {
+await t.test('a connection that is reset at any stage of a request', { timeout: 280_000 }, async (t) => {
   await t.test('with every credential', (t) => attack(t, {}, plainly, 16))
   await t.test('behind a trusted proxy', (t) =>
     attack(
@@ -207,7 +207,8 @@ for (const [name, trustProxy] of [
     t.teardown(() => app.close())
     for (let n = 0; n < 20; n++)
       await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 0)
-    await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 20)
+    for (let n = 1; n <= 40 && seen.size < 2; n++)
+      await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 20 * n)
     t.strictSame([...seen].toSorted(), [trustProxy ? '192.0.2.7' : '127.0.0.1', 'unknown'])
     t.strictSame(log, [])
   })

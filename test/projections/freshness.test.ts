@@ -79,13 +79,13 @@ await t.test('with a log out of reach nobody is caught up, and who asks meanwhil
     return new Promise<bigint>((_, failed) => (fail = failed))
   }
   const { caughtUp, close } = freshness({ head, seen: async () => true, everyMs: 1_000_000 })
-  const meanwhile = caughtUp(1000)
+  const meanwhile = caughtUp(60_000)
   fail(new Error('down'))
   await settle()
   t.equal(asked, 2)
   fail(new Error('still down'))
   t.equal(await meanwhile, false)
-  const next = caughtUp(1000)
+  const next = caughtUp(60_000)
   fail(new Error('down again'))
   t.equal(await next, false)
   await close()
@@ -106,7 +106,7 @@ await t.test(
       return position <= 2n
     }
     const { caughtUp, close } = freshness({ head, seen, everyMs: 1_000_000 })
-    const several = Promise.all([caughtUp(1000), caughtUp(1000), caughtUp(1000)])
+    const several = Promise.all([caughtUp(60_000), caughtUp(60_000), caughtUp(60_000)])
     t.equal(asked, 1, 'the reading that the lease began is under way')
     answer(1n)
     await settle()
@@ -114,7 +114,7 @@ await t.test(
     answer(2n)
     t.same(await several, [true, true, true])
     t.same(reached, [1n, 2n, 2n, 2n])
-    const behind = caughtUp(1000)
+    const behind = caughtUp(60_000)
     answer(3n)
     t.equal(await behind, false, 'memory is behind')
     t.equal(await caughtUp(5), false, 'no answer in time')

@@ -126,17 +126,18 @@ await t.test(
   },
 )
 
-await t.test('what runs on when the grace is over is cut, and counted in one WARN', { timeout: 60_000 }, async (t) => {
-  const service = await serve(t, await newDirectory(t), { ROLLCALL_SERVER_SHUTDOWN_GRACE: '2s' })
+await t.test('what runs on when the grace is over is cut, and counted in one WARN', { timeout: 90_000 }, async (t) => {
+  const service = await serve(t, await newDirectory(t), { ROLLCALL_SERVER_SHUTDOWN_GRACE: '8s' })
   const port = await service.listens()
   const slow = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
+  const taken = slow.map((socket) => once(socket, 'data'))
   for (const socket of slow)
     socket
       .on('error', () => undefined)
       .write(
-        `POST /auth/v1/method/token HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: 9\r\n\r\n{`,
+        `POST /auth/v1/method/token HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n`,
       )
-  await new Promise((wake) => setTimeout(wake, 300))
+  await Promise.all(taken)
   service.child.kill('SIGTERM')
   t.equal(await soon(service.exited), 0)
   const warned = service.told().filter(({ level }) => level === 'WARN')

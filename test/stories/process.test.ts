@@ -54,7 +54,7 @@ const failed = async (t: Test, directory: string, environment: Environment = {})
   return { ...told, exit: await exited }
 }
 
-await t.test('what cannot start says why and ends', { timeout: 60_000 }, async (t) => {
+await t.test('what cannot start says why and ends', { timeout: 240_000 }, async (t) => {
   const directory = await directoryOf(t)
   const first = await serve(t, directory)
   const pid = (await readFile(join(directory, 'lock.pid'), 'utf8')).trim()
@@ -119,7 +119,7 @@ const exchange = async (port: number, bytes: string): Promise<string> => {
 
 await t.test(
   'SIGTERM: running requests finish, readiness is gone meanwhile, and it ends with 0',
-  { timeout: 30_000 },
+  { timeout: 240_000 },
   async (t) => {
     const service = await serve(t, await directoryOf(t))
     const body = '{"name":"slow"}'
@@ -152,7 +152,7 @@ for (const [fault, why] of [
 ] as const) {
   await t.test(
     `a fault ends it in order, with 1, and a restart finds everything: ${fault}`,
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async (t) => {
       const directory = await directoryOf(t)
       const service = await serve(t, directory, { ...preloaded, FAULT: fault })

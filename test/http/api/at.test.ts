@@ -12,7 +12,8 @@ type Items = Readonly<Record<string, readonly { readonly key: string }[]>> & {
 const positionOf = ({ headers }: Answer) => String(headers['event-position'])
 
 await t.test('at', async (t) => {
-  const service = await startService(t)
+  let ahead = 0
+  const service = await startService(t, {}, { now: () => new Date(Date.now() + ahead) })
   const { request } = service
   const refused = refuses(service)
   const create = creator(service)
@@ -211,9 +212,9 @@ await t.test('at', async (t) => {
       return { id: answer.json.authentication.id, at: positionOf(answer) }
     }
     const kept = await make({ name: 'Kept' })
-    const short = await make({ name: 'Short', expiresAt: new Date(Date.now() + 1500).toISOString() })
+    const short = await make({ name: 'Short', expiresAt: new Date(Date.now() + 3_600_000).toISOString() })
     const bound = await make({ name: 'bound', namespaceKey: 'default' })
-    await setTimeout(1600)
+    ahead = 3_600_001
     const deleted = positionOf(await request('DELETE', `/auth/v1/tokens/${kept.id}`))
     const ids = async (query: string) =>
       (await request<Tokens>('GET', `/auth/v1/tokens?${query}`)).json.authentications.map(({ id }) => id)
