@@ -17,6 +17,8 @@ const run = async (
   until = Number.POSITIVE_INFINITY,
   steady = true,
   complete = async (): Promise<unknown> => undefined,
+  now = () => new Date('2026-01-02T00:00:00.000Z'),
+  befores = new Set<string>(),
 ) => {
   const [told, ended, stop]: [Progress[], string[], AbortController] = [[], [], new AbortController()]
   const rows = expired(count)
@@ -25,7 +27,8 @@ const run = async (
     const left = rows.filter(({ key }) => !ended.includes(key))
     return { rows: left.filter(({ key }) => key > (after?.key ?? '')).slice(0, limit), total: 0 }
   }
-  const execute = async (_: unknown, id: string) => {
+  const execute = async (_: unknown, id: string, __: unknown, { before }: { before: string }) => {
+    befores.add(before)
     ended.push(id)
     if (ended.length >= until) stop.abort()
     return { stored: [{}] }
@@ -38,7 +41,7 @@ const run = async (
     applied: async () => undefined,
     views: { list } as unknown as Views,
     complete,
-    now: () => new Date('2026-01-02T00:00:00.000Z'),
+    now,
     steady: () => steady,
     onJump: () => told.push({ done: -1 }),
     onDeleted: () => undefined,
@@ -66,4 +69,12 @@ await t.test('a run after the clock jumped ends nothing, and says so', async (t)
 await t.test('a run whose list would lack what is in the log ends nothing, and fails', async (t) => {
   const behind = async () => refuse('view_behind', 'view is behind position 7')
   await t.rejects(run(10, Number.POSITIVE_INFINITY, true, behind), { message: 'view is behind position 7' })
+})
+
+await t.test('a clock that jumps while a run waits for the views changes nothing in that run', async (t) => {
+  let present = '2026-01-02T00:00:00.000Z'
+  const jumping = async () => void (present = '2099-01-01T00:00:00.000Z')
+  const befores = new Set<string>()
+  await run(10, Number.POSITIVE_INFINITY, true, jumping, () => new Date(present), befores)
+  t.same([...befores], ['2026-01-02T00:00:00.000Z'])
 })
