@@ -7,7 +7,7 @@ import t from 'tap'
 import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { openStores } from '../src/app/stores.ts'
-import { freePort } from './adapters/servers.ts'
+import { freePort } from './free-port.ts'
 import { rollcall } from './cli/service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-ports-'))

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { generate } from 'selfsigned'
 import type { RedisPlace } from '../../src/adapters/redis/address.ts'
-import { freePort, IN_MEMORY, type Owner, redisWith, type Server } from './servers.ts'
+import { freePort } from '../free-port.ts'
+import { IN_MEMORY, type Owner, redisWith, type Server } from './servers.ts'
 
 const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 const portOf = ({ url }: Server): number => Number(new URL(url).port)

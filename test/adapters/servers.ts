@@ -1,11 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
+import { freePort } from '../free-port.ts'
 
 /** Long enough for most first builds; what was built until then is kept by Go for the next time. */
 const BUILD_MS = 160_000
@@ -14,15 +15,6 @@ const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
 
 const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
-
-/** A port that nobody listened on a moment ago. */
-export const freePort = () =>
-  new Promise<number>((found) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => found(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 
 const answers = (port: number) =>
   new Promise<boolean>((told) => {

@@ -4,7 +4,7 @@ import { connect } from 'node:tls'
 import t from 'tap'
 import { startService } from '../start.ts'
 import { maker } from './flags.ts'
-import { freePort } from '../adapters/servers.ts'
+import { freePort } from '../free-port.ts'
 import { httpsSettings } from './https.ts'
 import { type Issued, open } from './people.ts'
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
+import { freePort } from '../free-port.ts'
 
 /** `blackhole`: connections stay open and nothing comes through. `reset`: every connection is broken. `refuse`: nobody listens. `garbage`: whatever is sent, noise comes back. `slow`: everything comes later. */
 export type Mode = 'pass' | 'blackhole' | 'reset' | 'refuse' | 'garbage' | 'slow'
@@ -45,8 +46,8 @@ const startProxy = async (target: number, slowMs = 200) => {
     obey(far)
   })
   const listen = (port: number) => new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
-  await listen(0)
-  const { port } = server.address() as AddressInfo
+  const port = await freePort()
+  await listen(port)
 
   return {
     port,

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Started } from '../start.ts'
-import { deadUrl } from '../auth/stand-ins/listen.ts'
+import { freePort } from '../free-port.ts'
 import { openBrowser, signedIn, skip } from './browser.ts'
 import { gate } from './fates.ts'
 import { N } from './flag-page.ts'
@@ -251,8 +251,7 @@ for (const list of [...lists, withTokens])
   })
 
 await t.test('a service that is started again is met where it was left', { skip }, async (t) => {
-  const port = new URL(await deadUrl()).port
-  const { page, service } = await withFlags(t, 3, { 'server.http_port': port }, [0, 401, 503])
+  const { page, service } = await withFlags(t, 3, { 'server.http_port': String(await freePort()) }, [0, 401, 503])
   await service.reopen(async () => {
     await page.getByRole('searchbox', { name: 'Search flags' }).fill('flag 2')
     await page.getByText(offline).waitFor()

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { freePort } from '../../free-port.ts'
 
 /** The part of a tap test that a stand-in needs to close itself. */
 export type Scope = { readonly teardown: (handler: () => unknown) => unknown }
@@ -25,15 +26,7 @@ export const listen = async (
 }
 
 /** A free loopback port on which nobody listens. */
-export const deadUrl = async (): Promise<string> => {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `http://127.0.0.1:${port}`
-}
+export const deadUrl = async (): Promise<string> => `http://127.0.0.1:${await freePort()}`
 
 export const bodyOf = async (request: IncomingMessage): Promise<string> => {
   let body = ''
