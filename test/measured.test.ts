@@ -51,7 +51,7 @@ await t.test(
     const { views, calls, found, seconds, lines } = measuring({
       views: {
         checkpoint: async () => {
-          await sleep(20)
+          await sleep(50)
           return ++answers === 1
             ? checkpointAt(7n)
             : answers === 2
@@ -76,7 +76,7 @@ await t.test(
       'port="views",adapter="v",operation="checkpoint",outcome="ok"',
     )
     const [took] = await seconds('checkpoint')
-    t.ok(took! >= 0.055 && took! < 20, String(took))
+    t.ok(took! > 0.05 && took! < 20, String(took))
   },
 )
 
