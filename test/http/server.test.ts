@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import type { TSchema } from 'typebox'
@@ -265,8 +266,9 @@ void t.test('a stop lets running requests finish and takes no more', async (t) =
   const own = await demo()
   const idle = connect(own.port, '127.0.0.1')
   await new Promise((resolve) => idle.once('connect', resolve))
+  const arrived = once(own.app.server, 'request')
   const running = fetch(`${own.url}/meta/slow`)
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await arrived
   const started = Date.now()
   const stopped = shutDown(own.app, 60_000)
   t.same(await (await running).json(), { done: true })
