@@ -212,6 +212,7 @@ await t.test('at a moment a token is what it was, and nothing of it can be done'
   t.same(await rowsOf(page), ['initial_bootstrap_token', 'later', 'mortal'])
   await page.getByRole('link', { name: 'mortal' }).click()
   await page.waitForURL(`**${path}/${authentication.id}?at=${at}`)
-  await page.getByText('Active', { exact: true }).waitFor()
+  await page.getByRole('heading', { level: 1, name: 'mortal' }).waitFor()
+  await page.getByRole('main').getByText('Active', { exact: true }).waitFor()
   t.equal(await page.getByRole('button', { name: 'Delete token' }).getAttribute('aria-disabled'), 'true')
 })

@@ -1,0 +1,121 @@
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import t, { type Test } from 'tap'
+import { MAX_FLAKY, report } from './report.ts'
+import { runSuite, type SuiteResult } from './suite.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+
+const passing = `import t from 'tap'; t.equal(1, 1); t.test('by hand', { skip: 'needs a hand' }, (t) => t.end())`
+const failing = `import t from 'tap'; t.equal(1, 1); t.equal('left', 'right', 'both sides agree')`
+/** Fails in its first run and passes in its second. */
+const failingOnce = `
+  import t from 'tap'
+  import { existsSync, writeFileSync } from 'node:fs'
+  const second = existsSync('ran')
+  writeFileSync('ran', '')
+  t.equal(1, 1)
+  t.ok(second, 'the moon is full')`
+const ending = `import t from 'tap'; t.equal(1, 1); process.exit(3)`
+const hanging = `import t from 'tap'; t.equal(1, 1); await new Promise((never) => setInterval(never, 100_000_000))`
+
+/** A project whose script `test` runs these files with tap, as this project does. */
+const project = (t: Test, files: Readonly<Record<string, string>>, script = 'tap dist/test/*.test.js') => {
+  const cwd = mkdtempSync(join(tmpdir(), 'rollcall-ci-'))
+  t.teardown(() => rmSync(cwd, { recursive: true }))
+  symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify({ type: 'module', scripts: { test: script } }))
+  copyFileSync(join(root, '.taprc'), join(cwd, '.taprc'))
+  mkdirSync(join(cwd, 'dist/test'), { recursive: true })
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, 'dist/test', `${name}.test.js`), text)
+  return cwd
+}
+
+const run = async (t: Test, files: Readonly<Record<string, string>>, script?: string) => {
+  let output = ''
+  const result = await runSuite('test', {
+    cwd: project(t, files, script),
+    env,
+    write: (text) => {
+      output += text
+    },
+  })
+  return { result, output, ...report([result]) }
+}
+
+/** The environment without the settings that the tap around this test gives to its children. */
+const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^_?TAP/.test(name)))
+
+const lastLine = (text: string) => text.split('\n').at(-1)
+
+await t.test('a suite that passes is run once', async (t) => {
+  const { result, output, text, ok } = await run(t, { a: passing, b: passing })
+  t.ok(ok)
+  t.equal(lastLine(text), '2 passed, 0 failed, 2 skipped')
+  t.match(text, 'skipped in test: 2 × needs a hand')
+  t.notMatch(output, 'run once more')
+  t.same(result.slowest.map(({ file }) => file).sort(), ['dist/test/a.test.js', 'dist/test/b.test.js'])
+})
+
+await t.test('a file that passes in its second run is flaky, and the report shows its first failure', async (t) => {
+  const { result, text, ok } = await run(t, { a: passing, moon: failingOnce })
+  t.ok(ok)
+  t.equal(lastLine(text), '2 passed, 0 failed, 1 skipped')
+  t.same(
+    result.flaky.map(({ file }) => file),
+    ['dist/test/moon.test.js'],
+  )
+  t.match(text, /FLAKY: dist\/test\/moon\.test\.js in test .*\ndist\/test\/moon\.test\.js: not ok 2 - the moon is full/)
+})
+
+await t.test('a file that fails twice fails the run, whatever else is flaky', async (t) => {
+  const { text, ok } = await run(t, { moon: failingOnce, wrong: failing })
+  t.notOk(ok)
+  t.equal(lastLine(text), '2 passed, 1 failed, 0 skipped')
+  t.match(text, /^FAILED in test\ndist\/test\/wrong\.test\.js: not ok 2 - both sides agree/m)
+  t.match(text, /^FLAKY: dist\/test\/moon\.test\.js/m)
+})
+
+await t.test('a file that ends its process, and one that never ends, fail the run', async (t) => {
+  const { text, ok } = await run(t, { ending, hanging }, 'tap --timeout=5 dist/test/*.test.js')
+  t.notOk(ok)
+  t.match(lastLine(text), /^\d passed, [23] failed, 0 skipped$/)
+  t.match(text, 'dist/test/hanging.test.js: not ok')
+  t.match(text, 'exitCode: 3')
+})
+
+await t.test('more failed files than five are not run again', async (t) => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  const { output, text, ok } = await run(t, Object.fromEntries(names.map((name) => [name, failing])))
+  t.notOk(ok)
+  t.notMatch(output, 'run once more')
+  t.equal(lastLine(text), '6 passed, 6 failed, 0 skipped')
+})
+
+await t.test('a suite that ends before it counts fails the run', async (t) => {
+  const { text, ok } = await run(t, { a: passing }, 'exit 4 #')
+  t.notOk(ok)
+  t.match(text, 'FAILED: npm run test ended with 4 and counted nothing')
+  t.equal(lastLine(text), '0 passed, 1 failed, 0 skipped')
+})
+
+await t.test(`more than ${MAX_FLAKY} flaky files in all suites together fail the run`, async (t) => {
+  const result = (suite: string, flaky: number): SuiteResult => ({
+    suite,
+    passed: 10,
+    failed: 0,
+    skipped: 0,
+    minutes: 1,
+    skips: [],
+    slowest: [],
+    failures: [],
+    flaky: Array.from({ length: flaky }, (_, n) => ({ suite, file: `${n}.test.js`, firstRun: [] })),
+  })
+  t.ok(report([result('test', 1), result('test:cluster', 1)]).ok)
+  const { text, ok } = report([result('test', 2), result('test:cluster', 1)])
+  t.notOk(ok)
+  t.match(text, 'FAILED: 3 files are flaky, at most 2 may be')
+  t.equal(lastLine(text), '20 passed, 3 failed, 0 skipped')
+  t.notOk(report([]).ok, 'no suite is no pass')
+})
