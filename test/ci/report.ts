@@ -34,13 +34,14 @@ export const report = (results: readonly SuiteResult[]): { readonly text: string
     skips.map(([reason, tests]) => `skipped in ${suite}: ${tests} × ${reason || 'no reason given'}`),
   )
   const slowest = results
-    .flatMap(({ suite, slowest }) => slowest.map((time) => ({ suite, ...time })))
+    .flatMap(({ suite, times }) => times.map((time) => ({ suite, ...time })))
     .sort((a, b) => b.seconds - a.seconds)
     .slice(0, SLOWEST)
     .map(({ suite, file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${suite}  ${file}`)
   const text = [
     ...results.flatMap(({ suite, failures, error }) => [
-      ...lines(failures).map((line, n) => (n === 0 ? `FAILED in ${suite}\n${line}` : line)),
+      ...(failures.length === 0 ? [] : [`FAILED in ${suite}`]),
+      ...lines(failures),
       ...(error === undefined ? [] : [`FAILED: ${error}`]),
     ]),
     ...flaky.flatMap(({ suite, file, firstRun }) => [

@@ -55,7 +55,7 @@ await t.test('a suite that passes is run once', async (t) => {
   t.equal(lastLine(text), '2 passed, 0 failed, 2 skipped')
   t.match(text, 'skipped in test: 2 × needs a hand')
   t.notMatch(output, 'run once more')
-  t.same(result.slowest.map(({ file }) => file).sort(), ['dist/test/a.test.js', 'dist/test/b.test.js'])
+  t.same(result.times.map(({ file }) => file).sort(), ['dist/test/a.test.js', 'dist/test/b.test.js'])
 })
 
 await t.test('a file that passes in its second run is flaky, and the report shows its first failure', async (t) => {
@@ -100,6 +100,13 @@ await t.test('a suite that ends before it counts fails the run', async (t) => {
   t.equal(lastLine(text), '0 passed, 1 failed, 0 skipped')
 })
 
+await t.test('a suite whose npm script fails behind a tap that passed fails the run', async (t) => {
+  const { text, ok } = await run(t, { a: passing }, 'tap dist/test/a.test.js; exit 5 #')
+  t.notOk(ok)
+  t.match(text, 'FAILED: npm run test ended with 5 and named no failed file')
+  t.equal(lastLine(text), '1 passed, 1 failed, 1 skipped')
+})
+
 await t.test(`more than ${MAX_FLAKY} flaky files in all suites together fail the run`, async (t) => {
   const result = (suite: string, flaky: number): SuiteResult => ({
     suite,
@@ -108,7 +115,7 @@ await t.test(`more than ${MAX_FLAKY} flaky files in all suites together fail the
     skipped: 0,
     minutes: 1,
     skips: [],
-    slowest: [],
+    times: [],
     failures: [],
     flaky: Array.from({ length: flaky }, (_, n) => ({ suite, file: `${n}.test.js`, firstRun: [] })),
   })

@@ -16,7 +16,8 @@ export type SuiteResult = {
   readonly skipped: number
   readonly minutes: number
   readonly skips: readonly (readonly [reason: string, tests: number])[]
-  readonly slowest: readonly FileTime[]
+  /** Duration of each test file in the first run, slowest first. */
+  readonly times: readonly FileTime[]
   /** Failures of the files that failed twice, or that were not run twice. */
   readonly failures: readonly Failure[]
   /** Why the suite failed where no failed assertion says it. */
@@ -77,7 +78,14 @@ const verdict = async (suite: string, first: Run, again: (file: string) => Promi
       flaky: [],
       error: `npm run ${suite} ended with ${first.code} and counted nothing`,
     }
-  if (first.failedFiles.length === 0 || first.failedFiles.length > MAX_SECOND_RUNS)
+  if (first.failedFiles.length === 0)
+    return {
+      failed: Math.max(1, counted.fail),
+      failures: firstRun,
+      flaky: [],
+      error: `npm run ${suite} ended with ${first.code} and named no failed file`,
+    }
+  if (first.failedFiles.length > MAX_SECOND_RUNS)
     return { failed: Math.max(1, counted.fail), failures: firstRun, flaky: [] }
   const flaky: FlakyFile[] = []
   const failedTwice: Failure[] = []
@@ -111,7 +119,7 @@ export const runSuite = async (suite: string, project: Project): Promise<SuiteRe
     skipped: skip,
     minutes: (performance.now() - start) / 60_000,
     skips: skipReasons(first.output),
-    slowest: fileTimes(first.output),
+    times: fileTimes(first.output),
     ...judged,
   }
 }
