@@ -6,8 +6,10 @@ import {
   type JWTVerifyGetKey,
   type JWTVerifyOptions,
 } from 'jose'
-import { type Answer, type Cluster, clusterUnavailable } from './cluster.ts'
+import { Refusal } from '../errors.ts'
+import { type Answer, type Cluster, clusterUnavailable, refuseUnavailable } from './cluster.ts'
 import { cached } from './cached.ts'
+import { KEY_SET } from './media-types.ts'
 import { type Account, refuseToken, signedFor } from './service-account.ts'
 import { safeCause } from './safe-cause.ts'
 
@@ -67,9 +69,10 @@ const payloadOf = async (
 }
 
 const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> => {
-  const get = (url: string, bearer: 'if there' | 'none') =>
-    call({ url, method: 'GET', bearer, headers: { accept: 'application/json' } })
-  const { issuer, jwks_uri } = objectOf(await get(`${discoveryUrl}/.well-known/openid-configuration`, 'if there'))
+  const get = (url: string, bearer: 'if there' | 'none', accept: string) =>
+    call({ url, method: 'GET', bearer, headers: { accept } })
+  const document = `${discoveryUrl}/.well-known/openid-configuration`
+  const { issuer, jwks_uri } = objectOf(await get(document, 'if there', 'application/json'))
   if (typeof issuer !== 'string' || issuer === '' || typeof jwks_uri !== 'string' || !URL.canParse(jwks_uri))
     return clusterUnavailable('document without issuer or key set')
 
@@ -79,11 +82,23 @@ const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> 
   const here = new URL(named.pathname + named.search, own)
   const elsewhere = named.origin !== own.origin && [own.protocol, 'https:'].includes(named.protocol)
   try {
-    return { issuer, keyOf: keysOf(await get(here.href, 'if there')) }
+    return { issuer, keyOf: keysOf(await get(here.href, 'if there', KEY_SET)) }
   } catch (error) {
     if (!elsewhere) throw error
-    return { issuer, keyOf: keysOf(await get(named.href, 'none')) }
+    try {
+      return { issuer, keyOf: keysOf(await get(named.href, 'none', KEY_SET)) }
+    } catch (second) {
+      return noKeySet(error, second)
+    }
   }
+}
+
+/** Refuses with both causes: the address that the operator can mend is the first. */
+const noKeySet = (configured: unknown, named: unknown): never => {
+  const why = (error: unknown) =>
+    error instanceof Refusal && error.cause instanceof Error ? error.cause.message : safeCause(error).message
+  const at = `key set at the configured address: ${why(configured)}; at the address that the document names: ${why(named)}`
+  return refuseUnavailable(new Error(at))
 }
 
 const keysOf = (answer: Answer): JWTVerifyGetKey => {

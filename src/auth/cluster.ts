@@ -7,10 +7,14 @@ import { safeCause } from './safe-cause.ts'
 const TIMEOUT_MS = 2000
 const LIMIT = 1_048_576
 
-/** Refuses because the cluster is unavailable; the cause, without foreign text, is for the operator. A refusal passes through unchanged. */
+/** Refuses because the cluster is unavailable, with a cause for the operator that holds no foreign text. */
+export const refuseUnavailable = (cause: Error): never =>
+  refuse('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' }, cause })
+
+/** The same for whatever went wrong, without its foreign text. A refusal passes through unchanged. */
 export const clusterUnavailable = (cause: unknown): never => {
   if (cause instanceof Refusal) throw cause
-  return refuse('orchestrator_unavailable', undefined, { headers: { 'retry-after': '1' }, cause: safeCause(cause) })
+  return refuseUnavailable(safeCause(cause))
 }
 
 export type ClusterSettings = {

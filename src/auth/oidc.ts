@@ -17,6 +17,7 @@ import {
 } from 'openid-client'
 import { codeOf, given, refuseCallback } from './callback.ts'
 import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
+import { KEY_SET } from './media-types.ts'
 import { isObject, jsonOf, providerFetch, unavailable } from './provider-fetch.ts'
 import { answered, redirectUriOf } from './redirect.ts'
 import { cached } from './cached.ts'
@@ -135,9 +136,7 @@ const discover = async (issuerUrl: string, clientId: string): Promise<ServerMeta
 }
 
 const keySet = async (address: string): Promise<KeySet> => {
-  const set = await jsonOf(
-    await providerFetch(address, { method: 'GET', headers: { accept: 'application/json, application/jwk-set+json' } }),
-  )
+  const set = await jsonOf(await providerFetch(address, { method: 'GET', headers: { accept: KEY_SET } }))
   return isObject(set) && Array.isArray(set['keys']) && set['keys'].every(isObject)
     ? { keys: set['keys'] }
     : unavailable('key set without keys')

@@ -2,9 +2,10 @@ import t, { type Test } from 'tap'
 import { readFile, writeFile } from 'node:fs/promises'
 import { SignJWT } from 'jose'
 import { type Orchestrator, orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
+import { cluster as callTo } from '../../src/auth/cluster.ts'
 import { refused } from './refused.ts'
 import { clusterStandIn } from './stand-ins/cluster.ts'
-import { type Answer, filler, json, silence, unusable } from './stand-ins/listen.ts'
+import { type Answer, deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const DOCUMENT = '/.well-known/openid-configuration'
@@ -434,6 +435,45 @@ await t.test(
     )
   },
 )
+
+await t.test('jwks: key set and document are asked for by the media types that an API server gives', async (t) => {
+  const cluster = await clusterStandIn(t)
+  const asked = async (path: string, accept: string) => {
+    const answer = await callTo({ ...cluster, discoveryUrl: cluster.url })({
+      url: `${cluster.url}${path}`,
+      method: 'GET',
+      bearer: 'none',
+      headers: { accept },
+    })
+    return answer.status
+  }
+  t.equal(await asked(KEYS, 'application/json'), 406, 'as an API server refuses it')
+  t.equal(await asked(KEYS, 'application/json, application/jwk-set+json;q=0'), 406)
+  t.equal(await asked(KEYS, '*/*'), 200)
+  t.equal(await asked(DOCUMENT, 'application/jwk-set+json'), 406)
+  t.equal((await open(cluster, { verification: 'jwks' }).verify(await cluster.token(), '::1')).name, 'web')
+})
+
+await t.test('jwks: where neither address gives a key set, both causes are told', async (t) => {
+  const [cluster, dead] = [await clusterStandIn(t), (await deadUrl()).replace('http:', 'https:')]
+  const token = await cluster.token()
+  for (const [answer, said] of [
+    [json(406, 'canary'), 'answered with status 406'],
+    [json(403, {}), 'answered with status 403'],
+    [json(200, { keys: 'canary' }), 'JWKSInvalid ERR_JWKS_INVALID'],
+  ] as const) {
+    cluster.lies = { [DOCUMENT]: json(200, { issuer: AUDIENCE, jwks_uri: `${dead}${KEYS}` }), [KEYS]: answer }
+    const refusal = await refused(
+      t,
+      () => open(cluster, { verification: 'jwks' }).verify(token, '::1'),
+      'orchestrator_unavailable',
+    )
+    t.equal(
+      (refusal.cause as Error).message,
+      `key set at the configured address: ${said}; at the address that the document names: Error ECONNREFUSED`,
+    )
+  }
+})
 
 await t.test('jwks: a document or key set that says nothing usable is a 503', async (t) => {
   const cluster = await clusterStandIn(t)

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLocalJWKSet, type CryptoKey, exportJWK, generateKeyPair, type JWK, jwtVerify, SignJWT } from 'jose'
 import { generate } from 'selfsigned'
-import { type Answer, bodyOf, json, listen, type Scope } from './listen.ts'
+import { accepts, type Answer, bodyOf, json, listen, type Scope } from './listen.ts'
 
 const AUDIENCE = 'https://kubernetes.default.svc.cluster.local'
 
@@ -13,6 +14,15 @@ type TokenOptions = {
   readonly header?: Readonly<Record<string, unknown>>
   readonly key?: CryptoKey
 }
+
+/** Gives an answer of a media type to who takes it; else refuses as an API server does. */
+const negotiated = (request: IncomingMessage, type: string, answer: Answer): Answer =>
+  accepts(request, type)
+    ? answer
+    : (response) =>
+        void response
+          .writeHead(406, { 'content-type': 'text/plain; charset=utf-8' })
+          .end(`only the following media types are accepted: ${type}\n`)
 
 /** The API server of a cluster over https with a CA of its own: TokenReview, OpenID document and key set. `lies` are answers by path. Closes itself. */
 export const clusterStandIn = async (t: Scope) => {
@@ -81,24 +91,26 @@ export const clusterStandIn = async (t: Scope) => {
       state.asked.push({ path, authorization, body })
       const lie = state.lies[path]
       if (lie) return lie(response)
-      if (path === '/openid/v1/jwks')
-        return json(
-          200,
-          { keys: state.keys.map(({ jwk }) => jwk) },
-          { 'content-type': 'application/jwk-set+json' },
-        )(response)
+      if (path === '/openid/v1/jwks') {
+        const type = 'application/jwk-set+json'
+        const keys = json(200, { keys: state.keys.map(({ jwk }) => jwk) }, { 'content-type': type })
+        return negotiated(request, type, keys)(response)
+      }
       // Like a real one, it names an address that only its own network knows.
       if (path === '/.well-known/openid-configuration')
-        return json(200, { issuer: state.issuer, jwks_uri: 'https://10.255.255.1:6443/openid/v1/jwks' })(response)
+        return negotiated(
+          request,
+          'application/json',
+          json(200, { issuer: state.issuer, jwks_uri: 'https://10.255.255.1:6443/openid/v1/jwks' }),
+        )(response)
       if (authorization !== `Bearer ${state.bearer}`)
         return json(401, { kind: 'Status', status: 'Failure', code: 401 })(response)
       if (path !== '/apis/authentication.k8s.io/v1/tokenreviews' || request.method !== 'POST')
         return json(404, { kind: 'Status', code: 404 })(response)
       const asked = JSON.parse(body) as { spec: { token: string; audiences?: string[] } }
       const status = state.status(await review(asked.spec.token, asked.spec.audiences))
-      return json(201, { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: asked.spec, status })(
-        response,
-      )
+      const reviewed = { kind: 'TokenReview', apiVersion: 'authentication.k8s.io/v1', spec: asked.spec, status }
+      return negotiated(request, 'application/json', json(201, reviewed))(response)
     },
     { key: tls.private, cert: tls.cert },
   )

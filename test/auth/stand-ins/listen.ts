@@ -34,6 +34,15 @@ export const bodyOf = async (request: IncomingMessage): Promise<string> => {
   return body
 }
 
+/** Whether a request takes an answer of a media type (RFC 9110 §12.5.1): named, by a range, or by saying nothing. */
+export const accepts = ({ headers }: IncomingMessage, type: string): boolean => {
+  const ranges = (headers.accept ?? '*/*').split(',').map((range) => {
+    const [name, ...parameters] = range.split(';').map((part) => part.trim())
+    return parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter)) ? '' : name
+  })
+  return [type, `${type.split('/')[0]}/*`, '*/*'].some((name) => ranges.includes(name))
+}
+
 export type Answer = (response: ServerResponse) => void
 
 export const json =
