@@ -1,4 +1,4 @@
-import { MongoInvalidArgumentError, MongoServerError } from 'mongodb'
+import { MongoBulkWriteError, MongoInvalidArgumentError, MongoServerError } from 'mongodb'
 import { within } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
@@ -8,8 +8,23 @@ import { Refusal, refuse } from '../../errors.ts'
  */
 export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000 } as const
 
-/** True for the error of an insert, or of a guarded upsert, that met a document with the same `_id`. */
-export const isDuplicate = (error: unknown): boolean => error instanceof MongoServerError && error.code === 11000
+/** The code of a write that met a document with the same `_id`. */
+const DUPLICATE = 11000
+
+/**
+ * True for the error of inserts, or of guarded upserts, that met documents with the same `_id` and failed in nothing else. The driver gives the
+ * error of a bulk the code of the first write that failed, so each is looked at.
+ */
+export const isDuplicate = (error: unknown): error is MongoServerError => {
+  if (!(error instanceof MongoServerError)) return false
+  if (!(error instanceof MongoBulkWriteError)) return error.code === DUPLICATE
+  const failed = [error.writeErrors].flat()
+  return (
+    failed.length > 0 &&
+    failed.every(({ code }) => code === DUPLICATE) &&
+    error.result.getWriteConcernError() === undefined
+  )
+}
 
 /** True for a document beyond 16 MiB: the driver has no room to write it down, or the server says so. */
 const isTooLarge = (error: unknown): boolean =>

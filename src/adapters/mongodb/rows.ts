@@ -49,7 +49,7 @@ const duplicatesOf = (work: Promise<BulkWriteResult>) =>
   work.then(
     () => undefined,
     (error: unknown) => {
-      if (!(error instanceof MongoBulkWriteError && isDuplicate(error))) throw error
+      if (!(isDuplicate(error) && error instanceof MongoBulkWriteError)) throw error
       const { matchedCount, upsertedCount } = error.result
       return { matchedCount, upsertedCount, indexes: [error.writeErrors].flat().map(({ index }) => index) }
     },

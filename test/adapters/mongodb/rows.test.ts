@@ -52,7 +52,7 @@ await t.test('duplicates in a bulk that did all else cost one more command, not 
       if (commands.length > 1) return {}
       const [writeErrors, result] = [
         [3, 7].map((index) => ({ index, code: 11000 })),
-        { matchedCount: 8, upsertedCount: 20 },
+        { matchedCount: 8, upsertedCount: 20, getWriteConcernError: () => undefined },
       ]
       const error = new MongoBulkWriteError(
         { message: 'duplicate', code: 11000, writeErrors: writeErrors as never },

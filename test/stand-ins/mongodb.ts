@@ -1,0 +1,95 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { BSON, type Document } from 'mongodb'
+
+const MESSAGE = 2013
+const HEADER = 16
+const HELLO = { ok: 1, isWritablePrimary: true, helloOk: true, minWireVersion: 0, maxWireVersion: 21 } as const
+const LIMITS = { maxBsonObjectSize: 16_777_216, maxMessageSizeBytes: 48_000_000, maxWriteBatchSize: 100_000 } as const
+
+/** The documents of a section that is a sequence, and where the next section begins. */
+const sequenceAt = (message: Buffer, at: number) => {
+  const end = at + message.readInt32LE(at)
+  const nameEnd = message.indexOf(0, at + 4)
+  const documents: Document[] = []
+  for (let next = nameEnd + 1; next < end; next += message.readInt32LE(next))
+    documents.push(BSON.deserialize(message.subarray(next, next + message.readInt32LE(next))))
+  return { name: message.toString('utf8', at + 4, nameEnd), documents, end }
+}
+
+/** The command in a message of the protocol (OP_MSG), its sequences of documents among its fields. */
+const commandIn = (message: Buffer): Document => {
+  let command: Document = {}
+  for (let at = HEADER + 4; at < message.length; ) {
+    const [kind, start] = [message[at], at + 1]
+    if (kind === 1) {
+      const { name, documents, end } = sequenceAt(message, start)
+      command = { ...command, [name]: documents }
+      at = end
+    } else {
+      at = start + message.readInt32LE(start)
+      command = { ...BSON.deserialize(message.subarray(start, at)), ...command }
+    }
+  }
+  return command
+}
+
+const messageOf = (reply: Document, to: number): Buffer => {
+  const body = BSON.serialize(reply)
+  const head = Buffer.alloc(HEADER + 5)
+  head.writeInt32LE(head.length + body.length, 0)
+  head.writeInt32LE(to, 8)
+  head.writeInt32LE(MESSAGE, 12)
+  return Buffer.concat([head, body])
+}
+
+/** The first answer to a connection, which the driver asks for in the older form (OP_QUERY). */
+const firstReply = (to: number): Buffer => {
+  const body = BSON.serialize({ ...HELLO, ...LIMITS })
+  const head = Buffer.alloc(36)
+  head.writeInt32LE(head.length + body.length, 0)
+  head.writeInt32LE(to, 8)
+  head.writeInt32LE(1, 12)
+  head.writeInt32LE(1, 32)
+  return Buffer.concat([head, body])
+}
+
+const serve = (socket: Socket, answer: (command: Document) => Document | undefined) => {
+  let rest = Buffer.alloc(0)
+  socket.on('error', () => socket.destroy())
+  socket.on('data', (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes])
+    while (rest.length >= HEADER && rest.length >= rest.readInt32LE(0)) {
+      const message = rest.subarray(0, rest.readInt32LE(0))
+      rest = rest.subarray(message.length)
+      const id = message.readInt32LE(4)
+      if (message.readInt32LE(12) !== MESSAGE) socket.write(firstReply(id))
+      else {
+        const command = commandIn(message)
+        const reply = 'hello' in command ? { ...HELLO, ...LIMITS } : (answer(command) ?? { ok: 1 })
+        socket.write(messageOf(reply, id))
+      }
+    }
+  })
+}
+
+/**
+ * A server that speaks MongoDB's protocol and answers each command as it is told, so that the driver meets errors which no server gives when a test
+ * wants them; `{ok: 1}` where it is told nothing. It keeps nothing.
+ */
+export const scriptedMongo = async (
+  t: { readonly teardown: (done: () => unknown) => void },
+  answer: (command: Document) => Document | undefined,
+): Promise<string> => {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    serve(socket, answer)
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
