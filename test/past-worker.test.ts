@@ -81,7 +81,9 @@ await t.test('tokens that are still on their way to the file are in its lists', 
     changes: 1n,
     doc: { ...tokenIssued.data, began: 101, createdAt: '2026' },
   }
-  await store.views.build(tokens).then(({ swap }) => swap({ position: 0n, event: '', log: '', events: 0, rows: 0 }))
+  await store.views
+    .build(tokens)
+    .then(({ swap }) => swap({ position: 0n, event: '', log: '', events: 0, rows: 0, changes: 0 }))
   await store.views.put(tokens, [row])
   const asked = { where: {}, status: undefined, now: '2026', limit: 10, count: 10, closed: [] }
   t.strictSame(await reads.tokens(200n, asked, never), { ids: ['t1'], total: 1, left: 0 })
@@ -155,12 +157,14 @@ await t.test('rows go over in pieces', async (t) => {
 })
 
 await t.test('who asks and stops hears why, once the thread has stopped', async (t) => {
-  const { reads, told } = await past(t)
+  const { reads, told } = await past(t, 5_000)
   const stop = new AbortController()
-  const reading = reads.rows(100n, [flag], stop.signal)
+  // So much that the thread hears of the end before it is through.
+  const much = Array.from({ length: 1_000 }, () => flag)
+  const reading = reads.rows(5_000n, much, stop.signal)
   stop.abort(new Error('left'))
   await t.rejects(reading, { message: 'left' })
-  await t.rejects(reads.rows(100n, [flag], stop.signal), { message: 'left' })
+  await t.rejects(reads.rows(5_000n, much, stop.signal), { message: 'left' })
   t.strictSame(told, [])
 })
 
