@@ -28,7 +28,7 @@ const said: Readonly<Record<Cause, string>> = {
   another_log: 'they are of another history',
   shorter: 'the history is shorter than they have seen: events that were acknowledged are gone',
   forked: 'the history is not the one that they have seen: events that were acknowledged are gone',
-  rows_missing: 'rows are missing',
+  rows_missing: 'rows are missing or older than they were',
 }
 
 /** Refuses to go on with another log, and says what to do. Nothing was written to the read models. */

@@ -9,7 +9,7 @@ export const instanceEvents = {
       {
         instance: word('The instance that built them.', 'name of an instance'),
         cause: oneOf(
-          'Why: the history was shorter than they had seen, had another event where they stood, rows were missing, or they were of another history.',
+          'Why: the history was shorter than they had seen, had another event where they stood, rows were missing or older than they had been, or they were of another history.',
           ['shorter', 'forked', 'rows_missing', 'another_log'],
         ),
         eventsGone: count('Events that they knew and the history does not have, at least.'),

@@ -74,7 +74,7 @@ const quiet: ReadonlySet<FlagEvent['type']> = new Set(['ReservationVoided'])
 /** The flags there are. */
 export const flags: Projection<FlagDoc, FlagEvent> = {
   name: 'flags',
-  version: 4,
+  version: 5,
   fields: [],
   indexes: [],
   category: 'flag',

@@ -39,7 +39,7 @@ const livesOf = <D extends object, E extends AnyEvent>(
   const same = (doc: LivesDoc | undefined) => doc
   return {
     name: `${name}_lives`,
-    version: 1,
+    version: 2,
     fields: [],
     indexes: [],
     category,

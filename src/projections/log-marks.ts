@@ -19,7 +19,7 @@ export const settled = (before: string, { time }: Pick<Stored, 'time'>): string 
 export const markKey = (index: number): string => String(index).padStart(16, '0')
 
 /** Marks in the log, by which an instant is found. */
-export const markView: View = { name: 'log_marks', version: 1, fields: ['time'], indexes: [{ by: ['time'] }] }
+export const markView: View = { name: 'log_marks', version: 2, fields: ['time'], indexes: [{ by: ['time'] }] }
 
 export const markSeals = (key: Uint8Array) => seals<Mark>(key, 'mark', ({ index, at, time }) => [index, at, time])
 

@@ -21,7 +21,7 @@ const quiet: ReadonlySet<NamespaceEvent['type']> = new Set(['FlagRegistered', 'F
 /** The namespaces there are. */
 export const namespaces: Projection<NamespaceDoc, NamespaceEvent> = {
   name: 'namespaces',
-  version: 4,
+  version: 5,
   fields: [],
   indexes: [],
   category: 'namespace',

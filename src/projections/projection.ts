@@ -58,7 +58,8 @@ export const project = <D extends object, E extends AnyEvent>(
 ): Row<D> => {
   const { revision, position, type } = stored
   const key = stored.stream.slice(projection.category.length + 1)
-  const [due, changes] = [(row?.revision ?? -1n) + 1n, row?.changes ?? 0n]
+  const due = (row?.revision ?? -1n) + 1n
+  const changes = (row?.changes ?? 0n) + (areQuiet(projection, [stored]) ? 0n : 1n)
   const gap = lost ?? (revision > due ? missingBefore(stored, due) : undefined)
   const before = row?.unreadable ?? (gap && closed(projection, row, stored, gap))
   const place = { key, revision, position }
@@ -68,7 +69,7 @@ export const project = <D extends object, E extends AnyEvent>(
     const event = readEvent(projection.read, stored)
     const at = before ? ({ ...stored, closed: true } as const) : stored
     const doc = projection.on[event.type as E['type']](before ? before.before : row?.doc, event.data, at)
-    return { ...place, changes: changes + 1n, doc }
+    return { ...place, changes, doc }
   } catch (error) {
     const by = unreadableBy(error, stored)
     return { ...place, changes, doc: undefined, unreadable: before ?? closed(projection, row, stored, by) }

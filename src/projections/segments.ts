@@ -25,7 +25,7 @@ const quiet: ReadonlySet<SegmentEvent['type']> = new Set(['SegmentAttached', 'Se
 /** The segments there are. */
 export const segments: Projection<SegmentDoc, SegmentEvent> = {
   name: 'segments',
-  version: 4,
+  version: 5,
   fields: [],
   indexes: [],
   category: 'segment',

@@ -29,7 +29,7 @@ export type State = {
 /** States of streams, from which a reading of the past begins. */
 export const stateView: View = {
   name: 'stream_states',
-  version: 3,
+  version: 4,
   fields: ['stream', 'before'],
   indexes: [{ by: ['stream', 'before'] }],
 }

@@ -123,7 +123,7 @@ const narrowed = (
 /** Who may call, and who ever might. */
 export const tokens: Projection<TokenDoc, TokenEvent> = {
   name: 'tokens',
-  version: 6,
+  version: 7,
   fields: [
     'digest',
     'method',

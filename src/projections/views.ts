@@ -31,7 +31,7 @@ export type Closed<D extends object = object> = Unreadable & { readonly before?:
 
 /**
  * One document. `revision` and `position` are those of the last event applied; events that change nothing may be
- * skipped. `changes` is the revision that clients see. A row without a document is a tombstone: it keeps older events
+ * skipped. `changes` is the revision that clients see: how many events changed the document, those that closed it included. A row without a document is a tombstone: it keeps older events
  * from bringing the document back. `unreadable`: an event of the stream cannot be read here, and closes the document
  * from that event on: nobody knows what it is now. The row keeps its place as a tombstone does, and no list gives it. A
  * version that can read the event opens it again.
@@ -97,7 +97,16 @@ export type Checkpoint = {
   readonly events: number
   /** Documents begun up to the position: the view has as many rows, or more. */
   readonly rows: number
+  /** Events up to the position that changed a document: the `changes` of all rows add up to as many, or more. */
+  readonly changes: number
 }
+
+/** What all rows of a view come to. */
+export type Totals = Pick<Checkpoint, 'rows' | 'changes'>
+
+/** Whether rows are missing, or older than those that the checkpoint stands for: no view that holds every event up to it has such totals. */
+export const fallShort = (found: Totals, checkpoint: Totals): boolean =>
+  found.rows < checkpoint.rows || found.changes < checkpoint.changes
 
 /** Whether a row is to be written over one that is there. */
 export const supersedes = (row: Row, there: Row): boolean =>
@@ -151,8 +160,8 @@ export type Views = {
    * earlier are. False when it stands elsewhere or is gone, and then nothing is written.
    */
   readonly mark: (view: View, from: bigint | undefined, to: Checkpoint) => Promise<boolean>
-  /** How many rows the view has, tombstones too. */
-  readonly count: (view: View) => Promise<number>
+  /** How many rows the view has, tombstones too, and the sum of their `changes`. */
+  readonly totals: (view: View) => Promise<Totals>
   /** Position of the newest row of a view that has a checkpoint; any up to the checkpoint where no row is behind that. */
   readonly newest: (view: View) => Promise<bigint>
   /** Goes on with the build that was left last, or begins one. */

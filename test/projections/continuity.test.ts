@@ -9,6 +9,7 @@ const at = (position: bigint, more: Partial<Checkpoint> = {}): Checkpoint => ({
   log: position === 0n ? '' : 'one',
   events: Number(position),
   rows: 3,
+  changes: 5,
   ...more,
 })
 /** A view at 20 of a log that has 30 events. */
@@ -16,7 +17,7 @@ const view = (more: Partial<ViewFound> = {}): ViewFound => ({
   name: 'tokens',
   checkpoint: at(20n),
   event: 'event 20',
-  rows: 3,
+  totals: { rows: 3, changes: 5 },
   newest: 20n,
   newestThere: false,
   ...more,
@@ -28,7 +29,12 @@ const rows: readonly [string, Found, string, ...string[]][] = [
   ['nothing was ever there', found({ first: undefined, head: 0n, bound: undefined, views: [] }), 'fresh'],
   [
     'views were made, and there was no event yet',
-    found({ first: undefined, head: 0n, bound: undefined, views: [view({ checkpoint: at(0n, { rows: 0 }) })] }),
+    found({
+      first: undefined,
+      head: 0n,
+      bound: undefined,
+      views: [view({ checkpoint: at(0n, { rows: 0, changes: 0 }) })],
+    }),
     'fresh',
   ],
   ['all is as it was', found(), 'same'],
@@ -37,7 +43,11 @@ const rows: readonly [string, Found, string, ...string[]][] = [
   ['a log without views and binding', found({ bound: undefined, views: [] }), 'same'],
   ['views older than the log', found({ views: [view({ checkpoint: at(2n), event: 'event 2', newest: 2n })] }), 'same'],
   ['a row ahead of its checkpoint', found({ views: [view({ newest: 25n, newestThere: true })] }), 'same'],
-  ['the view holds more rows than were begun', found({ views: [view({ rows: 4 })] }), 'same'],
+  [
+    'the view holds more rows and changes than were counted',
+    found({ views: [view({ totals: { rows: 4, changes: 9 } })] }),
+    'same',
+  ],
   [
     'first event at another position: positions decide for each view',
     found({ bound: { event: 'one', position: 9n } }),
@@ -53,33 +63,50 @@ const rows: readonly [string, Found, string, ...string[]][] = [
   ['no event at the checkpoint', found({ views: [view({ event: undefined })] }), 'behind', 'forked'],
   ['a row behind the head', found({ views: [view({ newest: 33n })] }), 'behind', 'shorter'],
   ['a row where the log has nothing', found({ views: [view({ newest: 25n })] }), 'behind', 'forked'],
-  ['fewer rows than were begun', found({ views: [view({ rows: 2 })] }), 'behind', 'rows_missing'],
+  [
+    'fewer rows than were begun',
+    found({ views: [view({ totals: { rows: 2, changes: 5 } })] }),
+    'behind',
+    'rows_missing',
+  ],
+  [
+    'as many rows as were begun, and one of them older than the checkpoint',
+    found({ views: [view({ totals: { rows: 3, changes: 4 } })] }),
+    'behind',
+    'rows_missing',
+  ],
   ['a view of another log', found({ views: [view({ checkpoint: at(20n, { log: 'two' }) })] }), 'behind', 'another_log'],
   [
     'a view at the start that says which log it is of',
-    found({ views: [view({ checkpoint: at(0n, { log: 'one', rows: 0 }), newest: 2n, newestThere: true })] }),
+    found({
+      views: [view({ checkpoint: at(0n, { log: 'one', rows: 0, changes: 0 }), newest: 2n, newestThere: true })],
+    }),
     'same',
   ],
   [
     'a view at the start that is of another log, whatever stands where its rows were made',
-    found({ views: [view({ checkpoint: at(0n, { log: 'two', rows: 0 }), newest: 2n, newestThere: true })] }),
+    found({
+      views: [view({ checkpoint: at(0n, { log: 'two', rows: 0, changes: 0 }), newest: 2n, newestThere: true })],
+    }),
     'behind',
     'another_log',
   ],
   [
     'a view at the start with rows, and no word of which log they are of',
-    found({ views: [view({ checkpoint: at(0n, { rows: 0 }), newest: 2n, newestThere: true })] }),
+    found({ views: [view({ checkpoint: at(0n, { rows: 0, changes: 0 }), newest: 2n, newestThere: true })] }),
     'behind',
     'another_log',
   ],
   [
     'a view at the start without rows is of any log',
-    found({ views: [view({ checkpoint: at(0n, { rows: 0 }), rows: 0, newest: 0n })] }),
+    found({
+      views: [view({ checkpoint: at(0n, { rows: 0, changes: 0 }), totals: { rows: 0, changes: 0 }, newest: 0n })],
+    }),
     'same',
   ],
   [
     'two of three views',
-    found({ views: [view({ rows: 2 }), view(), view({ event: undefined })] }),
+    found({ views: [view({ totals: { rows: 2, changes: 2 } }), view(), view({ event: undefined })] }),
     'behind',
     'rows_missing',
     'forked',

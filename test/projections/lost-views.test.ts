@@ -32,7 +32,10 @@ const memoryViews = () => {
     scan: async function* () {
       yield [...state.rows.values()]
     },
-    count: async () => state.rows.size,
+    totals: async () => ({
+      rows: state.rows.size,
+      changes: [...state.rows.values()].reduce((sum, { changes }) => sum + Number(changes), 0),
+    }),
     checkpoint: async () => (state.looks++, state.checkpoint),
     mark: async (_: unknown, from: bigint | undefined, to: Checkpoint) => {
       if (state.checkpoint?.position !== from) return false
@@ -99,9 +102,28 @@ await t.test('views that are gone are found without an event', async (t) => {
   await ours.close()
 })
 
-for (const [what, position, event, told] of [
-  ['rows are missing', 10n, 'event a', /rows of the read model tokens are missing/],
-  ['the log has another event there', 35n, 'gone', /tokens stands at 35, where the log has another event/],
+for (const [what, position, event, told, totals] of [
+  [
+    'rows are missing',
+    10n,
+    'event a',
+    /rows of the read model tokens are missing or older than its checkpoint/,
+    { rows: 5, changes: 5 },
+  ],
+  [
+    'a row is older than the checkpoint',
+    10n,
+    'event a',
+    /rows of the read model tokens are missing or older/,
+    { rows: 2, changes: 5 },
+  ],
+  [
+    'the log has another event there',
+    35n,
+    'gone',
+    /tokens stands at 35, where the log has another event/,
+    { rows: 5, changes: 5 },
+  ],
 ] as const)
   await t.test(`another writer moved the views, and ${what}: they are lost`, async (t) => {
     const log = memoryLog()
@@ -109,7 +131,7 @@ for (const [what, position, event, told] of [
     await append(log, 'a')
     await append(log, 'b')
     t.ok(await eventually(() => ours.state.checkpoint?.events === 2))
-    ours.state.checkpoint = { position, event, log: 'event a', events: 1, rows: 5 }
+    ours.state.checkpoint = { position, event, log: 'event a', events: 1, ...totals }
     await append(log, 'c')
     t.ok(await eventually(() => ours.lost.length > 0))
     t.match(ours.lost, [told])

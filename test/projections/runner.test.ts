@@ -57,7 +57,6 @@ const memoryViews = () => {
       checkpoint = to
       return true
     },
-    count: async () => rows.size,
     build: async () => ({
       checkpoint: undefined,
       getMany: async (keys: readonly string[]) => keys.flatMap((key) => rows.get(key) ?? []),

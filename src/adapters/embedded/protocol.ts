@@ -11,7 +11,14 @@ export type FlatRows = readonly Value[]
 /** A row as a table gives it. */
 export type Raw = [key: string, revision: number, position: number, changes: number, doc: Text, unreadable: Text]
 type Text = string | null
-export type FlatCheckpoint = readonly [position: number, event: string, log: string, events: number, rows: number]
+export type FlatCheckpoint = readonly [
+  position: number,
+  event: string,
+  log: string,
+  events: number,
+  rows: number,
+  changes: number,
+]
 export type FlatBinding = readonly [event: string, position: number]
 export type Shape = { readonly table: string; readonly fields: readonly string[]; readonly indexes: readonly Index[] }
 

@@ -47,6 +47,7 @@ create table if not exists views (
   log      text    not null,
   events   integer not null,
   rows     integer not null,
+  changes  integer not null,
   newest   integer not null
 ) strict, without rowid;
 `

@@ -16,19 +16,21 @@ export const shapeOf = ({ name, version, fields, indexes }: View): Shape => ({
 })
 
 /** A checkpoint as the writer takes it. */
-export const flatCheckpoint = ({ position, event, log, events, rows }: Checkpoint): FlatCheckpoint => [
+export const flatCheckpoint = ({ position, event, log, events, rows, changes }: Checkpoint): FlatCheckpoint => [
   Number(position),
   event,
   log,
   events,
   rows,
+  changes,
 ]
-export const checkpointOf = ([position, event, log, events, rows]: FlatCheckpoint): Checkpoint => ({
+export const checkpointOf = ([position, event, log, events, rows, changes]: FlatCheckpoint): Checkpoint => ({
   position: BigInt(position),
   event,
   log,
   events,
   rows,
+  changes,
 })
 
 /** Adds a row's values to a list; gives the characters of its document. */

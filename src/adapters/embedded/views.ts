@@ -61,20 +61,23 @@ export const tablesIn = (hasTable: Statement) => {
   }
 }
 
-/** How many rows a view has in its file, and how new they are. */
+/** How many rows and changes a view has in its file, and how new they are. */
 const extents = (
   views: Database,
   hasTable: Statement,
   flushed: () => Promise<void>,
   reading: ReturnType<typeof whileOpen>,
-): Pick<Views, 'count' | 'newest'> => {
+): Pick<Views, 'totals' | 'newest'> => {
   const newest = rowsOf(views, 'select newest from views where name = ?')
   return {
-    count: async (view) => {
+    totals: async (view) => {
       await flushed()
       const { table } = shapeOf(view)
-      const count = () => (rowsOf(views, `select count(*) from "${table}"`).get() as [number])[0]
-      return reading(() => (hasTable.get(table) ? count() : 0))
+      const sql = `select count(*), coalesce(sum(_changes), 0) from "${table}"`
+      return reading(() => {
+        const [rows, changes] = hasTable.get(table) ? (rowsOf(views, sql).get() as [number, number]) : [0, 0]
+        return { rows, changes }
+      })
     },
     newest: async (view) => {
       await flushed()
@@ -89,7 +92,7 @@ const extents = (
  */
 export const embeddedViews = (channel: Channel, { views, events, another, watched }: ViewReaders): EmbeddedViews => {
   const hasTable = tableQuery(views)
-  const markOf = rowsOf(views, 'select position, event, log, events, rows from views where name = ?')
+  const markOf = rowsOf(views, 'select position, event, log, events, rows, changes from views where name = ?')
   const prepare = prepared(views)
   const underWay = rowsUnderWay(channel)
   let open = true

@@ -15,17 +15,17 @@ const newestOf = (rows: FlatRows, width: number): number => {
 const checkpointMarks = (database: Database) => {
   // Checkpoints of an older form say less than they must: those views are built anew.
   const columns = rowsOf(database, "select name from pragma_table_info('views')").all() as [string][]
-  if (columns.length > 0 && !columns.some(([name]) => name === 'newest')) database.exec('drop table views')
+  if (columns.length > 0 && !columns.some(([name]) => name === 'changes')) database.exec('drop table views')
   database.exec(viewsSchema)
-  const find = rowsOf(database, 'select position, event, log, events, rows from views where name = ?')
+  const find = rowsOf(database, 'select position, event, log, events, rows, changes from views where name = ?')
   const first = database.prepare(
-    'insert or ignore into views (name, position, event, log, events, rows, newest) values (?, ?, ?, ?, ?, ?, 0)',
+    'insert or ignore into views (name, position, event, log, events, rows, changes, newest) values (?, ?, ?, ?, ?, ?, ?, 0)',
   )
   const move = database.prepare(
-    'update views set position = ?, event = ?, log = ?, events = ?, rows = ? where name = ? and position = ?',
+    'update views set position = ?, event = ?, log = ?, events = ?, rows = ?, changes = ? where name = ? and position = ?',
   )
   const set = database.prepare(
-    'insert or replace into views (name, position, event, log, events, rows, newest) values (?, ?, ?, ?, ?, ?, ?)',
+    'insert or replace into views (name, position, event, log, events, rows, changes, newest) values (?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const raise = database.prepare('update views set newest = ? where name = ? and newest < ?')
   const drop = database.prepare('delete from views where name = ?')

@@ -1,7 +1,7 @@
 import type { Collection } from 'mongodb'
 import { pause } from '../../concurrency.ts'
 import { isRefusal } from '../../errors.ts'
-import type { Part, Row, View, Views } from '../../projections/views.ts'
+import type { Part, Row, Totals, View, Views } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
 import type { mongoPlaces } from './collections.ts'
 import { filtersOf } from './query.ts'
@@ -33,6 +33,15 @@ const tallied = (calls: Calls, rows: Collection<StoredRow>, having: string, by: 
     return rows
       .aggregate<{ readonly _id: string | number; readonly n: number | bigint }>(pipeline, { signal })
       .toArray()
+  })
+
+/** How many rows there are, and the sum of their changes: two questions, as not every engine of the protocol adds up two things in one. */
+const totalsOf = (calls: Calls, rows: Collection<StoredRow>): Promise<Totals> =>
+  calls.call('batch', async (signal) => {
+    const sum = { $group: { _id: null, changes: { $sum: '$changes' } } }
+    const count = await rows.countDocuments({}, { signal })
+    const [found] = await rows.aggregate<{ readonly changes: number | bigint }>([sum], { signal }).toArray()
+    return { rows: count, changes: Number(found?.changes ?? 0) }
   })
 
 export type ViewsParts = {
@@ -87,7 +96,7 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
     return new Map(counted.map(({ _id, n }) => [String(_id), Number(n)]))
   },
   checkpoint: async (view) => (await places.find(view)).checkpoint,
-  count: (view) => places.reading(view, (rows) => calls.call('batch', (signal) => rows.countDocuments({}, { signal }))),
+  totals: (view) => places.reading(view, (rows) => totalsOf(calls, rows)),
   newest: async (view) => {
     const last = { sort: { position: -1 }, limit: 1, projection: { position: 1 } } as const
     const found = await places.reading(view, (rows) =>

@@ -1,28 +1,28 @@
 import type { EventLog, Stored } from '../../events/log.ts'
 import { isChronicle, type ReadModel } from '../chronicle.ts'
 import { areQuiet } from '../projection.ts'
-import type { Checkpoint, Views } from '../views.ts'
+import { type Checkpoint, fallShort, type Views } from '../views.ts'
 import type { Anchor } from './log-guard.ts'
 
 /** Where a view stands before the first event. */
-export const START: Checkpoint = { position: 0n, event: '', log: '', events: 0, rows: 0 }
+export const START: Checkpoint = { position: 0n, event: '', log: '', events: 0, rows: 0, changes: 0 }
 
-/** The checkpoint of a view after a further page of the log; events at or before it count no second time. The rows of a chronicle are not counted: none need be there. */
+/** The checkpoint of a view after a further page of the log; events at or before it count no second time. Neither rows nor changes of a chronicle are counted: none need be there. */
 export const advanced = (projection: ReadModel, from: Checkpoint, page: readonly Stored[]): Checkpoint => {
   const beyond = page.filter(({ position }) => position > from.position)
   const last = beyond.at(-1)
   if (!last) return from
-  const begins = (event: Stored) =>
-    !isChronicle(projection) &&
-    event.revision === 0n &&
-    event.stream.startsWith(`${projection.category}-`) &&
-    !areQuiet(projection, [event])
+  const changing = beyond.filter(
+    (event) =>
+      !isChronicle(projection) && event.stream.startsWith(`${projection.category}-`) && !areQuiet(projection, [event]),
+  )
   return {
     position: last.position,
     event: last.id,
     log: from.log || beyond[0]!.id,
     events: from.events + beyond.length,
-    rows: from.rows + beyond.filter(begins).length,
+    rows: from.rows + changing.filter(({ revision }) => revision === 0n).length,
+    changes: from.changes + changing.length,
   }
 }
 
@@ -54,7 +54,7 @@ export const namer = (log: Pick<EventLog, 'first'>, views: Pick<Views, 'checkpoi
 const viewsLost = (message: string): Error => Object.assign(new Error(message), { viewsLost: true })
 export const areLost = (error: unknown): boolean => error instanceof Error && 'viewsLost' in error
 
-type Kept = Pick<Views, 'checkpoint' | 'mark' | 'count'>
+type Kept = Pick<Views, 'checkpoint' | 'mark' | 'totals'>
 export type CheckpointsOptions = {
   /** Where others write the views too: whether the log has the event of a checkpoint that another may have left. */
   readonly has?: ((anchor: Anchor) => Promise<boolean>) | undefined
@@ -81,8 +81,8 @@ export const checkpointsOf = (views: Kept, projections: readonly ReadModel[], { 
           throw viewsLost(
             `the read model ${projection.name} stands at ${checkpoint.position}, where the log has another event`,
           )
-        if (has && (await views.count(projection)) < checkpoint.rows)
-          throw viewsLost(`rows of the read model ${projection.name} are missing`)
+        if (has && fallShort(await views.totals(projection), checkpoint))
+          throw viewsLost(`rows of the read model ${projection.name} are missing or older than its checkpoint`)
         found.set(projection, checkpoint)
       }
       reached = stored = found

@@ -1,5 +1,5 @@
 import type { LogIdentity } from '../../events/binding.ts'
-import type { Checkpoint } from '../views.ts'
+import { type Checkpoint, fallShort, type Totals } from '../views.ts'
 
 /** What there is of a view, and what the log says to it. */
 export type ViewFound = {
@@ -7,7 +7,7 @@ export type ViewFound = {
   readonly checkpoint: Checkpoint | undefined
   /** Id of the event that the log has where the checkpoint stands. */
   readonly event: string | undefined
-  readonly rows: number
+  readonly totals: Totals
   /** Position of its newest row, and whether the log has an event there. */
   readonly newest: bigint
   readonly newestThere: boolean
@@ -28,7 +28,7 @@ export type Unfit = { readonly view: ViewFound; readonly cause: Cause }
 
 /**
  * What became of the log since it was seen last. `fresh`: there never was an event. `same`: what was seen is there. `behind`: the same log,
- * but views know what it does not have, or lack rows: they are to be built anew. `another`: not the log that the deployment was begun on.
+ * but views know what it does not have, or lack rows or changes of rows: they are to be built anew. `another`: not the log that the deployment was begun on.
  */
 export type Continuity =
   | { readonly is: 'fresh' | 'same' }
@@ -36,7 +36,7 @@ export type Continuity =
   | { readonly is: 'another'; readonly found: string | undefined; readonly known: string }
 
 const causeOf = (view: ViewFound, log: string, head: bigint): Cause | undefined => {
-  const { checkpoint, event, rows, newest, newestThere } = view
+  const { checkpoint, event, totals, newest, newestThere } = view
   if (!checkpoint) return undefined
   const { position } = checkpoint
   const lost = (at: bigint): Cause => (at > head ? 'shorter' : 'forked')
@@ -44,7 +44,7 @@ const causeOf = (view: ViewFound, log: string, head: bigint): Cause | undefined 
   if (checkpoint.log === '' ? newest > 0n : checkpoint.log !== log) return 'another_log'
   if (position > 0n && event !== checkpoint.event) return lost(position)
   if (newest > position && !newestThere) return lost(newest)
-  return rows < checkpoint.rows ? 'rows_missing' : undefined
+  return fallShort(totals, checkpoint) ? 'rows_missing' : undefined
 }
 
 /** Decides whether what is kept of a log fits the log that is there. */

@@ -8,23 +8,30 @@ type Log = Pick<EventLog, 'first' | 'at' | 'head'>
 /** Of a view: the checkpoint first, for rows only ever become more. */
 const viewFound = async (
   log: Log,
-  views: Pick<Views, 'checkpoint' | 'count' | 'newest'>,
+  views: Pick<Views, 'checkpoint' | 'totals' | 'newest'>,
   view: View,
 ): Promise<ViewFound> => {
   const checkpoint = await views.checkpoint(view)
-  const none = { name: view.name, checkpoint, event: undefined, rows: 0, newest: 0n, newestThere: false }
+  const none = {
+    name: view.name,
+    checkpoint,
+    event: undefined,
+    totals: { rows: 0, changes: 0 },
+    newest: 0n,
+    newestThere: false,
+  }
   if (!checkpoint) return none
   const { position } = checkpoint
   const event = position > 0n ? (await log.at(position))?.id : undefined
   const newest = await views.newest(view)
   const newestThere = newest > position && (await log.at(newest)) !== undefined
-  return { ...none, event, rows: await views.count(view), newest, newestThere }
+  return { ...none, event, totals: await views.totals(view), newest, newestThere }
 }
 
 /** Looks at the log, at what it was known by, and at the views. Writes nothing. */
 export const lookAt = async (
   log: Log,
-  views: Pick<Views, 'checkpoint' | 'count' | 'newest'>,
+  views: Pick<Views, 'checkpoint' | 'totals' | 'newest'>,
   binding: Pick<Binding, 'read'>,
   all: readonly View[],
 ): Promise<Found> => {

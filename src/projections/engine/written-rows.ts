@@ -17,21 +17,27 @@ export const ownRows = (
   projections: readonly AnyProjection[],
   onError: (error: unknown) => void,
 ) => {
-  const written = revisionTracker()
-  const write = async (projection: AnyProjection, rows: readonly Row[]) => {
-    try {
-      for (const { key, revision, position } of await fitting.put(projection, rows))
-        written.record({ stream: `${projection.category}-${key}`, revision, position })
-    } catch (error) {
-      onError(error)
+  const ownOf = (projection: AnyProjection) => {
+    // One for each read model: several share a stream, and the row of one may be written where that of another is not.
+    const written = revisionTracker()
+    const write = async (rows: readonly Row[]) => {
+      try {
+        for (const { key, revision, position } of await fitting.put(projection, rows))
+          written.record({ stream: `${projection.category}-${key}`, revision, position })
+      } catch (error) {
+        onError(error)
+      }
     }
+    return { written, put: gathered<Row>(write) }
   }
-  const groups = new Map(projections.map((each) => [each, gathered<Row>((rows) => write(each, rows))]))
+  const all = new Map(projections.map((projection) => [projection, ownOf(projection)]))
   return {
-    /** True when the row of these events was written here. */
-    has: written.has,
-    forget: written.forget,
-    put: (projection: AnyProjection, row: Row): Promise<void> => groups.get(projection)!(row),
+    /** True when the row of the read model after these events of a stream was written here. */
+    has: (projection: AnyProjection, events: readonly Stored[]): boolean => all.get(projection)!.written.has(events),
+    forget: (position: bigint): void => {
+      for (const { written } of all.values()) written.forget(position)
+    },
+    put: (projection: AnyProjection, row: Row): Promise<void> => all.get(projection)!.put(row),
   }
 }
 
@@ -70,7 +76,7 @@ export const missingWriter = (
     readonly chronicles?: readonly Chronicle[]
   },
   fitting: ReturnType<typeof fittingRows>,
-  isOwn: (events: readonly Stored[]) => boolean,
+  isOwn: (projection: AnyProjection, events: readonly Stored[]) => boolean,
   reached: () => Checkpoints,
   onStep: () => void,
 ) => {
@@ -95,7 +101,7 @@ export const missingWriter = (
       for (const [stream, all] of streams) {
         if (!stream.startsWith(`${projection.category}-`)) continue
         const events = all.slice(0, all.findLastIndex((event) => !areQuiet(projection, [event])) + 1)
-        if (events.length > 0 && !isOwn(events)) mine.set(keyOf(projection, stream), events)
+        if (events.length > 0 && !isOwn(projection, events)) mine.set(keyOf(projection, stream), events)
       }
       if (mine.size === 0) continue
       const rows = await missing(projection, mine)
