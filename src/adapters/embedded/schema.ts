@@ -38,6 +38,7 @@ create table if not exists runs (
  * views.sqlite, for analysts: one table a view and version, `tokens_1` for instance; `views` says up to which position each is complete, what it knows of the log there, and the position of the newest row.
  * `_doc` is the document's JSON text, absent for a tombstone and for a document that `_unreadable` closed; the other columns without underscore are its searchable fields.
  * The file holds nothing that cannot be made again from events.sqlite: deleting it costs a rebuild at the next start.
+ * A column that is added later has a default: an earlier version writes the checkpoints of its own views without it.
  */
 export const viewsSchema = `
 create table if not exists views (
@@ -47,7 +48,7 @@ create table if not exists views (
   log      text    not null,
   events   integer not null,
   rows     integer not null,
-  changes  integer not null,
+  changes  integer not null default 0,
   newest   integer not null
 ) strict, without rowid;
 `
