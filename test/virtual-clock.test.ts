@@ -1,0 +1,75 @@
+import t from 'tap'
+import { systemClock } from '../src/clock.ts'
+import { virtualClock } from './virtual-clock.ts'
+
+await t.test('timers are due in order, and what each sets off is done before the next', async (t) => {
+  const clock = virtualClock()
+  const seen: string[] = []
+  const note = (what: string) => void seen.push(`${what} ${clock.monotonic()}`)
+  clock.after(20, () => note('b'))
+  clock.after(10, () => {
+    note('a')
+    void clock.sleep(5).then(() => note('a, later'))
+  })
+  clock.after(20, () => note('c'))
+  const ticks = clock.every(8, () => note('tick'))
+  await clock.advance(9)
+  t.strictSame(seen, ['tick 8'])
+  await clock.advance(11)
+  t.strictSame(seen, ['tick 8', 'a 10', 'a, later 15', 'tick 16', 'b 20', 'c 20'])
+  t.strictSame(clock.waiting(), [4])
+  ticks.cancel()
+  await clock.advance(1_000)
+  t.equal(seen.length, 6)
+  t.strictSame(clock.waiting(), [])
+})
+
+await t.test('what is cancelled is not done', async (t) => {
+  const clock = virtualClock()
+  const done: string[] = []
+  const timer = clock.after(10, () => done.push('after')).unref()
+  timer.cancel()
+  const stop = new AbortController()
+  const sleeping = clock.sleep(10, stop.signal).then(() => done.push('woken'))
+  stop.abort()
+  await sleeping
+  await clock.sleep(10, stop.signal)
+  await clock.advance(100)
+  t.strictSame(done, ['woken'])
+})
+
+await t.test('a timeout aborts as that of the machine does', async (t) => {
+  const clock = virtualClock()
+  const signal = clock.timeout(5_000)
+  await clock.advance(4_999)
+  t.equal(signal.aborted, false)
+  await clock.advance(1)
+  const real = systemClock.timeout(0)
+  while (!real.aborted) await systemClock.sleep(1)
+  t.equal((signal.reason as Error).name, (real.reason as Error).name)
+  t.equal((signal.reason as Error).message, (real.reason as Error).message)
+})
+
+await t.test('the wall clock moves with the other, and may jump alone', async (t) => {
+  const clock = virtualClock('2026-02-03T04:05:06.000Z')
+  t.equal(clock.now(), clock.now(), 'the same object within a millisecond')
+  await clock.advance(1_500)
+  t.equal(clock.now().toISOString(), '2026-02-03T04:05:07.500Z')
+  clock.jump(-3_600_000)
+  t.equal(clock.now().toISOString(), '2026-02-03T03:05:07.500Z')
+  t.equal(clock.monotonic(), 1_500)
+})
+
+await t.test('the clock of the machine keeps the same promises', async (t) => {
+  const before = systemClock.monotonic()
+  const done: string[] = []
+  systemClock.after(3_600_000, () => done.push('never')).cancel()
+  const ticks = systemClock.every(1, () => done.push('tick'))
+  await systemClock.sleep(1)
+  while (!done.includes('tick')) await systemClock.sleep(1)
+  ticks.cancel()
+  await systemClock.sleep(3_600_000, AbortSignal.abort())
+  t.ok(systemClock.monotonic() > before)
+  t.ok(Math.abs(systemClock.now().getTime() - Date.now()) < 60_000)
+  t.notOk(done.includes('never'))
+})
