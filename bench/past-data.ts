@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { systemClock } from '../src/clock.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
 import { flag } from '../src/commands/flag/flag.ts'
@@ -50,7 +51,7 @@ const changed = async (log: EventLog, stream: string, [there, back]: readonly St
 /** Fills a store with flags that were changed often and with tokens. */
 export const fillPast = async (config: Config, { flags, changes, most, tokens }: Sizes): Promise<Moments> => {
   await seedFlags(config, flags)
-  const stores = await openStores(config, { onError: (_, error) => console.error(error) })
+  const stores = await openStores(config, systemClock, { onError: (_, error) => console.error(error) })
   const { log } = stores
   const { execute } = executor(
     log,

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { systemClock } from '../src/clock.ts'
 import { pause } from '../src/concurrency.ts'
 import { openStores } from '../src/app/stores.ts'
 import { loadConfig } from '../src/config/load.ts'
@@ -52,7 +53,9 @@ const resident = async (directory: string) => {
 
 const addTokens = async (directory: string, count: number) => {
   const env = { ROLLCALL_STORAGE_DATA_DIR: join(directory, 'data') }
-  const store = await openStores(loadConfig({ env }).config, { onError: (_, error) => progress(String(error)) })
+  const store = await openStores(loadConfig({ env }).config, systemClock, {
+    onError: (_, error) => progress(String(error)),
+  })
   for (let n = 0; n < count; n += AT_ONCE)
     await Promise.all(
       Array.from({ length: Math.min(AT_ONCE, count - n) }, () => {

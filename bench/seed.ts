@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { systemClock } from '../src/clock.ts'
 import { reservations } from '../src/commands/reservations.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
@@ -12,7 +13,7 @@ const context = { actor: { kind: 'system' } } as const
 
 /** Writes boolean flags (`flag-0`…) into a store, unless it has them from an earlier run, by the service's own commands: each asks three segments of three constraints, then gives half the entities true. */
 export const seedFlags = async (config: Config, count: number): Promise<void> => {
-  const stores = await openStores(config, { onError: (_, error) => console.error(error) })
+  const stores = await openStores(config, systemClock, { onError: (_, error) => console.error(error) })
   const now = () => new Date()
   const { execute, foldOf } = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now))
   const writer = reservations(execute, foldOf, randomUUID, now)

@@ -8,8 +8,8 @@ import { portFaults } from '../src/app/port-faults.ts'
 import type { Views } from '../src/projections/views.ts'
 import type { Stores } from '../src/app/stores.ts'
 import { checkpointAt } from './contracts/views.ts'
+import { virtualClock } from './virtual-clock.ts'
 
-const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 const page = [{ stream: 'a-1' }] as unknown as readonly Stored[]
 
 /** Stores over the functions given, measured, and what the page of metrics says of one operation. */
@@ -20,12 +20,12 @@ const measuring = (ports: {
 }) => {
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   const lines: object[] = []
-  const faults = portFaults({
-    error: (record: object) => lines.push(record),
-    info: (record: object) => lines.push(record),
-  })
+  const clock = virtualClock()
+  const log = { error: (record: object) => lines.push(record), info: (record: object) => lines.push(record) }
+  const faults = portFaults(log as never, clock)
   const adapters = { log: 'l', views: 'v', queue: 'q' }
   const stores = instrumented(
+    clock,
     { log: {}, views: {}, queue: {}, keys: {}, adapters, ...ports } as unknown as Stores,
     metrics,
     faults,
@@ -41,17 +41,17 @@ const measuring = (ports: {
   const calls = async (operation: string) => (await found('calls_total', operation)).map(([, value]) => value)
   const seconds = async (operation: string) =>
     (await found('call_duration_seconds_sum', operation)).map(([, value]) => value)
-  return { ...stores, found, calls, seconds, lines }
+  return { ...stores, clock, found, calls, seconds, lines }
 }
 
 await t.test(
   'a call gives what the store gives, and is counted by port, adapter, operation and how it ended',
   async (t) => {
     let answers = 0
-    const { views, calls, found, seconds, lines } = measuring({
+    const { clock, views, calls, found, seconds, lines } = measuring({
       views: {
         checkpoint: async () => {
-          await sleep(50)
+          await clock.advance(250)
           return ++answers === 1
             ? checkpointAt(7n)
             : answers === 2
@@ -76,7 +76,7 @@ await t.test(
       'port="views",adapter="v",operation="checkpoint",outcome="ok"',
     )
     const [took] = await seconds('checkpoint')
-    t.ok(took! > 0.05 && took! < 20, String(took))
+    t.equal(took, 0.75)
   },
 )
 
@@ -91,15 +91,15 @@ await t.test("an iterator is one call, and the time its reader takes is not the 
         ended++
       }
     }
-  const { log, calls, seconds, found } = measuring({
+  const { clock, log, calls, seconds, found } = measuring({
     log: { read: pages(3), readAll: pages(3, new Error('torn')), follow: pages(3) },
   })
   for await (const got of log.read('a-1')) {
     t.equal(got, page)
-    await sleep(200)
+    await clock.advance(200)
   }
   t.same([await calls('read'), ended], [[1, 0, 0], 1])
-  t.ok((await seconds('read'))[0]! < 0.5)
+  t.equal((await seconds('read'))[0], 0)
   for await (const _ of log.read('a-1')) break
   t.same([await calls('read'), ended], [[2, 0, 0], 2], 'left early, it ends at once')
   await t.rejects(

@@ -14,6 +14,7 @@ import { tokens } from '../src/projections/tokens.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { flagCreated, ofFlag, tokenIssued } from './samples.ts'
 import { startService } from './start.ts'
+import { systemClock } from '../src/clock.ts'
 
 const key = new Uint8Array(32)
 const never = new AbortController().signal
@@ -38,7 +39,8 @@ const past = async (t: Test, changes = 100) => {
   await store.log.append('flag-ns+f', events, 'none')
   const told: object[] = []
   const tell = (level: string) => (record: object) => void told.push({ level, ...record })
-  const faults = portFaults({ error: tell('ERROR'), info: tell('INFO') } as Parameters<typeof portFaults>[0])
+  const log = { error: tell('ERROR'), info: tell('INFO') } as Parameters<typeof portFaults>[0]
+  const faults = portFaults(log, systemClock)
   const begun: Worker[] = []
   const onWorker = (worker: Worker) => void begun.push(worker)
   process.on('worker', onWorker)

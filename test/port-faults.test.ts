@@ -1,16 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { Refusal } from '../src/errors.ts'
 import { portFaults } from '../src/app/port-faults.ts'
+import { virtualClock } from './virtual-clock.ts'
 
 type Line = readonly [level: string, record: Readonly<Record<string, unknown>>, message: string]
 
-const QUIET = 50
+/** Milliseconds without a failure after which a store works again. */
+const QUIET = 10_000
 const faulty = () => {
+  const clock = virtualClock()
   const lines: Line[] = []
   const to = (level: string) => (record: object, message: string) =>
     void lines.push([level, record as Line[1], message])
-  return { ...portFaults({ error: to('ERROR'), info: to('INFO') } as Parameters<typeof portFaults>[0], QUIET), lines }
+  const log = { error: to('ERROR'), info: to('INFO') } as Parameters<typeof portFaults>[0]
+  return { ...portFaults(log, clock), lines, clock }
 }
 const away = (why = 'connect ECONNREFUSED mongodb://root:canary@db:27017/x\nat canary') =>
   new Refusal('backend_unavailable', undefined, { cause: new Error(why) })
@@ -18,7 +21,7 @@ const away = (why = 'connect ECONNREFUSED mongodb://root:canary@db:27017/x\nat c
 await t.test(
   'one line when a store begins to fail, one when it has worked for a while, however many calls there are',
   async (t) => {
-    const { of, lines, knows } = faulty()
+    const { of, lines, knows, clock } = faulty()
     const mongo = of('mongodb')
     const first = away()
     mongo.failed('views', 'put', first)
@@ -27,7 +30,9 @@ await t.test(
       mongo.failed('keys', 'find', away())
       mongo.worked('views', 'put')
     }
-    await sleep(2 * QUIET)
+    await clock.advance(QUIET - 1)
+    t.equal(lines.length, 1)
+    await clock.advance(1)
     t.equal(lines.length, 2)
     t.match(lines[0], [
       'ERROR',
@@ -43,16 +48,20 @@ await t.test(
 )
 
 await t.test('what never failed says nothing of what did, and a failure in between begins the wait anew', async (t) => {
-  const { of, lines } = faulty()
+  const { of, lines, clock } = faulty()
   const store = of('embedded')
   store.failed('log', 'append', away())
   store.worked('log', 'read')
-  await sleep(2 * QUIET)
+  await clock.advance(2 * QUIET)
   t.equal(lines.length, 1)
   store.worked('log', 'append')
+  await clock.advance(QUIET - 1)
   store.failed('log', 'append', away())
-  await sleep(2 * QUIET)
+  await clock.advance(2 * QUIET)
   t.equal(lines.length, 1)
+  store.worked('log', 'append')
+  await clock.advance(QUIET)
+  t.match(lines[1], ['INFO', { failures: 2, seconds: 30 }])
 })
 
 await t.test('a full disk is told by its own line', (t) => {

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import { systemClock } from '../src/clock.ts'
 import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { openStores } from '../src/app/stores.ts'
@@ -69,7 +70,7 @@ await t.test('until it is ready the service says so, and no connection is refuse
     'log.file': join(folder, 'log'),
   }
   const { config } = loadConfig({ env: {}, flags })
-  const stores = await openStores(config, {})
+  const stores = await openStores(config, systemClock, {})
   let open = (): void => undefined
   const gate = new Promise<void>((opened) => (open = opened))
   const views = {

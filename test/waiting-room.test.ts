@@ -5,6 +5,7 @@ import { bind, openPort, unbind } from '../src/http/wire/port.ts'
 import { sooner, standbyServer } from '../src/app/standby-server.ts'
 import { settings } from './http/demo.ts'
 import { startService } from './start.ts'
+import { virtualClock } from './virtual-clock.ts'
 
 const [one, other] = [openPort(settings), openPort(settings)]
 const room = standbyServer([one, other])
@@ -76,15 +77,23 @@ await t.test('what is missing at the start is told once, on one line, and once t
     return 'begun'
   }
   const told = (level: string) => (record: object, message: string) => void lines.push([level, record, message])
-  const logger = { warn: told('warn'), info: told('info') } as unknown as Parameters<typeof sooner>[1]
-  t.equal(await sooner(begin, logger, room, undefined), 'begun')
+  const logger = { warn: told('warn'), info: told('info') } as unknown as Parameters<typeof sooner>[2]
+  const clock = virtualClock()
+  const begun = sooner(begin, clock, logger, room, undefined)
+  for (const left of [2, 1]) {
+    await clock.advance(999)
+    t.equal(failures.length, left, 'it is tried again after a second')
+    await clock.advance(1)
+  }
+  await clock.advance(1_000)
+  t.equal(await begun, 'begun')
   t.match(lines, [
     ['warn', { missing: 'mongodb is away', why: 'connect ECONNREFUSED mongodb://127.0.0.1:1' }, 'not ready to start'],
     ['warn', { missing: 'eventstoredb is away', why: 'no leader' }, 'not ready to start'],
-    ['info', { seconds: Number }, 'what was missing at the start is there'],
+    ['info', { seconds: 3 }, 'what was missing at the start is there'],
   ])
   t.notMatch(JSON.stringify(lines), /secret|stack/)
   lines.length = 0
-  t.equal(await sooner(begin, logger, room, undefined), 'begun')
+  t.equal(await sooner(begin, clock, logger, room, undefined), 'begun')
   t.same(lines, [], 'nothing is told of a start that waits for nothing')
 })

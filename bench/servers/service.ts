@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs, promisify } from 'node:util'
+import { systemClock } from '../../src/clock.ts'
 import { createTokenOffline, start } from '../../src/app/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Stored } from '../../src/events/log.ts'
@@ -111,7 +112,9 @@ const empty = values.flags === '0' && values.tokens === '1'
 const tokens = values.token !== undefined ? [values.token] : empty ? [bootstrap] : await prepared()
 const running = await start(
   config,
-  values.idle ? { stores: idle(await openStores(config, { onError: (_, error) => console.error(error) })) } : {},
+  values.idle
+    ? { stores: idle(await openStores(config, systemClock, { onError: (_, error) => console.error(error) })) }
+    : {},
 )
 say(running.url, tokens)
 answerMeasures()

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Clock } from '../clock.ts'
 import { asOf } from '../audit/as-of.ts'
 import { reservations } from '../commands/reservations.ts'
 import { instance as decider } from '../commands/instance.ts'
@@ -45,19 +46,16 @@ export type Composed = {
   readonly close: () => Promise<void>
 }
 
-type Parts = Pick<Service, 'now' | 'policy'> & {
+type Parts = Pick<Service, 'policy'> & {
   readonly logger: Logger
   readonly past: Past
   readonly draining: () => boolean
 }
 
 /** What routes are given, over the core. */
-const serviceOf = async (
-  config: Config,
-  core: Core,
-  { logger, now, past, draining, policy }: Parts,
-): Promise<Service> => {
-  const { onError, names, metrics, stores, time, log, instance, seal } = core
+const serviceOf = async (config: Config, core: Core, { logger, past, draining, policy }: Parts): Promise<Service> => {
+  const { clock, onError, names, metrics, stores, time, log, instance, seal } = core
+  const { now } = clock
   const { flagStore, execute, follower, guard, lease } = core
   const { views, pepper, alone, limiter } = stores
   const fresh = () => (lease?.fresh() ?? true) && !guard?.suspicious()
@@ -104,7 +102,7 @@ const serviceOf = async (
     pastReadings: pastReadings(metrics),
     idempotency: idempotency({ views, now, instance, replays: metrics.replays(), alone }),
     reservations: reservations(execute, core.foldOf, randomUUID, now),
-    readiness: readinessOf(stores, draining, fresh, core.closed.none, follower.caughtUp),
+    readiness: readinessOf(clock, stores, draining, fresh, core.closed.none, follower.caughtUp),
     about: aboutOf(config),
     tell: (record, message) => logger.info(record, message),
     warn: oncePerMinute(logger, now),
@@ -122,10 +120,10 @@ export const compose = async (
   config: Config,
   opened: Stores,
   logger: Logger,
-  now: () => Date,
+  clock: Clock,
   fatal: Fatal,
 ): Promise<Composed> => {
-  const core = coreOf(config, opened, logger, now, fatal)
+  const core = coreOf(config, opened, logger, clock, fatal)
   const { follower, guard, lease, snapshots, log, stores, time } = core
   const member =
     lease &&
@@ -133,19 +131,19 @@ export const compose = async (
   let draining = false
   const past = pastOf(core)
   const access = accessOf(config, core, logger)
-  const parts = { logger, now, past, draining: () => draining, policy: access }
+  const parts = { logger, past, draining: () => draining, policy: access }
   const service = await serviceOf(config, core, parts)
   const sweep = sweepOf(service, core, logger)
   return {
     service,
     begin: async (ending) => {
       await time.begin(log)
-      const tell = progressLines(logger)
+      const tell = progressLines(logger, clock)
       const onProgress = (progress: Progress) => {
         ending?.throwIfAborted()
         tell(progress)
       }
-      const rebuilt = await settle(stores, logger, onProgress)
+      const rebuilt = await settle(clock, stores, logger, onProgress)
       if (rebuilt) await stores.snapshots.remove()
       const known = config.eventstore.all_on_roll || (await log.first()) === undefined
       snapshots.begin(await follower.start(onProgress))

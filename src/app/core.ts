@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
+import type { Clock } from '../clock.ts'
 import { version } from '../cli/manifest.ts'
 import { enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
@@ -95,8 +96,8 @@ const memoryOf = (config: Config, logger: Logger) => {
 }
 
 /** Puts commands and read models over the stores; nothing runs yet. */
-export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () => Date, fatal: Fatal) => {
-  const faults = portFaults(logger)
+export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Clock, fatal: Fatal) => {
+  const faults = portFaults(logger, clock)
   const onError = (what: string) => (error: unknown) => {
     // While the log is in doubt nothing is written, which has its own line once it is known what became of it.
     const inDoubt = guard?.suspicious() === true && isRefusal(error, 'backend_unavailable')
@@ -104,9 +105,9 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   }
   const names = namesOf(config.identifiers)
   const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
-  const stores = instrumented(opened, metrics, faults)
+  const stores = instrumented(clock, opened, metrics, faults)
   const { views, keys, alone, writes, restarts, queue } = stores
-  const time = orderedTime(now, logger)
+  const time = orderedTime(clock, logger)
   const roll = followedRoll(logger)
   const followed = roll.through(time.through(stores.log))
   const guard = alone ? undefined : guardOf(followed, stores, () => follower, fatal)
@@ -114,7 +115,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const { index, held, lives, closed, remember, recall } = memoryOf(config, logger)
-  const { execute, foldOf } = executor(log, enveloper(seal, instance, now, alone ? time.newest : undefined), {
+  const { execute, foldOf } = executor(log, enveloper(seal, instance, clock.now, alone ? time.newest : undefined), {
     admit: quotas(config.quotas, held, index),
     format: alone ? () => FORMAT : roll.format,
   })
@@ -162,6 +163,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     // Where a document is closed, the next start reads it again: a later version may be able to.
     mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.none(),
     onError: (err) => logger.warn({ err }, 'the snapshot of memory was not written'),
+    clock,
   })
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, {
@@ -174,7 +176,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, now: () =
     refusedRows: follower.refusedRows,
     provenFor: () => lease?.age() ?? 0,
   })
-  const made = { faults, onError, names, metrics, stores, time, log, instance, seal, roll }
+  const made = { clock, faults, onError, names, metrics, stores, time, log, instance, seal, roll }
   const memory = { closed, index, flagStore: held, lives }
   return { ...made, ...memory, execute, foldOf, follower, guard, lease, snapshots, intervals }
 }

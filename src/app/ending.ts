@@ -1,15 +1,20 @@
+import type { Clock, Timer } from '../clock.ts'
 import type { Logger } from './logger.ts'
 
 /** What is under way when the end is asked for has so long to stop by itself before what it works on is closed. */
 const STOP_MS = 4_000
 
 /** The result of the work, or a rejection with the signal's reason soon after it aborts. */
-export const unlessEnding = async <T>(work: Promise<T>, ending: AbortSignal | undefined): Promise<T> => {
+export const unlessEnding = async <T>(
+  { after }: Pick<Clock, 'after'>,
+  work: Promise<T>,
+  ending: AbortSignal | undefined,
+): Promise<T> => {
   if (!ending) return work
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   let stop = (): void => undefined
   const left = new Promise<never>((_, reject) => {
-    stop = () => void (timer = setTimeout(() => reject(ending.reason as Error), STOP_MS))
+    stop = () => void (timer = after(STOP_MS, () => reject(ending.reason as Error)))
   })
   if (ending.aborted) stop()
   else ending.addEventListener('abort', stop)
@@ -17,12 +22,13 @@ export const unlessEnding = async <T>(work: Promise<T>, ending: AbortSignal | un
     return await Promise.race([work, left])
   } finally {
     ending.removeEventListener('abort', stop)
-    clearTimeout(timer)
+    timer?.cancel()
   }
 }
 
 /** Sees to it that the process is over `grace` milliseconds after it was asked to end, in order or not. */
 export const endInTime = (
+  { after }: Pick<Clock, 'after'>,
   ending: AbortSignal | undefined,
   grace: number,
   logger: Pick<Logger, 'warn'>,
@@ -36,5 +42,5 @@ export const endInTime = (
     )
     cut?.()
   }
-  ending?.addEventListener('abort', () => void setTimeout(late, grace).unref(), { once: true })
+  ending?.addEventListener('abort', () => void after(grace, late).unref(), { once: true })
 }

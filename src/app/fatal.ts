@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Logger } from './logger.ts'
 
 /** Shuts the service down in order after a fault that it cannot survive. The first fault does so; later ones are only logged. */
@@ -16,18 +17,18 @@ const uncaught = {
  * What faults of one service come to: an ERROR line with the stack, its end in order, then `exit`. With an `exit` the process is the
  * service's own, and what nobody catches anywhere in it is such a fault too. Before there is a service to end, `exit` comes at once.
  */
-export const faults = (log: Logger, exit: (() => void) | undefined) => {
+export const faults = (log: Logger, { after }: Pick<Clock, 'after'>, exit: (() => void) | undefined) => {
   let fallen = false
   let end: (() => Promise<void>) | undefined
 
   const finish = async (): Promise<void> => {
-    const late = setTimeout(() => exit?.(), PATIENCE_MS)
+    const late = after(PATIENCE_MS, () => exit?.())
     try {
       await end?.()
     } catch (error) {
       log.error({ err: error }, 'rollcall did not end in order')
     }
-    clearTimeout(late)
+    late.cancel()
     exit?.()
   }
 

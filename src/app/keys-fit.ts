@@ -1,4 +1,5 @@
 import type { KeyFile } from '../adapters/embedded/key-file.ts'
+import type { Clock } from '../clock.ts'
 import { fail } from '../cli/failure.ts'
 import { KEYS_ID, keys as keysDecider } from '../commands/keys.ts'
 import { reader, typeName } from '../events/define.ts'
@@ -106,7 +107,7 @@ export type Fit = {
  * Sees that the keys are those that the history was written with. Fails where they are not, naming what to bring back from the backup, unless
  * an operator says that there is none (`reason`).
  */
-export const keysFit = async (found: Found, reason: string | undefined, told: Told): Promise<Fit> => {
+export const keysFit = async (found: Found, reason: string | undefined, clock: Clock, told: Told): Promise<Fit> => {
   const loss = await lossOf(found)
   if (loss === undefined) {
     if (reason !== undefined)
@@ -124,7 +125,12 @@ export const keysFit = async (found: Found, reason: string | undefined, told: To
   return {
     accepted: async (log, kid) => {
       const { tokens, subjects } = loss
-      await operatorCommand(log, told, reason!, [keysDecider, KEYS_ID, 'AcceptLostKeys', { kid, tokens, subjects }])
+      await operatorCommand(log, clock, told, reason!, [
+        keysDecider,
+        KEYS_ID,
+        'AcceptLostKeys',
+        { kid, tokens, subjects },
+      ])
       told.warn({ kid, tokens, subjects, reason }, `lost keys were accepted. ${what}`)
     },
   }

@@ -1,4 +1,5 @@
 import type { Look } from '../adapters/embedded/look.ts'
+import type { Clock } from '../clock.ts'
 import { fail } from '../cli/failure.ts'
 import { HISTORY_ID, history } from '../commands/history.ts'
 import { reader } from '../events/define.ts'
@@ -24,6 +25,7 @@ export const logFits = async (
   look: Look,
   file: string,
   reason: string | undefined,
+  clock: Clock,
   told: Told,
 ): Promise<((log: EventLog) => Promise<void>) | undefined> => {
   const before = look.findings.length === 0 ? undefined : await acceptedBefore(log)
@@ -51,7 +53,7 @@ export const logFits = async (
   return async (log) => {
     const { positionsMissing, revisionsMissing } = look
     const data = { positionsMissing, revisionsMissing, findings }
-    await operatorCommand(log, told, reason!, [history, HISTORY_ID, 'AcceptDamagedLog', data])
+    await operatorCommand(log, clock, told, reason!, [history, HISTORY_ID, 'AcceptDamagedLog', data])
     told.warn({ reason }, `a damaged log was accepted. ${what}`)
   }
 }

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { privateFile } from '../adapters/embedded/private-file.ts'
+import type { Clock } from '../clock.ts'
 import { type DestinationStream, destination, pino } from 'pino'
 import type { Config } from '../config/load.ts'
 
@@ -62,7 +63,7 @@ const linesTo = (dest: string | number) => {
 }
 
 /** The service's log, to standard output or the configured file, which is its owner's alone: it may hold the first token. */
-export const loggerOf = ({ level: least, encoding, file }: Config['log']) => {
+export const loggerOf = ({ level: least, encoding, file }: Config['log'], { now }: Pick<Clock, 'now'>) => {
   if (file !== undefined) privateFile(file)
   const out = linesTo(file ?? process.stdout.fd)
   const options = {
@@ -70,7 +71,7 @@ export const loggerOf = ({ level: least, encoding, file }: Config['log']) => {
     redact,
     base: null,
     formatters: { level: (_label: string, number: number) => ({ level: level(number) }) },
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    timestamp: () => `,"time":"${now().toISOString()}"`,
   }
   return pino(options, encoding === 'console' ? consoleLines(out) : out)
 }

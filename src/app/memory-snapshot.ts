@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { within } from '../concurrency.ts'
+import { type Clock, type Timer, within } from '../clock.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Remembered } from '../projections/engine/runner.ts'
 import { type MemorySnapshot, readSnapshot, written } from '../projections/engine/snapshot.ts'
@@ -88,15 +88,14 @@ export type KeeperOptions = {
   /** False while what memory holds may be behind, or another instance is the one that writes. */
   readonly mayWrite: () => boolean
   readonly onError: (error: unknown) => void
-  readonly firstMs?: number
-  readonly everyMs?: number
+  readonly clock: Clock
 }
 
 /** Sees to it that a snapshot is written soon after the start, every few minutes, and at the end, as often as there is something new. */
 export const snapshotKeeper = (options: KeeperOptions) => {
-  const { write, remembered, mayWrite, onError, firstMs = FIRST_MS, everyMs = EVERY_MS } = options
+  const { write, remembered, mayWrite, onError, clock } = options
   let begun = false
-  let timer: NodeJS.Timeout | undefined
+  let timer: Timer | undefined
   let last = 0n
   let running: Promise<void> = Promise.resolve()
 
@@ -111,9 +110,11 @@ export const snapshotKeeper = (options: KeeperOptions) => {
     }
   }
   const later = (ms: number): void => {
-    timer = setTimeout(() => {
-      running = once().then(() => later(everyMs))
-    }, ms).unref()
+    timer = clock
+      .after(ms, () => {
+        running = once().then(() => later(EVERY_MS))
+      })
+      .unref()
   }
 
   return {
@@ -121,14 +122,14 @@ export const snapshotKeeper = (options: KeeperOptions) => {
     begin: (since: bigint | undefined): void => {
       begun = true
       last = since ?? 0n
-      later(firstMs)
+      later(FIRST_MS)
     },
     /** Writes what is new, once memory takes nothing more. */
     end: async (): Promise<void> => {
       if (!begun) return
-      clearTimeout(timer)
-      await within(END_MS, running.then(once), () => undefined)
-      clearTimeout(timer)
+      timer?.cancel()
+      await within(clock, END_MS, running.then(once), () => undefined)
+      timer?.cancel()
     },
   }
 }

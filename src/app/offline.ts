@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { meaningsOf } from '../access/meanings.ts'
+import { systemClock } from '../clock.ts'
 import { digester } from '../auth/client-token.ts'
 import { fail } from '../cli/failure.ts'
 import { info } from '../cli/terminal/terminal.ts'
@@ -58,7 +59,7 @@ const saying = (record: unknown, message = ''): void => {
 const teller = { info: () => undefined, warn: saying, error: saying }
 
 const withStores = <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> =>
-  withOpened(config, () => openStores(config, { logger: teller }), work)
+  withOpened(config, () => openStores(config, systemClock, { logger: teller }), work)
 
 /**
  * The same for what is written to: first it is seen to, as at a start, that this is the history which the data were begun on, and that the
@@ -67,14 +68,12 @@ const withStores = <T>(config: Config, work: (stores: Stores) => Promise<T>): Pr
 const withSettled = <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> =>
   withStores(config, async (stores) => {
     const { log, keys, snapshots, alone } = stores
-    const rebuilt = alone ? await settle(stores, teller) : await insistOnSameLog(stores)
+    const rebuilt = alone ? await settle(systemClock, stores, teller) : await insistOnSameLog(stores)
     if (rebuilt) {
       await snapshots.remove()
-      const { execute } = executor(
-        log,
-        enveloper(sealer(keys), 'command-line', () => new Date()),
-        { format: await formatBeside(stores) },
-      )
+      const { execute } = executor(log, enveloper(sealer(keys), 'command-line', systemClock.now), {
+        format: await formatBeside(stores),
+      })
       const event = { instance: 'command-line', ...rebuilt }
       await execute(instance, 'command-line', 'RecordRebuild', event, { actor: operator() })
     }
@@ -87,7 +86,7 @@ const withHistory = <T>(config: Config, work: (history: History) => Promise<T>):
     ? withSettled(config, work)
     : withOpened(
         config,
-        () => openHistory(config),
+        () => openHistory(config, systemClock),
         async (history) => {
           await insistOnSameLog(history)
           return work(history)
@@ -106,7 +105,7 @@ const asOperator = (reason: string | undefined): Context => ({
  */
 export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }) =>
   withHistory(config, async ({ log, keys, pepper, alone }) => {
-    const now = () => new Date()
+    const { now } = systemClock
     const seal = sealer(keys)
     const names = namesOf(config.identifiers)
     const policy = accessPolicy(config)
@@ -135,7 +134,7 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
  */
 export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }) =>
   withSettled(config, async ({ log, views, keys, alone }) => {
-    const now = () => new Date()
+    const { now } = systemClock
     const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
       format: await formatBeside({ log, alone }),
     })

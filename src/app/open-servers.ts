@@ -1,6 +1,7 @@
 import { openKeyFile } from '../adapters/embedded/key-file.ts'
 import { openEventStore } from '../adapters/eventstoredb/open.ts'
 import { openMongo } from '../adapters/mongodb/open.ts'
+import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import { catalog } from '../events/catalog.ts'
 import { keysFit } from './keys-fit.ts'
@@ -21,6 +22,7 @@ const reaching = async <T>(name: string, work: () => Promise<T>): Promise<T> => 
 /** The history in EventStoreDB and the keys in MongoDB. `closing` takes what is to be closed before them. What is opened in vain is closed again. */
 export const openServers = async (
   config: Config,
+  clock: Clock,
   { onError = () => undefined, logger = silent }: Told,
   { secrets, acceptLostKeys }: Beginning = {},
 ) => {
@@ -51,7 +53,7 @@ export const openServers = async (
     const log = closing(await openEventStore(eventstore.url!, options))
     await reaching('eventstore', () => log.head())
     if (!eventstore.shared) await insistOnPrefix(log, prefix)
-    const { accepted } = await keysFit(await foundOnServers(config, mongo, log), acceptLostKeys, logger)
+    const { accepted } = await keysFit(await foundOnServers(config, mongo, log), acceptLostKeys, clock, logger)
     const inFile = file === undefined ? undefined : await openKeyFile(file, secrets)
     const { pepper, kek } = await mongo.deploymentKeys(inFile, secrets, accepted !== undefined)
     await accepted?.(log, pepper.kid)

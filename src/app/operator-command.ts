@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { EventLog } from '../events/log.ts'
 import type { Decider } from '../commands/decider.ts'
@@ -21,14 +22,14 @@ export const operatorCommand = async <
   K extends keyof C & string,
 >(
   log: EventLog,
+  clock: Clock,
   told: Told,
   reason: string,
   [decider, id, name, command]: readonly [decider: Decider<S, C, E>, id: string, name: K, command: C[K]],
 ): ReturnType<Execute> => {
-  const now = () => new Date()
-  const time = orderedTime(now, told)
+  const time = orderedTime(clock, told)
   await time.begin(log)
-  const envelope = enveloper({ seal: nothingPersonal, open: nothingPersonal }, 'command-line', now, time.newest)
+  const envelope = enveloper({ seal: nothingPersonal, open: nothingPersonal }, 'command-line', clock.now, time.newest)
   const { execute } = executor(time.through(log), envelope)
   return execute(decider, id, name, command, { actor: operator(), reason })
 }

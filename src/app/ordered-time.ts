@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { EventLog, NewEvent } from '../events/log.ts'
 import type { Logger as Told } from './logger.ts'
 
@@ -22,9 +23,8 @@ const states = {
  * is behind the events made meanwhile: nothing that they say has happened may become undone.
  */
 export const orderedTime = (
-  now: () => Date,
+  { now, monotonic }: Pick<Clock, 'now' | 'monotonic'>,
   told: Pick<Told, 'info' | 'warn' | 'error'>,
-  elapsed: () => number = () => performance.now(),
 ) => {
   let newest = new Date(0)
   let text = ''
@@ -63,10 +63,10 @@ export const orderedTime = (
     },
     /** Whether the clock has advanced as real time did since the last call, give or take an hour. A clock that jumped and stayed there is trusted by the next call. */
     steady: (): (() => boolean) => {
-      let origin = now().getTime() - elapsed()
+      let origin = now().getTime() - monotonic()
       return () => {
         const before = origin
-        origin = now().getTime() - elapsed()
+        origin = now().getTime() - monotonic()
         return Math.abs(origin - before) <= BELIEVED_MS
       }
     },

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../clock.ts'
 import { Refusal, whyOf } from '../errors.ts'
 import type { Logger } from './logger.ts'
 
@@ -63,14 +64,17 @@ export const isToldElsewhere = (error: unknown): boolean => {
 }
 
 /** Tells of what the service needs and cannot reach: one ERROR line when it begins to fail, one INFO line when it works again. */
-export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_MS) => {
+export const portFaults = (
+  log: Pick<Logger, 'error' | 'info'>,
+  { monotonic, after }: Pick<Clock, 'monotonic' | 'after'>,
+) => {
   const known = new WeakSet<object>()
   const faults = new Map<string, Fault>()
 
   const fault = (adapter: string) => {
     const failing = new Set<string>()
     let [since, last, calls] = [0, 0, 0]
-    let quiet: NodeJS.Timeout | undefined
+    let quiet: Timer | undefined
 
     const over = () => {
       log.info({ adapter, failures: calls, seconds: Math.round((last - since) / 1000) }, 'it works again')
@@ -83,9 +87,9 @@ export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_
         if (typeof error !== 'object' || error === null) return
         known.add(error)
         if (isToldElsewhere(error)) return
-        clearTimeout(quiet)
+        quiet?.cancel()
         quiet = undefined
-        const now = performance.now()
+        const now = monotonic()
         if (calls === 0 || now - last > STALE_MS) {
           ;[since, calls] = [now, 0]
           const why = whyOf(error)
@@ -97,7 +101,7 @@ export const portFaults = (log: Pick<Logger, 'error' | 'info'>, quietMs = QUIET_
         failing.add(`${port} ${operation}`)
       },
       worked: (port, operation) => {
-        if (failing.size > 0 && failing.has(`${port} ${operation}`)) quiet ??= setTimeout(over, quietMs).unref()
+        if (failing.size > 0 && failing.has(`${port} ${operation}`)) quiet ??= after(QUIET_MS, over).unref()
       },
       failing: () => failing.size > 0,
     }

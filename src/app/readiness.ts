@@ -1,4 +1,4 @@
-import { within } from '../concurrency.ts'
+import { type Clock, within } from '../clock.ts'
 import type { Service } from '../http/service.ts'
 import { resources } from '../projections/resources.ts'
 import type { Stores } from './stores.ts'
@@ -8,6 +8,7 @@ const PATIENCE_MS = 1000
 
 /** What an instance needs to take requests. A queue or views that are away, a full disk, and documents that cannot be read, do not keep it from answering. */
 export const readinessOf = (
+  clock: Clock,
   { log, views, queue, alone, sharing, full }: Stores,
   draining: () => boolean,
   fresh: () => boolean,
@@ -16,7 +17,7 @@ export const readinessOf = (
 ): Service['readiness'] => {
   const holds = (work: Promise<boolean>): Promise<boolean> => {
     const done = work.catch(() => false)
-    return within(PATIENCE_MS, done, () => false)
+    return within(clock, PATIENCE_MS, done, () => false)
   }
   const works = (work: Promise<unknown>): Promise<boolean> => holds(work.then(() => true))
   const status = (good: boolean, bad: 'failed' | 'degraded') => (good ? 'ok' : bad)

@@ -1,4 +1,4 @@
-import { pause, within } from '../concurrency.ts'
+import { type Clock, within } from '../clock.ts'
 import type { Execute } from '../commands/execute.ts'
 import { formatOf, isHeldBack, isMissed, isWaiting, ROLL, roll, type Roll } from '../commands/roll.ts'
 import { type Fold, foldAfter, stepStored, streamFolds, unwritten } from '../commands/stream-folds.ts'
@@ -96,8 +96,9 @@ type Membership = {
   readonly fresh: () => boolean
   readonly logger: Pick<Logger, 'warn'>
   readonly onError: (error: unknown) => void
-  readonly lookMs?: number
-  readonly spreadMs?: number
+  readonly clock: Clock
+  /** A share of the time over which answers are spread, from 0 to 1. */
+  readonly chance?: () => number
 }
 
 /** An instance on the roll, from `join` to `leave`: answers when the roll is called, calls it, and strikes out who does not answer. */
@@ -110,8 +111,8 @@ export const membership = ({
   fresh,
   logger,
   onError,
-  lookMs = LOOK_MS,
-  spreadMs = SPREAD_MS,
+  clock,
+  chance = Math.random,
 }: Membership) => {
   const stop = new AbortController()
   let running: Promise<unknown> = Promise.resolve()
@@ -123,7 +124,7 @@ export const membership = ({
   const bePresent = () => execute(roll, ROLL, 'BePresent', me, SYSTEM)
 
   const answer = async () => {
-    await pause(Math.random() * spreadMs, stop.signal)
+    await clock.sleep(chance() * SPREAD_MS, stop.signal)
     if (!stop.signal.aborted) await bePresent()
   }
   const answerIfMissed = () => {
@@ -146,7 +147,7 @@ export const membership = ({
   const run = async () => {
     while (!stop.signal.aborted) {
       await look().catch(onError)
-      await pause(lookMs, stop.signal)
+      await clock.sleep(LOOK_MS, stop.signal)
     }
   }
 
@@ -168,11 +169,12 @@ export const membership = ({
       const late = () => {
         throw new Error('the log did not answer in time')
       }
-      await within(FAREWELL_MS, execute(roll, ROLL, 'LeaveRoll', { instance }, SYSTEM), late).catch((err: unknown) =>
-        logger.warn(
-          { err },
-          'this instance could not be taken from the roll: others strike it out when it does not answer',
-        ),
+      await within(clock, FAREWELL_MS, execute(roll, ROLL, 'LeaveRoll', { instance }, SYSTEM), late).catch(
+        (err: unknown) =>
+          logger.warn(
+            { err },
+            'this instance could not be taken from the roll: others strike it out when it does not answer',
+          ),
       )
     },
   }

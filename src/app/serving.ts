@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { version } from '../cli/manifest.ts'
 import { placeOf } from '../config/addresses.ts'
 import type { Config } from '../config/load.ts'
@@ -46,6 +47,7 @@ export const bound = async (
 /** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
 export const serving = async (
   config: Config,
+  _clock: Clock,
   logger: Logger,
   service: Service,
   settings: HttpSettings,

@@ -1,5 +1,5 @@
 import { fail } from '../cli/failure.ts'
-import { pause } from '../concurrency.ts'
+import type { Clock } from '../clock.ts'
 import type { LogIdentity } from '../events/binding.ts'
 import type { EventLog } from '../events/log.ts'
 import { readModelsOf } from '../projections/all.ts'
@@ -66,14 +66,14 @@ const rebuiltOf = ({ views }: Behind, events: number, head: bigint): Rebuilt => 
 })
 
 /** Looks until it is certain what became of the log: what is not as it was is looked at twice. */
-const judged = async ({ log, views, binding, alone, pepper }: Settled) => {
+const judged = async ({ sleep }: Pick<Clock, 'sleep'>, { log, views, binding, alone, pepper }: Settled) => {
   const look = async () => {
     const found = await lookAt(log, views, binding, readModelsOf(pepper.key))
     return { found, continuity: continuityOf(found) }
   }
   const first = await look()
   if (alone || first.continuity.is === 'same' || first.continuity.is === 'fresh') return first
-  await pause(CONFIRM_MS)
+  await sleep(CONFIRM_MS)
   return look()
 }
 
@@ -82,12 +82,13 @@ const judged = async ({ log, views, binding, alone, pepper }: Settled) => {
  * that do not are built anew, here or by the instance that writes them, and are told of in one ERROR line. Refuses another log.
  */
 export const settle = async (
+  clock: Pick<Clock, 'sleep'>,
   stores: Settled,
   logger: Tell,
   onProgress?: (progress: Progress) => void,
 ): Promise<Rebuilt | undefined> => {
   for (let waits = 0; ; waits++) {
-    const { found, continuity } = await judged(stores)
+    const { found, continuity } = await judged(clock, stores)
     if (continuity.is === 'another') return another(stores.alone, continuity.found, continuity.known)
     if (continuity.is !== 'behind') return undefined
     if (stores.writes()) {
@@ -101,7 +102,7 @@ export const settle = async (
       return rebuilt
     }
     if (waits === 0) logger.info('the read models do not fit the history; waiting for them to be built anew')
-    await pause(AGAIN_MS)
+    await clock.sleep(AGAIN_MS)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { isFailure } from '../cli/failure.ts'
 import { isConfigError } from '../config/problem.ts'
-import { pause } from '../concurrency.ts'
+import type { Clock } from '../clock.ts'
 import { Refusal, refuse, whyOf } from '../errors.ts'
 import { requestId } from '../http/wire/framing.ts'
 import { cleanTarget, named } from '../http/wire/path.ts'
@@ -77,16 +77,17 @@ const RETRY_MS = 1_000
  */
 export const sooner = async <T>(
   begin: () => Promise<T>,
+  { monotonic, sleep }: Pick<Clock, 'monotonic' | 'sleep'>,
   logger: Pick<Logger, 'warn' | 'info'>,
   room: ReturnType<typeof standbyServer>,
   ending: AbortSignal | undefined,
 ): Promise<T> => {
   let told: string | undefined
-  const since = performance.now()
+  const since = monotonic()
   for (;;) {
     try {
       const begun = await begin()
-      const seconds = Math.round((performance.now() - since) / 1000)
+      const seconds = Math.round((monotonic() - since) / 1000)
       if (told !== undefined) logger.info({ seconds }, 'what was missing at the start is there')
       return begun
     } catch (error) {
@@ -94,7 +95,7 @@ export const sooner = async <T>(
       const missing = room.missing(error)
       if (missing !== told) logger.warn({ missing, why: whyOf(error) }, 'not ready to start; trying until it is')
       told = missing
-      await pause(RETRY_MS, ending)
+      await sleep(RETRY_MS, ending)
     }
   }
 }

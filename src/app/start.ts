@@ -1,11 +1,11 @@
 import type { AddressInfo } from 'node:net'
+import { type Clock, systemClock } from '../clock.ts'
 import { compose, type Composed } from './compose.ts'
 import { isFailure } from '../cli/failure.ts'
 import type { Config } from '../config/load.ts'
 import { damageWatch } from './damage.ts'
 import { endInTime, unlessEnding } from './ending.ts'
 import { type Fatal, faults } from './fatal.ts'
-import { wallClock } from '../http/wire/clock.ts'
 import { shutDown } from '../http/server.ts'
 import { type Logger, loggerOf } from './logger.ts'
 import { isToldElsewhere } from './port-faults.ts'
@@ -27,7 +27,8 @@ export type StartOptions = {
   readonly warnings?: readonly string[]
   /** Doors that stand open on purpose. */
   readonly meant?: readonly string[]
-  readonly now?: () => Date
+  /** That of the machine unless given. */
+  readonly clock?: Clock
   /** Are there already, in place of those that the configuration names. */
   readonly stores?: Stores
   /** Why the service goes on though keys that its history was written with are lost. */
@@ -42,12 +43,15 @@ export type StartOptions = {
   readonly cut?: () => void
 }
 
+/** What a start is given, with its clock. */
+type Starting = StartOptions & { readonly clock: Clock }
+
 /** Opens the stores and begins. What is begun in vain is closed again. */
 const begun = async (
   config: Config,
   logger: Logger,
   fatal: Fatal,
-  { now = wallClock(), stores, ending, ...accepting }: StartOptions,
+  { clock, stores, ending, ...accepting }: Starting,
 ): Promise<Composed> => {
   const onError = (job: string, error: unknown) => {
     if (!isToldElsewhere(error)) logger.error({ err: error, job }, 'a job failed')
@@ -62,12 +66,12 @@ const begun = async (
       : logger.info({ directory }, 'the disk has room again')
   for (let tries = 1; ; tries++) {
     const { during, ofViews, ...watching } = damageWatch(fatal)
-    const opened = stores ?? (await openStores(config, { onError, onFull, ...watching, logger }, accepting))
+    const opened = stores ?? (await openStores(config, clock, { onError, onFull, ...watching, logger }, accepting))
     logger.info({ kid: opened.pepper.kid }, 'the keys are those of this log')
     let composed: Composed | undefined
     try {
-      composed = await compose(config, opened, logger, now, fatal)
-      await during(unlessEnding(composed.begin(ending), ending))
+      composed = await compose(config, opened, logger, clock, fatal)
+      await during(unlessEnding(clock, composed.begin(ending), ending))
       return composed
     } catch (error) {
       // Closed, a store sets damaged read models aside.
@@ -78,16 +82,19 @@ const begun = async (
 }
 
 /** The service with everything it needs, listening. `close` finishes running requests first. */
-const listening = async (config: Config, logger: Logger, fatal: Fatal, options: StartOptions): Promise<Running> => {
+const listening = async (config: Config, logger: Logger, fatal: Fatal, options: Starting): Promise<Running> => {
   const settings = serverSettings(config)
   const ports = await bound(config, settings)
   let composed: Composed | undefined
   try {
     const room = standbyServer(ports)
     const begin = () => begun(config, logger, fatal, options)
-    composed = config.storage.type === 'cluster' ? await sooner(begin, logger, room, options.ending) : await begin()
+    composed =
+      config.storage.type === 'cluster'
+        ? await sooner(begin, options.clock, logger, room, options.ending)
+        : await begin()
     const { service, drain, close } = composed
-    const apps = await serving(config, logger, service, settings, ports)
+    const apps = await serving(config, options.clock, logger, service, settings, ports)
     const { protocol, host } = config.server
     const { port } = ports[0].server.address() as AddressInfo
     const url = `${protocol}://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
@@ -114,14 +121,15 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
 
 /** Starts the service: ports, stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first, and a fault ends it as `close` does. */
 export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
-  const logger = loggerOf(config.log)
+  const { clock = systemClock } = options
+  const logger = loggerOf(config.log, clock)
   for (const warning of options.warnings ?? []) logger.warn(warning)
   for (const note of options.meant ?? []) logger.info(note)
-  const { fatal, endWith, release } = faults(logger, options.fatal)
+  const { fatal, endWith, release } = faults(logger, clock, options.fatal)
   const { ending } = options
-  endInTime(ending, config.server.shutdown_grace, logger, options.cut)
+  endInTime(clock, ending, config.server.shutdown_grace, logger, options.cut)
   try {
-    const { url, close } = await listening(config, logger, fatal, options)
+    const { url, close } = await listening(config, logger, fatal, { ...options, clock })
     let closing: Promise<void> | undefined
     const end = () => (closing ??= close().finally(release))
     endWith(end)

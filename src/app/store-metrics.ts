@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Metrics } from '../http/operations/metrics.ts'
 import { fails, type PortFaults } from './port-faults.ts'
 import type { Stores } from './stores.ts'
@@ -9,8 +10,8 @@ type Outcome = (typeof outcomes)[number]
 type Told = (outcome: Outcome, ms: number, error: unknown) => void
 type Call = (...args: readonly unknown[]) => Promise<unknown> | AsyncIterable<unknown>
 
-const timed = async (answer: Promise<unknown>, told: Told): Promise<unknown> => {
-  const began = performance.now()
+const timed = async (monotonic: Clock['monotonic'], answer: Promise<unknown>, told: Told): Promise<unknown> => {
+  const began = monotonic()
   let [outcome, failure]: [Outcome, unknown] = ['ok', undefined]
   try {
     return await answer
@@ -18,18 +19,24 @@ const timed = async (answer: Promise<unknown>, told: Told): Promise<unknown> => 
     ;[outcome, failure] = [fails(error) ? 'failed' : 'refused', error]
     throw error
   } finally {
-    told(outcome, performance.now() - began, failure)
+    told(outcome, monotonic() - began, failure)
   }
 }
 
 /** The same pages. Time that the reader spends between two of them does not count. */
-const paged = async function* (pages: AsyncIterable<unknown>, told: Told): AsyncGenerator {
+const paged = async function* (
+  monotonic: Clock['monotonic'],
+  pages: AsyncIterable<unknown>,
+  told: Told,
+): AsyncGenerator {
   const iterator = pages[Symbol.asyncIterator]()
   let [outcome, took, failure]: [Outcome, number, unknown] = ['ok', 0, undefined]
   const next = () =>
-    timed(iterator.next(), (how, ms, error) => ([outcome, took, failure] = [how, took + ms, error])) as Promise<
-      IteratorResult<unknown>
-    >
+    timed(
+      monotonic,
+      iterator.next(),
+      (how, ms, error) => ([outcome, took, failure] = [how, took + ms, error]),
+    ) as Promise<IteratorResult<unknown>>
   try {
     for (let page = await next(); !page.done; page = await next()) yield page.value
   } finally {
@@ -39,23 +46,24 @@ const paged = async function* (pages: AsyncIterable<unknown>, told: Told): Async
 }
 
 const around =
-  (call: Call, told: Told): Call =>
+  (monotonic: Clock['monotonic'], call: Call, told: Told): Call =>
   (...args) => {
     const answer = call(...args)
-    return Symbol.asyncIterator in answer ? paged(answer, told) : timed(answer, told)
+    return Symbol.asyncIterator in answer ? paged(monotonic, answer, told) : timed(monotonic, answer, told)
   }
 
 /** A port whose every call is reported, except `close`. */
-const wrapped = <P extends object>(port: P, tellerOf: (operation: string) => Told): P =>
+const wrapped = <P extends object>(monotonic: Clock['monotonic'], port: P, tellerOf: (operation: string) => Told): P =>
   Object.fromEntries(
     Object.entries(port).map(([operation, call]: [string, Call]) => [
       operation,
-      operation === 'close' ? call : around(call, tellerOf(operation)),
+      operation === 'close' ? call : around(monotonic, call, tellerOf(operation)),
     ]),
   ) as P
 
 /** The same stores, with calls of their three ports counted and timed, and failures of these and of the keys reported. An iterator is one call from its first page to its last; a job that runs here counts as `run`. */
 export const instrumented = (
+  { monotonic }: Pick<Clock, 'monotonic'>,
   stores: Stores,
   { storeCalls, storeCallDuration }: Metrics,
   faults: PortFaults,
@@ -78,16 +86,17 @@ export const instrumented = (
       }
     }
   }
-  const queue = wrapped(stores.queue, tellers('queue'))
+  const queue = wrapped(monotonic, stores.queue, tellers('queue'))
   const ran = tellers('queue')('run')
   return {
     ...stores,
     keys: faults.around('keys', stores.adapters.views, stores.keys),
-    log: wrapped(stores.log, tellers('log')),
-    views: wrapped(stores.views, tellers('views')),
+    log: wrapped(monotonic, stores.log, tellers('log')),
+    views: wrapped(monotonic, stores.views, tellers('views')),
     queue: {
       ...queue,
-      schedule: (job) => queue.schedule({ ...job, run: async (...args) => void (await timed(job.run(...args), ran)) }),
+      schedule: (job) =>
+        queue.schedule({ ...job, run: async (...args) => void (await timed(monotonic, job.run(...args), ran)) }),
     },
   }
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Files } from '../adapters/embedded/read-only.ts'
 import type { Standing } from '../adapters/embedded/standing.ts'
 import { damagedFile } from '../adapters/embedded/sqlite.ts'
+import type { Clock } from '../clock.ts'
 import { isFailure } from '../cli/failure.ts'
 import type { Config } from '../config/load.ts'
 import type { Binding } from '../events/binding.ts'
@@ -75,10 +76,10 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
   }
 }
 
-type Open = (config: Config, told: Told, beginning?: Beginning) => Promise<Stores>
+type Open = (config: Config, clock: Clock, told: Told, beginning?: Beginning) => Promise<Stores>
 
 /** One directory with SQLite files, which this process alone writes to. */
-const openDirectory: Open = async (config, told, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
+const openDirectory: Open = async (config, clock, told, { secrets, acceptLostKeys, acceptDamagedLog } = {}) => {
   const { onError = () => undefined, onFull, onLost, onDamage, onDamagedViews, logger = silent } = told
   const { openEmbedded } = await import('../adapters/embedded/open.ts')
   const { openKeyFile } = await import('../adapters/embedded/key-file.ts')
@@ -87,8 +88,8 @@ const openDirectory: Open = async (config, told, { secrets, acceptLostKeys, acce
   const decide = async (standing: Standing) => {
     const { log: history } = standing
     const damage =
-      history && (await logFits(history, await standing.look(), eventsOf(config), acceptDamagedLog, logger))
-    const { accepted } = await keysFit(await foundInDirectory(config, standing), acceptLostKeys, logger)
+      history && (await logFits(history, await standing.look(), eventsOf(config), acceptDamagedLog, clock, logger))
+    const { accepted } = await keysFit(await foundInDirectory(config, standing), acceptLostKeys, clock, logger)
     own = await openKeyFile(config.keys.file!, secrets)
     const { pepper, kek } = own
     return { kek, damage, accepted: accepted && ((log: EventLog) => accepted(log, pepper.kid)) }
@@ -126,16 +127,16 @@ const leaseOf = (models: readonly View[]): string =>
   ['views', ...models.map(({ name, version }) => `${name}_${version}`).toSorted()].join(' ')
 
 /** EventStoreDB, MongoDB and Redis, shared with other instances. What is opened in vain is closed again. */
-const openCluster: Open = async (config, told, beginning) => {
+const openCluster: Open = async (config, clock, told, beginning) => {
   const { openServers } = await import('./open-servers.ts')
   const { openBullmq } = await import('../adapters/redis/queue.ts')
   const { openRedisLimits } = await import('../adapters/redis/rate-limit.ts')
   const { onError = () => undefined, logger = silent } = told
-  const { mongo, closing, ...servers } = await openServers(config, told, beginning)
+  const { mongo, closing, ...servers } = await openServers(config, clock, told, beginning)
   try {
     const { prefix, ...redis } = config.redis
     const place = { ...redis, url: redis.url! }
-    const fault = portFaults(logger).of('redis')
+    const fault = portFaults(logger, clock).of('redis')
     const health = {
       failed: (error: unknown) => fault.failed('queue', 'share', error),
       worked: () => fault.worked('queue', 'share'),
@@ -165,10 +166,11 @@ const openCluster: Open = async (config, told, beginning) => {
 const openers: Readonly<Record<Config['storage']['type'], Open>> = { embedded: openDirectory, cluster: openCluster }
 
 /** Opens the stores that the configuration names; drivers are loaded only for those. Fails before anything is made where the keys are not those that the history was written with. */
-export const openStores: Open = (config, told, beginning) => openers[config.storage.type](config, told, beginning)
+export const openStores: Open = (config, clock, told, beginning) =>
+  openers[config.storage.type](config, clock, told, beginning)
 
 /** The history and the keys alone on servers, for who writes an event beside the service, which may run: several write there. */
-export const openHistory = async (config: Config): Promise<History> => {
+export const openHistory = async (config: Config, clock: Clock): Promise<History> => {
   const { openServers } = await import('./open-servers.ts')
-  return { ...(await openServers(config, {})), alone: false }
+  return { ...(await openServers(config, clock, {})), alone: false }
 }

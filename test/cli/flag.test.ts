@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { openStores } from '../../src/app/stores.ts'
 import { collect } from '../contracts/log.ts'
@@ -60,7 +61,7 @@ await t.test('a flag is deleted through the service, and on its data while it is
     err: /There is no .*none/,
   })
 
-  const store = await openStores(loadConfig({ env: {}, flags: { 'storage.data_dir': data } }).config, {})
+  const store = await openStores(loadConfig({ env: {}, flags: { 'storage.data_dir': data } }).config, systemClock, {})
   const [deleted] = (await collect(store.log.readAll(0n))).slice(-3)
   t.match(deleted, { stream: 'flag-default+g', type: 'FlagDeleted' })
   t.match(JSON.parse(deleted!.meta), {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { Stored } from '../../src/events/log.ts'
 import type { Meta } from '../../src/events/meta.ts'
@@ -42,7 +43,7 @@ const aheadOf = async ({ metrics }: Started) =>
 
 const metasOf = async (t: Test, { directory }: Started) => {
   const { config } = loadConfig({ env: {}, flags: { 'storage.data_dir': join(directory, 'data') } })
-  const stores = await openStores(config, {})
+  const stores = await openStores(config, systemClock, {})
   t.teardown(stores.close)
   const events: Stored[] = []
   for await (const page of stores.log.readAll(0n)) events.push(...page)

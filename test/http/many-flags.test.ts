@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { idFrom } from '../../src/commands/envelope.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import type { EventLog } from '../../src/events/log.ts'
@@ -49,7 +50,7 @@ const startOn = async (t: Test, keys: readonly string[]) => {
   const first = await startService(t)
   await first.close()
   const { config } = loadConfig({ env: {}, flags: { 'storage.data_dir': join(first.directory, 'data') } })
-  const store = await openStores(config, { onError: (_, error) => t.fail(String(error)) })
+  const store = await openStores(config, systemClock, { onError: (_, error) => t.fail(String(error)) })
   for (const key of keys) await seed(store.log, key, FLAGS / keys.length)
   await store.close()
   const { directory } = first

@@ -8,6 +8,7 @@ import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { memoryLog } from '../memory-log.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
 let serial = 0
@@ -182,17 +183,16 @@ await t.test('what was left of a view that goes on without it is dropped, and ta
   t.same(await building.getMany(['t0']), [])
 })
 
-await t.test('how far it is is told every five seconds, with a percentage', (t) => {
+await t.test('how far it is is told every five seconds, with a percentage', async (t) => {
   const lines: object[] = []
-  let now = 0
-  const tell = progressLines({ info: (record: object) => lines.push(record) } as never, () => now)
+  const clock = virtualClock()
+  const tell = progressLines({ info: (record: object) => lines.push(record) } as never, clock)
   for (const position of [1n, 2n, 3n, 4n]) {
-    now += 3000
+    await clock.advance(3_000)
     tell({ done: Number(position) * 10, position, head: 4n })
   }
   t.strictSame(lines, [
     { events: 20, position: '2', head: '4', percent: 50 },
     { events: 40, position: '4', head: '4', percent: 100 },
   ])
-  t.end()
 })

@@ -15,6 +15,7 @@ import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 import { memoryLog } from '../memory-log.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
 const secret = Buffer.alloc(32, 7)
@@ -253,6 +254,7 @@ await t.test(
   async (t) => {
     const written: bigint[] = []
     const errors: unknown[] = []
+    const clock = virtualClock()
     let [position, may, fails] = [10n, true, false]
     const keeper = snapshotKeeper({
       write: async (now) => {
@@ -262,24 +264,26 @@ await t.test(
       remembered: () => ({ position, events: 1, ahead: [] }),
       mayWrite: () => may,
       onError: (error) => void errors.push(error),
-      firstMs: 1,
-      everyMs: 1,
+      clock,
     })
-    const eventually = async (holds: () => boolean) => {
-      for (let n = 0; n < 500 && !holds(); n++) await new Promise((wake) => setTimeout(wake, 2))
-      return holds()
-    }
     await keeper.end()
     t.same(written, [], 'nothing is written of what has not begun')
     keeper.begin(undefined)
-    t.ok(await eventually(() => written.length === 1))
+    await clock.advance(14_999)
+    t.same(written, [])
+    await clock.advance(1)
+    t.same(written, [10n], '15 s after the start')
     position = 20n
-    t.ok(await eventually(() => written.length === 2))
+    await clock.advance(299_999)
+    t.same(written, [10n])
+    await clock.advance(1)
+    t.same(written, [10n, 20n], 'every five minutes')
     fails = true
     position = 30n
-    t.ok(await eventually(() => errors.length > 1), 'tried again')
+    await clock.advance(600_000)
+    t.equal(errors.length, 2, 'tried again')
     ;[fails, may] = [false, false]
-    await new Promise((wake) => setTimeout(wake, 10))
+    await clock.advance(900_000)
     t.same(written, [10n, 20n])
     may = true
     await keeper.end()

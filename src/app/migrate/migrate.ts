@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { systemClock } from '../../clock.ts'
 import { fail } from '../../cli/failure.ts'
 import type { Services } from '../../cli/services.ts'
 import { migrate, type HistoryStore } from './copy.ts'
@@ -43,11 +44,11 @@ export const moveStores: Services['moveStores'] = async (from, to, move) => {
       )
   const { openKeyFile } = await import('../../adapters/embedded/key-file.ts')
   const secrets = await openKeyFile(from.keys.file!)
-  const source = await openStores(from, {})
+  const source = await openStores(from, systemClock, {})
   try {
     await insistOnSameLog(source)
     const isThere = to.storage.type !== 'embedded' || existsSync(eventsOf(to))
-    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, {}, { secrets })
+    const target = move.dryRun && !isThere ? empty(source.pepper) : await openStores(to, systemClock, {}, { secrets })
     try {
       await insistOnSameLog(target)
       return await migrate(source, target, move)
