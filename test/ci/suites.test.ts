@@ -1,0 +1,58 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import t from 'tap'
+import { names, suiteOf } from './suites.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+const test = resolve(root, 'test')
+const files = readdirSync(test, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.test.ts'))
+  .map((file) => file.slice(0, -'.test.ts'.length))
+
+/** What a file imports: other files, and everything else by name. */
+const importsOf = (file: string) => {
+  const all = [...readFileSync(file, 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(([, name]) => name!)
+  const isFile = (name: string) => name.startsWith('.') && name.endsWith('.ts')
+  return {
+    files: all.filter(isFile).map((name) => resolve(dirname(file), name)),
+    packages: all.filter((name) => !name.startsWith('.')),
+  }
+}
+
+/** The files under `test` that a test file reaches through imports, itself first. */
+const reached = (file: string): readonly string[] => {
+  const seen = new Set([file])
+  for (const each of seen)
+    for (const next of importsOf(each).files) if (next.startsWith(test) && existsSync(next)) seen.add(next)
+  return [...seen]
+}
+
+/** What starts processes, opens ports or drives a browser. */
+const HEAVY = ['node:child_process', 'node:cluster', 'node:http', 'node:https', 'node:net', 'playwright-core']
+const HELPERS = ['start.ts', 'adapters/servers.ts', 'stand-ins/eventstoredb/server.ts']
+
+await t.test('every name in the table of suites is a file or a folder with files', async (t) => {
+  for (const name of names)
+    t.ok(
+      files.some((file) => (name.endsWith('/') ? file.startsWith(name) : file === name)),
+      name,
+    )
+})
+
+await t.test('a unit test starts no process and opens no port', async (t) => {
+  for (const file of files.filter((each) => suiteOf(each) === 'unit'))
+    for (const part of reached(resolve(test, `${file}.test.ts`))) {
+      const found = importsOf(part).packages.filter((name) => HEAVY.includes(name))
+      const helper = HELPERS.find((name) => part === resolve(test, name))
+      t.strictSame([found, helper], [[], undefined], `${file} by ${relative(test, part)}`)
+    }
+})
+
+await t.test('what drives a browser is in the suite of the browser, and nothing else is', async (t) => {
+  for (const file of files) {
+    const drives = reached(resolve(test, `${file}.test.ts`)).some((part) =>
+      importsOf(part).packages.includes('playwright-core'),
+    )
+    t.equal(suiteOf(file) === 'browser', drives, file)
+  }
+})

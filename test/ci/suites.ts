@@ -1,0 +1,71 @@
+/** Suites of test files, by what the files need. */
+export const SUITES = ['unit', 'service', 'browser', 'faults'] as const
+export type Suite = (typeof SUITES)[number]
+
+/** Folders, with a slash at the end, and files without their ending, under `test`. A file belongs to the first suite that names it, or to `service`. */
+const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = {
+  /** They start no process and open no port: decisions, folds, texts, and what waits for a clock. */
+  unit: [
+    'access/',
+    'audit/',
+    'commands/',
+    'config/',
+    'evaluation/',
+    'events/',
+    'jobs/',
+    'projections/',
+    'ui/bundle',
+    'ui/code',
+    'ui/theme',
+    'auth/bulkhead',
+    'auth/email-rule',
+    'auth/login-state',
+    'auth/rate-limit',
+    'adapters/redis-address',
+    'adapters/mongodb/document',
+    'http/fields',
+    'http/float32',
+    'http/headers',
+    'http/input',
+    'http/metrics-page',
+    'access-policy',
+    'architecture',
+    'concurrency',
+    'config',
+    'docs',
+    'ending',
+    'measured',
+    'memory-log',
+    'ordered-time',
+    'port-faults',
+    'roll',
+    'virtual-clock',
+    'warnings',
+    'ci/suites',
+  ],
+  /** They drive Chromium. */
+  browser: ['ui/'],
+  /** They kill, freeze, cut off and restore processes and servers. */
+  faults: [
+    'crash/',
+    'cluster/',
+    'adapters/eventstoredb-cluster',
+    'adapters/eventstoredb-faults',
+    'adapters/eventstoredb-nemesis',
+    'adapters/mongodb/faults',
+    'adapters/bullmq/faults',
+    'adapters/bullmq/topologies',
+    'stories/damaged-files',
+    'stories/lost-files',
+  ],
+}
+
+/** The suite of a test file, by its path under `test` without `.test.ts`. */
+export const suiteOf = (file: string): Suite => {
+  const isIn = (suite: Exclude<Suite, 'service'>) =>
+    members[suite].some((name) => (name.endsWith('/') ? file.startsWith(name) : file === name))
+  return (['unit', 'browser', 'faults'] as const).find(isIn) ?? 'service'
+}
+
+/** Every name of the table, to be looked up among the files. */
+export const names = Object.values(members).flat()
