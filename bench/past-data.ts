@@ -56,6 +56,7 @@ export const fillPast = async (config: Config, { flags, changes, most, tokens }:
   const { execute } = executor(
     log,
     enveloper(sealer(stores.keys), 'seed', () => new Date()),
+    { clock: systemClock },
   )
   try {
     const { data } = await last(log, 'flag-default+flag-0')

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
+import { systemClock } from '../src/clock.ts'
 import type { Stored } from '../src/events/log.ts'
 import { anyProjection } from '../src/projections/projection.ts'
 import { rebuild } from '../src/projections/engine/rebuild.ts'
@@ -27,7 +28,7 @@ const child = async (directory: string) => {
   const { openEmbedded } = await import('../src/adapters/embedded/open.ts')
   const store = await openEmbedded(directory, { kek: new Uint8Array(32), onError: () => {} })
   let heap = 0
-  await rebuild(store.log, store.views, [anyProjection(tokens)], () => {
+  await rebuild({ clock: systemClock, ...store }, [anyProjection(tokens)], () => {
     heap = Math.max(heap, process.memoryUsage().heapUsed)
   })
   await store.close()
@@ -66,7 +67,7 @@ export const run = async (): Promise<readonly Row[]> => {
     const [builds, parses, restarts]: [number[], number[], number[]] = [[], [], []]
     const [wholes, snapshots]: [number[], number[]] = [[], []]
     for (let round = 0; round < ROUNDS; round++) {
-      builds.push(await seconds(() => rebuild(store.log, store.views, [projection])))
+      builds.push(await seconds(() => rebuild({ clock: systemClock, ...store }, [projection])))
       progress(`built in ${builds.at(-1)!.toFixed(2)} s`)
 
       let parse = 0
@@ -83,6 +84,7 @@ export const run = async (): Promise<readonly Row[]> => {
       const remember = (_: unknown, kept: ViewRow) => index.remember(kept as ViewRow<TokenDoc>)
       const begins = (into: typeof index, restore?: ReturnType<typeof memorySnapshot>['restore']) =>
         runner({
+          clock: systemClock,
           log: store.log,
           views: store.views,
           projections: [projection],

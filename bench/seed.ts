@@ -15,7 +15,7 @@ const context = { actor: { kind: 'system' } } as const
 export const seedFlags = async (config: Config, count: number): Promise<void> => {
   const stores = await openStores(config, systemClock, { onError: (_, error) => console.error(error) })
   const now = () => new Date()
-  const { execute, foldOf } = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now))
+  const { execute, foldOf } = executor(stores.log, enveloper(sealer(stores.keys), 'seed', now), { clock: systemClock })
   const writer = reservations(execute, foldOf, randomUUID, now)
   const keys = ['beta', 'staff', 'region']
   try {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../src/clock.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { enveloper } from '../src/commands/envelope.ts'
 import { executor } from '../src/commands/execute.ts'
@@ -74,6 +75,7 @@ const writing = async (url: string) => {
   const { execute } = executor(
     log,
     enveloper(unsealed, 'bench', () => new Date()),
+    { clock: systemClock },
   )
   const live = { state: { status: 'live' }, changes: 1n, at: 0n } as const
   return {

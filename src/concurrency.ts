@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from './clock.ts'
 
 /** Milliseconds that work may hold the event loop before it yields. */
 const SLICE_MS = 10
@@ -125,20 +126,20 @@ export const semaphore = (places: number) => {
     } else free++
   }
   /** As `enter`, for no longer than so many milliseconds: false for who has left the line by then. */
-  const enterWithin = (ms: number): Promise<boolean> | undefined => {
+  const enterWithin = (clock: Clock, ms: number): Promise<boolean> | undefined => {
     if (free > 0) {
       free--
       return undefined
     }
     return new Promise((resolve) => {
       const go = () => {
-        clearTimeout(timer)
+        timer.cancel()
         resolve(true)
       }
-      const timer = setTimeout(() => {
+      const timer = clock.after(ms, () => {
         line.delete(go)
         resolve(false)
-      }, ms)
+      })
       line.add(go)
     })
   }
@@ -159,7 +160,7 @@ export const semaphore = (places: number) => {
       return released(work)
     },
     /** Does the work while it holds a place, or answers as `late` does when there is none within so many milliseconds. */
-    holdWithin: async <T>(ms: number, work: () => Promise<T>, late: () => never): Promise<T> =>
-      (await enterWithin(ms)) === false ? late() : released(work),
+    holdWithin: async <T>(clock: Clock, ms: number, work: () => Promise<T>, late: () => never): Promise<T> =>
+      (await enterWithin(clock, ms)) === false ? late() : released(work),
   }
 }

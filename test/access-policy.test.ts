@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../src/clock.ts'
 import { configuredAccess, toldAccess } from '../src/app/access-policy.ts'
 import { BUILT_IN } from '../src/access/roles.ts'
 import type { AccessPolicy } from '../src/access/rules.ts'
@@ -36,7 +37,7 @@ const begin = (log: ReturnType<typeof memoryLog>, format: () => number, asked: A
   const { execute } = executor(
     log,
     enveloper(clear, 'test', () => new Date(0)),
-    { format },
+    { clock: systemClock, format },
   )
   const told = toldAccess({
     execute,

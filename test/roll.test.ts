@@ -28,7 +28,7 @@ const instance = async (
       return away ? Promise.reject(new Error('away')) : log.append(...asked)
     },
   }
-  const { execute } = executor(reached, enveloper(open, name, clock.now), { format: roll.format })
+  const { execute } = executor(reached, enveloper(open, name, clock.now), { clock, format: roll.format })
   const stop = new AbortController()
   const errors: unknown[] = []
   const member = membership({

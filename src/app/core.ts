@@ -49,12 +49,14 @@ const DIVERGED =
 
 /** Sees to it that the log stays the one that was followed. One that does not ends the service, and nothing more is written to the views. */
 const guardOf = (
+  clock: Clock,
   log: EventLog,
   { restarts, breaks }: Pick<Stores, 'restarts' | 'breaks'>,
   follower: () => Pick<ReturnType<typeof runner>, 'followed' | 'abandon'>,
   fatal: Fatal,
 ): LogGuard =>
   logGuard({
+    clock,
     log,
     followed: () => follower().followed(),
     renewed: () => Object.values(restarts).reduce((sum, count) => sum + count, breaks()),
@@ -110,12 +112,13 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const time = orderedTime(clock, logger)
   const roll = followedRoll(logger)
   const followed = roll.through(time.through(stores.log))
-  const guard = alone ? undefined : guardOf(followed, stores, () => follower, fatal)
+  const guard = alone ? undefined : guardOf(clock, followed, stores, () => follower, fatal)
   const log = guard?.through(followed) ?? followed
   const instance = `${hostname()}-${randomUUID().slice(0, 8)}`
   const seal = sealer(keys, lostSubjects(metrics, logger, opened.adapters.views))
   const { index, held, lives, closed, remember, recall } = memoryOf(config, logger)
   const { execute, foldOf } = executor(log, enveloper(seal, instance, clock.now, alone ? time.newest : undefined), {
+    clock,
     admit: quotas(config.quotas, held, index),
     format: alone ? () => FORMAT : roll.format,
   })
@@ -129,6 +132,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     logger,
   })
   const follower: ReturnType<typeof runner> = runner({
+    clock,
     log,
     views,
     projections,
@@ -146,17 +150,16 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     onLost: (error) => fatal(error, 'rollcall ends: the read models are lost; the next start builds them anew'),
     ...(guard && { agrees: guard.agrees, has: guard.has }),
   })
-  const census = () => index.census(time.present().getTime())
   addGauges(metrics, {
     log,
     projections: resources,
     position: follower.position,
-    census,
+    census: () => index.census(time.present().getTime()),
     aheadMs: time.aheadMs,
     closed: closed.counts,
     instances: () => (alone ? [{ version, reads: FORMAT }] : [...roll.state().members.values()]),
   })
-  const lease = alone ? undefined : freshness({ head: headOf(log, follower, guard), seen: follower.seen })
+  const lease = alone ? undefined : freshness({ clock, head: headOf(log, follower, guard), seen: follower.seen })
   const snapshots = snapshotKeeper({
     write: kept.write,
     remembered: follower.remembered,
@@ -176,7 +179,21 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     refusedRows: follower.refusedRows,
     provenFor: () => lease?.age() ?? 0,
   })
-  const made = { clock, faults, onError, names, metrics, stores, time, log, instance, seal, roll }
-  const memory = { closed, index, flagStore: held, lives }
-  return { ...made, ...memory, execute, foldOf, follower, guard, lease, snapshots, intervals }
+  const made = {
+    clock,
+    faults,
+    onError,
+    names,
+    metrics,
+    stores,
+    time,
+    log,
+    instance,
+    seal,
+    roll,
+    guard,
+    lease,
+    intervals,
+  }
+  return { ...made, closed, index, flagStore: held, lives, execute, foldOf, follower, snapshots }
 }

@@ -14,14 +14,14 @@ const EXCHANGES_A_MINUTE = 60
 /** What tells whose a token is, and gives tokens to who logs in or exchanges. */
 export const entranceOf = async (
   config: Config,
-  { faults, names, stores, time, log, seal, index, execute, follower, lease }: Core,
-  { now, policy }: Pick<Service, 'now' | 'policy'>,
+  { clock, faults, names, stores, time, log, seal, index, execute, follower, lease }: Core,
+  { policy }: Pick<Service, 'policy'>,
 ) => {
   const { views, pepper, limiter } = stores
   const digest = digester(pepper)
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const { methods } = config.authentication
-  const orchestrator = await exchangeOf(config, faults, now)
+  const orchestrator = await exchangeOf(config, faults, clock)
   return {
     verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
     tokenStanding: index.standing,
@@ -35,7 +35,7 @@ export const entranceOf = async (
       number: policy.number,
     }),
     digest,
-    logins: await loginMethods(config, names, stores, faults, now),
+    logins: await loginMethods(config, names, stores, faults, clock),
     exchange: orchestrator && { orchestrator, attempts: limiter('exchanges', EXCHANGES_A_MINUTE) },
     methods: {
       ...methods,

@@ -10,7 +10,7 @@ const VIEWS_MS = 30_000
 /** What applies the rules to the tokens of before that nobody uses; undefined where there are none. */
 export const sweepOf = (
   { settings: { access }, log, views, viewsReached, policy, narrow, now }: Service,
-  { onError }: Pick<Core, 'onError'>,
+  { onError, clock }: Pick<Core, 'onError' | 'clock'>,
   logger: Pick<Logger, 'info'>,
 ) =>
   access.rules.length === 0
@@ -20,6 +20,7 @@ export const sweepOf = (
         policy: policy.number,
         narrow,
         complete: () => completeTokens({ log, viewsReached }, VIEWS_MS),
+        clock,
         now,
         onDone: ({ narrowed, ended }) =>
           logger.info(

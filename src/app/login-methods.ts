@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Clock } from '../clock.ts'
 import type { Rule } from '../access/rules.ts'
 import { emailRule } from '../auth/identity.ts'
 import { loginStates, refusedLogins } from '../auth/login-state.ts'
@@ -20,7 +21,7 @@ const oidcWays = async (
   { enabled, providers }: Methods['oidc'],
   admits: LoginMethod['admits'],
   faults: PortFaults,
-  now: () => Date,
+  clock: Clock,
 ) => {
   const ways = new Map<string, LoginMethod>()
   if (!enabled) return ways
@@ -28,7 +29,13 @@ const oidcWays = async (
   for (const [name, { issuer_url, client_id, client_secret, redirect_address, scopes }] of Object.entries(providers)) {
     const path = `/auth/v1/method/oidc/${name}/callback`
     const client = { issuerUrl: issuer_url, clientId: client_id, clientSecret: client_secret, scopes }
-    const settings = { name, ...client, redirectAddress: redirect_address!, callbackPath: path, now }
+    const settings = {
+      name,
+      ...client,
+      redirectAddress: redirect_address!,
+      callbackPath: path,
+      clock,
+    }
     const provider = faults.around('provider', `oidc ${name}`, oidcProvider(settings))
     ways.set(name, {
       method: 'oidc',
@@ -52,11 +59,13 @@ const codehostWay = async (
   rules: readonly Rule[],
   names: Names,
   faults: PortFaults,
+  clock: Clock,
 ): Promise<LoginMethod | undefined> => {
   if (!settings.enabled) return undefined
   const { codehost } = await import('../auth/codehost.ts')
   const path = `/auth/v1/method/${names.codehostPath}/callback`
   const way = codehost({
+    clock,
     serverUrl: settings.server_url,
     apiUrl: settings.api_url,
     clientId: settings.client_id!,
@@ -82,7 +91,7 @@ export const loginMethods = async (
   names: Names,
   { pepper: { key: pepper }, limiter }: Pick<Stores, 'pepper' | 'limiter'>,
   faults: PortFaults,
-  now: () => Date,
+  clock: Clock,
 ): Promise<Logins> => {
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
@@ -92,8 +101,8 @@ export const loginMethods = async (
   const admits: LoginMethod['admits'] = ({ 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
     !restricted || emailRule(matches, { email, email_verified })
   return {
-    oidc: await oidcWays(methods.oidc, admits, faults, now),
-    codehost: await codehostWay(methods.codehost, accessPolicy(config).rules, names, faults),
+    oidc: await oidcWays(methods.oidc, admits, faults, clock),
+    codehost: await codehostWay(methods.codehost, accessPolicy(config).rules, names, faults, clock),
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
     pseudonyms: pseudonyms(pepper),
@@ -107,7 +116,7 @@ export const loginMethods = async (
 export const exchangeOf = async (
   { authentication: { methods } }: Config,
   faults: PortFaults,
-  now: () => Date,
+  clock: Clock,
 ): Promise<Orchestrator | undefined> => {
   const { enabled, verification, audiences, allowed, discovery_url, ca_path, service_account_token_path } =
     methods.orchestrator
@@ -121,7 +130,7 @@ export const exchangeOf = async (
     discoveryUrl: discovery_url,
     caPath: ca_path,
     tokenPath: service_account_token_path,
-    now,
+    clock,
   })
   return faults.around('cluster', 'orchestrator', made)
 }

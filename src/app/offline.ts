@@ -72,6 +72,7 @@ const withSettled = <T>(config: Config, work: (stores: Stores) => Promise<T>): P
     if (rebuilt) {
       await snapshots.remove()
       const { execute } = executor(log, enveloper(sealer(keys), 'command-line', systemClock.now), {
+        clock: systemClock,
         format: await formatBeside(stores),
       })
       const event = { instance: 'command-line', ...rebuilt }
@@ -112,13 +113,16 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
     const asked = newToken(names, { ...policy, requireRole: false }).read(request)
     inFuture(asked, now())
     const { execute, foldOf } = executor(log, enveloper(seal, 'command-line', now), {
+      clock: systemClock,
       format: await formatBeside({ log, alone }),
     })
     for (const key of namespacesAsked(asked))
       if ((await foldOf(namespaceDecider, key)).state.incarnation === undefined)
         refuse('not_found', `namespace "${key}" not found`)
     const applied = async (stored: readonly Stored[]) =>
-      rowOf([[tokens as unknown as AnyProjection, await foldRow(log, tokens, stored, undefined)]])
+      rowOf([
+        [tokens as unknown as AnyProjection, await foldRow({ log, clock: systemClock }, tokens, stored, undefined)],
+      ])
     const issuer = { execute, applied, digest: digester(pepper), now }
     const { clientToken, doc } = await issueToken(
       issuer,
@@ -136,6 +140,7 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
   withSettled(config, async ({ log, views, keys, alone }) => {
     const { now } = systemClock
     const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
+      clock: systemClock,
       format: await formatBeside({ log, alone }),
     })
     const { state } = await foldOf(namespaceDecider, namespace)
@@ -147,7 +152,12 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
       for (const projection of projections.filter(({ category }) => stream.startsWith(`${category}-`))) {
         if ((await views.checkpoint(projection)) === undefined) continue
         await views.put(projection, [
-          await foldRow(log, projection, events, await views.get(projection, keyOf(projection, stream))),
+          await foldRow(
+            { log, clock: systemClock },
+            projection,
+            events,
+            await views.get(projection, keyOf(projection, stream)),
+          ),
         ])
       }
     }
@@ -174,7 +184,7 @@ export const rebuildProjections: Services['rebuildProjections'] = (config, { nam
     await snapshots.remove()
     const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))
     const name = chosen.map((model) => model.name).join(', ')
-    await rebuild(log, views, chosen, ({ done, position, head }) => {
+    await rebuild({ clock: systemClock, log, views }, chosen, ({ done, position, head }) => {
       if (signal.aborted) throw signal.reason
       progress({ name, done, total: Math.round((done * Number(head)) / Number(position)) })
     })

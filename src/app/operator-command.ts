@@ -30,6 +30,6 @@ export const operatorCommand = async <
   const time = orderedTime(clock, told)
   await time.begin(log)
   const envelope = enveloper({ seal: nothingPersonal, open: nothingPersonal }, 'command-line', clock.now, time.newest)
-  const { execute } = executor(time.through(log), envelope)
+  const { execute } = executor(time.through(log), envelope, { clock })
   return execute(decider, id, name, command, { actor: operator(), reason })
 }

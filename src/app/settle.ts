@@ -82,7 +82,7 @@ const judged = async ({ sleep }: Pick<Clock, 'sleep'>, { log, views, binding, al
  * that do not are built anew, here or by the instance that writes them, and are told of in one ERROR line. Refuses another log.
  */
 export const settle = async (
-  clock: Pick<Clock, 'sleep'>,
+  clock: Clock,
   stores: Settled,
   logger: Tell,
   onProgress?: (progress: Progress) => void,
@@ -98,7 +98,7 @@ export const settle = async (
       logger.error(record, `the read models do not fit the history, and are built anew: ${said[cause]}`)
       const unfit = readModelsOf(stores.pepper.key).filter(({ name }) => readModels.includes(name))
       for (const projection of unfit) await forget(stores.views, projection)
-      await rebuild(stores.log, stores.views, unfit, onProgress)
+      await rebuild({ clock, ...stores }, unfit, onProgress)
       return rebuilt
     }
     if (waits === 0) logger.info('the read models do not fit the history; waiting for them to be built anew')

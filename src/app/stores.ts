@@ -112,7 +112,7 @@ const openDirectory: Open = async (config, clock, told, { secrets, acceptLostKey
     alone: true,
     writes: () => true,
     writesWhile: () => undefined,
-    limiter: (_, limit) => limiter(limit),
+    limiter: (_, limit) => limiter(limit, clock),
     sharing: () => true,
     restarts: {},
     breaks: () => 0,

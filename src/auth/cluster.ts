@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import type { Clock } from '../clock.ts'
 import { Refusal, refuse } from '../errors.ts'
 import { safeCause } from './safe-cause.ts'
 
@@ -18,6 +19,7 @@ export const clusterUnavailable = (cause: unknown): never => {
 }
 
 export type ClusterSettings = {
+  readonly clock: Clock
   readonly discoveryUrl: string
   /** Trusted for https in the place of the system's own list. */
   readonly caPath?: string
@@ -45,7 +47,7 @@ export type Answer = {
  * Calls to the cluster's API server: 2 s each, no redirects, at most 1 MiB of answer. The files are read for each call,
  * so a rotated token or CA counts at once. Failure: `orchestrator_unavailable`.
  */
-export const cluster = ({ caPath, tokenPath }: ClusterSettings) => {
+export const cluster = ({ clock, caPath, tokenPath }: ClusterSettings) => {
   const bearerOf = async (bearer: Call['bearer']): Promise<Record<string, string>> => {
     if (bearer === 'none') return {}
     try {
@@ -59,7 +61,7 @@ export const cluster = ({ caPath, tokenPath }: ClusterSettings) => {
   return async ({ url, method, bearer, headers, body, signal }: Call): Promise<Answer> => {
     try {
       const secure = url.startsWith('https:')
-      const limit = AbortSignal.timeout(TIMEOUT_MS)
+      const limit = clock.timeout(TIMEOUT_MS)
       return await send(
         url,
         {

@@ -9,6 +9,7 @@ import {
   fetchProtectedResource,
   None,
 } from 'openid-client'
+import type { Clock } from '../clock.ts'
 import { refuse } from '../errors.ts'
 import { codeOf } from './callback.ts'
 import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
@@ -20,6 +21,7 @@ import { exchangeCode } from './token-endpoint.ts'
 const PAGES = 20
 
 export type CodehostSettings = Restrictions & {
+  readonly clock: Clock
   readonly serverUrl: string
   readonly apiUrl: string
   readonly clientId: string
@@ -47,6 +49,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
   const { clientId, clientSecret, scopes } = settings
   const [server, api] = [settings.serverUrl, settings.apiUrl].map((url) => url.replace(/\/+$/, '')) as [string, string]
   const redirectUri = redirectUriOf(settings)
+  const call = providerFetch(settings.clock)
 
   const configuration = (authentication: ClientAuth) => {
     const endpoints = {
@@ -55,7 +58,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       token_endpoint: `${server}/login/oauth/access_token`,
     }
     const config = new Configuration(endpoints, clientId, undefined, authentication)
-    config[customFetch] = providerFetch
+    config[customFetch] = call
     if (`${server} ${api}`.includes('http:')) allowInsecureRequests(config)
     return config
   }
@@ -107,6 +110,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       const code = codeOf('codehost', query)
       const tokens = await exchangeCode({
         callback: 'codehost',
+        call,
         configuration,
         authentications: [ClientSecretPost(clientSecret)],
         url: answered(redirectUri, { code, state }),

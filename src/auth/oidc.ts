@@ -15,10 +15,11 @@ import {
   type ServerMetadata,
   setJwksCache,
 } from 'openid-client'
+import type { Clock } from '../clock.ts'
 import { codeOf, given, refuseCallback } from './callback.ts'
 import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
 import { KEY_SET } from './media-types.ts'
-import { isObject, jsonOf, providerFetch, unavailable } from './provider-fetch.ts'
+import { isObject, jsonOf, providerFetch, type ProviderFetch, unavailable } from './provider-fetch.ts'
 import { answered, redirectUriOf } from './redirect.ts'
 import { cached } from './cached.ts'
 import { exchangeCode } from './token-endpoint.ts'
@@ -40,7 +41,7 @@ export type OidcSettings = {
   readonly redirectAddress: string
   readonly callbackPath: string
   readonly scopes: readonly string[]
-  readonly now?: () => Date
+  readonly clock: Clock
 }
 
 export type OidcProvider = {
@@ -54,17 +55,20 @@ type KeySet = { readonly keys: object[] }
 
 /** One OpenID Connect provider (api.md §5.5). Discovery happens at the first login; the document is cached for an hour, a failure not at all. */
 export const oidcProvider = (settings: OidcSettings): OidcProvider => {
-  const { issuerUrl, clientId, clientSecret, now = () => new Date() } = settings
+  const { issuerUrl, clientId, clientSecret, clock } = settings
+  const { now } = clock
   const redirectUri = redirectUriOf(settings)
+  const call = providerFetch(clock)
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
-  const document = cached(() => discover(issuerUrl, clientId), { life: DOCUMENT_LIFE_MS, now })
-  const keys = cached(async () => keySet((await document.get()).jwks_uri!), {
+  const document = cached(() => discover(issuerUrl, clientId, call), { life: DOCUMENT_LIFE_MS, now })
+  const keys = cached(async () => keySet((await document.get()).jwks_uri!, call), {
     life: KEYS_LIFE_MS,
     pause: KEYS_PAUSE_MS,
     now,
   })
 
   const configuration = (metadata: ServerMetadata) => (authentication: ClientAuth) => {
+    // The library reads the clock of the machine by itself: it is told how far ours is from that.
     const skew = Math.round((now().getTime() - Date.now()) / 1000)
     const server = { ...metadata, id_token_signing_alg_values_supported: ALGORITHMS }
     const config = new Configuration(
@@ -98,8 +102,10 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
       const held = keys.held()
       const tokens = await exchangeCode({
         callback: 'oidc',
+        call,
         configuration: (authentication) => {
           const config = configuration(metadata)(authentication)
+          // How old keys are, it judges by the clock of the machine too.
           if (held)
             setJwksCache(config, { jwks: { keys: [...held.keys] }, uat: Math.floor(Date.now() / 1000) - KEYS_OLD_S })
           return config
@@ -114,11 +120,11 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   }
 }
 
-const discover = async (issuerUrl: string, clientId: string): Promise<ServerMetadata> => {
+const discover = async (issuerUrl: string, clientId: string, call: ProviderFetch): Promise<ServerMetadata> => {
   const issuer = new URL(issuerUrl)
   const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
   try {
-    const found = await discovery(issuer, clientId, undefined, None(), { [customFetch]: providerFetch, execute })
+    const found = await discovery(issuer, clientId, undefined, None(), { [customFetch]: call, execute })
     const { ...metadata } = found.serverMetadata()
     // The library lets the template issuers of two well-known hosts pass.
     if (new URL(metadata.issuer).href !== issuer.href) return unavailable('document of another issuer')
@@ -135,8 +141,8 @@ const discover = async (issuerUrl: string, clientId: string): Promise<ServerMeta
   }
 }
 
-const keySet = async (address: string): Promise<KeySet> => {
-  const set = await jsonOf(await providerFetch(address, { method: 'GET', headers: { accept: KEY_SET } }))
+const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => {
+  const set = await jsonOf(await call(address, { method: 'GET', headers: { accept: KEY_SET } }))
   return isObject(set) && Array.isArray(set['keys']) && set['keys'].every(isObject)
     ? { keys: set['keys'] }
     : unavailable('key set without keys')

@@ -7,7 +7,6 @@ export type OrchestratorSettings = ClusterSettings & {
   /** Empty = any. */
   readonly audiences: readonly string[]
   readonly allowed: Allowed
-  readonly now?: () => Date
 }
 
 export type Orchestrator = {
@@ -26,17 +25,18 @@ type Confirm = (token: string, claims: Account, address: string) => Promise<Acco
  * loaded here, at the start.
  */
 export const orchestrator = async (settings: OrchestratorSettings): Promise<Orchestrator> => {
-  const { discoveryUrl, audiences, allowed, now = () => new Date() } = settings
+  const { discoveryUrl, audiences, allowed, clock } = settings
   const call = cluster(settings)
   const ways: Readonly<Record<OrchestratorSettings['verification'], () => Promise<Confirm>>> = {
-    token_review: async () => (await import('./token-review.ts')).tokenReview(call, { discoveryUrl, audiences, now }),
-    jwks: async () => (await import('./cluster-keys.ts')).clusterKeys(call, { discoveryUrl, audiences, now }),
+    token_review: async () => (await import('./token-review.ts')).tokenReview(call, { discoveryUrl, audiences, clock }),
+    jwks: async () =>
+      (await import('./cluster-keys.ts')).clusterKeys(call, { discoveryUrl, audiences, now: clock.now }),
   }
   const confirm = await ways[settings.verification]()
 
   return {
     verify: async (token, address) => {
-      const claims = presented(token, now())
+      const claims = presented(token, clock.now())
       const account = await confirm(token, claims, address)
       const { namespace, name } = account
       if (!isAllowed(allowed, account))

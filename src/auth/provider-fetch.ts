@@ -1,4 +1,5 @@
 import type { CustomFetchOptions } from 'openid-client'
+import type { Clock } from '../clock.ts'
 import { Refusal, refuse } from '../errors.ts'
 import { withProviderError } from './callback.ts'
 import { safeCause } from './safe-cause.ts'
@@ -20,17 +21,21 @@ export const unavailable = (cause: unknown, providerError?: unknown): never => {
 
 type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
 
-/** One call to a provider: no redirect followed, 5 s for all of it, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`. */
-export const providerFetch = async (url: string, { method, headers, body }: Init): Promise<Response> => {
-  try {
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
-    const response = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
-    const content = await limited(response)
-    return new Response(content, { status: response.status, headers: response.headers })
-  } catch (error) {
-    return unavailable(error)
+/** Calls to a provider: no redirect followed, 5 s for all of one, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`. */
+export const providerFetch =
+  (clock: Clock) =>
+  async (url: string, { method, headers, body }: Init): Promise<Response> => {
+    try {
+      const signal = clock.timeout(TIMEOUT_MS)
+      const response = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
+      const content = await limited(response)
+      return new Response(content, { status: response.status, headers: response.headers })
+    } catch (error) {
+      return unavailable(error)
+    }
   }
-}
+
+export type ProviderFetch = ReturnType<typeof providerFetch>
 
 const limited = async ({ body }: Response): Promise<Uint8Array | null> => {
   if (body === null) return null

@@ -1,3 +1,5 @@
+import type { Clock } from '../clock.ts'
+
 const MINUTE = 60_000
 /** Clients counted singly in one minute. */
 const CLIENTS = 100_000
@@ -49,4 +51,4 @@ export const limitWindow = (limit: number, now: () => number, onMinute: () => vo
 }
 
 /** A limit that one process counts for itself. */
-export const limiter = (limit: number, now: () => number = () => performance.now()): Limiter => limitWindow(limit, now)
+export const limiter = (limit: number, clock: Clock): Limiter => limitWindow(limit, clock.monotonic)

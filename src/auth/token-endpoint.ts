@@ -10,7 +10,7 @@ import {
 import { Refusal } from '../errors.ts'
 import type { LoginKind } from '../events/login.ts'
 import { refuseCallback, withProviderError } from './callback.ts'
-import { isObject, providerFetch, unavailable } from './provider-fetch.ts'
+import { isObject, type ProviderFetch, unavailable } from './provider-fetch.ts'
 import { safeCause } from './safe-cause.ts'
 
 /** Errors that are about the code or its user. Every other one is about our client or the provider's state. */
@@ -24,6 +24,7 @@ const TOKEN_TYPES: ReadonlySet<unknown> = new Set(['bearer', 'dpop'])
 
 export type Exchange = {
   readonly callback: LoginKind
+  readonly call: ProviderFetch
   readonly configuration: (authentication: ClientAuth) => Configuration
   /** How our client may prove itself: the next way is tried when the provider does not take the client by this one. */
   readonly authentications: readonly ClientAuth[]
@@ -45,7 +46,7 @@ export const exchangeCode = async (exchange: Exchange): Promise<Tokens> => {
 }
 
 const attempt = async (
-  { callback, configuration, url, checks, keys }: Exchange,
+  { callback, call, configuration, url, checks, keys }: Exchange,
   authentication: ClientAuth,
   another: boolean,
 ): Promise<Tokens | undefined> => {
@@ -53,7 +54,7 @@ const attempt = async (
   const config = configuration(authentication)
   config[customFetch] = async (address, { method, headers, body }) => {
     if (method === 'GET' && keys) return Response.json(await keys())
-    const answer = await providerFetch(address, { method, headers, body })
+    const answer = await call(address, { method, headers, body })
     const content: unknown = await answer.json().catch(() => undefined)
     if (!isObject(content)) return unavailable(`token endpoint answered ${answer.status} without a JSON object`)
     const { error } = content

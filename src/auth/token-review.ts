@@ -8,6 +8,7 @@ import {
   wrapHttpLibrary,
 } from '@kubernetes/client-node'
 import { LRUCache } from 'lru-cache'
+import type { Clock } from '../clock.ts'
 import { isRefusal, Refusal } from '../errors.ts'
 import { type Cluster, clusterUnavailable } from './cluster.ts'
 import { bulkhead } from './bulkhead.ts'
@@ -18,20 +19,20 @@ const REFUSED_LIFE_MS = 10_000
 const REFUSED_LIMIT = 10_000
 const POD = 'authentication.kubernetes.io/pod-'
 
-type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly now: () => Date }
+type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly clock: Clock }
 
 /**
  * Confirms a token by asking the API server (TokenReview). A refusal is cached for 10 s, so a repeated bad token costs
  * the cluster nothing. An approval is never cached, so a revocation counts at once.
  */
-export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
+export const tokenReview = (call: Cluster, { discoveryUrl, audiences, clock }: Settings) => {
   const pass = bulkhead({ running: 10, waiting: 1000, refused: () => new Refusal('orchestrator_unavailable') })
   /** Digests of tokens that were refused. */
   const refused = new LRUCache<string, true>({
     max: REFUSED_LIMIT,
     ttl: REFUSED_LIFE_MS,
     ttlResolution: 0,
-    perf: { now: () => now().getTime() },
+    perf: { now: () => clock.now().getTime() },
   })
 
   const confirm = async (token: string, claims: Account, signal: AbortSignal): Promise<Account> => {
@@ -46,7 +47,7 @@ export const tokenReview = (call: Cluster, { discoveryUrl, audiences, now }: Set
   return async (token: string, claims: Account, address: string): Promise<Account> => {
     const digest = createHash('sha256').update(token).digest('base64')
     if (refused.has(digest)) return refuseToken()
-    const signal = AbortSignal.timeout(DEADLINE_MS)
+    const signal = clock.timeout(DEADLINE_MS)
     try {
       return await pass(address, signal, () => confirm(token, claims, signal))
     } catch (error) {

@@ -1,4 +1,4 @@
-import { pause as rest } from '../concurrency.ts'
+import type { Clock } from '../clock.ts'
 import { isRefusal, refuse } from '../errors.ts'
 import { type AnyEvent, FIRST_FORMAT, inFormat, type Shapes, type Written } from '../events/define.ts'
 import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
@@ -27,7 +27,7 @@ export type Outcome<S, E> = {
 }
 
 /** Five to fifty milliseconds, so that processes that met do not meet again. */
-const jitter = () => rest(5 + Math.random() * 45)
+const jitter = () => 5 + Math.random() * 45
 
 const lost = (error: unknown): undefined => {
   if (!isRefusal(error, 'write_conflict')) throw error
@@ -70,7 +70,7 @@ export type Admit = (asked: {
 }) => void
 
 type Options = {
-  readonly pause?: () => Promise<unknown>
+  readonly clock: Pick<Clock, 'sleep'>
   readonly admit?: Admit
   /** The format of the history that may be written now: the first, which every instance reads, unless given. */
   readonly format?: () => number
@@ -103,7 +103,7 @@ const storedAs = (
 export const executor = (
   log: EventLog,
   envelope: ReturnType<typeof enveloper>,
-  { pause = jitter, admit = () => undefined, format = () => FIRST_FORMAT }: Options = {},
+  { clock, admit = () => undefined, format = () => FIRST_FORMAT }: Options,
 ) => {
   const folds = streamFolds(log)
   const inTurn = turns(WAITING)
@@ -150,7 +150,7 @@ export const executor = (
       const first = known && (await attempt(known))
       if (first) return first
       for (let tries = 1; tries <= ATTEMPTS; tries++) {
-        if (tries > 1) await pause()
+        if (tries > 1) await clock.sleep(jitter())
         const outcome = await attempt()
         if (outcome) return outcome
       }

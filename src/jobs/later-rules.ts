@@ -1,4 +1,4 @@
-import { pause } from '../concurrency.ts'
+import type { Clock } from '../clock.ts'
 import { isRefusal } from '../errors.ts'
 import { METHODS } from '../events/token.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
@@ -27,13 +27,24 @@ export type LaterRulesOptions = {
   readonly narrow: (id: string) => Promise<Outcome>
   /** Resolves once the views hold all that is in the log; rejects when that takes too long. */
   readonly complete: () => Promise<unknown>
+  readonly clock: Pick<Clock, 'sleep'>
+  /** The present, by which a token has ended or not. */
   readonly now: () => Date
   readonly onDone: (counts: Readonly<Record<Outcome, number>>) => void
   readonly onError: (error: unknown) => void
 }
 
 /** Applies the rules of now to the logins and exchanges of before that nobody uses: once for each configuration of access, some at a time, over all instances and restarts. */
-export const laterRulesSweep = ({ views, policy, narrow, complete, now, onDone, onError }: LaterRulesOptions) => {
+export const laterRulesSweep = ({
+  views,
+  policy,
+  narrow,
+  complete,
+  clock,
+  now,
+  onDone,
+  onError,
+}: LaterRulesOptions) => {
   const stop = new AbortController()
   const counts = { kept: 0, narrowed: 0, ended: 0 }
   let running: Promise<void> = Promise.resolve()
@@ -81,7 +92,7 @@ export const laterRulesSweep = ({ views, policy, narrow, complete, now, onDone, 
   const sweep = async (): Promise<void> => {
     const number = await policy()
     await complete()
-    while (!stop.signal.aborted && (await goOn(number))) await pause(REST_MS, stop.signal)
+    while (!stop.signal.aborted && (await goOn(number))) await clock.sleep(REST_MS, stop.signal)
     if (!stop.signal.aborted && counts.narrowed + counts.ended > 0) onDone(counts)
   }
 
@@ -92,7 +103,7 @@ export const laterRulesSweep = ({ views, policy, narrow, complete, now, onDone, 
       } catch (error) {
         // It waits for older instances to leave, which has a line of its own.
         if (!isRefusal(error, 'release_in_progress')) onError(error)
-        await pause(AGAIN_MS, stop.signal)
+        await clock.sleep(AGAIN_MS, stop.signal)
       }
   }
 

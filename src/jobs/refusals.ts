@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Clock } from '../clock.ts'
 import type { Execute } from '../commands/execute.ts'
 import { refusal, type RefusalCommands } from '../commands/refusal.ts'
 import { NETWORKS, type Refused, subjectOf, tally, toldSingly } from './told-refusals.ts'
@@ -35,7 +36,8 @@ const summaryOf = ({ since, total, byReason, byRoute, byNetwork }: ReturnType<ty
 }
 
 /** Keeps the history of refusals and of logins that were begun: some singly, all as counts; never in the way of a request. */
-export const refusalHistory = (execute: Execute, now: () => Date, onError: (error: unknown) => void) => {
+export const refusalHistory = (execute: Execute, clock: Clock, onError: (error: unknown) => void) => {
+  const { now } = clock
   const singly = toldSingly()
   let current = span(now())
   let logins = begunSpan(now())
@@ -106,7 +108,7 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
   }
 
   const inTurn = (final: boolean) => (flushing = flushing.then(() => flush(final)))
-  const timer = setInterval(() => void inTurn(false), FLUSH_MS).unref()
+  const timer = clock.every(FLUSH_MS, () => void inTurn(false))
 
   return {
     /** Takes note of a refusal; true where it is told singly. Synchronous, bounded, never throws. */
@@ -116,7 +118,7 @@ export const refusalHistory = (execute: Execute, now: () => Date, onError: (erro
     /** Writes what was noted, the counts too. */
     flush: (): Promise<void> => inTurn(true),
     close: async (): Promise<void> => {
-      clearInterval(timer)
+      timer.cancel()
       await inTurn(true)
     },
   }

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import { isRefusal } from '../errors.ts'
 import type { Views } from '../projections/views.ts'
 
@@ -16,6 +17,8 @@ type Used = { readonly at: string }
 
 export type TokenUsesOptions = {
   readonly views: Pick<Views, 'records' | 'swapRecord'>
+  readonly clock: Pick<Clock, 'every'>
+  /** The present, by which a use is in its hour. */
   readonly now: () => Date
   readonly onError: (error: unknown) => void
 }
@@ -24,7 +27,7 @@ export type TokenUsesOptions = {
  * In which hour each token was last used. Nothing of it is in the log: it is a record beside the read models, written once an hour and token
  * at most, some at a time, and never in the way of a request.
  */
-export const tokenUses = ({ views, now, onError }: TokenUsesOptions) => {
+export const tokenUses = ({ views, clock, now, onError }: TokenUsesOptions) => {
   const waiting = new Map<string, string>()
   let flushing: Promise<void> = Promise.resolve()
 
@@ -49,9 +52,9 @@ export const tokenUses = ({ views, now, onError }: TokenUsesOptions) => {
   }
 
   const inTurn = () => (flushing = flushing.then(flush))
-  const timer = setInterval(() => {
+  const timer = clock.every(FLUSH_MS, () => {
     if (waiting.size > 0) void inTurn()
-  }, FLUSH_MS).unref()
+  })
 
   return {
     /** The present hour, by which a caller knows whether a use in it was noted. */
@@ -84,7 +87,7 @@ export const tokenUses = ({ views, now, onError }: TokenUsesOptions) => {
     /** Writes some of what was noted. */
     flush: (): Promise<void> => inTurn(),
     close: async (): Promise<void> => {
-      clearInterval(timer)
+      timer.cancel()
       await inTurn()
     },
   }

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { codehost, type CodehostSettings } from '../../src/auth/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
 import type { Reason } from '../../src/errors.ts'
@@ -16,6 +17,7 @@ const MESSAGES = {
 
 const client = (url: string, more: Partial<CodehostSettings> = {}) =>
   codehost({
+    clock: systemClock,
     serverUrl: `${url}/`,
     apiUrl: `${url}/api`,
     ...codehostClient,

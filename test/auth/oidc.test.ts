@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import { type CryptoKey, exportSPKI, generateKeyPair, SignJWT } from 'jose'
+import { systemClock } from '../../src/clock.ts'
 import { freshSecrets, type LoginSecrets } from '../../src/auth/identity.ts'
 import { oidcProvider, type OidcSettings } from '../../src/auth/oidc.ts'
 import type { Reason } from '../../src/errors.ts'
@@ -21,7 +22,16 @@ const MESSAGES = {
 type Failure = keyof typeof MESSAGES
 
 const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
-  oidcProvider({ name: 'main', issuerUrl, ...lyingClient, redirectAddress, callbackPath, scopes: ['email'], ...more })
+  oidcProvider({
+    name: 'main',
+    issuerUrl,
+    ...lyingClient,
+    redirectAddress,
+    callbackPath,
+    scopes: ['email'],
+    clock: systemClock,
+    ...more,
+  })
 
 /** Lets the liar's authorize address answer and gives the query that the browser comes back with. */
 const visit = async (address: URL): Promise<URLSearchParams> => {
@@ -401,7 +411,7 @@ await t.test('an unknown key id has the key set read again, at most once a minut
   const liar = await lyingProvider(t)
   let now = Date.now()
   liar.now = () => now
-  const provider = client(liar.url, { now: () => new Date(now) })
+  const provider = client(liar.url, { clock: { ...systemClock, now: () => new Date(now) } })
   const enter = async () => provider.finish(await login(provider))
   const reads = () => liar.asked.filter((path) => path === '/keys').length
   await enter()

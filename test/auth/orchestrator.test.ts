@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
 import { readFile, writeFile } from 'node:fs/promises'
 import { SignJWT } from 'jose'
+import { systemClock } from '../../src/clock.ts'
 import { type Orchestrator, orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { cluster as callTo } from '../../src/auth/cluster.ts'
 import { refused } from './refused.ts'
@@ -16,6 +17,7 @@ type Cluster = Awaited<ReturnType<typeof clusterStandIn>>
 
 const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}): Orchestrator => {
   const ready = orchestrator({
+    clock: systemClock,
     verification: 'token_review',
     discoveryUrl: cluster.url,
     audiences: [],
@@ -320,7 +322,7 @@ await t.test(
 await t.test('token_review: revocation counts at once, and a no is remembered for ten seconds', async (t) => {
   const cluster = await clusterStandIn(t)
   let time = Date.now()
-  const { verify } = open(cluster, { now: () => new Date(time) })
+  const { verify } = open(cluster, { clock: { ...systemClock, now: () => new Date(time) } })
   const token = await cluster.token()
   await verify(token, '::1')
   cluster.gone.add('uid-of-pod')
@@ -372,7 +374,7 @@ await t.test('token_review: ten calls at once, the others wait, and none longer 
 await t.test('jwks: keys are held; an unknown key id has them read again, at most once in 30 s', async (t) => {
   const cluster = await clusterStandIn(t)
   let time = Date.now()
-  const { verify } = open(cluster, { verification: 'jwks', now: () => new Date(time) })
+  const { verify } = open(cluster, { verification: 'jwks', clock: { ...systemClock, now: () => new Date(time) } })
   const enter = async () => verify(await cluster.token(), '::1')
   const reads = () => cluster.asked.filter(({ path }) => path === KEYS).length
   await Promise.all([enter(), enter()])
@@ -439,7 +441,7 @@ await t.test(
 await t.test('jwks: key set and document are asked for by the media types that an API server gives', async (t) => {
   const cluster = await clusterStandIn(t)
   const asked = async (path: string, accept: string) => {
-    const answer = await callTo({ ...cluster, discoveryUrl: cluster.url })({
+    const answer = await callTo({ clock: systemClock, ...cluster, discoveryUrl: cluster.url })({
       url: `${cluster.url}${path}`,
       method: 'GET',
       bearer: 'none',

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
@@ -35,6 +36,7 @@ const elsewhere = async (url: string) => {
   const { execute } = executor(
     log,
     enveloper(clear, 'elsewhere', () => new Date()),
+    { clock: systemClock },
   )
   const live = { state: { status: 'live' }, changes: 1n, at: 0n } as const
   return {

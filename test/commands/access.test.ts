@@ -53,7 +53,7 @@ await t.test(
       executor(
         log,
         enveloper(clear, 'test', () => new Date(0)),
-        { format: () => format, pause: async () => undefined },
+        { clock: { sleep: async () => undefined }, format: () => format },
       ).execute(access, ACCESS, 'ConfigureAccess', what, context)
     await t.rejects(begin(1), new Refusal('release_in_progress'), 'while an instance lives that does not read it')
     const all = await Promise.all(Array.from({ length: 5 }, async () => begin()))

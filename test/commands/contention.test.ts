@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { reservations } from '../../src/commands/reservations.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
@@ -27,6 +28,7 @@ const process = (log: EventLog, name: string) => {
   const { execute, foldOf } = executor(
     log,
     enveloper(open, name, () => new Date()),
+    { clock: systemClock },
   )
   return reservations(
     execute,
@@ -78,7 +80,7 @@ await t.test('a command that loses twelve races, with a pause after each, is ref
   }
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const envelope = enveloper(open, 'one', () => new Date())
-  const { execute } = executor(log, envelope, { pause: async () => pauses++ })
+  const { execute } = executor(log, envelope, { clock: { sleep: async () => void pauses++ } })
   const conflict = new Refusal('write_conflict')
   await t.rejects(execute(token, 't1', 'IssueToken', tokenIssued.data, context), conflict)
   t.strictSame([appends, pauses], [12, 11])
@@ -88,7 +90,10 @@ await t.test('what has no weight grows by nothing', async (t) => {
   const growths: number[] = []
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const envelope = enveloper(open, 'one', () => new Date())
-  const { execute } = executor(memoryLog(), envelope, { admit: ({ growth }) => void growths.push(growth()) })
+  const { execute } = executor(memoryLog(), envelope, {
+    clock: systemClock,
+    admit: ({ growth }) => void growths.push(growth()),
+  })
   await execute(token, 't1', 'IssueToken', tokenIssued.data, context)
   t.strictSame(growths, [0])
 })

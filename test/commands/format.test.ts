@@ -1,5 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
+import { systemClock } from '../../src/clock.ts'
 import type { Decider } from '../../src/commands/decider.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
@@ -43,7 +44,7 @@ const setup = (options: { readonly format?: () => number } = {}) => {
   const { execute, foldOf } = executor(
     log,
     enveloper(open, 'test', () => new Date(0)),
-    options,
+    { clock: systemClock, ...options },
   )
   const last = () => {
     const { type, data, meta } = log.all.at(-1)!

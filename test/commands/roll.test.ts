@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { evolve } from '../../src/commands/decider.ts'
 import {
   formatOf,
@@ -81,6 +82,7 @@ await t.test('what a newer version has written there makes the format the first,
   const { execute } = executor(
     log,
     enveloper(nothing, 'b', () => new Date()),
+    { clock: systemClock },
   )
   const context = { actor: { kind: 'system' } } as const
   const { state } = await execute(roll, 'main', 'BePresent', { ...join, instance: 'b' }, context)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
@@ -22,6 +23,7 @@ const setup = async (stream: string, events: readonly AnyEvent[]) => {
     executor(
       over,
       enveloper(sealer, 'test', () => new Date()),
+      { clock: systemClock },
     )
   const types = () => log.all.map(({ type }) => type)
   return { log, writing, types }

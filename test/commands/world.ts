@@ -17,7 +17,7 @@ const open: Sealer = { seal: async (_, text) => text, open: async (text) => ({ t
 /** One instance of the service's write side on a log, with a clock and names of its own. */
 export const instance = (log: EventLog, name = 'one', now: () => Date = () => new Date('2026-01-01T00:00:00.000Z')) => {
   let minted = 0
-  const { execute, foldOf } = executor(log, enveloper(open, name, now), { pause: async () => undefined })
+  const { execute, foldOf } = executor(log, enveloper(open, name, now), { clock: { sleep: async () => undefined } })
   return { execute, reservations: reservations(execute, foldOf, () => `${name}-reservation-${++minted}`, now) }
 }
 

@@ -27,7 +27,7 @@ const started = async (meanwhile: (execute: Execute, time: number) => unknown, n
   const { execute } = executor(
     log,
     enveloper(clear, 'test', () => new Date(NOW)),
-    { format: () => FORMAT, pause: async () => undefined },
+    { clock: { sleep: async () => undefined }, format: () => FORMAT },
   )
   const attributes = { 'orchestrator.namespace': namespace, 'orchestrator.serviceaccount.name': 'web' }
   const issued = { id: ID, digest: 'k.x', method: 'orchestrator', issuedAt: NOW, expiresAt: '2026-01-02T00:00:00.000Z' }

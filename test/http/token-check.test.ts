@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { METHODS } from '../../src/events/token.ts'
 import { mint, plausible } from '../../src/auth/client-token.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
@@ -23,7 +24,7 @@ const setup = async (expiresAt?: string, access: object = { namespace: 'a' }) =>
   const now = () => new Date(time)
   const log = memoryLog()
   const leader = lagging(log)
-  const { execute } = executor(log, enveloper(clear, 'test', now), { format: () => FORMAT })
+  const { execute } = executor(log, enveloper(clear, 'test', now), { clock: systemClock, format: () => FORMAT })
   const index = tokenIndex(10)
   let row: Row<TokenDoc> | undefined
   let searches = 0

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import type { Authentication, AuthenticationList } from '../../src/contract/token.ts'
 import { tokenUses } from '../../src/jobs/token-uses.ts'
 import type { Views } from '../../src/projections/views.ts'
@@ -86,7 +87,7 @@ const memory = (others: (key: string) => void = () => undefined) => {
 }
 const usesOf = (t: Test, store: ReturnType<typeof memory>, now: () => Date = () => new Date(0)) => {
   const errors: unknown[] = []
-  const uses = tokenUses({ views: store.views, now, onError: (error) => void errors.push(error) })
+  const uses = tokenUses({ views: store.views, clock: systemClock, now, onError: (error) => void errors.push(error) })
   t.teardown(uses.close)
   return { uses, errors }
 }

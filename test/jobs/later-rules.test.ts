@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import { laterRulesSweep } from '../../src/jobs/later-rules.ts'
 import type { Query, Views } from '../../src/projections/views.ts'
@@ -59,6 +60,7 @@ const sweep = async (
       return narrow(id)
     },
     complete: async () => undefined,
+    clock: systemClock,
     now: () => new Date('2026-01-02T00:00:00.000Z'),
     onDone: (counts) => told.push({ ...counts }),
     onError: (error) => errors.push(error),

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { FORMAT } from '../../src/events/catalog.ts'
@@ -34,8 +35,11 @@ const world = () => {
     if (fault === 'after') throw new Refusal('backend_unavailable')
     return appended
   }
-  const { execute } = executor({ ...log, append }, enveloper(sealer, 'test', now), { format: () => FORMAT })
-  const history = refusalHistory(execute, now, (error) => errors.push(error))
+  const { execute } = executor({ ...log, append }, enveloper(sealer, 'test', now), {
+    clock: systemClock,
+    format: () => FORMAT,
+  })
+  const history = refusalHistory(execute, { ...systemClock, now }, (error) => errors.push(error))
   const written = async () => {
     const told: Told[] = []
     const summaries: Summary[] = []

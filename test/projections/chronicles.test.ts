@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { chroniclesOf } from '../../src/projections/all.ts'
 import type { Chronicle } from '../../src/projections/chronicle.ts'
 import type { Row, View, Views } from '../../src/projections/views.ts'
@@ -54,6 +55,7 @@ const scanned = async (views: Views, view: View) => {
 /** Follows the log into the views until they hold all of it. */
 const followed = async (log: EventLog, views: Views, chronicles: readonly Chronicle[]) => {
   const run = runner({
+    clock: systemClock,
     log,
     views,
     projections: [],
@@ -95,8 +97,8 @@ await t.test(
         }
       },
     }
-    await t.rejects(rebuild(torn, views, built), /torn/)
-    await rebuild(log, views, built)
+    await t.rejects(rebuild({ clock: systemClock, log: torn, views }, built), /torn/)
+    await rebuild({ clock: systemClock, log, views }, built)
     for (const [n, chronicle] of built.entries()) {
       const rows = await scanned(views, chronicle)
       t.ok(rows.length > 2, `${rows.length} of ${chronicle.name}`)
@@ -112,7 +114,7 @@ await t.test('a state is kept at every 32nd revision, as the events up to there 
     resources.find(({ name }) => name === 'namespaces')!,
   ]
   await log.append('namespace-ns', [made('ns'), ...Array.from({ length: 99 }, (_, n) => renamed('ns', `${n}`))], 'none')
-  await rebuild(log, views, [states!])
+  await rebuild({ clock: systemClock, log, views }, [states!])
   const rows: Row<State>[] = []
   for await (const page of views.scan<State>(states!)) rows.push(...page)
   t.strictSame(
@@ -136,7 +138,7 @@ await t.test('a large document is kept at every 256th, and one that cannot be re
     Array.from({ length: 70 }, () => renamed('odd', 'x')),
     1n,
   )
-  await rebuild(log, views, [states!])
+  await rebuild({ clock: systemClock, log, views }, [states!])
   t.strictSame(
     (await scanned(views, states!)).map(([key]) => key),
     [255, 511].map((n) => `namespace-ns@${String(n).padStart(16, '0')}`),
@@ -162,7 +164,7 @@ await t.test('marks carry the greatest time so far, whatever clocks did', async 
             'none',
           )
         const [view] = fresh()
-        await rebuild(log, views, [view!])
+        await rebuild({ clock: systemClock, log, views }, [view!])
         let time = ''
         for (const [n, stored] of log.all.entries()) {
           if (stored.time > time) ({ time } = stored)
@@ -179,7 +181,7 @@ await t.test('marks carry the greatest time so far, whatever clocks did', async 
 await t.test('a checkpoint of a chronicle promises no rows', async (t) => {
   const [log, chronicles] = [memoryLog(), fresh()]
   await log.append('namespace-ns', [made('ns')], 'none')
-  await rebuild(log, views, chronicles)
+  await rebuild({ clock: systemClock, log, views }, chronicles)
   for (const chronicle of chronicles)
     t.match(await views.checkpoint(chronicle), { ...START, position: 10n, events: 1, event: String, log: String })
 })

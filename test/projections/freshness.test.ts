@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { freshness } from '../../src/projections/engine/freshness.ts'
 
 const settle = () => new Promise((wake) => setTimeout(wake, 20))
@@ -18,7 +19,7 @@ await t.test(
       seen: async () => true,
       leaseMs: 100,
       everyMs: 1,
-      clock: () => time,
+      clock: { ...systemClock, monotonic: () => time },
     })
     t.notOk(fresh(), 'nothing is proven at first')
     time = 60
@@ -47,7 +48,12 @@ await t.test('a proof that took long is followed by the next one soon', async (t
     time += 5_000
     return 1n
   }
-  const { close } = freshness({ head, seen: async () => true, everyMs: 5_000, clock: () => time })
+  const { close } = freshness({
+    head,
+    seen: async () => true,
+    everyMs: 5_000,
+    clock: { ...systemClock, monotonic: () => time },
+  })
   const until = performance.now() + 4_000
   while (asked.length < 2 && performance.now() < until) await settle()
   t.ok(asked.length >= 2, 'before the whole interval has passed again')
@@ -60,9 +66,14 @@ await t.test('a store out of reach, and a head that memory has not reached, prov
     head: async () => Promise.reject(new Error('down')),
     seen: async () => true,
     everyMs: 1,
-    clock: () => time,
+    clock: { ...systemClock, monotonic: () => time },
   })
-  const behind = freshness({ head: async () => 7n, seen: async () => false, everyMs: 1, clock: () => time })
+  const behind = freshness({
+    head: async () => 7n,
+    seen: async () => false,
+    everyMs: 1,
+    clock: { ...systemClock, monotonic: () => time },
+  })
   await settle()
   time = 1
   t.notOk(down.fresh())
@@ -78,7 +89,7 @@ await t.test('with a log out of reach nobody is caught up, and who asks meanwhil
     asked++
     return new Promise<bigint>((_, failed) => (fail = failed))
   }
-  const { caughtUp, close } = freshness({ head, seen: async () => true, everyMs: 1_000_000 })
+  const { caughtUp, close } = freshness({ head, seen: async () => true, everyMs: 1_000_000, clock: systemClock })
   const meanwhile = caughtUp(60_000)
   fail(new Error('down'))
   await settle()
@@ -105,7 +116,7 @@ await t.test(
       reached.push(position)
       return position <= 2n
     }
-    const { caughtUp, close } = freshness({ head, seen, everyMs: 1_000_000 })
+    const { caughtUp, close } = freshness({ head, seen, everyMs: 1_000_000, clock: systemClock })
     const several = Promise.all([caughtUp(60_000), caughtUp(60_000), caughtUp(60_000)])
     t.equal(asked, 1, 'the reading that the lease began is under way')
     answer(1n)

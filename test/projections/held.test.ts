@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { START } from '../../src/projections/engine/checkpoints.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
@@ -62,6 +63,7 @@ await t.test(
     } as unknown as Views
     const { log, deliver } = passing()
     const ours = runner({
+      clock: systemClock,
       log,
       views,
       projections: [anyProjection(tokens)],

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import type { EventLog, NewEvent, Stored } from '../../src/events/log.ts'
 import { type Anchor, logGuard } from '../../src/projections/engine/log-guard.ts'
 
@@ -8,6 +9,7 @@ const guarded = (options: { readonly followed?: Anchor; readonly confirmMs?: num
   const state = { id: 'ten' as string | undefined, down: false, asked: 0, renewed: 0 }
   const told: (string | undefined)[] = []
   const guard = logGuard({
+    clock: systemClock,
     log: {
       at: async () => {
         state.asked++

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
@@ -50,6 +51,7 @@ const start = async (log: EventLog, agrees = async () => true) => {
   const { state, views } = memoryViews()
   const [errors, lost, memory] = [[] as unknown[], [] as unknown[], new Map<string, Row>()]
   const run = runner({
+    clock: systemClock,
     log,
     views,
     projections: [projection],

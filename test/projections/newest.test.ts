@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import { foldRow } from '../../src/projections/engine/fold-rows.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
@@ -27,30 +28,36 @@ const ended = (row: { readonly revision: bigint; readonly doc: object | undefine
 await t.test('a row has reached the event that it is made for, whatever a read shows of that', async (t) => {
   const { log, hide, events, reads } = await setup()
   hide(({ revision }) => revision === 2n)
-  t.ok(ended(await foldRow(log, projection, events.slice(2), undefined)))
+  t.ok(ended(await foldRow({ log, clock: systemClock }, projection, events.slice(2), undefined)))
   t.equal(reads(), 1, 'what was delivered is not asked for')
-  const first = await foldRow(log, projection, events.slice(0, 1), undefined)
-  t.ok(ended(await foldRow(log, projection, events.slice(1), first)))
-  t.ok(ended(await foldRow(log, projection, events, first)), 'what the row holds already is passed over')
+  const first = await foldRow({ log, clock: systemClock }, projection, events.slice(0, 1), undefined)
+  t.ok(ended(await foldRow({ log, clock: systemClock }, projection, events.slice(1), first)))
+  t.ok(
+    ended(await foldRow({ log, clock: systemClock }, projection, events, first)),
+    'what the row holds already is passed over',
+  )
   t.equal(reads(), 1, 'events right behind the row need no read')
 })
 
 await t.test('the row stands at the last of the events, and a later one is kept', async (t) => {
   const { log, events } = await setup()
-  t.equal((await foldRow(log, projection, events.slice(1, 2), undefined)).revision, 1n)
-  const last = await foldRow(log, projection, events, undefined)
-  t.equal(await foldRow(log, projection, events.slice(0, 2), last), last)
+  t.equal((await foldRow({ log, clock: systemClock }, projection, events.slice(1, 2), undefined)).revision, 1n)
+  const last = await foldRow({ log, clock: systemClock }, projection, events, undefined)
+  t.equal(await foldRow({ log, clock: systemClock }, projection, events.slice(0, 2), last), last)
 })
 
 await t.test('where an event between is not shown it is read again until it is', async (t) => {
   const { log, hide, events, reads } = await setup()
   hide(({ revision }) => revision > 0n && reads() < 4)
-  t.ok(ended(await foldRow(log, projection, events.slice(2), undefined)))
+  t.ok(ended(await foldRow({ log, clock: systemClock }, projection, events.slice(2), undefined)))
   t.equal(reads(), 4)
 })
 
 await t.test('what is never shown makes no row', async (t) => {
   const { log, hide, events } = await setup()
   hide(() => true)
-  await t.rejects(foldRow(log, projection, events.slice(2), undefined), new Refusal('backend_unavailable'))
+  await t.rejects(
+    foldRow({ log, clock: systemClock }, projection, events.slice(2), undefined),
+    new Refusal('backend_unavailable'),
+  )
 })

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { flagStore } from '../../src/projections/flag-store.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
@@ -51,6 +52,7 @@ const setup = async (onError: (error: unknown) => void) => {
     const held = flagStore(() => undefined)
     const projection = anyProjection(segments)
     const running = runner({
+      clock: systemClock,
       log,
       views,
       projections: [projection],

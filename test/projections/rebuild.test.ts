@@ -6,6 +6,7 @@ import { type Progress, rebuild } from '../../src/projections/engine/rebuild.ts'
 import { project } from '../../src/projections/projection.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
+import { systemClock as clock } from '../../src/clock.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -94,7 +95,7 @@ await t.test('all read models are built in one pass, as they are when each event
   const { views, close } = await opened(await newDirectory(t))
   t.teardown(close)
   const told: Progress[] = []
-  await rebuild(log, views, projections, (progress) => told.push(progress))
+  await rebuild({ clock, log, views }, projections, (progress) => told.push(progress))
   const head = await log.head()
   t.strictSame(reads, [[0n, head]])
   t.strictSame(plain(await scanned(views)), plain(await folded(inner)))
@@ -119,7 +120,7 @@ await t.test('rows that are no more at hand are read back, so memory holds few o
       return { ...building, getMany: (keys) => (asked.push(...keys), getMany(keys)) }
     },
   }
-  await rebuild(log, views, projections)
+  await rebuild({ clock, log, views }, projections)
   t.strictSame(
     asked,
     Array.from({ length: 20 }, (_, n) => `t${2 * n}`),
@@ -146,14 +147,14 @@ await t.test('a rebuild that ended halfway goes on from there, in the same proce
   const directory = await newDirectory(t)
   const { log, from } = ending(inner, 15)
   let store = await opened(directory)
-  await t.rejects(rebuild(log, store.views, projections), /torn/)
-  await t.rejects(rebuild(log, store.views, projections), /torn/)
+  await t.rejects(rebuild({ clock, log, views: store.views }, projections), /torn/)
+  await t.rejects(rebuild({ clock, log, views: store.views }, projections), /torn/)
   await store.close()
   store = await opened(directory)
   t.teardown(() => store.close())
-  await t.rejects(rebuild(log, store.views, projections), /torn/)
+  await t.rejects(rebuild({ clock, log, views: store.views }, projections), /torn/)
   for (const projection of projections) t.equal(await store.views.checkpoint(projection), undefined)
-  await rebuild(ending(inner, 1000).log, store.views, projections)
+  await rebuild({ clock, ...ending(inner, 1000), views: store.views }, projections)
   t.strictSame(from, [0n, 2000n, 4000n], 'written down every ten pages')
   t.strictSame(plain(await scanned(store.views)), plain(await folded(inner)))
 })
@@ -162,9 +163,9 @@ await t.test('what was left of the views of another log is not gone on with', as
   const [one, other] = [await filled(300, '', 10), await filled(300, '', 10)]
   const { views, close } = await opened(await newDirectory(t))
   t.teardown(close)
-  await t.rejects(rebuild(ending(one, 25).log, views, projections), /torn/)
+  await t.rejects(rebuild({ clock, ...ending(one, 25), views }, projections), /torn/)
   const { log, from } = ending(other, 1000)
-  await rebuild(log, views, projections)
+  await rebuild({ clock, log, views }, projections)
   t.strictSame(from, [0n])
   t.strictSame(plain(await scanned(views)), plain(await folded(other)))
 })
@@ -173,8 +174,8 @@ await t.test('what was left of a view that goes on without it is dropped, and ta
   const log = await filled(300, '', 10)
   const { views, close } = await opened(await newDirectory(t))
   t.teardown(close)
-  await rebuild(log, views, projections)
-  await t.rejects(rebuild(ending(log, 25).log, views, projections), /torn/)
+  await rebuild({ clock, log, views }, projections)
+  await t.rejects(rebuild({ clock, ...ending(log, 25), views }, projections), /torn/)
   const [tokens] = projections
   const at = (await views.checkpoint(tokens!))!
   t.equal(await views.mark(tokens!, at.position, { ...at, position: at.position + 1n }), true)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import type { AnyEvent } from '../../src/events/define.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { projections } from '../../src/projections/all.ts'
@@ -70,6 +71,7 @@ const lived = async (of: string | undefined, nth: number) => {
   const errors: unknown[] = []
   const lost: unknown[] = []
   const run = runner({
+    clock: systemClock,
     log,
     views: store.views,
     projections,

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
@@ -86,6 +87,7 @@ const start = async (log: EventLog, store = memoryViews(), writes = () => true, 
     memory.set(row.key, row)
   }
   const run = runner({
+    clock: systemClock,
     log,
     views: store.views,
     projections: [kept],
@@ -103,6 +105,7 @@ const service = (log: EventLog) => {
   const { execute } = executor(
     log,
     enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')),
+    { clock: systemClock },
   )
   const issue = async (id: string, attributes: Readonly<Record<string, string>> = {}) => {
     const data = {

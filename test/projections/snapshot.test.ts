@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { memorySnapshot, snapshotKeeper } from '../../src/app/memory-snapshot.ts'
 import { canonical } from '../../src/events/canonical.ts'
 import type { EventLog } from '../../src/events/log.ts'
@@ -67,6 +68,7 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
   const memory = memorySnapshot({ snapshots, secret: key, log, index, holders: [held, lives], capacity, logger })
   const scans: string[] = []
   const run = runner({
+    clock: systemClock,
     log,
     views: { ...views, scan: (view, part) => (scans.push(view.name), views.scan(view, part)) },
     projections,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { allowed, reachOf } from '../../src/access/reach.ts'
 import { reachText } from '../../src/access/reach-text.ts'
 import { bitOf } from '../../src/access/rights.ts'
@@ -170,7 +171,7 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
   const { execute } = executor(
     log,
     enveloper(clear, 'other', () => new Date(NOW)),
-    { format: () => FORMAT },
+    { clock: systemClock, format: () => FORMAT },
   )
   const index = tokenIndex(capacity)
   const puts: Row[] = []
@@ -181,6 +182,7 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
   } as unknown as Views
   const errors: unknown[] = []
   const ours = runner({
+    clock: systemClock,
     log: leader.log,
     views,
     projections: [anyProjection(tokens)],

@@ -1,10 +1,11 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { turn } from '../../src/projections/engine/turn.ts'
 
 /** A turn by a clock that stands until it is told to go on. */
 const turning = () => {
   let now = 0
-  const made = turn(() => now)
+  const made = turn({ ...systemClock, monotonic: () => now })
   return { ...made, pass: (ms: number) => void (now += ms) }
 }
 

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import type { AnyEvent } from '../../src/events/define.ts'
 import type { Stored } from '../../src/events/log.ts'
@@ -98,7 +99,12 @@ await t.test('a stream that shows an event and not those before it has lost them
   await log.append('token-t1', events, 'none')
   const all = [...log.all]
   const cut = { ...log, read: (stream: string, from = 0n) => log.read(stream, from < 2n ? 2n : from) }
-  const row = await foldRow<TokenDoc, TokenEvent>(cut, { ...tokens, ends: new Set() }, all.slice(2), undefined)
+  const row = await foldRow<TokenDoc, TokenEvent>(
+    { log: cut, clock: systemClock },
+    { ...tokens, ends: new Set() },
+    all.slice(2),
+    undefined,
+  )
   t.equal(row.revision, 2n)
   t.match(row.unreadable!.why, /lost revisions 0 to 1/)
 })
@@ -109,11 +115,16 @@ await t.test('a stream that shows nothing more, though the log is past its event
   await log.append('flag-ns+f', events, 'none')
   const all = [...log.all]
   const nothing = async function* () {}
-  t.ok((await foldRow({ ...log, read: nothing }, flags, all.slice(1), undefined)).unreadable)
+  t.ok(
+    (await foldRow({ log: { ...log, read: nothing }, clock: systemClock }, flags, all.slice(1), undefined)).unreadable,
+  )
   const behind = { read: nothing, head: async () => all[0]!.position }
-  await t.rejects(foldRow(behind, flags, all.slice(1), undefined), new Refusal('backend_unavailable'))
+  await t.rejects(
+    foldRow({ log: behind, clock: systemClock }, flags, all.slice(1), undefined),
+    new Refusal('backend_unavailable'),
+  )
   const gone = unreadable({ stream: 'flag-ns+f', revision: '0', type: '', position: '', why: 'it was deleted' })
   const deleted = () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(gone) }) })
-  const row = await foldRow({ ...log, read: deleted }, flags, all.slice(1), undefined)
+  const row = await foldRow({ log: { ...log, read: deleted }, clock: systemClock }, flags, all.slice(1), undefined)
   t.equal(row.unreadable?.why, 'it was deleted')
 })

@@ -1,14 +1,12 @@
 import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
+import { systemClock } from '../../clock.ts'
 import { pause as rest, semaphore, within } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import { type Driver, insideOf, patchClient } from './client.ts'
 
 /** Own timer over the driver's deadline, for what the driver does before a call has one (discovery, connecting). */
 const GRACE = 250
-/**
- * Reads on the wire at once, by what for: a connection carries 100 calls, and what must be answered soon waits for nothing that is many.
- * Appends have the rest.
- */
+/** Reads on the wire at once, by what for: a connection carries 100 calls, and what must be answered soon waits for nothing that is many. Appends have the rest. */
 const READS = { head: 4, log: 6, stream: 20 } as const
 export type Lane = keyof typeof READS
 /** Expired calls in a row after which the client is made anew: by itself it leaves a hung server only after 17 s. */
@@ -180,6 +178,7 @@ export const connection = ({ driver, url, deadline, patience, onRenewed, onBreak
     /** Reads until the end or until `take` says that it is enough; fails when it has no turn in time, or then nothing comes within the deadline. */
     gather: (lane: Lane, start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> =>
       lanes[lane].holdWithin(
+        systemClock,
         lane === 'head' ? deadline : patience,
         async () => {
           const used = open ? client : refuse('backend_unavailable')

@@ -1,5 +1,7 @@
+import type { Clock } from '../../clock.ts'
+
 /** The position up to which something holds every event, and the callers that wait for a later one. */
-export const arrivals = () => {
+export const arrivals = (clock: Clock) => {
   const waiting = new Set<{ readonly position: bigint; readonly wake: () => void }>()
   let reached = 0n
   return {
@@ -19,14 +21,14 @@ export const arrivals = () => {
         const one = {
           position,
           wake: () => {
-            clearTimeout(timer)
+            timer.cancel()
             answer(true)
           },
         }
-        const timer = setTimeout(() => {
+        const timer = clock.after(withinMs, () => {
           waiting.delete(one)
           answer(false)
-        }, withinMs)
+        })
         waiting.add(one)
       })
     },

@@ -1,4 +1,4 @@
-import { pause } from '../../concurrency.ts'
+import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import type { AnyEvent } from '../../events/define.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
@@ -25,6 +25,9 @@ export const byStream = (events: readonly Stored[]): ReadonlyMap<string, readonl
 const READS = 10
 const PAUSE_MS = 1
 
+/** The log that rows are folded from, and the clock by which a read of it is repeated. */
+export type FoldSources = { readonly log: Pick<EventLog, 'read' | 'head'>; readonly clock: Pick<Clock, 'sleep'> }
+
 /**
  * The row of a stream's document after these events, in order. Begins with the row at hand; events missing before them
  * are read from the log. A read may show less than a follower delivered. It is then repeated, and refused with
@@ -32,7 +35,7 @@ const PAUSE_MS = 1
  * closes the row.
  */
 export const foldRow = async <D extends object, E extends AnyEvent>(
-  log: Pick<EventLog, 'read' | 'head'>,
+  { log, clock }: FoldSources,
   projection: Projection<D, E>,
   events: readonly Stored[],
   present: Row<D> | undefined,
@@ -50,7 +53,7 @@ export const foldRow = async <D extends object, E extends AnyEvent>(
   }
   const missing = async (event: Stored) => {
     for (let reads = 0; next() < event.revision; reads++) {
-      if (reads > 0) await pause(PAUSE_MS * 2 ** (reads - 1))
+      if (reads > 0) await clock.sleep(PAUSE_MS * 2 ** (reads - 1))
       try {
         await readUpTo(event)
       } catch (error) {

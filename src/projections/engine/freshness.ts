@@ -1,4 +1,5 @@
-import { pause, sharedCalls, within } from '../../concurrency.ts'
+import { type Clock, within } from '../../clock.ts'
+import { sharedCalls } from '../../concurrency.ts'
 import type { EventLog } from '../../events/log.ts'
 
 export type FreshnessOptions = {
@@ -8,8 +9,7 @@ export type FreshnessOptions = {
   /** How long a proof is good for, and how often one is sought, from question to question; milliseconds. */
   readonly leaseMs?: number
   readonly everyMs?: number
-  /** A monotonic clock. */
-  readonly clock?: () => number
+  readonly clock: Clock
 }
 
 /** The part of the interval that passes in any case between a proof and the next one sought. */
@@ -20,20 +20,14 @@ const LEAST_PAUSE = 5
  * the head of the log. So a revocation acknowledged anywhere is in force here within the lease, as long as the log
  * tells its head truly. A leader that does not know that it was deposed may not, for a moment.
  */
-export const freshness = ({
-  head: ask,
-  seen,
-  leaseMs = 2_000,
-  everyMs = 500,
-  clock = () => performance.now(),
-}: FreshnessOptions) => {
+export const freshness = ({ head: ask, seen, leaseMs = 2_000, everyMs = 500, clock }: FreshnessOptions) => {
   const shared = sharedCalls<bigint>()
   const head = () => shared('head', ask)
   let proven = Number.NEGATIVE_INFINITY
   const stop = new AbortController()
 
   const prove = async (): Promise<void> => {
-    const asked = clock()
+    const asked = clock.monotonic()
     try {
       if (await seen(await head(), leaseMs)) proven = Math.max(proven, asked)
     } catch {
@@ -42,10 +36,10 @@ export const freshness = ({
   }
   const run = async () => {
     while (!stop.signal.aborted) {
-      const asked = clock()
+      const asked = clock.monotonic()
       await prove()
       // A busy instance whose proofs take long must not wait as if they were quick.
-      await pause(Math.max(everyMs / LEAST_PAUSE, everyMs - (clock() - asked)), stop.signal)
+      await clock.sleep(Math.max(everyMs / LEAST_PAUSE, everyMs - (clock.monotonic() - asked)), stop.signal)
     }
   }
   const running = run()
@@ -62,11 +56,11 @@ export const freshness = ({
         (position) => seen(position, withinMs),
         () => false,
       )
-      return within(withinMs, known, () => false)
+      return within(clock, withinMs, known, () => false)
     },
-    fresh: (): boolean => clock() - proven <= leaseMs,
+    fresh: (): boolean => clock.monotonic() - proven <= leaseMs,
     /** Milliseconds since the newest proof was requested. */
-    age: (): number => clock() - proven,
+    age: (): number => clock.monotonic() - proven,
     close: async (): Promise<void> => {
       stop.abort()
       await running

@@ -1,4 +1,5 @@
-import { pause, sharedCalls } from '../../concurrency.ts'
+import type { Clock } from '../../clock.ts'
+import { sharedCalls } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { EventLog } from '../../events/log.ts'
 
@@ -6,6 +7,7 @@ import type { EventLog } from '../../events/log.ts'
 export type Anchor = { readonly position: bigint; readonly event: string }
 
 export type LogGuardOptions = {
+  readonly clock: Clock
   readonly log: Pick<EventLog, 'at'>
   /** The last event that was followed. */
   readonly followed: () => Anchor
@@ -24,19 +26,22 @@ const UNSURE = 'the history does not show what was followed: nothing is written 
 
 /** Asks until the log has the event there, or has not had it for so long that it is believed. */
 const asker =
-  ({ log, doubtMs, confirmMs }: Required<Pick<LogGuardOptions, 'log' | 'doubtMs' | 'confirmMs'>>, stop: AbortSignal) =>
+  (
+    { clock, log, doubtMs, confirmMs }: Required<Pick<LogGuardOptions, 'clock' | 'log' | 'doubtMs' | 'confirmMs'>>,
+    stop: AbortSignal,
+  ) =>
   async (
     anchor: Anchor,
     onDoubt: () => void,
   ): Promise<{ readonly has: boolean; readonly found?: string | undefined }> => {
     if (anchor.position === 0n) return { has: true }
-    for (let [since, wait] = [performance.now(), 10]; ; wait = Math.min(2 * wait, 250)) {
+    for (let [since, wait] = [clock.monotonic(), 10]; ; wait = Math.min(2 * wait, 250)) {
       const found = (await log.at(anchor.position))?.id
       if (found === anchor.event) return { has: true }
-      const doubted = performance.now() - since
+      const doubted = clock.monotonic() - since
       if (doubted >= doubtMs) onDoubt()
       if (doubted >= confirmMs || stop.aborted) return { has: false, found }
-      await pause(wait, stop)
+      await clock.sleep(wait, stop)
     }
   }
 
@@ -70,9 +75,9 @@ const proven = (
  * outlives both is believed.
  */
 export const logGuard = (options: LogGuardOptions) => {
-  const { log, followed, renewed, onDiverged, everyMs = 2_000, doubtMs = 250, confirmMs = 3_000 } = options
+  const { clock, log, followed, renewed, onDiverged, everyMs = 2_000, doubtMs = 250, confirmMs = 3_000 } = options
   const stop = new AbortController()
-  const ask = asker({ log, doubtMs, confirmMs }, stop.signal)
+  const ask = asker({ clock, log, doubtMs, confirmMs }, stop.signal)
   let suspicious = false
   let diverged = false
   const shared = sharedCalls<unknown>()
@@ -111,13 +116,13 @@ export const logGuard = (options: LogGuardOptions) => {
   }
 
   const run = async () => {
-    let at = performance.now()
+    let at = clock.monotonic()
     while (!stop.signal.aborted) {
-      if (verified < generation() || performance.now() - at >= everyMs) {
-        at = performance.now()
+      if (verified < generation() || clock.monotonic() - at >= everyMs) {
+        at = clock.monotonic()
         await doubt()
       }
-      await pause(TICK_MS, stop.signal)
+      await clock.sleep(TICK_MS, stop.signal)
     }
   }
   const running = run()

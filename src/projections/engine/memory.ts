@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../clock.ts'
 import { keyedQueue } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import { typeName } from '../../events/define.ts'
@@ -8,6 +9,7 @@ import type { Row } from '../views.ts'
 import { foldRow, keyOf, type Met, revisionTracker, wholeAppend } from './fold-rows.ts'
 
 export type MemoryOptions = {
+  readonly clock: Clock
   readonly log: EventLog
   readonly projections: readonly AnyProjection[]
   /** Memory of this instance: gets what it needs of every row at the start, and then each newest row of a document, in order. */
@@ -55,7 +57,7 @@ export const memory = (options: MemoryOptions) => {
     for (const projection of ofStream(stream)) {
       const name = `${projection.name} ${stream}`
       const present = recall(projection, keyOf(projection, stream)) ?? recent.get(name)
-      const row = await foldRow(log, projection, events, present)
+      const row = await foldRow(options, projection, events, present)
       recent.set(name, row)
       if (!known) {
         remember(projection, row)

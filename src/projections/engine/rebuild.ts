@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type Chronicle, isChronicle, type ReadModel } from '../chronicle.ts'
 import type { AnyProjection } from '../projection.ts'
 import type { Building, Checkpoint, Row, Views } from '../views.ts'
 import { advanced, START } from './checkpoints.ts'
-import { byStream, foldRow, keyOf } from './fold-rows.ts'
+import { byStream, foldRow, type FoldSources, keyOf } from './fold-rows.ts'
 
 /** Events read so far, the position reached, and the position at which this pass ends. */
 export type Progress = { readonly done: number; readonly position: bigint; readonly head: bigint }
@@ -14,11 +15,14 @@ const RECENT_CHARACTERS = 8 * 1_048_576
 /** Pages of the log after which it is written down how far the build is. */
 const MARK_PAGES = 10
 
+/** Where read models are built from, and where they are kept. */
+export type RebuildSources = { readonly clock: Clock; readonly log: EventLog; readonly views: Views }
+
 /** A row, and about how many characters it holds. */
 type Sized = { readonly row: Row; readonly size: number }
 
 /** One view of the pass, which folds what is new of it onto what it has written itself: its memory is bounded, however many documents there are. */
-const construction = (log: EventLog, projection: AnyProjection, building: Building) => {
+const construction = (sources: FoldSources, projection: AnyProjection, building: Building) => {
   const recent = new LRUCache<string, Sized>({ maxSize: RECENT_CHARACTERS, sizeCalculation: ({ size }) => size + 1 })
   const prefix = `${projection.category}-`
   let checkpoint = building.checkpoint ?? START
@@ -50,7 +54,7 @@ const construction = (log: EventLog, projection: AnyProjection, building: Buildi
       for (const [stream, events] of streams) {
         const key = keyOf(projection, stream)
         const before = there.get(key)
-        const row = await foldRow(log, projection, events, before?.row)
+        const row = await foldRow(sources, projection, events, before?.row)
         const size = events.reduce((sum, { data }) => sum + data.length, before?.size ?? 0)
         recent.set(key, { row, size })
         if (row !== before?.row) rows.push(row)
@@ -78,8 +82,8 @@ const chronicling = (log: EventLog, chronicle: Chronicle, building: Building) =>
   }
 }
 
-const constructed = (log: EventLog, model: ReadModel, building: Building) =>
-  isChronicle(model) ? chronicling(log, model, building) : construction(log, model, building)
+const constructed = (sources: RebuildSources, model: ReadModel, building: Building) =>
+  isChronicle(model) ? chronicling(sources.log, model, building) : construction(sources, model, building)
 
 /** The build of a view that was left, where the log still has the event that it had come to; else a new one. */
 const begun = async (log: EventLog, views: Views, projection: ReadModel): Promise<Building> => {
@@ -98,14 +102,14 @@ const begun = async (log: EventLog, views: Views, projection: ReadModel): Promis
  * done is kept when it fails or the process ends: the next rebuild of the same views goes on from there.
  */
 export const rebuild = async (
-  log: EventLog,
-  views: Views,
+  sources: RebuildSources,
   models: readonly ReadModel[],
   onProgress: (progress: Progress) => void = () => {},
 ): Promise<void> => {
+  const { log, views } = sources
   const all: ReturnType<typeof constructed>[] = []
   try {
-    for (const model of models) all.push(constructed(log, model, await begun(log, views, model)))
+    for (const model of models) all.push(constructed(sources, model, await begun(log, views, model)))
     const head = await log.head()
     const least = () => all.map((each) => each.checkpoint()).reduce((a, b) => (b.position < a.position ? b : a))
     let pages = 0

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import type { Stored } from '../../events/log.ts'
 
 /** Most that is kept for a reader that is behind; one that is further behind reads the log. */
@@ -7,7 +8,7 @@ const CHARACTERS = 16 * 1_048_576
 const PAGE = 1_000
 
 /** The newest events that a follower of the log was given, without a gap, for a second reader that comes a little later. `wanted`: whether there is one now. */
-export const recentEvents = (wanted: () => boolean) => {
+export const recentEvents = (clock: Clock, wanted: () => boolean) => {
   let kept: Stored[] = []
   let characters = 0
   let [start, end] = [0n, 0n]
@@ -50,7 +51,7 @@ export const recentEvents = (wanted: () => boolean) => {
     beyond: (position: bigint, signal: AbortSignal, withinMs?: number): Promise<bigint> =>
       new Promise((resolve) => {
         const wake = () => {
-          clearTimeout(timer)
+          timer?.cancel()
           sleepers.delete(look)
           signal.removeEventListener('abort', look)
           resolve(end)
@@ -58,7 +59,7 @@ export const recentEvents = (wanted: () => boolean) => {
         const look = () => {
           if (end > position || signal.aborted) wake()
         }
-        const timer = withinMs === undefined ? undefined : setTimeout(wake, withinMs)
+        const timer = withinMs === undefined ? undefined : clock.after(withinMs, wake)
         sleepers.add(look)
         signal.addEventListener('abort', look)
         look()

@@ -1,5 +1,4 @@
-import { pause } from '../../concurrency.ts'
-import type { EventLog, Stored } from '../../events/log.ts'
+import type { Stored } from '../../events/log.ts'
 import type { Chronicle, ReadModel } from '../chronicle.ts'
 import { type AnyProjection, type RowOf, rowOf } from '../projection.ts'
 import type { Checkpoint, Row, Views } from '../views.ts'
@@ -38,7 +37,7 @@ const built = async (
   options: RunnerOptions & Required<Pick<RunnerOptions, 'writes' | 'retryMs'>>,
   onProgress?: (progress: Progress) => void,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly anew: boolean }> => {
-  const { log, views, projections, chronicles = [], writes, retryMs } = options
+  const { clock, log, views, projections, chronicles = [], writes, retryMs } = options
   for (let anew = false; ; anew = true) {
     const missing: ReadModel[] = []
     const found: Checkpoint[] = []
@@ -49,18 +48,17 @@ const built = async (
     }
     if (missing.length === 0)
       return { checkpoint: found.reduce((least, each) => (each.position < least.position ? each : least)), anew }
-    if (!writes()) await pause(retryMs)
-    else if ((await log.head()) > 0n) await rebuild(log, views, missing, onProgress)
+    if (!writes()) await clock.sleep(retryMs)
+    else if ((await log.head()) > 0n) await rebuild(options, missing, onProgress)
     else for (const projection of missing) await views.mark(projection, undefined, START)
   }
 }
 
 /** Follows the log for memory until the signal aborts; `take` is given each page, in order, from behind `from()` on. */
 const follow = async (
-  log: EventLog,
   from: () => bigint,
   take: (page: readonly Stored[]) => Promise<void>,
-  { onError, retryMs }: Required<Pick<RunnerOptions, 'onError' | 'retryMs'>>,
+  { clock, log, onError, retryMs }: Required<Pick<RunnerOptions, 'clock' | 'log' | 'onError' | 'retryMs'>>,
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
@@ -69,7 +67,7 @@ const follow = async (
     } catch (error) {
       onError(error)
     }
-    if (!signal.aborted) await pause(retryMs, signal)
+    if (!signal.aborted) await clock.sleep(retryMs, signal)
   }
 }
 
@@ -89,12 +87,12 @@ const searchedOf = (projections: readonly AnyProjection[]) => projections.filter
 /** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
 export const runner = (given: RunnerOptions) => {
   const options = { writes: () => true, retryMs: 250, laterMs: 100, ...given }
-  const { log, views, projections, writes } = options
+  const { clock, log, views, projections, writes } = options
   const { applyOwn, applyFollowed, reach, ahead, restored } = memory(options)
-  const recent = recentEvents(writes)
+  const recent = recentEvents(clock, writes)
   const writer = viewWriter({ ...options, recent })
   const caughtUp = catchUp(searchedOf(projections), writer.reached)
-  const known = arrivals()
+  const known = arrivals(clock)
   const healed = healer(log, views, options.onError)
   const stop = new AbortController()
   let running: Promise<void> = Promise.resolve()
@@ -143,7 +141,7 @@ export const runner = (given: RunnerOptions) => {
       last = { position: from, event: from > 0n ? ((await log.at(from))?.id ?? '') : '' }
       recent.begin(from)
       reached(from)
-      running = follow(log, known.reached, take, options, stop.signal)
+      running = follow(known.reached, take, options, stop.signal)
       writer.start()
       while (!(await known.seen(head, 1_000))) if (stop.signal.aborted) break
       return before ? from : undefined

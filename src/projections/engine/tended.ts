@@ -1,4 +1,4 @@
-import { pause } from '../../concurrency.ts'
+import type { Clock } from '../../clock.ts'
 import type { View, Views } from '../views.ts'
 import { arrivals } from './arrivals.ts'
 
@@ -6,8 +6,8 @@ import { arrivals } from './arrivals.ts'
 const LOOK_MS = 50
 
 /** How far the views are, here or by another instance that sees to them, and those who wait for them to be further. */
-export const tended = (views: Pick<Views, 'checkpoint'>, writes: () => boolean) => {
-  const here = arrivals()
+export const tended = (clock: Clock, views: Pick<Views, 'checkpoint'>, writes: () => boolean) => {
+  const here = arrivals(clock)
   let waiting = 0
   let resting = new AbortController()
   const wake = () => resting.abort()
@@ -22,18 +22,18 @@ export const tended = (views: Pick<Views, 'checkpoint'>, writes: () => boolean) 
       if (waiting > 0 || signal.aborted) return
       if (resting.signal.aborted) resting = new AbortController()
       signal.addEventListener('abort', wake)
-      await pause(ms, resting.signal)
+      await clock.sleep(ms, resting.signal)
       signal.removeEventListener('abort', wake)
     },
     /** Resolves to true once the view holds every event up to the position, to false when that takes longer than the milliseconds given. */
     reached: async (view: View, position: bigint, withinMs: number): Promise<boolean> => {
-      const end = performance.now() + withinMs
+      const end = clock.monotonic() + withinMs
       waiting++
       wake()
       try {
         for (;;) {
           // Who was stopped while it waited looks once more: what came meanwhile has not been heard yet.
-          const isLate = performance.now() >= end
+          const isLate = clock.monotonic() >= end
           if (await here.seen(position, LOOK_MS)) return true
           if (!writes() && ((await views.checkpoint(view))?.position ?? -1n) >= position) return true
           if (isLate) return false

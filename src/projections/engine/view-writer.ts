@@ -1,4 +1,4 @@
-import { pause } from '../../concurrency.ts'
+import type { Clock } from '../../clock.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import type { Chronicle } from '../chronicle.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
@@ -20,6 +20,7 @@ const LOOK_MS = 2000
 const ABANDONED = 'abandoned'
 
 export type ViewWriterOptions = {
+  readonly clock: Clock
   readonly log: EventLog
   readonly views: Views
   readonly projections: readonly AnyProjection[]
@@ -39,10 +40,10 @@ export type ViewWriterOptions = {
 }
 
 /** The checkpoints, moved after so many events or milliseconds. */
-const pacedMarks = (mark: () => Promise<boolean>) => {
-  let [since, at] = [0, performance.now()]
+const pacedMarks = ({ monotonic }: Clock, mark: () => Promise<boolean>) => {
+  let [since, at] = [0, monotonic()]
   const again = () => {
-    ;[since, at] = [0, performance.now()]
+    ;[since, at] = [0, monotonic()]
   }
   return {
     now: mark,
@@ -51,7 +52,7 @@ const pacedMarks = (mark: () => Promise<boolean>) => {
     add: (events: number): void => void (since += events),
     /** False where another writer has moved them: it is gone on from there. */
     soon: async (): Promise<boolean> => {
-      if (since === 0 || (since < MARK_EVENTS && performance.now() - at < MARK_MS)) return true
+      if (since === 0 || (since < MARK_EVENTS && monotonic() - at < MARK_MS)) return true
       again()
       return mark()
     },
@@ -63,18 +64,18 @@ const pacedMarks = (mark: () => Promise<boolean>) => {
  * Views out of reach stop nothing but this.
  */
 export const viewWriter = (options: ViewWriterOptions) => {
-  const { log, views, projections, recent, writes, onError, onLost = onError, has, retryMs, laterMs } = options
+  const { clock, log, views, projections, recent, writes, onError, onLost = onError, has, retryMs, laterMs } = options
   const stop = new AbortController()
   let position = 0n
   let running: Promise<void> = Promise.resolve()
   const checkpoints = checkpointsOf(views, [...projections, ...(options.chronicles ?? [])], { has })
   const fitting = fittingRows(views, checkpoints.reached, onError, namer(log, views))
   const own = ownRows(fitting, projections, onError)
-  const progress = tended(views, writes)
-  const { begin, step, done, advancing } = turn()
+  const progress = tended(clock, views, writes)
+  const { begin, step, done, advancing } = turn(clock)
   const writeMissing = missingWriter(options, fitting, own.has, checkpoints.reached, step)
 
-  const marks = pacedMarks(() => checkpoints.mark(fitting.behind(checkpoints.reached())))
+  const marks = pacedMarks(clock, () => checkpoints.mark(fitting.behind(checkpoints.reached())))
   const stand = (at: bigint) => {
     position = at
     progress.stand(at)
@@ -121,7 +122,7 @@ export const viewWriter = (options: ViewWriterOptions) => {
         tell(error)
       }
       if (!writes()) done(false)
-      if (!stop.signal.aborted) await pause(retryMs, stop.signal)
+      if (!stop.signal.aborted) await clock.sleep(retryMs, stop.signal)
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import { gathered } from '../../concurrency.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { type AnyProjection, areQuiet } from '../projection.ts'
@@ -64,12 +65,8 @@ const chronicler =
 
 /** Writes the rows of a stretch of the log that no instance has written, and those of the chronicles. */
 export const missingWriter = (
-  {
-    log,
-    views,
-    projections,
-    chronicles = [],
-  }: {
+  options: {
+    readonly clock: Clock
     readonly log: EventLog
     readonly views: Views
     readonly projections: readonly AnyProjection[]
@@ -80,6 +77,7 @@ export const missingWriter = (
   reached: () => Checkpoints,
   onStep: () => void,
 ) => {
+  const { log, views, projections, chronicles = [] } = options
   const missing = async (projection: AnyProjection, mine: ReadonlyMap<string, readonly Stored[]>) => {
     const present = new Map((await views.getMany(projection, [...mine.keys()])).map((row) => [row.key, row]))
     const rows: Row[] = []
@@ -88,7 +86,7 @@ export const missingWriter = (
       // What another version closed is folded anew: it may be readable here.
       const there = row?.unreadable ? undefined : row
       if (there && there.revision >= events.at(-1)!.revision) fitting.holds(projection, key)
-      else rows.push(await foldRow(log, projection, events, there))
+      else rows.push(await foldRow(options, projection, events, there))
       onStep()
     }
     return rows
