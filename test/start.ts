@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { answersBy, type Document } from './answers.ts'
+import { systemClock } from '../src/clock.ts'
 import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
@@ -59,7 +60,10 @@ export const startService = async (
   const file = said && join(directory, 'rollcall.yml')
   if (file) await writeFile(file, JSON.stringify(said))
   const open = () =>
-    start(loadConfig({ env: {}, flags: set, ...(file && { file }) }).config, { ...(now && { now }), acceptLostKeys })
+    start(loadConfig({ env: {}, flags: set, ...(file && { file }) }).config, {
+      ...(now && { clock: { ...systemClock, now } }),
+      acceptLostKeys,
+    })
   let running = await open()
   let closed = false
   const agent = new Agent({ keepAlive: true })
