@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { openEmbedded } from '../src/adapters/embedded/open.ts'
 import { openDatabase, rowsOf } from '../src/adapters/embedded/sqlite.ts'
+import { systemClock } from '../src/clock.ts'
 import { pause } from '../src/concurrency.ts'
 import { METHODS } from '../src/events/token.ts'
 import { type TokenFilter, whereOf } from '../src/http/auth/token-filter.ts'
@@ -105,7 +106,11 @@ const filled = async (count: number, deleted: number): Promise<Filled> => {
   await building.swap({ ...START, rows: count })
   await indexed(store.directory)
   await store.close()
-  const { views, close } = await openEmbedded(store.directory, { kek: new Uint8Array(32), onError: () => {} })
+  const { views, close } = await openEmbedded(store.directory, {
+    clock: systemClock,
+    kek: new Uint8Array(32),
+    onError: () => {},
+  })
   return { views, done: async () => close().then(store.done) }
 }
 

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Embedded, openEmbedded } from '../src/adapters/embedded/open.ts'
+import { systemClock } from '../src/clock.ts'
 import type { NewEvent } from '../src/events/log.ts'
 
 /** A store in a new directory under the working directory (a real disk, unlike many a /tmp); `done` closes and removes it. */
@@ -10,6 +11,7 @@ export const newStore = async (): Promise<
 > => {
   const directory = await mkdtemp(join(process.env['ROLLCALL_BENCH_DIR'] ?? process.cwd(), '.bench-'))
   const store = await openEmbedded(directory, {
+    clock: systemClock,
     kek: new Uint8Array(32),
     onError: (_, error) => {
       throw error

@@ -26,7 +26,7 @@ const line = ({ data, meta, position, revision, ...event }: Stored) =>
 /** In a process of its own: builds the view of a directory anew, and says how much memory it took at most. */
 const child = async (directory: string) => {
   const { openEmbedded } = await import('../src/adapters/embedded/open.ts')
-  const store = await openEmbedded(directory, { kek: new Uint8Array(32), onError: () => {} })
+  const store = await openEmbedded(directory, { clock: systemClock, kek: new Uint8Array(32), onError: () => {} })
   let heap = 0
   await rebuild({ clock: systemClock, ...store }, [anyProjection(tokens)], () => {
     heap = Math.max(heap, process.memoryUsage().heapUsed)

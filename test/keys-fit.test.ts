@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { openEmbedded } from '../src/adapters/embedded/open.ts'
 import { openKeyFile } from '../src/adapters/embedded/key-file.ts'
 import { deleteFlagOffline, start } from '../src/app/start.ts'
+import { systemClock } from '../src/clock.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { collect } from './contracts/log.ts'
@@ -126,7 +127,7 @@ void t.test(
     t.equal(await service.asks(lost.url), 401)
     await lost.close()
     const { pepper, kek } = await openKeyFile(service.path('keys'))
-    const store = await openEmbedded(service.directory, { kek, onError: () => {} })
+    const store = await openEmbedded(service.directory, { clock: systemClock, kek, onError: () => {} })
     const [event, ...more] = await collect(store.log.read('keys-main'))
     t.equal(more.length, 0)
     t.match(event, { type: 'LostKeysAccepted' })
@@ -149,6 +150,7 @@ void t.test(
 void t.test('of keys that open no more, erasures stay and the rest is put aside', async (t) => {
   const service = await ran(t)
   const before = await openEmbedded(service.directory, {
+    clock: systemClock,
     kek: (await openKeyFile(service.path('keys'))).kek,
     onError: () => {},
   })
@@ -159,6 +161,7 @@ void t.test('of keys that open no more, erasures stay and the rest is put aside'
   await rm(service.path('keys'))
   await (await service.open({ acceptLostKeys: 'gone' })).close()
   const after = await openEmbedded(service.directory, {
+    clock: systemClock,
     kek: (await openKeyFile(service.path('keys'))).kek,
     onError: () => {},
   })
@@ -173,7 +176,7 @@ void t.test('where nothing was lost there is nothing to accept', async (t) => {
   await running.close()
   t.ok((await service.logged()).some(({ level, msg }) => level === 'WARN' && /did nothing/.test(msg)))
   const { kek } = await openKeyFile(service.path('keys'))
-  const store = await openEmbedded(service.directory, { kek, onError: () => {} })
+  const store = await openEmbedded(service.directory, { clock: systemClock, kek, onError: () => {} })
   t.same(await collect(store.log.read('keys-main')), [])
   await store.close()
 })

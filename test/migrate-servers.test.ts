@@ -3,6 +3,7 @@ import t from 'tap'
 import { openKeyFile } from '../src/adapters/embedded/key-file.ts'
 import { openEmbedded } from '../src/adapters/embedded/open.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
+import { systemClock } from '../src/clock.ts'
 import { catalog } from '../src/events/catalog.ts'
 import { sealer } from '../src/events/personal.ts'
 import { migrate } from '../src/app/migrate/copy.ts'
@@ -34,7 +35,7 @@ await t.test(
 
     const data = join(service.directory, 'data')
     const secrets = await openKeyFile(join(data, 'keys'))
-    const store = await openEmbedded(data, { kek: secrets.kek, onError })
+    const store = await openEmbedded(data, { clock: systemClock, kek: secrets.kek, onError })
     const sealed = await sealer(store.keys).seal('person-ann', 'ann@example.com')
     await store.log.append(
       'login-x',

@@ -11,6 +11,7 @@ import { openKeyFile } from '../src/adapters/embedded/key-file.ts'
 import { openEmbedded } from '../src/adapters/embedded/open.ts'
 import { openDatabase } from '../src/adapters/embedded/sqlite.ts'
 import { isFailure } from '../src/cli/failure.ts'
+import { systemClock } from '../src/clock.ts'
 import type { EventLog, Stored } from '../src/events/log.ts'
 import { type Keys, sealer } from '../src/events/personal.ts'
 import { migrate, type HistoryStore } from '../src/app/migrate/copy.ts'
@@ -63,6 +64,7 @@ await t.test(
   'an embedded store arrives byte for byte, with the keys of its subjects, and who was erased stays erased',
   async (t) => {
     const store = await openEmbedded(await newDirectory(t), {
+      clock: systemClock,
       kek: new Uint8Array(32),
       onError: (_, error) => {
         throw error
@@ -301,7 +303,7 @@ await t.test(
     await service.close()
     const from = join(service.directory, 'data')
     const { kek } = await openKeyFile(join(from, 'keys'))
-    const store = await openEmbedded(from, { kek, onError: () => {} })
+    const store = await openEmbedded(from, { clock: systemClock, kek, onError: () => {} })
     await Promise.all(Array.from({ length: 500 }, (_, n) => store.log.append(`login-${n}`, [happened(n)], 'none')))
     const total = Number(await store.log.head())
     await store.close()

@@ -8,13 +8,13 @@ import { answerPast } from '../src/app/past-answers.ts'
 import { type Asked, type Heard, PIECE, rowOf } from '../src/app/past-messages.ts'
 import { pastWorker } from '../src/app/past-worker.ts'
 import { portFaults } from '../src/app/port-faults.ts'
+import { systemClock } from '../src/clock.ts'
 import { Refusal } from '../src/errors.ts'
 import { pastReads, type PastReads } from '../src/audit/past-reads.ts'
 import { tokens } from '../src/projections/tokens.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { flagCreated, ofFlag, tokenIssued } from './samples.ts'
 import { startService } from './start.ts'
-import { systemClock } from '../src/clock.ts'
 
 const key = new Uint8Array(32)
 const never = new AbortController().signal
@@ -30,7 +30,11 @@ const event = (id: string, { type, data }: { readonly type: string; readonly dat
 /** An embedded store with a flag that was changed often, what reads its past, and what was told of that; threads that begin are in `begun`. */
 const past = async (t: Test, changes = 100) => {
   const directory = await newDirectory(t)
-  const store = await openEmbedded(directory, { kek: randomBytes(32), onError: (_, error) => t.fail(String(error)) })
+  const store = await openEmbedded(directory, {
+    clock: systemClock,
+    kek: randomBytes(32),
+    onError: (_, error) => t.fail(String(error)),
+  })
   const renamed = (n: number) => ({
     type: 'FlagUpdated',
     data: { ...ofFlag, name: { from: 'a', to: `name ${n}` }, description: { from: '', to: 'd'.repeat(1_000) } },

@@ -41,7 +41,7 @@ export const openServers = async (
     const { url, database } = mongodb
     const telling = (error: unknown) => onError('mongodb', error)
     const mongo = closing(
-      await reaching('mongodb', () => openMongo(url!, database, { bulk: mongodb.bulk_size, onError: telling })),
+      await reaching('mongodb', () => openMongo(url!, database, { clock, bulk: mongodb.bulk_size, onError: telling })),
     )
     const restarts = { connection: 0, subscription: 0 }
     const onRestart = (what: keyof typeof restarts) => void restarts[what]++

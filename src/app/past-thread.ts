@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { type Files, openReadOnly } from '../adapters/embedded/read-only.ts'
+import { systemClock } from '../clock.ts'
 import { pastReads } from '../audit/past-reads.ts'
 import { answerPast } from './past-answers.ts'
 import type { Heard } from './past-messages.ts'
@@ -10,7 +11,7 @@ export type PastThreadData = Files['paths'] & { readonly key: Uint8Array }
 /** The thread that reads the past of an embedded store, on connections of its own. */
 const port = parentPort!
 const { key, ...paths } = workerData as PastThreadData
-const { close, ...sources } = await openReadOnly(paths, (damaged, error) =>
+const { close, ...sources } = await openReadOnly(paths, systemClock, (damaged, error) =>
   port.postMessage({ damaged, error } satisfies Heard),
 )
 await answerPast(port, pastReads({ ...sources, key, atOnce: 8, sliceMs: 5 }))

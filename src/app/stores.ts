@@ -103,7 +103,7 @@ const openDirectory: Open = async (config, clock, told, { secrets, acceptLostKey
     ...(onFull && { onFull }),
   }
   const embedded = await inDirectory(data_dir, () =>
-    openEmbedded(data_dir, { kek: decide, onError, onSetAside, ...watching }),
+    openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, ...watching }),
   )
   return {
     ...embedded,

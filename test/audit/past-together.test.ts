@@ -4,6 +4,7 @@ import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { openReadOnly } from '../../src/adapters/embedded/read-only.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { pastReads, type Wanted } from '../../src/audit/past-reads.ts'
+import { systemClock } from '../../src/clock.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { chroniclesOf } from '../../src/projections/all.ts'
 import { advanced, START } from '../../src/projections/engine/checkpoints.ts'
@@ -29,6 +30,7 @@ const times = <T>(count: number, one: (n: number) => T) => Array.from({ length: 
 const store = async (t: Test, streams: Readonly<Record<string, readonly Told[]>>) => {
   const directory = await newDirectory(t)
   const { log, views, files, close } = await openEmbedded(directory, {
+    clock: systemClock,
     kek: randomBytes(32),
     onError: (_, error) => t.fail(String(error)),
   })
@@ -53,7 +55,7 @@ const store = async (t: Test, streams: Readonly<Record<string, readonly Told[]>>
   }
   await building.swap(checkpoint)
 
-  const opened = await openReadOnly(files.paths, (_, error) => t.fail(error.message))
+  const opened = await openReadOnly(files.paths, systemClock, (_, error) => t.fail(error.message))
   t.teardown(opened.close)
   const alone = new Set<string>()
   const read: (typeof log)['read'] = (stream, ...more) => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openKeyFile } from '../../src/adapters/embedded/key-file.ts'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
+import { systemClock } from '../../src/clock.ts'
 import { collect } from '../contracts/log.ts'
 import { startService } from '../start.ts'
 import { record, refusal, rollcall, standIn } from './service.ts'
@@ -286,7 +287,7 @@ await t.test('whoever has lost every token makes one on the data, while the serv
   })
 
   const { kek } = await openKeyFile(join(data, 'keys'))
-  const store = await openEmbedded(data, { kek, onError: () => {} })
+  const store = await openEmbedded(data, { clock: systemClock, kek, onError: () => {} })
   const [event] = await collect(store.log.read(`token-${issued.authentication.id}`))
   await store.close()
   t.match(JSON.parse(event!.meta), {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { eventsSchema } from '../../src/adapters/embedded/schema.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { systemClock } from '../../src/clock.ts'
 import { isRefusal } from '../../src/errors.ts'
 import type { NewEvent, Stored } from '../../src/events/log.ts'
 import { project } from '../../src/projections/projection.ts'
@@ -43,6 +44,7 @@ const revoked = (id: string): NewEvent => ({ ...issued(id), type: 'TokenRevoked'
 
 const durable = async (directory: string, writers: number) => {
   const store = await openEmbedded(directory, {
+    clock: systemClock,
     kek: new Uint8Array(32),
     onError: (_, error) => {
       throw error

@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
+import { systemClock } from '../../src/clock.ts'
 import { isRefusal } from '../../src/errors.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { happened } from '../contracts/log.ts'
@@ -53,7 +54,11 @@ void t.test('a full disk refuses cleanly, loses nothing, and goes on when there 
   t.teardown(() => run('umount', ['-l', directory]))
   const filler = join(directory, 'filler')
   await writeFile(filler, Buffer.alloc(2 ** 20))
-  const store = await openEmbedded(directory, { kek: new Uint8Array(32), onError: (_, error) => t.fail(String(error)) })
+  const store = await openEmbedded(directory, {
+    clock: systemClock,
+    kek: new Uint8Array(32),
+    onError: (_, error) => t.fail(String(error)),
+  })
   const big = (n: number) => ({ ...happened(n), meta: JSON.stringify({ text: 'x'.repeat(4000) }) })
   const acked: string[] = []
   const fill = async (label: string) => {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
+import { systemClock } from '../../src/clock.ts'
 import type { Stored } from '../../src/events/log.ts'
 import { project } from '../../src/projections/projection.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
@@ -66,6 +67,7 @@ export const freeze = async (child: ChildProcess): Promise<void> => {
 export const inspect = async (directory: string, acked: Acked) => {
   const started = Date.now()
   const store = await openEmbedded(directory, {
+    clock: systemClock,
     kek: new Uint8Array(32),
     onError: (_, error) => {
       throw error

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import { mongoCalls } from '../../src/adapters/mongodb/calls.ts'
 import { mongoViews, type ViewsParts } from '../../src/adapters/mongodb/views.ts'
@@ -83,7 +84,13 @@ await t.test('a page that is late is asked for again, and a start fails only whe
       return keys.map((_id) => ({ _id, revision: 0n, position: 1n, changes: 1n }))
     },
   }
-  const parts = { calls: mongoCalls(), places, rows: {}, records: {} } as unknown as ViewsParts
+  const parts = {
+    calls: mongoCalls(systemClock),
+    clock: systemClock,
+    places,
+    rows: {},
+    records: {},
+  } as unknown as ViewsParts
   const scanned = async (views: Pick<Views, 'scan'>) => {
     let rows = 0
     for await (const page of views.scan(tokens)) rows += page.length

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { progressLines } from '../../src/app/progress-lines.ts'
+import { systemClock } from '../../src/clock.ts'
 import { projections } from '../../src/projections/all.ts'
 import { type Progress, rebuild } from '../../src/projections/engine/rebuild.ts'
 import { project } from '../../src/projections/projection.ts'
@@ -76,6 +77,7 @@ const plain = (rows: ReadonlyMap<string, Row>) =>
 
 const opened = async (directory: string) =>
   openEmbedded(directory, {
+    clock: systemClock,
     kek: new Uint8Array(32),
     onError: (_, error) => {
       throw error

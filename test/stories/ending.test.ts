@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { openKeyFile } from '../../src/adapters/embedded/key-file.ts'
+import { systemClock } from '../../src/clock.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { has, leaveOut, run } from '../crash/rig.ts'
 
@@ -150,7 +151,7 @@ await t.test('what runs on when the grace is over is cut, and counted in one WAR
 const history = async (t: Test, events: number) => {
   const directory = await newDirectory(t)
   const { kek } = await openKeyFile(join(directory, 'keys'))
-  const store = await openEmbedded(directory, { kek, onError: (_, error) => t.fail(String(error)) })
+  const store = await openEmbedded(directory, { clock: systemClock, kek, onError: (_, error) => t.fail(String(error)) })
   const data = JSON.stringify({
     key: 'x',
     name: 'x',

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
+import { systemClock } from '../../src/clock.ts'
 
 /** Files of a data directory are put back to older copies, exchanged and cut, and the service is started on what is there. */
 const embedded = { 'storage.type': 'embedded' }
@@ -50,7 +51,7 @@ const events = async (service: Started) => {
   const { openEmbedded } = await import('../../src/adapters/embedded/open.ts')
   const { openKeyFile } = await import('../../src/adapters/embedded/key-file.ts')
   const { kek } = await openKeyFile(join(dataOf(service), 'keys'))
-  const { log, close } = await openEmbedded(dataOf(service), { kek, onError: () => undefined })
+  const { log, close } = await openEmbedded(dataOf(service), { clock: systemClock, kek, onError: () => undefined })
   const all = []
   for await (const page of log.readAll(0n)) all.push(...page)
   await close()

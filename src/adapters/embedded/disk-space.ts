@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises'
+import type { Clock, Timer } from '../../clock.ts'
 
 /** So much free space is room. */
 const ROOM = 1_048_576
@@ -11,8 +12,8 @@ const hasRoom = async (directory: string): Promise<boolean> => {
 }
 
 /** Whether the disk of a directory is full: from the first write that found no room until the file system reports some. `onFull` is called at both. */
-export const roomOf = (directory: string, onFull: (full: boolean) => void) => {
-  let timer: NodeJS.Timeout | undefined
+export const roomOf = (directory: string, clock: Clock, onFull: (full: boolean) => void) => {
+  let timer: Timer | undefined
 
   const look = async () => {
     const room = await hasRoom(directory).catch(() => false)
@@ -22,7 +23,7 @@ export const roomOf = (directory: string, onFull: (full: boolean) => void) => {
     else lookLater()
   }
   const lookLater = () => {
-    timer = setTimeout(() => void look(), LOOK_MS).unref()
+    timer = clock.after(LOOK_MS, () => void look()).unref()
   }
 
   return {
@@ -36,7 +37,7 @@ export const roomOf = (directory: string, onFull: (full: boolean) => void) => {
       return Object.assign(new Error(`disk full: there is no room in ${directory}`), { code: 'ENOSPC' })
     },
     close: (): void => {
-      clearTimeout(timer)
+      timer?.cancel()
       timer = undefined
     },
   }

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../../clock.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { EventLog } from '../../events/log.ts'
 import type { Keys } from '../../events/personal.ts'
@@ -41,6 +42,7 @@ export type Kek = {
   readonly accepted?: ((log: EventLog) => Promise<void>) | undefined
 }
 export type EmbeddedOptions = {
+  readonly clock: Clock
   /** Key-encryption key, 32 bytes; or who decides on it by what stands in the directory, before anything of it is made. */
   readonly kek: Uint8Array | ((standing: Standing) => Promise<Kek>)
   /** Told of every run of a job that failed. */
@@ -70,7 +72,7 @@ type Opened = { readonly store: Embedded } | { readonly spoiled: Error }
 
 /** Opens the store, or gives what is wrong with the file of the read models, which was set aside then. */
 const opened = async (directory: string, options: EmbeddedOptions): Promise<Opened> => {
-  const { kek: given, onError, onLost = () => undefined, onFull = () => undefined, onSetAside } = options
+  const { clock, kek: given, onError, onLost = () => undefined, onFull = () => undefined, onSetAside } = options
   let spoiled: Error | undefined
   const onDamage = once((error) => options.onDamage?.(error))
   const onDamagedViews = once((error) => {
@@ -88,7 +90,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   const putAside = once((error) => onSetAside?.(setAside(paths.views), error))
   const unlock = await lockDirectory(directory)
   const readers: Database[] = []
-  const room = roomOf(directory, onFull)
+  const room = roomOf(directory, clock, onFull)
   let channel: Channel | undefined
   /** The writer goes last: only then can it bring everything into the files themselves. */
   const release = async () => {
@@ -115,11 +117,11 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     const another = () => openDatabase(paths.views, 'read')
     const readModels = await ofFile(
       paths.views,
-      () => embeddedViews(writer, { views, events, another, watched }),
+      () => embeddedViews(writer, { clock, views, events, another, watched }),
       isMisshapen,
     )
     const reading = whileOpen(() => true, { ...ofLog, isDamage: isBroken })
-    const queue = embeddedQueue(writer, events, onError, reading)
+    const queue = embeddedQueue(writer, events, clock, onError, reading)
     const close = async () => {
       for (const port of [queue, log, readModels, keys]) await port.close()
       await release()

@@ -1,4 +1,5 @@
-import { semaphore, within } from '../../concurrency.ts'
+import { type Clock, within } from '../../clock.ts'
+import { semaphore } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import { type Row, supersedes, type View } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
@@ -30,15 +31,15 @@ const pendingRows = () => {
 }
 
 /** Waits until this has happened, and refuses when it takes too long. */
-const soon = (work: Promise<unknown>) =>
-  within(PATIENCE_MS, work, () =>
+const soon = (clock: Clock, work: Promise<unknown>) =>
+  within(clock, PATIENCE_MS, work, () =>
     refuse('backend_unavailable', undefined, {
       cause: new Error(`read models waited ${PATIENCE_MS} ms to be written`),
     }),
   )
 
 /** Rows on their way to the file: they stand in memory until they are there, also when the file cannot be written any more. */
-export const rowsUnderWay = (channel: Channel) => {
+export const rowsUnderWay = (channel: Channel, clock: Clock) => {
   const pending = pendingRows()
   const flushing = new Set<Promise<void>>()
   const backlog = semaphore(BACKLOG)
@@ -51,7 +52,7 @@ export const rowsUnderWay = (channel: Channel) => {
     put: async (view: View, rows: readonly Row[]): Promise<void> => {
       const entered = backlog.enter()
       if (entered)
-        await soon(entered).catch((late: unknown) => {
+        await soon(clock, entered).catch((late: unknown) => {
           void entered.then(backlog.leave)
           throw late
         })
@@ -75,7 +76,7 @@ export const rowsUnderWay = (channel: Channel) => {
     },
     /** Resolves when all that is under way now is in the file. */
     flushed: async (): Promise<void> => {
-      if (flushing.size > 0) await soon(Promise.all(flushing))
+      if (flushing.size > 0) await soon(clock, Promise.all(flushing))
       if (failure !== undefined) throw failure
     },
   }

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import type { Job, Progress, Queue, Run } from '../../jobs/queue.ts'
 import type { Channel } from './channel.ts'
@@ -22,14 +23,16 @@ const runOf = ([name, startedAt, finished, error]: Raw, progress: Progress | und
 export const embeddedQueue = (
   channel: Channel,
   reader: Database,
+  clock: Clock,
   onError: (job: string, error: unknown) => void,
   reading: <T>(read: () => T) => T,
 ): Queue => {
   const lastRuns = rowsOf(reader, 'select name, started, finished, error from runs order by name')
   const stop = new AbortController()
-  const timers = new Map<string, NodeJS.Timeout>()
+  const timers = new Map<string, Timer>()
   const running = new Map<string, Promise<void>>()
   const progress = new Map<string, Progress>()
+  const present = () => clock.now().getTime()
 
   const note = (name: string, started: number, finished: number | null, error: string | null) =>
     channel.call('ran', name, started, finished, error).catch((cause: unknown) => onError(name, cause))
@@ -44,20 +47,19 @@ export const embeddedQueue = (
       failure = error instanceof Error ? error.message : String(error)
       if (!stop.signal.aborted) onError(name, error)
     }
-    await note(name, started, Date.now(), failure)
+    await note(name, started, present(), failure)
   }
 
   const wait = (job: Job, due: number) => {
     if (stop.signal.aborted) return
-    const timer = setTimeout(
-      () => (Date.now() < due ? wait(job, due) : start(job)),
-      Math.min(LONGEST_TIMER, Math.max(0, due - Date.now())),
+    const timer = clock.after(Math.min(LONGEST_TIMER, Math.max(0, due - present())), () =>
+      present() < due ? wait(job, due) : start(job),
     )
     timers.set(job.name, timer.unref())
   }
 
   const start = (job: Job) => {
-    const started = Date.now()
+    const started = present()
     const ended = runOnce(job, started).then(() => {
       running.delete(job.name)
       wait(job, started + job.every)
@@ -74,7 +76,7 @@ export const embeddedQueue = (
     runs: async () => reading(() => lastRuns.all() as Raw[]).map((raw) => runOf(raw, progress.get(raw[0]))),
     close: async () => {
       stop.abort()
-      for (const timer of timers.values()) clearTimeout(timer)
+      for (const timer of timers.values()) timer.cancel()
       await Promise.all(running.values())
     },
   }

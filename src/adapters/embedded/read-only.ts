@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import type { EventLog, ReadParts } from '../../events/log.ts'
 import type { FindLeast, Views } from '../../projections/views.ts'
 import { embeddedLog } from './log.ts'
@@ -24,6 +25,7 @@ export type ReadOnly = {
 /** Opens the history and the read models of a store that a thread of this process has open, on connections of their own. Reads what stands in the files. */
 export const openReadOnly = async (
   { events, views }: Files['paths'],
+  clock: Clock,
   onDamage: (file: string, error: Error) => void,
 ): Promise<ReadOnly> => {
   const ofFile = (file: string) => ({ file, onDamage: (error: Error) => onDamage(file, error) })
@@ -44,7 +46,7 @@ export const openReadOnly = async (
       parts: partsReader(readers.events, watched.events),
       least: leastFinder(readers.views, watched.views),
     }
-    return { log, views: embeddedViews(closed, { ...readers, watched }), together, close }
+    return { log, views: embeddedViews(closed, { clock, ...readers, watched }), together, close }
   } catch (error) {
     close()
     throw error

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import type { Checkpoint, Index, Row, Scalar, View, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import type { FlatCheckpoint, FlatRows, Shape } from './protocol.ts'
@@ -67,7 +68,7 @@ function* pagesOf(shape: Shape, rows: readonly Row[]): Generator<FlatRows> {
 }
 
 /** Builds views beside the live ones, and their secondary indexes behind them. */
-export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boolean) => {
+export const viewBuilder = (channel: Channel, views: Database, clock: Clock, isOpen: () => boolean) => {
   const indexed = rowsOf(views, "select 1 from sqlite_schema where type = 'index' and name = ?")
   let indexing: Promise<void> = Promise.resolve()
   let builds = 0
@@ -84,7 +85,7 @@ export const viewBuilder = (channel: Channel, views: Database, isOpen: () => boo
 
   const build: Views['build'] = async (view) => {
     const shape = shapeOf(view)
-    const fresh = `${shape.table}~${Date.now().toString(36)}_${++builds}`
+    const fresh = `${shape.table}~${clock.now().getTime().toString(36)}_${++builds}`
     const { staging, checkpoint } = await channel.call('build', shape, fresh)
     const underWay: Promise<void>[] = []
     const written = async (left: number) => {

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import type { RecordOf, Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
 import { type Database, rowsOf, type whileOpen } from './sqlite.ts'
@@ -6,11 +7,12 @@ import { type Database, rowsOf, type whileOpen } from './sqlite.ts'
 export const embeddedRecords = (
   channel: Channel,
   events: Database,
+  clock: Clock,
   reading: ReturnType<typeof whileOpen>,
 ): Pick<Views, 'record' | 'records' | 'swapRecord'> => {
   const recordOf = rowsOf(events, 'select revision, value from records where kind = ? and key = ? and until > ?')
   const find = <V>(kind: string, key: string): RecordOf<V> | undefined => {
-    const found = recordOf.get(kind, key, Date.now()) as [number, string] | undefined
+    const found = recordOf.get(kind, key, clock.now().getTime()) as [number, string] | undefined
     return found && { revision: found[0], value: JSON.parse(found[1]) as V }
   }
   return {
@@ -25,6 +27,6 @@ export const embeddedRecords = (
         return found
       }),
     swapRecord: async (kind, key, expected, value, until) =>
-      channel.call('swapRecord', kind, key, expected, JSON.stringify(value), until, Date.now()),
+      channel.call('swapRecord', kind, key, expected, JSON.stringify(value), until, clock.now().getTime()),
   }
 }

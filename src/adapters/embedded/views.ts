@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import { type Part, type Row, supersedes, type View, type Views } from '../../projections/views.ts'
 import type { Channel } from './channel.ts'
@@ -19,8 +20,9 @@ import { embeddedRecords } from './view-records.ts'
 import { ROW } from './view-query.ts'
 import { listed, rowOf, scanned, tallied } from './view-scan.ts'
 
-/** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. */
+/** What the views read from: their file and the file of the log, which holds the records; and a new connection for a scan. Records end by the clock. */
 export type ViewReaders = {
+  readonly clock: Clock
   readonly views: Database
   readonly events: Database
   readonly another: () => Promise<Database>
@@ -90,11 +92,14 @@ const extents = (
  * Views in a SQLite file. `put` resolves before the rows are durable: this process sees them at once, and what a crash
  * loses comes back from the log.
  */
-export const embeddedViews = (channel: Channel, { views, events, another, watched }: ViewReaders): EmbeddedViews => {
+export const embeddedViews = (
+  channel: Channel,
+  { clock, views, events, another, watched }: ViewReaders,
+): EmbeddedViews => {
   const hasTable = tableQuery(views)
   const markOf = rowsOf(views, 'select position, event, log, events, rows, changes from views where name = ?')
   const prepare = prepared(views)
-  const underWay = rowsUnderWay(channel)
+  const underWay = rowsUnderWay(channel, clock)
   let open = true
 
   const ofViews: Watched = { ...watched.views, isDamage }
@@ -103,7 +108,7 @@ export const embeddedViews = (channel: Channel, { views, events, another, watche
 
   const isThere = tablesIn(hasTable)
   const kept = rowsByKey(views, isThere, reading)
-  const { build, indexSoon, indexing } = viewBuilder(channel, views, () => open)
+  const { build, indexSoon, indexing } = viewBuilder(channel, views, clock, () => open)
 
   const newest = <D extends object>({ table }: { readonly table: string }, key: string): Row<D> | undefined => {
     const there = kept<D>(table, key)
@@ -157,7 +162,7 @@ export const embeddedViews = (channel: Channel, { views, events, another, watche
     flushed: underWay.flushed,
     ...extents(views, hasTable, underWay.flushed, reading),
     build,
-    ...embeddedRecords(channel, events, readingRecords),
+    ...embeddedRecords(channel, events, clock, readingRecords),
     close: async () => {
       open = false
       await indexing()

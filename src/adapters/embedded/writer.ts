@@ -1,4 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { systemClock, type Timer } from '../../clock.ts'
 import { type Calls, type Failure, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 import {
   type Database,
@@ -50,7 +51,7 @@ const lost = new Map<Side, Failure>()
  * waits and no checkpoint gets ahead of the rows.
  */
 let stuck: readonly Request[] = []
-let retrying: NodeJS.Timeout | undefined
+let retrying: Timer | undefined
 
 const answer = (group: readonly Request[], outcome: Reply[1]) =>
   port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
@@ -109,7 +110,7 @@ const writeViews = (more: readonly Request[]) => {
   if (!failure) return
   const others = group.filter(([, op]) => op !== 'put')
   answer(others, { ...failure, side: 'views' })
-  if (stuck.length > 0) retrying ??= setTimeout(retry, RETRY_MS).unref()
+  if (stuck.length > 0) retrying ??= systemClock.after(RETRY_MS, retry).unref()
 }
 
 const retry = () => {

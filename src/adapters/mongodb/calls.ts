@@ -1,5 +1,5 @@
 import { MongoBulkWriteError, MongoInvalidArgumentError, MongoServerError } from 'mongodb'
-import { within } from '../../concurrency.ts'
+import { type Clock, within } from '../../clock.ts'
 import { Refusal, refuse } from '../../errors.ts'
 
 /**
@@ -43,7 +43,7 @@ export const unlessDuplicate = <T>(write: Promise<T>): Promise<T | undefined> =>
  * Runs work against the server within its time. Any failure is the refusal `backend_unavailable`; a document beyond 16
  * MiB is `body_too_large`. Refuses all after `close`.
  */
-export const mongoCalls = () => {
+export const mongoCalls = (clock: Clock) => {
   let open = true
   return {
     call: async <T>(kind: keyof typeof patience, work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
@@ -56,7 +56,7 @@ export const mongoCalls = () => {
         throw late
       }
       try {
-        return await within(limit, work(stop.signal), giveUp)
+        return await within(clock, limit, work(stop.signal), giveUp)
       } catch (cause) {
         if (cause instanceof Refusal) throw cause
         throw isTooLarge(cause)

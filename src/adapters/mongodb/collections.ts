@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
+import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import type { Checkpoint, Index, Part, View } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
@@ -40,6 +41,7 @@ const indexMaker = (db: Db, calls: Calls) => {
 }
 
 type Staging = {
+  readonly clock: Clock
   readonly states: ReturnType<typeof viewStates>
   readonly find: (view: View) => Promise<ViewState>
   readonly make: (view: View, update: object) => Promise<void>
@@ -53,9 +55,9 @@ type Staging = {
  * A collection under construction: the one that got furthest, or a new one. Every write goes to it too, until it is
  * swapped in, given up, or not tended for a minute.
  */
-const stagingOf = ({ states, find, make, makeIndexes, collection, dropOld, onError }: Staging) => {
+const stagingOf = ({ clock, states, find, make, makeIndexes, collection, dropOld, onError }: Staging) => {
   const tended = new Set<string>()
-  const until = () => new Date(Date.now() + GIVEN_UP_MS)
+  const until = () => new Date(clock.now().getTime() + GIVEN_UP_MS)
   const registered = (staging: string) => ({ [`building.${staging}`]: { $exists: true } })
   const tend = (_id: string, staging: string) =>
     states.change(_id, { $set: { [`building.${staging}`]: until() } }, registered(staging))
@@ -80,9 +82,9 @@ const stagingOf = ({ states, find, make, makeIndexes, collection, dropOld, onErr
     const _id = nameOf(view)
     const { staging, checkpoint } = (await leftOf(view)) ?? (await begun(view))
     tended.add(staging)
-    const heart = setInterval(() => void tend(_id, staging).catch(onError), HEARTBEAT_MS).unref()
+    const heart = clock.every(HEARTBEAT_MS, () => void tend(_id, staging).catch(onError))
     const end = () => {
-      clearInterval(heart)
+      heart.cancel()
       tended.delete(staging)
     }
     return {
@@ -96,7 +98,7 @@ const stagingOf = ({ states, find, make, makeIndexes, collection, dropOld, onErr
           if (!(staging in building))
             throw new Error(`the build of ${_id} was given up: nothing was heard of it for ${GIVEN_UP_MS} ms`)
           const update = {
-            $set: { rows: staging, checkpoint: to, [`retired.${rows}`]: new Date() },
+            $set: { rows: staging, checkpoint: to, [`retired.${rows}`]: clock.now() },
             $unset: { [`building.${staging}`]: '', [`progress.${staging}`]: '' },
           }
           if ((await states.change(_id, update, { rows, ...registered(staging) })).matchedCount === 0) continue
@@ -121,9 +123,9 @@ const stagingOf = ({ states, find, make, makeIndexes, collection, dropOld, onErr
  * read goes where the rows were last seen and is repeated when they have moved. A write asks first, and goes to
  * collections under construction before the one in use: a visible row is never missing from the next one.
  */
-export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => void) => {
-  const states = viewStates(db, calls)
-  const { sweep, dropOld } = cleaner(db, calls, states)
+export const mongoPlaces = (db: Db, calls: Calls, clock: Clock, onError: (error: unknown) => void) => {
+  const states = viewStates(db, calls, clock)
+  const { sweep, dropOld } = cleaner(db, calls, clock, states)
   const makeIndexes = indexMaker(db, calls)
   const known = new Map<string, ViewState>()
   const collection = (name: string): Collection<StoredRow> => db.collection<StoredRow>(name)
@@ -182,6 +184,6 @@ export const mongoPlaces = (db: Db, calls: Calls, onError: (error: unknown) => v
       const where = from === undefined ? { checkpoint: { $exists: false } } : { 'checkpoint.position': from }
       return (await states.change(state._id, { $set: { checkpoint } }, where)).matchedCount > 0
     },
-    build: stagingOf({ states, find, make, makeIndexes, collection, dropOld, onError }),
+    build: stagingOf({ clock, states, find, make, makeIndexes, collection, dropOld, onError }),
   }
 }

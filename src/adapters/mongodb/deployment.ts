@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Binary, Db } from 'mongodb'
+import type { Clock } from '../../clock.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { KeyFile } from '../embedded/key-file.ts'
 import { refuse } from '../../errors.ts'
@@ -55,6 +56,7 @@ export const standingKeys = async (db: Db, calls: Calls): Promise<StandingKeys |
 export const deploymentKeys = async (
   db: Db,
   calls: Calls,
+  clock: Clock,
   given?: KeyFile,
   begin?: KeyFile,
   accepted = false,
@@ -64,7 +66,7 @@ export const deploymentKeys = async (
   const secrets = given
     ? {}
     : { kid: made.pepper.kid, pepper: Buffer.from(made.pepper.key), kek: Buffer.from(made.kek) }
-  const mine = { fingerprint: fingerprintOf(made), madeAt: new Date(), ...secrets } as unknown as Omit<
+  const mine = { fingerprint: fingerprintOf(made), madeAt: clock.now(), ...secrets } as unknown as Omit<
     StoredKeys,
     '_id'
   >
@@ -93,7 +95,7 @@ const inFile = (): never => {
 type StoredBinding = { readonly _id: 'log'; readonly event: string; readonly position: bigint; readonly madeAt: Date }
 
 /** Which log the keys of the deployment are for. */
-export const deploymentBinding = (db: Db, calls: Calls): Binding => {
+export const deploymentBinding = (db: Db, calls: Calls, clock: Clock): Binding => {
   const collection = db.collection<StoredBinding>('deployment')
   const read = async () => {
     const found = await calls.call('read', (signal) => collection.findOne({ _id: 'log' }, { signal }))
@@ -102,7 +104,7 @@ export const deploymentBinding = (db: Db, calls: Calls): Binding => {
   return {
     read,
     write: async (identity) => {
-      const mine = { _id: 'log', ...identity, madeAt: new Date() } as const
+      const mine = { _id: 'log', ...identity, madeAt: clock.now() } as const
       await calls.call('write', () => unlessDuplicate(collection.insertOne(mine)))
       return (await read()) ?? refuse('backend_unavailable')
     },

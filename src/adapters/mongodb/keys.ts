@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Binary, Db } from 'mongodb'
+import type { Clock } from '../../clock.ts'
 import { isRefusal } from '../../errors.ts'
 import type { Keys } from '../../events/personal.ts'
 import { opens, unwrap, wrap } from '../key-wrap.ts'
@@ -56,6 +57,7 @@ const putAside = async (db: Db, calls: Calls, kek: Uint8Array): Promise<void> =>
 export const mongoKeys = async (
   db: Db,
   calls: Calls,
+  clock: Clock,
   kek: Uint8Array,
   accepted = false,
 ): Promise<Omit<Keys, 'close'>> => {
@@ -64,7 +66,7 @@ export const mongoKeys = async (
 
   const recall = (subject: string) => {
     const known = cache.get(subject)
-    return known && (known.key === 'erased' || known.until > performance.now()) ? known.key : undefined
+    return known && (known.key === 'erased' || known.until > clock.monotonic()) ? known.key : undefined
   }
   const remember = (subject: string, asked: number, stored: StoredKey): Uint8Array | 'erased' => {
     if (cache.get(subject)?.key === 'erased') return 'erased'
@@ -76,7 +78,7 @@ export const mongoKeys = async (
   const find: Keys['find'] = async (subject) => {
     const known = recall(subject)
     if (known !== undefined) return known
-    const asked = performance.now()
+    const asked = clock.monotonic()
     const stored = await calls.call('read', (signal) => subjects.findOne({ _id: subject }, { signal }))
     return stored ? remember(subject, asked, stored) : undefined
   }
@@ -88,9 +90,9 @@ export const mongoKeys = async (
       return held
     })
     if (known !== undefined) return known
-    const asked = performance.now()
+    const asked = clock.monotonic()
     const fresh = Buffer.from(wrap(kek, subject, given ?? randomBytes(32)))
-    const insert = { $setOnInsert: { key: fresh, madeAt: new Date() } } as object
+    const insert = { $setOnInsert: { key: fresh, madeAt: clock.now() } } as object
     const write = () =>
       calls.call('write', () =>
         unlessDuplicate(subjects.findOneAndUpdate({ _id: subject }, insert, { upsert: true, returnDocument: 'after' })),
@@ -106,7 +108,7 @@ export const mongoKeys = async (
     make,
     find,
     destroy: async (subject) => {
-      const erase = { $unset: { key: '' }, $set: { erasedAt: new Date() } } as const
+      const erase = { $unset: { key: '' }, $set: { erasedAt: clock.now() } } as const
       const write = () =>
         calls.call('write', () => unlessDuplicate(subjects.updateOne({ _id: subject }, erase, { upsert: true })))
       if ((await write()) === undefined) await write()

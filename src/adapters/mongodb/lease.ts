@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Db } from 'mongodb'
+import type { Clock } from '../../clock.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
@@ -14,7 +15,7 @@ const REST = 2
  * One holder at a time over all instances, for `ttl` milliseconds after each renewal was sent. Who waits takes it once it has seen no
  * renewal for longer than that. Both measure durations on their own monotonic clock, so no two clocks need agree.
  */
-export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lease => {
+export const mongoLease = (db: Db, calls: Calls, clock: Clock, name: string, ttl: number): Lease => {
   const leases = db.collection<StoredLease>('leases')
   const me = randomUUID()
   let term: number | undefined
@@ -28,12 +29,12 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
     const mine = { _id: name, holder: me, term: term! }
     term = undefined
     until = Number.NEGATIVE_INFINITY
-    restsUntil = performance.now() + REST * ttl
+    restsUntil = clock.monotonic() + REST * ttl
     await calls.call('write', () => leases.updateOne(mine, { $set: { holder: NOBODY } }))
   }
 
   const renew = async (mine: number) => {
-    const sent = performance.now()
+    const sent = clock.monotonic()
     const renewed = await calls.call('write', () =>
       leases.updateOne({ _id: name, holder: me, term: mine }, { $inc: { beat: 1 } }),
     )
@@ -43,7 +44,7 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
 
   const take = async () => {
     const found = await calls.call('read', (signal) => leases.findOne({ _id: name }, { signal }))
-    const now = performance.now()
+    const now = clock.monotonic()
     if (!found) {
       await calls.call('write', () =>
         unlessDuplicate(leases.insertOne({ _id: name, holder: NOBODY, term: 0, beat: 0 })),
@@ -54,7 +55,7 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
     if (found.holder !== NOBODY && now - seen.since <= ttl * 1.25) return
     const where = { _id: name, term: found.term, beat: found.beat }
     const update = { $set: { holder: me, term: found.term + 1 }, $inc: { beat: 1 } }
-    const sent = performance.now()
+    const sent = clock.monotonic()
     const { matchedCount } = await calls.call('write', () => leases.updateOne(where, update))
     if (matchedCount === 0) return
     term = found.term + 1
@@ -64,7 +65,7 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
   // Out of reach it is simply not renewed; whoever works for its holder has errors of its own to tell.
   const next = async () => {
     if (term !== undefined) await (able() ? renew(term) : giveUp())
-    else if (able() && performance.now() >= restsUntil) await take()
+    else if (able() && clock.monotonic() >= restsUntil) await take()
   }
   const step = () => next().catch(() => undefined)
   let turn: Promise<void> | undefined
@@ -72,16 +73,16 @@ export const mongoLease = (db: Db, calls: Calls, name: string, ttl: number): Lea
     if (!closed) turn ??= step().finally(() => (turn = undefined))
   }
   tick()
-  const timer = setInterval(tick, ttl / 3).unref()
+  const timer = clock.every(ttl / 3, tick)
 
   return {
-    held: () => !closed && performance.now() < until && able(),
+    held: () => !closed && clock.monotonic() < until && able(),
     onlyWhile: (given) => {
       able = given
     },
     close: async () => {
       closed = true
-      clearInterval(timer)
+      timer.cancel()
       await turn
       if (term !== undefined) await giveUp().catch(() => undefined)
     },

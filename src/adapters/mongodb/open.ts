@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb'
-import { within } from '../../concurrency.ts'
+import { type Clock, within } from '../../clock.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
@@ -17,6 +17,7 @@ import { mongoSnapshots } from './snapshots.ts'
 import { mongoViews } from './views.ts'
 
 export type MongoOptions = {
+  readonly clock: Clock
   /** Told what went wrong behind the scenes: cleaning up, tending a build. */
   readonly onError: (error: unknown) => void
   /** Documents in one write command. */
@@ -54,7 +55,7 @@ const CLOSE_MS = 2000
 export const openMongo = async (
   url: string,
   database: string,
-  { onError, bulk = 1000 }: MongoOptions,
+  { clock, onError, bulk = 1000 }: MongoOptions,
 ): Promise<Mongo> => {
   const client = new MongoClient(url, {
     appName: 'rollcall',
@@ -71,11 +72,11 @@ export const openMongo = async (
     useBigInt64: true,
     ignoreUndefined: true,
   })
-  const calls = mongoCalls()
+  const calls = mongoCalls(clock)
   const db = client.db(database)
   const close = async () => {
     calls.close()
-    await within(CLOSE_MS, client.close(true), () => undefined)
+    await within(clock, CLOSE_MS, client.close(true), () => undefined)
   }
   try {
     await calls.call('write', () => client.connect())
@@ -86,18 +87,19 @@ export const openMongo = async (
 
   const views = mongoViews({
     calls,
-    places: mongoPlaces(db, calls, onError),
+    clock,
+    places: mongoPlaces(db, calls, clock, onError),
     rows: rowWriter(calls, bulk),
-    records: mongoRecords(db, calls, onError),
+    records: mongoRecords(db, calls, clock, onError),
   })
   return {
     views: { ...views, close },
     snapshots: mongoSnapshots(db, calls),
     standing: async () => ({ deployment: await standingKeys(db, calls), subjects: await subjectKeys(db, calls) }),
-    keys: async (kek, accepted) => ({ ...(await mongoKeys(db, calls, kek, accepted)), close }),
-    deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, given, begin, accepted),
-    binding: deploymentBinding(db, calls),
-    lease: (name, ttl) => mongoLease(db, calls, name, ttl),
+    keys: async (kek, accepted) => ({ ...(await mongoKeys(db, calls, clock, kek, accepted)), close }),
+    deploymentKeys: (given, begin, accepted) => deploymentKeys(db, calls, clock, given, begin, accepted),
+    binding: deploymentBinding(db, calls, clock),
+    lease: (name, ttl) => mongoLease(db, calls, clock, name, ttl),
     close,
   }
 }

@@ -1,4 +1,5 @@
 import type { Collection, Db } from 'mongodb'
+import type { Clock, Timer } from '../../clock.ts'
 import type { RecordOf, Views } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
@@ -19,16 +20,16 @@ const PURGED = 1000
 export const mongoRecords = (
   db: Db,
   calls: Calls,
+  clock: Clock,
   onError: (error: unknown) => void,
-  purgeAfterMs = PURGE_AFTER_MS,
 ): Pick<Views, 'record' | 'records' | 'swapRecord'> => {
   const records: Collection<StoredRecord> = db.collection('records')
-  let purging: NodeJS.Timeout | undefined
+  let purging: Timer | undefined
 
   const purge = async () => {
     await calls.call('batch', () => records.createIndex({ until: 1 }))
     for (let found = PURGED; found === PURGED; ) {
-      const past = { until: { $lte: new Date() } }
+      const past = { until: { $lte: clock.now() } }
       const some = await calls.call('read', (signal) =>
         records.find(past, { projection: { _id: 1 }, limit: PURGED, signal }).toArray(),
       )
@@ -38,17 +39,19 @@ export const mongoRecords = (
     }
   }
   const purgeLater = () => {
-    purging ??= setTimeout(() => {
-      purging = undefined
-      if (calls.open()) purge().catch(onError)
-    }, purgeAfterMs).unref()
+    purging ??= clock
+      .after(PURGE_AFTER_MS, () => {
+        purging = undefined
+        if (calls.open()) purge().catch(onError)
+      })
+      .unref()
   }
 
   /** Makes a record where there is none, or one past its time. A duplicate may also be another's upsert of a record past its time. */
   const make = async (record: Omit<StoredRecord, 'revision'>): Promise<boolean> => {
     const { _id, ...content } = record
     const write = (upsert: boolean) => {
-      const where = { _id, until: { $lte: new Date() } }
+      const where = { _id, until: { $lte: clock.now() } }
       return calls.call('write', () =>
         unlessDuplicate(records.replaceOne(where, { ...content, revision: 1 }, { upsert })),
       )
@@ -62,13 +65,13 @@ export const mongoRecords = (
     record: async <V>(table: string, key: string): Promise<RecordOf<V> | undefined> => {
       const _id = `${table}/${key}`
       const found = await calls.call('read', (signal) => records.findOne({ _id }, { signal }))
-      return found && found.until.getTime() > Date.now()
+      return found && found.until.getTime() > clock.now().getTime()
         ? { revision: found.revision, value: JSON.parse(found.value) as V }
         : undefined
     },
     // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the port's own signature
     records: async <V>(table: string, keys: readonly string[]) => {
-      const where = { _id: { $in: keys.map((key) => `${table}/${key}`) }, until: { $gt: new Date() } }
+      const where = { _id: { $in: keys.map((key) => `${table}/${key}`) }, until: { $gt: clock.now() } }
       const found = await calls.call('read', (signal) => records.find(where, { signal }).toArray())
       return new Map(found.map(({ key, revision, value }) => [key, { revision, value: JSON.parse(value) as V }]))
     },
@@ -77,7 +80,7 @@ export const mongoRecords = (
       const content = { value: JSON.stringify(value), until: new Date(until) }
       const _id = `${table}/${key}`
       if (expected === 0) return make({ _id, table, key, ...content })
-      const where = { _id, revision: expected, until: { $gt: new Date() } }
+      const where = { _id, revision: expected, until: { $gt: clock.now() } }
       const { matchedCount } = await calls.call('write', () =>
         records.updateOne(where, { $set: { ...content, revision: expected + 1 } }),
       )

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb'
+import type { Clock } from '../../clock.ts'
 import type { Checkpoint, View } from '../../projections/views.ts'
 import { type Calls, unlessDuplicate } from './calls.ts'
 
@@ -21,7 +22,7 @@ export type ViewState = {
 const RETIRED_MS = 600_000
 
 /** What is known of the collections of views, in a collection of its own. */
-export const viewStates = (db: Db, calls: Calls) => {
+export const viewStates = (db: Db, calls: Calls, clock: Clock) => {
   const places = db.collection<ViewState>('views')
 
   const change = (_id: string, update: object, where: object = {}) =>
@@ -51,7 +52,7 @@ export const viewStates = (db: Db, calls: Calls) => {
     retire: (_id: string, name: string, where: object = {}) =>
       change(
         _id,
-        { $unset: { [`building.${name}`]: '', [`progress.${name}`]: '' }, $set: { [`retired.${name}`]: new Date() } },
+        { $unset: { [`building.${name}`]: '', [`progress.${name}`]: '' }, $set: { [`retired.${name}`]: clock.now() } },
         where,
       ),
     /** All versions of a view of this name. */
@@ -65,12 +66,12 @@ export const viewStates = (db: Db, calls: Calls) => {
 type ViewStates = ReturnType<typeof viewStates>
 
 /** Drops what nobody uses any more. */
-export const cleaner = (db: Db, calls: Calls, states: ViewStates) => {
+export const cleaner = (db: Db, calls: Calls, clock: Clock, states: ViewStates) => {
   const drop = (name: string) => calls.call('batch', () => db.collection(name).drop())
   return {
     /** Gives up builds that nobody tends any more, and drops what is long out of use. */
     sweep: async ({ _id, rows, building = {}, retired = {} }: ViewState): Promise<void> => {
-      const now = Date.now()
+      const now = clock.now().getTime()
       for (const [name, until] of Object.entries(building))
         if (until.getTime() < now) await states.retire(_id, name, { [`building.${name}`]: until })
       for (const [name, since] of Object.entries(retired)) {

@@ -1,5 +1,5 @@
 import type { Collection } from 'mongodb'
-import { pause } from '../../concurrency.ts'
+import type { Clock } from '../../clock.ts'
 import { isRefusal } from '../../errors.ts'
 import type { Part, Row, Totals, View, Views } from '../../projections/views.ts'
 import type { Calls } from './calls.ts'
@@ -14,13 +14,13 @@ const TRIES = 5
 const PAUSE_MS = 250
 
 /** Tries a read of a start again before it fails: one slow answer need not throw away all that was read before it. */
-const retried = async <T>(calls: Calls, read: () => Promise<T>): Promise<T> => {
+const retried = async <T>(calls: Calls, clock: Clock, read: () => Promise<T>): Promise<T> => {
   for (let tries = 1; ; tries++) {
     try {
       return await read()
     } catch (error) {
       if (tries === TRIES || !calls.open() || !isRefusal(error, 'backend_unavailable')) throw error
-      await pause(PAUSE_MS * 2 ** (tries - 1))
+      await clock.sleep(PAUSE_MS * 2 ** (tries - 1))
     }
   }
 }
@@ -46,13 +46,14 @@ const totalsOf = (calls: Calls, rows: Collection<StoredRow>): Promise<Totals> =>
 
 export type ViewsParts = {
   readonly calls: Calls
+  readonly clock: Clock
   readonly places: ReturnType<typeof mongoPlaces>
   readonly rows: ReturnType<typeof rowWriter>
   readonly records: ReturnType<typeof mongoRecords>
 }
 
 /** Views in MongoDB: a document a row, in a collection a view. `put` answers when a majority has the rows in its journal, so every instance sees them. */
-export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts): Omit<Views, 'close'> => ({
+export const mongoViews = ({ calls, clock, places, rows: writer, records }: ViewsParts): Omit<Views, 'close'> => ({
   get: async <D extends object>(view: View, key: string) => {
     const read = () =>
       places.reading(view, (rows) => calls.call('read', (signal) => rows.findOne({ _id: key }, { signal })))
@@ -85,14 +86,14 @@ export const mongoViews = ({ calls, places, rows: writer, records }: ViewsParts)
   scan: async function* <D extends object>(view: View, part?: Part) {
     const { rows } = await places.find(view)
     for (let after: string | undefined; ; ) {
-      const page: readonly StoredRow[] = await retried(calls, () => places.page(rows, after, PAGE, part))
+      const page: readonly StoredRow[] = await retried(calls, clock, () => places.page(rows, after, PAGE, part))
       if (page.length > 0) yield page.map(rowOf<D>)
       if (page.length < PAGE) return
       after = page.at(-1)!._id
     }
   },
   tally: async (view, having, by) => {
-    const counted = await retried(calls, () => places.reading(view, (rows) => tallied(calls, rows, having, by)))
+    const counted = await retried(calls, clock, () => places.reading(view, (rows) => tallied(calls, rows, having, by)))
     return new Map(counted.map(({ _id, n }) => [String(_id), Number(n)]))
   },
   checkpoint: async (view) => (await places.find(view)).checkpoint,

@@ -3,12 +3,17 @@ import { copyFile, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openEmbedded } from '../../../src/adapters/embedded/open.ts'
+import { systemClock } from '../../../src/clock.ts'
 import { tokens } from '../../../src/projections/tokens.ts'
 import { newDirectory } from './store.ts'
 
 await t.test('after it was closed each file is whole by itself', async (t) => {
   const [directory, elsewhere] = [await newDirectory(t), await newDirectory(t)]
-  const options = { kek: randomBytes(32), onError: (_: string, error: unknown) => t.fail(String(error)) }
+  const options = {
+    clock: systemClock,
+    kek: randomBytes(32),
+    onError: (_: string, error: unknown) => t.fail(String(error)),
+  }
   const store = await openEmbedded(directory, options)
   for (let n = 0; n < 50; n++) {
     const event = { id: `event-${n}`, type: 'Happened', time: '2026-01-01T00:00:00.000Z', data: '{}', meta: '{}' }

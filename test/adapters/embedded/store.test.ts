@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openEmbedded } from '../../../src/adapters/embedded/open.ts'
 import { openDatabase } from '../../../src/adapters/embedded/sqlite.ts'
+import { systemClock } from '../../../src/clock.ts'
 import type { Row } from '../../../src/projections/views.ts'
 import { collect, happened } from '../../contracts/log.ts'
 import { checkpointAt } from '../../contracts/views.ts'
@@ -13,6 +14,7 @@ import { newDirectory } from './store.ts'
 const kek = randomBytes(32)
 const open = (directory: string) =>
   openEmbedded(directory, {
+    clock: systemClock,
     kek,
     onError: (_, error) => {
       throw error
@@ -27,8 +29,12 @@ void t.test(
     await until(() => count('ack') > 0)
     await t.rejects(open(directory), { message: `data directory ${directory} is in use by process ${child.pid}` })
     await kill()
-    const store = await openEmbedded(directory, { kek: new Uint8Array(32), onError: () => undefined })
-    await t.rejects(openEmbedded(directory, { kek, onError: () => undefined }), {
+    const store = await openEmbedded(directory, {
+      clock: systemClock,
+      kek: new Uint8Array(32),
+      onError: () => undefined,
+    })
+    await t.rejects(openEmbedded(directory, { clock: systemClock, kek, onError: () => undefined }), {
       message: `in use by process ${process.pid}`,
     })
     await store.close()
@@ -38,7 +44,7 @@ void t.test(
 void t.test('a store that does not open gives its directory free again', async (t) => {
   const directory = await newDirectory(t)
   await (await open(directory)).close()
-  const other = openEmbedded(directory, { kek: randomBytes(32), onError: () => undefined })
+  const other = openEmbedded(directory, { clock: systemClock, kek: randomBytes(32), onError: () => undefined })
   await t.rejects(other, { message: /key-encryption key is not the one/ })
   await (await open(directory)).close()
 })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Embedded, openEmbedded } from '../../../src/adapters/embedded/open.ts'
+import { systemClock } from '../../../src/clock.ts'
 
 /** A directory that goes with its test. */
 export const newDirectory = async (t: Test): Promise<string> => {
@@ -18,7 +19,7 @@ type Port = 'log' | 'views' | 'queue' | 'keys'
 export const storeOf = async (t: Test) => {
   const directory = await newDirectory(t)
   const kek = randomBytes(32)
-  return { open: () => openEmbedded(directory, { kek, onError: () => undefined }) }
+  return { open: () => openEmbedded(directory, { clock: systemClock, kek, onError: () => undefined }) }
 }
 
 /** A store that opens as one of its ports; closing the port closes all of it. */
@@ -27,7 +28,7 @@ export const portOf = async <P extends Port>(t: Test, port: P) => {
   const kek = randomBytes(32)
   const errors: unknown[] = []
   const open = async (): Promise<Embedded[P]> => {
-    const store = await openEmbedded(directory, { kek, onError: (_, error) => errors.push(error) })
+    const store = await openEmbedded(directory, { clock: systemClock, kek, onError: (_, error) => errors.push(error) })
     return { ...store[port], close: store.close }
   }
   return { open, errors, directory, shared: false }

@@ -2,6 +2,7 @@ import { type Document, MongoClient } from 'mongodb'
 import t from 'tap'
 import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
 import { rowWriter, type StoredRow } from '../../../src/adapters/mongodb/rows.ts'
+import { systemClock } from '../../../src/clock.ts'
 import { Refusal } from '../../../src/errors.ts'
 import type { Row } from '../../../src/projections/views.ts'
 import { scriptedMongo } from '../../stand-ins/mongodb.ts'
@@ -30,7 +31,7 @@ const url = await scriptedMongo(t, (command) => {
 })
 const client = await MongoClient.connect(url, { useBigInt64: true })
 t.teardown(() => client.close())
-const { put } = rowWriter(mongoCalls(), 1000)
+const { put } = rowWriter(mongoCalls(systemClock), 1000)
 const collection = client.db('test').collection<StoredRow>('rows')
 
 const failed = (codes: readonly (number | undefined)[]) =>
