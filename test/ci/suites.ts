@@ -39,6 +39,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'ordered-time',
     'port-faults',
     'roll',
+    'time',
     'virtual-clock',
     'warnings',
     'ci/suites',
