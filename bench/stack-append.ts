@@ -1,3 +1,4 @@
+import { systemClock } from '../src/clock.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { writers } from './log-append.ts'
 import { newStore } from './log-store.ts'
@@ -12,7 +13,7 @@ export const run = () =>
   having('S1', eventStore, async ({ url, what }, owner) => {
     progress(`S1: appends on ${what}, beside the embedded log`)
     const failed = (job: string, error: unknown) => progress(`${job}: ${String(error)}`)
-    const log = await openEventStore(url, { categories: [CATEGORY], onError: failed })
+    const log = await openEventStore(url, { clock: systemClock, categories: [CATEGORY], onError: failed })
     owner.teardown(log.close)
     const embedded = await newStore()
     owner.teardown(embedded.done)

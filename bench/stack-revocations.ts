@@ -70,7 +70,7 @@ const oneByOne = async (servers: readonly Server[], tokens: readonly Issued[], w
 
 /** Writes revocations as an instance would, without being one. */
 const writing = async (url: string) => {
-  const log = await openEventStore(url, { categories: [decider.category], onError: () => {} })
+  const log = await openEventStore(url, { clock: systemClock, categories: [decider.category], onError: () => {} })
   const unsealed = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const { execute } = executor(
     log,

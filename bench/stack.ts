@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
+import { systemClock } from '../src/clock.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { type Found, type Owner, ownMongo, ownRedis, STAND_IN_BULK } from '../test/adapters/servers.ts'
 import { type Server, startBeside, startServer } from './processes.ts'
@@ -39,7 +40,12 @@ const kinds = {
     name: 'EventStoreDB',
     variable: 'ROLLCALL_TEST_EVENTSTORE_URL',
     knock: async (url) => {
-      const log = await openEventStore(url, { categories: [], onError: () => {}, patience: ANSWER_MS })
+      const log = await openEventStore(url, {
+        clock: systemClock,
+        categories: [],
+        onError: () => {},
+        patience: ANSWER_MS,
+      })
       try {
         await log.head()
       } finally {

@@ -2,6 +2,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Binary, MongoClient } from 'mongodb'
 import t, { type Test } from 'tap'
+import { systemClock } from '../src/clock.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
 import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
@@ -64,7 +65,7 @@ const ran = async (t: Test, file = false) => {
       .split('\n')
       .map((line) => JSON.parse(line) as Line)
   const told = async () => {
-    const store = await openEventStore(events.url, { categories: ['keys'], onError: () => {} })
+    const store = await openEventStore(events.url, { clock: systemClock, categories: ['keys'], onError: () => {} })
     try {
       return (await collect(store.readAll(0n))).map(({ type, data }) => [type, JSON.parse(data) as object])
     } finally {

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import t from 'tap'
+import { systemClock } from '../src/clock.ts'
 import { openKeyFile } from '../src/adapters/embedded/key-file.ts'
 import { openEmbedded } from '../src/adapters/embedded/open.ts'
 import { openEventStore } from '../src/adapters/eventstoredb/open.ts'
-import { systemClock } from '../src/clock.ts'
 import { catalog } from '../src/events/catalog.ts'
 import { sealer } from '../src/events/personal.ts'
 import { migrate } from '../src/app/migrate/copy.ts'
@@ -48,7 +48,7 @@ await t.test(
 
     const esdb = await startEventStore()
     t.teardown(() => esdb.kill())
-    const log = await openEventStore(esdb.url, { categories: Object.keys(catalog), onError })
+    const log = await openEventStore(esdb.url, { clock: systemClock, categories: Object.keys(catalog), onError })
     const mongo = await database(mongod!.url).open()
     const { pepper, kek } = await mongo.deploymentKeys(undefined, secrets)
     const keys = await mongo.keys(kek)

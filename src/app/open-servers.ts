@@ -49,7 +49,7 @@ export const openServers = async (
     const onBreak = () => void broken++
     const breaks = () => broken
     const { stream_prefix: prefix } = eventstore
-    const options = { prefix, categories: Object.keys(catalog), onError, onRestart, onBreak }
+    const options = { clock, prefix, categories: Object.keys(catalog), onError, onRestart, onBreak }
     const log = closing(await openEventStore(eventstore.url!, options))
     await reaching('eventstore', () => log.head())
     if (!eventstore.shared) await insistOnPrefix(log, prefix)

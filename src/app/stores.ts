@@ -141,8 +141,8 @@ const openCluster: Open = async (config, clock, told, beginning) => {
       failed: (error: unknown) => fault.failed('queue', 'share', error),
       worked: () => fault.worked('queue', 'share'),
     }
-    const queue = closing(await openBullmq(place, { onError, health, prefix }))
-    const limits = closing(openRedisLimits(place, { key: servers.pepper.key, health, prefix }))
+    const queue = closing(await openBullmq(place, { clock, onError, health, prefix }))
+    const limits = closing(openRedisLimits(place, { clock, key: servers.pepper.key, health, prefix }))
     const lease = closing(mongo.lease(leaseOf(readModelsOf(servers.pepper.key)), LEASE_MS))
     return {
       ...servers,

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { collect, happened } from '../contracts/log.ts'
 import type { Faults } from '../stand-ins/eventstoredb/server.ts'
@@ -10,6 +11,7 @@ const slowServer = async (t: Test, deadline = 3_000) => {
   const server = await started(t, faults)
   const restarts: string[] = []
   const log = await openEventStore(server.now().url, {
+    clock: systemClock,
     prefix: '',
     categories,
     deadline,
@@ -72,6 +74,7 @@ await t.test('reads that are never answered leave those in line refused, and the
   const faults: Faults = {}
   const server = await started(t, faults)
   const log = await openEventStore(server.now().url, {
+    clock: systemClock,
     prefix: '',
     categories,
     deadline: 200,

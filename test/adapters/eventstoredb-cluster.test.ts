@@ -172,9 +172,10 @@ void t.test('a leader that was cut off is not believed, and what only it took is
 
 /** A process of its own that appends, follows, closes while calls may be under way, tells how long that took, and must end by itself. */
 const used = `
-  const [, adapter, url] = process.argv
+  const [, adapter, time, url] = process.argv
   const { openEventStore } = await import(adapter)
-  const log = await openEventStore(url, { prefix: '', categories: ['test'], onError: () => {}, deadline: 500, patience: 4000 })
+  const { systemClock: clock } = await import(time)
+  const log = await openEventStore(url, { clock, prefix: '', categories: ['test'], onError: () => {}, deadline: 500, patience: 4000 })
   const event = (n) => ({ id: crypto.randomUUID(), type: 'Happened', time: new Date(n).toISOString(), data: '{}', meta: '{}' })
   const follow = async () => { for await (const _ of log.follow(0n, new AbortController().signal)); }
   const quietly = (asked) => asked.catch(() => undefined)
@@ -193,11 +194,12 @@ void t.test(
   async (t) => {
     const { nodes, url } = await threeNodes(t)
     const adapter = new URL('../../src/adapters/eventstoredb/open.js', import.meta.url).href
+    const time = new URL('../../src/clock.js', import.meta.url).href
     const run = async () => {
       const start = Date.now()
       const { stdout } = await promisify(execFile)(
         process.execPath,
-        ['--input-type=module', '-e', used, adapter, url],
+        ['--input-type=module', '-e', used, adapter, time, url],
         { timeout: 60_000 },
       )
       return { closed: Number(stdout), lived: Date.now() - start }

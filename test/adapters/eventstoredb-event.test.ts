@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { type EventData, EventStoreDBClient } from '@eventstore/db-client'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { canonical } from '../../src/events/canonical.ts'
 import type { NewEvent } from '../../src/events/log.ts'
@@ -12,6 +13,7 @@ import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 const open = async (t: Test) => {
   const server = await startEventStore()
   const log = await openEventStore(server.url, {
+    clock: systemClock,
     prefix: '',
     categories: ['test'],
     onError: (_, error) => t.fail('no error', { error }),

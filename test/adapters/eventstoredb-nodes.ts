@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
@@ -22,6 +23,7 @@ export const open = async (
 ): Promise<Opened> => {
   const errors: unknown[] = []
   const log = await openEventStore(url, {
+    clock: systemClock,
     prefix: '',
     categories,
     onError: (_, error) => errors.push(error),

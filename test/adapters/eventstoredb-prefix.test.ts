@@ -1,5 +1,6 @@
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import t, { type Test } from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { collect, happened } from '../contracts/log.ts'
@@ -10,6 +11,7 @@ const store = async (t: Test) => {
   t.teardown(() => server.kill())
   const open = async (prefix?: string, categories: readonly string[] = ['test', 'other']) => {
     const log = await openEventStore(server.url, {
+      clock: systemClock,
       ...(prefix !== undefined && { prefix }),
       categories,
       onError: (_, error) => t.fail('no error', { error }),

@@ -1,5 +1,6 @@
 import type { EventStoreDBClient, ReadAllOptions, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import type { Connection } from '../../src/adapters/eventstoredb/connection.ts'
 import { ownOf } from '../../src/adapters/eventstoredb/event.ts'
 import { reader } from '../../src/adapters/eventstoredb/read.ts'
@@ -27,7 +28,11 @@ const answeredBy = (answer: (options: ReadAllOptions) => readonly ResolvedEvent[
     start(client as unknown as EventStoreDBClient) satisfies StreamingRead<ResolvedEvent>
     for (const item of answer(asked)) if (take(item)) return
   }
-  return reader({ gather } as unknown as Connection, ownOf('', new Set(['test'])), patience, patience)
+  return reader({ gather } as unknown as Connection, ownOf('', new Set(['test'])), {
+    clock: systemClock,
+    patience,
+    quick: patience,
+  })
 }
 const isBackwards = ({ direction }: ReadAllOptions) => direction === 'backwards'
 

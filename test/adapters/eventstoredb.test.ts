@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { logContract } from '../contracts/log.ts'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
@@ -10,7 +11,7 @@ void t.test('Log on EventStoreDB, protocol stand-in', async (t) =>
   logContract(t, async (t) => {
     const server = await startEventStore()
     t.teardown(() => server.kill())
-    return { open: () => openEventStore(server.url, { categories, onError }) }
+    return { open: () => openEventStore(server.url, { clock: systemClock, categories, onError }) }
   }),
 )
 
@@ -21,5 +22,5 @@ if (real === undefined)
   )
 else
   void t.test('Log on EventStoreDB, real server', async (t) =>
-    logContract(t, async () => ({ open: () => openEventStore(real, { categories, onError }) })),
+    logContract(t, async () => ({ open: () => openEventStore(real, { clock: systemClock, categories, onError }) })),
   )

@@ -31,7 +31,7 @@ const reads = async (service: Started) => {
 
 /** Writes revocations as another instance would. */
 const elsewhere = async (url: string) => {
-  const log = await openEventStore(url, { categories: [token.category], onError: () => {} })
+  const log = await openEventStore(url, { clock: systemClock, categories: [token.category], onError: () => {} })
   const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
   const { execute } = executor(
     log,

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { collect } from '../contracts/log.ts'
 import { becomes, issue, known, later, present, serve, type Serving, isOfReach } from './builds.ts'
@@ -32,7 +33,11 @@ await t.test(
   { skip, timeout: 180_000 },
   async (t) => {
     const main = await later(t, changes)
-    const log = await openEventStore(stack!.settings['eventstore.url']!, { categories: ['token'], onError: () => {} })
+    const log = await openEventStore(stack!.settings['eventstore.url']!, {
+      clock: systemClock,
+      categories: ['token'],
+      onError: () => {},
+    })
     t.teardown(() => log.close())
     /** Makes a token here and ends it there; gives the wire name of its end. */
     const ended = async (service: Serving) => {

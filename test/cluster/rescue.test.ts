@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { hostname, userInfo } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { rollcall } from '../cli/service.ts'
@@ -51,7 +52,11 @@ await t.test(
     })
     t.match(json, { full: true, grants: [{ namespaceKey: '*', role: 'admin', rights: ['*'] }] })
 
-    const log = await openEventStore(stack!.settings['eventstore.url']!, { categories: ['token'], onError: () => {} })
+    const log = await openEventStore(stack!.settings['eventstore.url']!, {
+      clock: systemClock,
+      categories: ['token'],
+      onError: () => {},
+    })
     const [event] = await collect(log.read(`token-${issued.authentication.id}`))
     await log.close()
     t.match(JSON.parse(event!.meta), {

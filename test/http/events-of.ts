@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { systemClock } from '../../src/clock.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { catalog } from '../../src/events/catalog.ts'
@@ -31,7 +32,7 @@ const inFile = async (directory: string): Promise<readonly Texts[]> => {
 
 const onServer = async (directory: string): Promise<readonly Texts[]> => {
   const { 'eventstore.url': url } = await clusterOf(directory)
-  const log = await openEventStore(url!, { categories: Object.keys(catalog), onError: () => {} })
+  const log = await openEventStore(url!, { clock: systemClock, categories: Object.keys(catalog), onError: () => {} })
   try {
     const texts: Texts[] = []
     for await (const page of log.readAll(0n)) texts.push(...page)

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { MongoClient } from 'mongodb'
+import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { catalog } from '../../src/events/catalog.ts'
 import { clusterOf, onCluster } from '../cluster/own.ts'
@@ -15,7 +16,7 @@ const inFiles = async (directory: string): Promise<Kept> => {
 }
 
 const inEventStore = async (url: string): Promise<Kept> => {
-  const log = await openEventStore(url, { categories: Object.keys(catalog), onError: () => {} })
+  const log = await openEventStore(url, { clock: systemClock, categories: Object.keys(catalog), onError: () => {} })
   const kept: (readonly [string, Buffer])[] = []
   for await (const page of log.readAll(0n))
     for (const { stream, revision, type, data, meta } of page)

@@ -1,9 +1,11 @@
 import type { Credentials, EventData } from '@eventstore/db-client'
+import type { Clock } from '../../clock.ts'
 import { keyedQueue, semaphore } from '../../concurrency.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Appended, Expected, NewEvent, Stored } from '../../events/log.ts'
-import { type Connection, damaged, isExpired, isFailure, pause } from './connection.ts'
+import { type Connection, pause } from './connection.ts'
 import { encodeAll, tooLarge } from './event.ts'
+import { damaged, isExpired, isFailure } from './failures.ts'
 import type { Reader } from './read.ts'
 
 /** Appends on the wire at once: a connection carries 100 calls, and reads need some of them. */
@@ -15,6 +17,7 @@ const isTooLarge = (error: unknown) =>
 
 type Appending = {
   readonly connection: Connection
+  readonly clock: Clock
   readonly reader: Reader
   readonly credentials: Credentials
   readonly deadline: number
@@ -91,7 +94,16 @@ const throwFinal = (error: unknown, stream: string): void => {
 }
 
 /** Appends by unary calls to the leader, with the expected revision always given: then a repeated append is the same append, whatever became of the first. */
-export const appender = ({ connection, reader, credentials, deadline, patience, inFlight, closing }: Appending) => {
+export const appender = ({
+  connection,
+  clock,
+  reader,
+  credentials,
+  deadline,
+  patience,
+  inFlight,
+  closing,
+}: Appending) => {
   const inTurn = keyedQueue()
   const wireSlots = semaphore(ON_WIRE)
   const running = new Set<Promise<unknown>>()
@@ -110,7 +122,7 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
     let undecided = false
     let failure: unknown
     for (;;) {
-      if (closing.aborted || performance.now() > order.giveUp)
+      if (closing.aborted || clock.monotonic() > order.giveUp)
         throw new Refusal('backend_unavailable', undefined, { cause: failure })
       try {
         const done = await outcomeOf(reader, order, await wireSlots.hold(() => send(order)))
@@ -119,7 +131,7 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
         failure = error
         throwFinal(error, order.stream)
         const wrong = isFailure(error, 'wrong-expected-version')
-        if (!wrong) await pause()
+        if (!wrong) await pause(clock)
         undecided ||= !wrong
         try {
           // A server that hangs would hang the look at the stream too; the same append, sent again, tells what became of the first.
@@ -130,7 +142,7 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
           failure = error
         }
       }
-      await pause()
+      await pause(clock)
     }
   }
 
@@ -139,7 +151,7 @@ export const appender = ({ connection, reader, credentials, deadline, patience, 
     append: async (stream: string, events: readonly NewEvent[], expected: Expected): Promise<Appended> => {
       if (events.length === 0) throw new Error(`nothing to append to ${stream}`)
       if (running.size >= inFlight) refuse('backend_unavailable')
-      const giveUp = performance.now() + patience
+      const giveUp = clock.monotonic() + patience
       const job = (async () => {
         const wire = await encodeAll(events)
         return inTurn(stream, () => carryOut({ stream, events, wire, expected, giveUp }))

@@ -1,8 +1,10 @@
-import type { EventStoreDBClient, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
-import { systemClock } from '../../clock.ts'
-import { pause as rest, semaphore, within } from '../../concurrency.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import type { EventStoreDBClient } from '@eventstore/db-client'
+import { type Clock, within } from '../../clock.ts'
+import { semaphore } from '../../concurrency.ts'
+import { refuse } from '../../errors.ts'
 import { type Driver, insideOf, patchClient } from './client.ts'
+import { expired, inPort, isAnswer, isExpired, isFailure } from './failures.ts'
+import { type Read, readUntil, type Take } from './read-until.ts'
 
 /** Own timer over the driver's deadline, for what the driver does before a call has one (discovery, connecting). */
 const GRACE = 250
@@ -18,94 +20,27 @@ const STRIKES = 2
  */
 let made = 0
 
-type Failure = { readonly type?: unknown; readonly code?: unknown; readonly message?: string }
-const failureOf = (error: unknown): Failure => (error instanceof Error ? error : {})
-
-/** True when the error has this type of the driver, or is a bare gRPC error with this code. */
-export const isFailure = (error: unknown, type: string, code?: number): boolean => {
-  const failure = failureOf(error)
-  return failure.type === type || (code !== undefined && failure.type === undefined && failure.code === code)
-}
-export const isExpired = (error: unknown): boolean => isFailure(error, 'deadline-exceeded', 4)
-const expired = (ms: number) =>
-  Object.assign(new Error(`no answer within ${ms} ms`), { type: 'deadline-exceeded', code: 4 })
-
-/** An error that no second try mends: the history is not what it was. */
-export const damaged = (message: string, cause?: unknown): Error =>
-  Object.assign(new Error(message, { cause }), { type: 'damaged' })
-/** Errors that are an answer, and not a reason to ask again. */
-const isAnswer = (error: unknown): boolean =>
-  error instanceof Refusal ||
-  isFailure(error, 'damaged') ||
-  isFailure(error, 'stream-deleted') ||
-  isFailure(error, 'access-denied', 7)
-const inPort = (error: unknown): unknown => {
-  if (isFailure(error, 'stream-deleted')) return damaged('a stream was deleted in EventStoreDB', error)
-  return isAnswer(error) && !isFailure(error, 'access-denied', 7)
-    ? error
-    : new Refusal('backend_unavailable', undefined, { cause: error })
-}
-
 /** A short wait of uneven length, so that those who failed together do not come again together. */
-export const pause = (most = 200, signal?: AbortSignal): Promise<void> =>
-  rest(most / 4 + Math.random() * most * 0.75, signal)
+export const pause = ({ sleep }: Pick<Clock, 'sleep'>, most = 200, signal?: AbortSignal): Promise<void> =>
+  sleep(most / 4 + Math.random() * most * 0.75, signal)
 
 /** Tries until there is an answer, for so many milliseconds; then Refusal `backend_unavailable`. */
-export const patiently = async <T>(ms: number, attempt: () => Promise<T>): Promise<T> => {
-  for (const end = performance.now() + ms; ; ) {
+export const patiently = async <T>(clock: Clock, ms: number, attempt: () => Promise<T>): Promise<T> => {
+  for (const end = clock.monotonic() + ms; ; ) {
     try {
       return await attempt()
     } catch (error) {
-      if (isAnswer(error) || performance.now() + 100 > end) throw inPort(error)
+      if (isAnswer(error) || clock.monotonic() + 100 > end) throw inPort(error)
     }
-    await pause()
+    await pause(clock)
   }
 }
 
 export type Connection = ReturnType<typeof connection>
 
-type Read = StreamingRead<ResolvedEvent>
-type Take = (item: ResolvedEvent) => boolean
-
-/**
- * Takes events of a read until it ends, or until `take` returns true. Rejects when nothing comes for `limit`
- * milliseconds, or when it ends early.
- */
-const readUntil = (read: Read, take: Take, isWhole: () => boolean, limit: number): Promise<void> =>
-  new Promise<void>((resolve, reject) => {
-    let done = false
-    const finish = (settle: () => void) => {
-      if (done) return
-      done = true
-      clearTimeout(timer)
-      settle()
-      // A read that is left keeps its HTTP/2 stream until it is cancelled.
-      read.cancel().catch(() => undefined)
-    }
-    const late = () => finish(() => reject(expired(limit)))
-    let heard = 0
-    /** What came while this process was busy is read first. */
-    const unheard = () => {
-      const before = heard
-      setImmediate(() => heard === before && late())
-    }
-    const timer = setTimeout(unheard, limit)
-    read.on('data', (item: ResolvedEvent) => {
-      if (done) return
-      heard++
-      timer.refresh()
-      try {
-        if (take(item)) finish(resolve)
-      } catch (error) {
-        finish(() => reject(error))
-      }
-    })
-    read.on('error', (error) => finish(() => reject(error)))
-    read.on('end', () => (isWhole() ? finish(resolve) : late()))
-  })
-
 type Connecting = {
   readonly driver: Driver
+  readonly clock: Clock
   readonly url: string
   /** Milliseconds that one call may take, and that it may wait for its turn before. */
   readonly deadline: number
@@ -119,7 +54,7 @@ const noTurn = (): never => {
 }
 
 /** One connection to the store, with a timer around every call from when it has its turn, made anew when it goes silent. */
-export const connection = ({ driver, url, deadline, patience, onRenewed, onBreak }: Connecting) => {
+export const connection = ({ driver, clock, url, deadline, patience, onRenewed, onBreak }: Connecting) => {
   const make = () =>
     patchClient(driver.EventStoreDBClient.connectionString(`${url}&keepAliveInterval=${10_000 + (made++ % 10_000)}`))
   let client: EventStoreDBClient = make()
@@ -172,19 +107,19 @@ export const connection = ({ driver, url, deadline, patience, onRenewed, onBreak
       const late = (): never => {
         throw expired(limit)
       }
-      return countTimeouts(used, within(limit, Promise.resolve(used).then(action), late))
+      return countTimeouts(used, within(clock, limit, Promise.resolve(used).then(action), late))
     },
 
     /** Reads until the end or until `take` says that it is enough; fails when it has no turn in time, or then nothing comes within the deadline. */
     gather: (lane: Lane, start: (client: EventStoreDBClient) => Read, take: Take): Promise<void> =>
       lanes[lane].holdWithin(
-        systemClock,
+        clock,
         lane === 'head' ? deadline : patience,
         async () => {
           const used = open ? client : refuse('backend_unavailable')
           // Cancelled with its client, a read ends like one that has everything.
           const isWhole = () => open && used === client
-          return countTimeouts(used, readUntil(start(used), take, isWhole, deadline + GRACE))
+          return countTimeouts(used, readUntil(clock, start(used), take, isWhole, deadline + GRACE))
         },
         noTurn,
       ),

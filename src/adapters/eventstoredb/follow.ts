@@ -1,7 +1,9 @@
+import type { Clock } from '../../clock.ts'
 import type { Stored } from '../../events/log.ts'
 import type { Driver } from './client.ts'
-import { type Connection, isFailure, pause } from './connection.ts'
+import { type Connection, pause } from './connection.ts'
 import type { Recorded } from './event.ts'
+import { isFailure } from './failures.ts'
 import type { Reader } from './read.ts'
 import { type Live, liveFrom } from './subscription.ts'
 
@@ -9,6 +11,7 @@ const BACKOFF_MS = 400
 
 type Follow = {
   readonly driver: Driver
+  readonly clock: Clock
   readonly connection: Connection
   readonly reader: Reader
   /** What the names of its streams begin with. */
@@ -37,14 +40,24 @@ const orAborted = async <T>(signal: AbortSignal, next: Promise<T>): Promise<T | 
  * Follows the log over a connection of its own. Subscriptions never resume by themselves, and the server drops slow
  * ones: they are a fast lane, and paged reads close every gap.
  */
-export const follower = ({ driver, connection, reader, prefixes, isOwn, onError, onRestart, onBreak }: Follow) => {
+export const follower = ({
+  driver,
+  clock,
+  connection,
+  reader,
+  prefixes,
+  isOwn,
+  onError,
+  onRestart,
+  onBreak,
+}: Follow) => {
   const subscribe = (from: bigint, after: bigint, signal: AbortSignal): Live => {
     const used = connection.client()
     const subscription = used.subscribeToAll({
       fromPosition: from === 0n ? 'start' : { commit: from, prepare: from },
       filter: driver.streamNameFilter({ prefixes, maxSearchWindow: 1000 }),
     })
-    return liveFrom(after, signal, { subscription, reader, isOwn, onSilence: () => connection.renew(used) })
+    return liveFrom(after, signal, { subscription, clock, reader, isOwn, onSilence: () => connection.renew(used) })
   }
 
   return async function* (after: bigint, signal: AbortSignal): AsyncGenerator<readonly Stored[]> {
@@ -53,7 +66,7 @@ export const follower = ({ driver, connection, reader, prefixes, isOwn, onError,
     const failed = async (error: unknown) => {
       // One word for each outage. Being dropped as too slow is everyday life.
       if (!isFailure(error, 'timeout', 10) && failures++ === 0) onError(error)
-      await pause(Math.min(BACKOFF_MS, 50 * 2 ** failures), signal)
+      await pause(clock, Math.min(BACKOFF_MS, 50 * 2 ** failures), signal)
     }
 
     while (!signal.aborted) {

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import type { EventLog, Stored } from '../../events/log.ts'
 import { addressOf } from './address.ts'
@@ -13,6 +14,7 @@ import { reader } from './read.ts'
 export const STREAM_PREFIX = 'rollcall.'
 
 type Options = {
+  readonly clock: Clock
   /** What stands before the name of each stream in the store, and nowhere else; without `-`, which ends a category. */
   readonly prefix?: string
   /** The categories that are written. Without a prefix their streams are the log; with one all are that begin with it and a category, of later versions too. Everything else in the store is not seen. */
@@ -43,6 +45,7 @@ export type EventStore = EventLog & {
 export const openEventStore = async (
   url: string,
   {
+    clock,
     prefix = STREAM_PREFIX,
     categories,
     onError,
@@ -59,13 +62,14 @@ export const openEventStore = async (
   const isOwn = ownOf(prefix, own)
   const closing = new AbortController()
   const address = addressOf(url)
-  const connecting = { driver, deadline, patience, onRenewed: () => onRestart('connection'), onBreak }
+  const connecting = { driver, clock, deadline, patience, onRenewed: () => onRestart('connection'), onBreak }
   const main = connection({ ...connecting, url: address.leader })
   // Followers of a cluster notice nothing when its leader dies, so what is only followed is followed there.
   const following = connection({ ...connecting, url: address.follower })
-  const read = reader(main, isOwn, patience, deadline)
+  const read = reader(main, isOwn, { clock, patience, quick: deadline })
   const append = appender({
     connection: main,
+    clock,
     reader: read,
     credentials: address.credentials,
     deadline,
@@ -75,6 +79,7 @@ export const openEventStore = async (
   })
   const follow = follower({
     driver,
+    clock,
     connection: following,
     reader: read,
     prefixes: prefix === '' ? known.map((category) => `${category}-`) : [prefix],
@@ -101,7 +106,7 @@ export const openEventStore = async (
     follow: (after, signal) => pages(follow(after, AbortSignal.any([signal, closing.signal]))),
     at: async (position) => short(await whenOpen(read).at(position)),
     first: async () => short(await whenOpen(read).first()),
-    otherPrefix: () => otherPrefix(main, known, prefix),
+    otherPrefix: () => otherPrefix(main, clock, known, prefix),
     head: async () => whenOpen(read).head(),
     close: async () => {
       closing.abort()

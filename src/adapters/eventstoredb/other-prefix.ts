@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import { type Connection, patiently } from './connection.ts'
 import { isEnveloped, type Recorded } from './event.ts'
 import { PAGE, readBackwards, readForwards } from './find.ts'
@@ -14,6 +15,7 @@ const PREFIX = '[A-Za-z0-9_.:/]*?'
  */
 export const otherPrefix = async (
   connection: Connection,
+  clock: Clock,
   categories: readonly string[],
   own: string,
 ): Promise<string | undefined> => {
@@ -24,7 +26,8 @@ export const otherPrefix = async (
     if (prefix !== own) found ??= prefix
     return found !== undefined
   }
-  await patiently(PATIENCE_MS, () => readForwards(connection, undefined, PAGE, look))
-  if (found === undefined) await patiently(PATIENCE_MS, () => readBackwards(connection, 'log', 'end', PAGE, look))
+  await patiently(clock, PATIENCE_MS, () => readForwards(connection, undefined, PAGE, look))
+  if (found === undefined)
+    await patiently(clock, PATIENCE_MS, () => readBackwards(connection, 'log', 'end', PAGE, look))
   return found
 }

@@ -1,10 +1,12 @@
 import type { ResolvedEvent } from '@eventstore/db-client'
+import type { Clock } from '../../clock.ts'
 import { sharedCalls } from '../../concurrency.ts'
 import { refuse } from '../../errors.ts'
 import type { Stored } from '../../events/log.ts'
 import { unreadable } from '../../events/unreadable.ts'
-import { type Connection, isFailure, patiently, pause } from './connection.ts'
+import { type Connection, patiently, pause } from './connection.ts'
 import { decode, type Recorded } from './event.ts'
+import { isFailure } from './failures.ts'
 import { at, carriedPosition, eventAt, firstFinder, headFinder, isBetween, type IsOwn, position } from './find.ts'
 
 const PAGE = 1000
@@ -97,10 +99,18 @@ const logPart = async (
   return part.done()
 }
 
+type Patience = {
+  readonly clock: Clock
+  /** Milliseconds after which a read is refused that has no certain answer. */
+  readonly patience: number
+  /** The same for what must be answered soon. */
+  readonly quick: number
+}
+
 export type Reader = ReturnType<typeof reader>
 
 /** Reads streams and the log in pages, each its own short call to the leader, so that a reader that pulls slowly holds nothing on the connection. */
-export const reader = (connection: Connection, isOwn: IsOwn, patience: number, quick: number) => {
+export const reader = (connection: Connection, isOwn: IsOwn, { clock, patience, quick }: Patience) => {
   const find = headFinder(connection, isOwn)
   const findFirst = firstFinder(connection, isOwn)
   /** The end of a read: no head before was later, for a leader that knows less must not make the log look shorter. */
@@ -118,11 +128,12 @@ export const reader = (connection: Connection, isOwn: IsOwn, patience: number, q
 
   return {
     /** The position of the last event, asked of the leader within one deadline: readiness and freshness are told by it. */
-    head: (): Promise<bigint> => patiently(quick, findHead),
+    head: (): Promise<bigint> => patiently(clock, quick, findHead),
     /** The event at exactly this position. */
-    at: (position: bigint): Promise<Stored | undefined> => patiently(quick, () => eventAt(connection, isOwn, position)),
+    at: (position: bigint): Promise<Stored | undefined> =>
+      patiently(clock, quick, () => eventAt(connection, isOwn, position)),
     /** The first event of the log. */
-    first: (): Promise<Stored | undefined> => patiently(patience, findFirst),
+    first: (): Promise<Stored | undefined> => patiently(clock, patience, findFirst),
     /** So many events of a stream from a revision on, in one try. */
     some: async (stream: string, from: bigint, most: number): Promise<readonly Stored[]> => {
       const events: Stored[] = []
@@ -141,7 +152,7 @@ export const reader = (connection: Connection, isOwn: IsOwn, patience: number, q
     ): AsyncGenerator<readonly Stored[]> {
       for (let [next, left] = [from, most]; left > 0; ) {
         const count = Math.min(left, PAGE)
-        const part = await patiently(patience, () =>
+        const part = await patiently(clock, patience, () =>
           shared(`${next} ${count} ${stream}`, () => streamPart(connection, stream, next, count)),
         )
         if (part.events.length > 0) yield part.events
@@ -151,16 +162,16 @@ export const reader = (connection: Connection, isOwn: IsOwn, patience: number, q
       }
     },
     readAll: async function* (after: bigint, to?: bigint): AsyncGenerator<readonly Stored[]> {
-      const newest = await patiently(patience, findEnd)
+      const newest = await patiently(clock, patience, findEnd)
       const end = to === undefined || to > newest ? newest : to
-      for (let [from, giveUp] = [after, performance.now() + patience]; from < end; ) {
-        const part = await patiently(patience, () =>
+      for (let [from, giveUp] = [after, clock.monotonic() + patience]; from < end; ) {
+        const part = await patiently(clock, patience, () =>
           logPart(connection, isOwn, { from, to: end, known: from !== after }),
         )
-        if (part.last !== undefined && part.last > from) [from, giveUp] = [part.last, performance.now() + patience]
+        if (part.last !== undefined && part.last > from) [from, giveUp] = [part.last, clock.monotonic() + patience]
         // A node that does not know the head yet must not make the log look shorter than it is.
-        else if (performance.now() > giveUp) refuse('backend_unavailable')
-        else await pause()
+        else if (clock.monotonic() > giveUp) refuse('backend_unavailable')
+        else await pause(clock)
         if (part.events.length > 0) yield part.events
       }
     },

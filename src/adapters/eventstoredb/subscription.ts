@@ -1,4 +1,5 @@
 import type { AllStreamResolvedEvent, AllStreamSubscription } from '@eventstore/db-client'
+import type { Clock } from '../../clock.ts'
 import type { Stored } from '../../events/log.ts'
 import { decode, type Recorded } from './event.ts'
 import { pageLength, type Reader } from './read.ts'
@@ -25,6 +26,7 @@ export type Live = {
 
 type Source = {
   readonly subscription: AllStreamSubscription
+  readonly clock: Clock
   readonly reader: Reader
   readonly isOwn: (event: Recorded) => boolean
   /** Told of a subscription that fell silent. */
@@ -32,25 +34,30 @@ type Source = {
 }
 
 /** Watches a subscription: says so when it is not confirmed in time, or says nothing while the log has more than `last`. */
-const silenceWatch = (reader: Reader, last: () => bigint, onSilence: (what: string) => void) => {
-  let heard = performance.now()
-  const confirmation = setTimeout(() => onSilence('a subscription was not confirmed'), CONFIRM_MS)
-  const watch = setInterval(() => {
-    if (performance.now() - heard < SILENT_MS) return
+const silenceWatch = (
+  { monotonic, after, every }: Clock,
+  reader: Reader,
+  last: () => bigint,
+  onSilence: (what: string) => void,
+) => {
+  let heard = monotonic()
+  const confirmation = after(CONFIRM_MS, () => onSilence('a subscription was not confirmed'))
+  const watch = every(SILENT_MS, () => {
+    if (monotonic() - heard < SILENT_MS) return
     // A node cut off from the others keeps a subscription open and says nothing: only the leader knows whether there is something to say.
     reader.head().then(
-      (head) => setTimeout(() => head > last() && onSilence('a subscription fell silent'), DELIVERY_MS).unref(),
+      (head) => after(DELIVERY_MS, () => head > last() && onSilence('a subscription fell silent')).unref(),
       () => undefined,
     )
-  }, SILENT_MS)
+  })
   return {
-    confirmed: () => clearTimeout(confirmation),
+    confirmed: () => confirmation.cancel(),
     heard: () => {
-      heard = performance.now()
+      heard = monotonic()
     },
     end: () => {
-      clearTimeout(confirmation)
-      clearInterval(watch)
+      confirmation.cancel()
+      watch.cancel()
     },
   }
 }
@@ -59,7 +66,7 @@ const silenceWatch = (reader: Reader, last: () => bigint, onSilence: (what: stri
 export const liveFrom = (
   after: bigint,
   signal: AbortSignal,
-  { subscription, reader, isOwn, onSilence }: Source,
+  { subscription, clock, reader, isOwn, onSilence }: Source,
 ): Live => {
   const buffer: Stored[] = []
   let [last, characters] = [after, 0]
@@ -81,7 +88,7 @@ export const liveFrom = (
     stop(new Error(what))
     onSilence()
   }
-  const watch = silenceWatch(reader, () => last, silent)
+  const watch = silenceWatch(clock, reader, () => last, silent)
   signal.addEventListener('abort', aborted)
 
   subscription.on('confirmation', () => {

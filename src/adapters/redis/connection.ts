@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { within } from '../../concurrency.ts'
+import { type Clock, within } from '../../clock.ts'
 import { type Address, addressOf, type RedisPlace } from './address.ts'
 
 export type Client = Redis | Cluster
@@ -21,9 +21,9 @@ export const keysOf = (prefix: string): string => `{${prefix}}`
 export const PATIENCE_MS = 1000
 
 /** The work's result, or undefined when it fails or takes longer than that; what comes later is dropped. */
-export const soon = <T>(work: Promise<T>, ms = PATIENCE_MS): Promise<T | undefined> => {
+export const soon = <T>(clock: Pick<Clock, 'after'>, work: Promise<T>, ms = PATIENCE_MS): Promise<T | undefined> => {
   const nothing = () => undefined
-  return within(ms, work.catch(nothing), nothing)
+  return within(clock, ms, work.catch(nothing), nothing)
 }
 
 const retry = (times: number): number => Math.min(PATIENCE_MS, 50 * times)

@@ -1,4 +1,5 @@
 import { type Job as Turn, Queue, UnrecoverableError, Worker } from 'bullmq'
+import type { Clock } from '../../clock.ts'
 import type { Job, Progress } from '../../jobs/queue.ts'
 import type { LastRuns } from './queue-runs.ts'
 import { type Client, type Health, soon } from './connection.ts'
@@ -18,6 +19,7 @@ const CLOSE_MS = 1000
 const BACK_OFF_MS = 2000
 
 export type JobParts = {
+  readonly clock: Clock
   readonly client: Client
   readonly prefix: string
   readonly runs: LastRuns
@@ -31,7 +33,7 @@ export type JobParts = {
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The runs of one job in this process, never two at once. */
-const ownRuns = (job: Job, { runs, signal, onError, health }: JobParts) => {
+const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) => {
   const { name } = job
   let running: Promise<void> | undefined
   /** When the job was last known to begin, anywhere; and which run that was. */
@@ -39,20 +41,20 @@ const ownRuns = (job: Job, { runs, signal, onError, health }: JobParts) => {
   let known: number | undefined
 
   const runOnce = async (turn: Turn | undefined) => {
-    const startedAt = Date.now()
+    const startedAt = clock.now().getTime()
     let told: { readonly progress?: Progress } = {}
     const tell = (progress: Progress) => {
       told = { progress }
       if (runs.noteProgress({ name, startedAt, progress })) turn?.updateProgress(progress).catch(health.failed)
     }
-    began = performance.now()
+    began = clock.monotonic()
     known = startedAt
     runs.note({ name, startedAt })
     try {
       await job.run(signal, tell)
-      runs.note({ name, startedAt, finishedAt: Date.now(), ...told })
+      runs.note({ name, startedAt, finishedAt: clock.now().getTime(), ...told })
     } catch (error) {
-      runs.note({ name, startedAt, finishedAt: Date.now(), ...told, error: messageOf(error) })
+      runs.note({ name, startedAt, finishedAt: clock.now().getTime(), ...told, error: messageOf(error) })
       if (!signal.aborted) onError(name, error)
       throw error
     }
@@ -64,11 +66,11 @@ const ownRuns = (job: Job, { runs, signal, onError, health }: JobParts) => {
     /** Takes note of the last run that all instances know of. */
     note: (startedAt: number | undefined): void => {
       if (began === Number.NEGATIVE_INFINITY || (startedAt !== undefined && startedAt !== known))
-        began = performance.now()
+        began = clock.monotonic()
       known = startedAt ?? known
     },
     /** Milliseconds since the job was last known to begin. */
-    age: (): number => performance.now() - began,
+    age: (): number => clock.monotonic() - began,
   }
 }
 
@@ -78,7 +80,7 @@ const ownRuns = (job: Job, { runs, signal, onError, health }: JobParts) => {
  * durations are on this process's monotonic clock, for Redis goes by the clocks of its workers.
  */
 export const bullmqJob = (job: Job, parts: JobParts) => {
-  const { client, prefix, signal, grace, onError, health } = parts
+  const { clock, client, prefix, signal, grace, onError, health } = parts
   const { name, every } = job
   const options = { connection: client, prefix }
   const own = ownRuns(job, parts)
@@ -104,7 +106,7 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
       health.failed(error)
       if (client.status !== 'ready' || workers.isPaused() || signal.aborted) return
       void workers.pause(true)
-      setTimeout(() => void (signal.aborted || workers.resume()), BACK_OFF_MS).unref()
+      clock.after(BACK_OFF_MS, () => void (signal.aborted || workers.resume())).unref()
     }
     queue.on('error', health.failed)
     workers.on('error', backOff)
@@ -121,7 +123,7 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
       })
       .finally(() => (opening = undefined)))
   const look = async () => {
-    if (!opened) await heard(openOnce(), health)
+    if (!opened) await heard(clock, openOnce(), health)
     return opened?.look()
   }
 
@@ -135,7 +137,7 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
     const overdue = own.age() - every - (alone ? 0 : grace)
     if (overdue < 0 || seen?.runs) return
     if (seen && opened && overdue < grace) {
-      await heard(opened.queue.add(name, {}, { ...retries, jobId: `overdue-${name}` }), health)
+      await heard(clock, opened.queue.add(name, {}, { ...retries, jobId: `overdue-${name}` }), health)
       return
     }
     alone = true
@@ -149,16 +151,16 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
       .finally(() => (watching = undefined))
   }
   tick()
-  const timer = setInterval(tick, LOOK_MS).unref()
+  const timer = clock.every(LOOK_MS, tick)
 
   return {
     close: async (): Promise<void> => {
-      clearInterval(timer)
+      timer.cancel()
       await own.running()?.catch(() => undefined)
       if (!opened) return
       // By force when Redis does not answer: the other way would wait for it with its timers running.
-      const there = client.status === 'ready' && (await soon(client.ping(), CLOSE_MS / 2)) !== undefined
-      await soon(Promise.all([opened.workers.close(!there), opened.queue.close()]), CLOSE_MS)
+      const there = client.status === 'ready' && (await soon(clock, client.ping(), CLOSE_MS / 2)) !== undefined
+      await soon(clock, Promise.all([opened.workers.close(!there), opened.queue.close()]), CLOSE_MS)
     },
   }
 }

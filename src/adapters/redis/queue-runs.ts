@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import type { Run } from '../../jobs/queue.ts'
 import { type Client, soon } from './connection.ts'
 
@@ -19,7 +20,7 @@ const later = (a: Run, b: Run): Run => {
 const TELL_MS = 1000
 
 /** The last run of each job: in Redis for all instances, and in memory those of this one for when Redis is away. */
-export const lastRuns = (client: Client, key: string, onError: (error: unknown) => void) => {
+export const lastRuns = (client: Client, clock: Clock, key: string, onError: (error: unknown) => void) => {
   const own = new Map<string, Run>()
   const toldAt = new Map<string, number>()
   /** Never waits; without Redis the others do not learn of it, and run the job themselves. */
@@ -32,8 +33,8 @@ export const lastRuns = (client: Client, key: string, onError: (error: unknown) 
     /** Keeps how far a run is, and tells Redis of it once a second at most; true when it did. The end of the run tells the rest. */
     noteProgress: (run: Run): boolean => {
       own.set(run.name, run)
-      if (performance.now() - (toldAt.get(run.name) ?? Number.NEGATIVE_INFINITY) < TELL_MS) return false
-      toldAt.set(run.name, performance.now())
+      if (clock.monotonic() - (toldAt.get(run.name) ?? Number.NEGATIVE_INFINITY) < TELL_MS) return false
+      toldAt.set(run.name, clock.monotonic())
       note(run)
       return client.status === 'ready'
     },
@@ -42,7 +43,7 @@ export const lastRuns = (client: Client, key: string, onError: (error: unknown) 
       return text === null ? undefined : parse(text)
     },
     all: async (): Promise<readonly Run[]> => {
-      const texts = client.status === 'ready' ? await soon(client.hgetall(key)) : undefined
+      const texts = client.status === 'ready' ? await soon(clock, client.hgetall(key)) : undefined
       const runs = new Map(own)
       for (const run of Object.values(texts ?? {}).map(parse)) {
         if (run) runs.set(run.name, later(run, runs.get(run.name) ?? run))

@@ -1,6 +1,6 @@
 import type { Queue } from 'bullmq'
+import { type Clock, within } from '../../clock.ts'
 import type { Job } from '../../jobs/queue.ts'
-import { within } from '../../concurrency.ts'
 import type { LastRuns } from './queue-runs.ts'
 import { type Client, type Health, PATIENCE_MS } from './connection.ts'
 
@@ -14,7 +14,12 @@ export const retries = {
 /** A connection that has not answered for so long is made anew. */
 const DEAF_MS = 5000
 
-export type ViewParts = { readonly client: Client; readonly runs: LastRuns; readonly health: Health }
+export type ViewParts = {
+  readonly clock: Clock
+  readonly client: Client
+  readonly runs: LastRuns
+  readonly health: Health
+}
 
 const SILENT = new Error('Redis does not answer')
 const silent = (): never => {
@@ -22,9 +27,13 @@ const silent = (): never => {
 }
 
 /** The answer of Redis, or undefined when it does not answer soon or refuses, which is told. */
-export const heard = async <T>(work: Promise<T>, { failed }: Pick<Health, 'failed'>): Promise<T | undefined> => {
+export const heard = async <T>(
+  clock: Clock,
+  work: Promise<T>,
+  { failed }: Pick<Health, 'failed'>,
+): Promise<T | undefined> => {
   try {
-    return await within(PATIENCE_MS, work, silent)
+    return await within(clock, PATIENCE_MS, work, silent)
   } catch (error) {
     failed(error)
     return undefined
@@ -32,7 +41,7 @@ export const heard = async <T>(work: Promise<T>, { failed }: Pick<Health, 'faile
 }
 
 /** Asks Redis about a job, one question at a time: whether it runs and began, and that it is scheduled at all. */
-export const redisView = ({ name, every }: Job, queue: Queue, { client, runs, health }: ViewParts) => {
+export const redisView = ({ name, every }: Job, queue: Queue, { clock, client, runs, health }: ViewParts) => {
   type Seen = { readonly runs: boolean; readonly startedAt: number | undefined }
   let looking: Promise<Seen> | undefined
   let asked = 0
@@ -60,12 +69,12 @@ export const redisView = ({ name, every }: Job, queue: Queue, { client, runs, he
   /** Undefined when Redis does not answer. */
   return async (): Promise<Seen | undefined> => {
     if (!looking) {
-      asked = performance.now()
+      asked = clock.monotonic()
       looking = look().finally(() => (looking = undefined))
-    } else if (performance.now() - asked > DEAF_MS && client.status === 'ready') {
-      asked = performance.now()
+    } else if (clock.monotonic() - asked > DEAF_MS && client.status === 'ready') {
+      asked = clock.monotonic()
       client.disconnect(true)
     }
-    return heard(looking, health)
+    return heard(clock, looking, health)
   }
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import { refuse } from '../../errors.ts'
 import type { Job, Queue } from '../../jobs/queue.ts'
 import { bullmqJob } from './queue-job.ts'
@@ -6,6 +7,7 @@ import { type RedisPlace } from './address.ts'
 import { connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'
 
 export type BullmqOptions = {
+  readonly clock: Clock
   /** Told of every run of a job that failed here. */
   readonly onError: (job: string, error: unknown) => void
   readonly health: Health
@@ -21,7 +23,7 @@ export type BullmqOptions = {
  */
 export const openBullmq = async (
   place: RedisPlace,
-  { onError, health, prefix: word = PREFIX, grace = 3000 }: BullmqOptions,
+  { clock, onError, health, prefix: word = PREFIX, grace = 3000 }: BullmqOptions,
 ): Promise<Queue> => {
   const stop = new AbortController()
   /** What ends by itself is no fault. */
@@ -32,7 +34,7 @@ export const openBullmq = async (
   const client = connectRedis(place, true, telling)
   const disconnect = familyOf(client)
   const prefix = keysOf(word)
-  const runs = lastRuns(client, `${prefix}:runs`, failed)
+  const runs = lastRuns(client, clock, `${prefix}:runs`, failed)
   const jobs = new Map<string, ReturnType<typeof bullmqJob>>()
   let closing: Promise<void> | undefined
 
@@ -46,7 +48,10 @@ export const openBullmq = async (
     schedule: async (job: Job) => {
       if (stop.signal.aborted) refuse('backend_unavailable')
       if (jobs.has(job.name)) throw new Error(`job ${job.name} is scheduled already`)
-      jobs.set(job.name, bullmqJob(job, { client, prefix, runs, signal: stop.signal, grace, onError, health: telling }))
+      jobs.set(
+        job.name,
+        bullmqJob(job, { clock, client, prefix, runs, signal: stop.signal, grace, onError, health: telling }),
+      )
     },
     runs: runs.all,
     close: () => (closing ??= close()),

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { type Limiter, limitWindow } from '../../auth/rate-limit.ts'
+import type { Clock } from '../../clock.ts'
 import type { RedisPlace } from './address.ts'
 import { type Client, connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'
 
@@ -8,6 +9,8 @@ const FLUSH_MS = 250
 const TOLD = 5_000
 
 export type RedisLimitsOptions = {
+  /** Minutes are those of its wall clock. */
+  readonly clock: Clock
   readonly health: Pick<Health, 'failed'>
   /** The key that instances share: Redis is told of clients under it, for an address is personal. */
   readonly key: Uint8Array
@@ -59,7 +62,7 @@ const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: num
  */
 export const openRedisLimits = (
   place: RedisPlace,
-  { health, key: secret, prefix = PREFIX, flushMs = FLUSH_MS }: RedisLimitsOptions,
+  { clock, health, key: secret, prefix = PREFIX, flushMs = FLUSH_MS }: RedisLimitsOptions,
 ) => {
   let closed = false
   const failed = (error: unknown) => {
@@ -70,14 +73,15 @@ export const openRedisLimits = (
   const pseudonym = (of: string) => createHmac('sha256', secret).update(`limit ${of}`).digest('base64url')
   const flushes: (() => Promise<void>)[] = []
   let flushing: Promise<unknown> | undefined
-  const timer = setInterval(() => {
+  const now = () => clock.now().getTime()
+  const timer = clock.every(flushMs, () => {
     flushing ??= Promise.all(flushes.map((flush) => flush()))
       .catch(failed)
       .finally(() => (flushing = undefined))
-  }, flushMs).unref()
+  })
 
   return {
-    limiter: (name: string, limit: number, now: () => number = Date.now): Limiter => {
+    limiter: (name: string, limit: number): Limiter => {
       const hashOf = (minute: number) => `${keysOf(prefix)}:limit:${name}:${minute}`
       const { limiter, flush } = sharedLimiter({ client, hashOf, pseudonym, failed }, limit, now)
       flushes.push(flush)
@@ -87,7 +91,7 @@ export const openRedisLimits = (
     ready: (): boolean => client.status === 'ready',
     close: async (): Promise<void> => {
       closed = true
-      clearInterval(timer)
+      timer.cancel()
       disconnect()
       await flushing
     },

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
+import { systemClock } from '../../../src/clock.ts'
 import { openRedisLimits } from '../../../src/adapters/redis/rate-limit.ts'
 import type { Limiter } from '../../../src/auth/rate-limit.ts'
 import { count, limiterContract } from '../../contracts/limiter.ts'
@@ -13,7 +14,9 @@ const until = async (enough: () => boolean) => {
 }
 const pair = () => {
   const errors: unknown[] = []
+  let now = 1_000_000 * 60_000
   const options = {
+    clock: { ...systemClock, now: () => new Date(now) },
     prefix: randomUUID(),
     key: Buffer.from('the key of the tests'),
     flushMs: 30,
@@ -23,14 +26,11 @@ const pair = () => {
     openRedisLimits({ url: server!.url }, options),
     openRedisLimits({ url: server!.url }, options),
   ] as const
-  let now = 1_000_000 * 60_000
-  const clock = () => now
-  const limiters = opened.map(({ limiter }) => limiter('failures', 10, clock)) as [Limiter, Limiter]
+  const limiters = opened.map(({ limiter }) => limiter('failures', 10)) as [Limiter, Limiter]
   return {
     opened,
     limiters,
     errors,
-    clock,
     pass: (ms: number) => void (now += ms),
     close: () => Promise.all(opened.map(({ close }) => close())),
   }
@@ -38,9 +38,9 @@ const pair = () => {
 
 await t.test('Limiter on Redis', { skip }, async (t) =>
   limiterContract(t, (t) => {
-    const { opened, clock, pass, close } = pair()
+    const { opened, pass, close } = pair()
     t.teardown(close)
-    return { limiter: (name, limit) => opened[0].limiter(name, limit, clock), pass }
+    return { limiter: (name, limit) => opened[0].limiter(name, limit), pass }
   }),
 )
 

@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { Redis } from 'ioredis'
 import t from 'tap'
+import { systemClock } from '../../../src/clock.ts'
 import { type Client, connectRedis, familyOf } from '../../../src/adapters/redis/connection.ts'
 import { bullmqJob } from '../../../src/adapters/redis/queue-job.ts'
 import { lastRuns } from '../../../src/adapters/redis/queue-runs.ts'
@@ -26,9 +27,18 @@ await t.test('a hundred connections made anew leave no listener behind', { skip 
     return another
   }) as typeof client.duplicate
   const stop = new AbortController()
-  const runs = lastRuns(client, '{listeners}:runs', ignore)
+  const runs = lastRuns(client, systemClock, '{listeners}:runs', ignore)
   let ran = 0
-  const parts = { client, prefix: '{listeners}', runs, signal: stop.signal, grace: 300, onError: ignore, health }
+  const parts = {
+    clock: systemClock,
+    client,
+    prefix: '{listeners}',
+    runs,
+    signal: stop.signal,
+    grace: 300,
+    onError: ignore,
+    health,
+  }
   const job = bullmqJob({ name: 'tick', every: 200, run: async () => void ran++ }, parts)
   const counted = () => [
     ...clients.map((each) => each.eventNames().reduce((sum, name) => sum + each.listenerCount(name), 0)),

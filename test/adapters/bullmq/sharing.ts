@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../../src/clock.ts'
 import type { RedisPlace } from '../../../src/adapters/redis/address.ts'
 import { openRedisLimits } from '../../../src/adapters/redis/rate-limit.ts'
 import { sharedQueue } from './store.ts'
@@ -31,7 +32,7 @@ export const counting = async (place: RedisPlace) => {
 
 /** What is counted at one instance is known at the other. */
 export const shareLimits = async (place: RedisPlace, prefix: string = randomUUID()): Promise<boolean> => {
-  const options = { key: Buffer.from('key'), prefix, flushMs: 30, health: { failed: ignore } }
+  const options = { clock: systemClock, key: Buffer.from('key'), prefix, flushMs: 30, health: { failed: ignore } }
   const [one, two] = [openRedisLimits(place, options), openRedisLimits(place, options)]
   const [first, second] = [one.limiter('failures', 10), two.limiter('failures', 10)]
   for (let n = 0; n < 20; n++) first.count('ann')

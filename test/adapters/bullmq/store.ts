@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { systemClock } from '../../../src/clock.ts'
 import type { RedisPlace } from '../../../src/adapters/redis/address.ts'
 import { openBullmq } from '../../../src/adapters/redis/queue.ts'
 
@@ -10,6 +11,12 @@ export const sharedQueue = (place: string | RedisPlace, grace?: number, prefix =
   const health = { failed: (error: unknown) => void faults.push(error), worked: () => void counts.worked++ }
   const at = typeof place === 'string' ? { url: place } : place
   const open = () =>
-    openBullmq(at, { prefix, health, onError: (_, error) => errors.push(error), ...(grace !== undefined && { grace }) })
+    openBullmq(at, {
+      clock: systemClock,
+      prefix,
+      health,
+      onError: (_, error) => errors.push(error),
+      ...(grace !== undefined && { grace }),
+    })
   return { open, errors, faults, counts, prefix, keys: `{${prefix}}`, shared: true }
 }

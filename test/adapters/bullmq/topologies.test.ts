@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
+import { systemClock } from '../../../src/clock.ts'
 import { openRedisLimits } from '../../../src/adapters/redis/rate-limit.ts'
 import { REDIS_SECRET, redisSentinels, redisTls } from '../redis-topologies.ts'
 import { ownRedis, type Server } from '../servers.ts'
@@ -58,7 +59,10 @@ await t.test(
     t.not((await queues[0]!.runs())[0]!.startedAt, (await queues[1]!.runs())[0]!.startedAt)
     const key = Buffer.from('key')
     const limits = ['one', 'two'].map((prefix) =>
-      openRedisLimits({ url: server.url }, { key, prefix, flushMs: 30, health: { failed: ignore } }),
+      openRedisLimits(
+        { url: server.url },
+        { clock: systemClock, key, prefix, flushMs: 30, health: { failed: ignore } },
+      ),
     )
     const [first, second] = limits.map(({ limiter }) => limiter('failures', 10))
     for (let n = 0; n < 20; n++) first!.count('ann')
