@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { systemClock } from './clock.ts'
 import { run } from './cli/program.ts'
 import type { LoadServices } from './cli/services.ts'
 
@@ -8,4 +9,4 @@ const app: LoadServices = () => {
   return import('./app/start.ts')
 }
 
-process.exitCode = await run(process.argv.slice(2), app)
+process.exitCode = await run(process.argv.slice(2), app, systemClock)

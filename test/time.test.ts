@@ -13,6 +13,7 @@ const ownTime: Readonly<Record<string, string>> = {
 }
 /** Files that put a process together: they name the clock of the machine. */
 const roots = [
+  'main.ts',
   'app/start.ts',
   'app/offline.ts',
   'app/migrate/migrate.ts',

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { AddressInfo } from 'node:net'
+import { systemClock } from '../src/clock.ts'
 import { Refusal } from '../src/errors.ts'
 import { bind, openPort, unbind } from '../src/http/wire/port.ts'
 import { sooner, standbyServer } from '../src/app/standby-server.ts'
@@ -7,7 +8,7 @@ import { settings } from './http/demo.ts'
 import { startService } from './start.ts'
 import { virtualClock } from './virtual-clock.ts'
 
-const [one, other] = [openPort(settings), openPort(settings)]
+const [one, other] = [openPort(settings, systemClock), openPort(settings, systemClock)]
 const room = standbyServer([one, other])
 for (const port of [one, other]) await bind(port, { host: '127.0.0.1', port: 0, choose: { port: '', host: '' } })
 t.teardown(() => Promise.all([unbind(one), unbind(other)]))

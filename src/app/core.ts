@@ -97,6 +97,13 @@ const memoryOf = (config: Config, logger: Logger) => {
   return { index, held, lives, closed, remember, recall }
 }
 
+/** What the metrics tell of the stores and of what follows them. */
+const storeFacts = (
+  { queue, restarts, writes, sharing }: Stores,
+  { viewLag, refusedRows }: ReturnType<typeof runner>,
+  lease: ReturnType<typeof freshness> | undefined,
+) => ({ queue, restarts, writesViews: writes, sharing, viewLag, refusedRows, provenFor: () => lease?.age() ?? 0 })
+
 /** Puts commands and read models over the stores; nothing runs yet. */
 export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Clock, fatal: Fatal) => {
   const faults = portFaults(logger, clock)
@@ -108,7 +115,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   const names = namesOf(config.identifiers)
   const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
   const stores = instrumented(clock, opened, metrics, faults)
-  const { views, keys, alone, writes, restarts, queue } = stores
+  const { views, keys, alone, writes } = stores
   const time = orderedTime(clock, logger)
   const roll = followedRoll(logger)
   const followed = roll.through(time.through(stores.log))
@@ -169,31 +176,8 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     clock,
   })
   const intervals = new Map<string, number>()
-  addStoreGauges(metrics, {
-    queue,
-    intervals,
-    restarts,
-    writesViews: writes,
-    sharing: stores.sharing,
-    viewLag: follower.viewLag,
-    refusedRows: follower.refusedRows,
-    provenFor: () => lease?.age() ?? 0,
-  })
-  const made = {
-    clock,
-    faults,
-    onError,
-    names,
-    metrics,
-    stores,
-    time,
-    log,
-    instance,
-    seal,
-    roll,
-    guard,
-    lease,
-    intervals,
-  }
-  return { ...made, closed, index, flagStore: held, lives, execute, foldOf, follower, snapshots }
+  addStoreGauges(metrics, { ...storeFacts(stores, follower, lease), intervals, clock })
+  const made = { clock, faults, onError, names, metrics, stores, time, log, instance, seal, roll }
+  const memory = { closed, index, flagStore: held, lives }
+  return { ...made, ...memory, execute, foldOf, follower, guard, lease, snapshots, intervals }
 }

@@ -23,8 +23,9 @@ const FORWARDED =
 export const bound = async (
   { server, metrics }: Config,
   settings: HttpSettings,
+  clock: Clock,
 ): Promise<readonly [Port, ...(readonly Port[])]> => {
-  const port = openPort(settings)
+  const port = openPort(settings, clock)
   const { host, http_port, https_port } = server
   await bind(port, {
     host,
@@ -34,7 +35,7 @@ export const bound = async (
   const place = metrics.enabled && metrics.address !== undefined && placeOf(metrics.address)
   if (!place) return [port]
   const { tls: _, ...plain } = settings
-  const second = openPort(plain)
+  const second = openPort(plain, clock)
   try {
     await bind(second, { ...place, choose: { port: 'metrics.address', host: 'metrics.address' } })
     return [port, second]
@@ -47,7 +48,6 @@ export const bound = async (
 /** The HTTP servers of a service that has begun, which take over the ports: its own, and that of the metrics where they have one. */
 export const serving = async (
   config: Config,
-  _clock: Clock,
   logger: Logger,
   service: Service,
   settings: HttpSettings,
@@ -55,7 +55,12 @@ export const serving = async (
 ) => {
   const level = config.authentication.open_on_purpose.includes('forwarded') ? 'info' : 'warn'
   const forwarded = forwardedUntrusted(config.server.trust_proxy, () => logger[level](FORWARDED))
-  const shared = { logger, ...authorizer(service), answered: observer(service, logger, forwarded) }
+  const shared = {
+    logger,
+    clock: service.clock,
+    ...authorizer(service),
+    answered: observer(service, logger, forwarded),
+  }
   const ui = uiFiles(config, logger)
   const app = await httpServer({
     ...shared,

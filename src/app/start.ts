@@ -84,7 +84,7 @@ const begun = async (
 /** The service with everything it needs, listening. `close` finishes running requests first. */
 const listening = async (config: Config, logger: Logger, fatal: Fatal, options: Starting): Promise<Running> => {
   const settings = serverSettings(config)
-  const ports = await bound(config, settings)
+  const ports = await bound(config, settings, options.clock)
   let composed: Composed | undefined
   try {
     const room = standbyServer(ports)
@@ -94,7 +94,7 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
         ? await sooner(begin, options.clock, logger, room, options.ending)
         : await begin()
     const { service, drain, close } = composed
-    const apps = await serving(config, options.clock, logger, service, settings, ports)
+    const apps = await serving(config, logger, service, settings, ports)
     const { protocol, host } = config.server
     const { port } = ports[0].server.address() as AddressInfo
     const url = `${protocol}://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`

@@ -1,10 +1,12 @@
 import type { Command } from 'commander'
 import { grantText } from '../access/grants.ts'
 import { RIGHTS } from '../access/rights.ts'
+import type { Clock } from '../clock.ts'
 import type { AccessReview } from '../contract/access.ts'
 import { why } from './can-i.ts'
 import type { Client } from './client.ts'
 import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
+import type { Given } from './services.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 import { info } from './terminal/terminal.ts'
 
@@ -40,8 +42,8 @@ const review = async ({ ask }: Client, right: string, { namespace: namespaceKey,
   return { right, position: moment, anonymous, entries }
 }
 
-const access = async (right: string | undefined, options: AccessOptions): Promise<void> => {
-  const asking = await clientOf(options)
+const access = async (right: string | undefined, options: AccessOptions, clock: Clock): Promise<void> => {
+  const asking = await clientOf(options, clock)
   const reviews: Awaited<ReturnType<typeof review>>[] = []
   for (const one of right === undefined ? RIGHTS : [right])
     reviews.push(await review(asking, one, { ...options, at: reviews[0]?.position ?? options.at }))
@@ -52,14 +54,20 @@ const access = async (right: string | undefined, options: AccessOptions): Promis
 }
 
 /** `rollcall access`: who may do something somewhere, now or as of any moment. */
-export const addAccess = (program: Command): void => {
+export const addAccess = (program: Command, { clock }: Given): void => {
   withField(
-    withOutput(withMoment(withTarget(program.command('access [right]'))), ['table', 'csv', 'json', 'ndjson', 'name']),
+    withOutput(withMoment(withTarget(program.command('access [right]')), clock), [
+      'table',
+      'csv',
+      'json',
+      'ndjson',
+      'name',
+    ]),
   )
     .summary('list who may do something, and why')
     .description(
       'Lists the tokens that have a right (such as flag.update; without one: each right in turn) in a namespace, or without one in every namespace.',
     )
     .option('-n, --namespace <key>', 'in this namespace (default: in every one)')
-    .action(access)
+    .action((right: string | undefined, options: AccessOptions) => access(right, options, clock))
 }

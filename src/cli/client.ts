@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import type { Clock } from '../clock.ts'
 import { type About, EXIT, fail, isFailure } from './failure.ts'
 
 export const DEFAULT_ADDRESS = 'http://127.0.0.1:8080'
@@ -114,19 +114,19 @@ const pauseOf = (method: string, { status, headers }: Response): number | undefi
 }
 
 /** A client of the service at `address`. Redirects are not followed, so the token goes nowhere else. `timeout` is in milliseconds. */
-export const client = (address: string, token: string | undefined, timeout: number): Client => {
+export const client = (address: string, token: string | undefined, timeout: number, clock: Clock): Client => {
   const root = base(address)
   return {
     ask: async <T>(method: string, path: string, { query = {}, body, headers = {}, whole = false }: Asked = {}) => {
       const url = new URL(root + path)
       for (const [name, value] of Object.entries(query))
         if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
-      const last = performance.now() + timeout
+      const last = clock.monotonic() + timeout
       const once = () =>
         fetch(url, {
           method,
           redirect: 'manual',
-          signal: AbortSignal.timeout(timeout),
+          signal: clock.timeout(timeout),
           headers: {
             accept: 'application/json',
             ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -138,11 +138,11 @@ export const client = (address: string, token: string | undefined, timeout: numb
       let answer = await once()
       for (
         let pause = pauseOf(method, answer);
-        pause !== undefined && performance.now() + pause < last;
+        pause !== undefined && clock.monotonic() + pause < last;
         pause = pauseOf(method, answer)
       ) {
         await answer.body?.cancel()
-        await setTimeout(pause)
+        await clock.sleep(pause)
         answer = await once()
       }
       const content = await answer.text().catch((error: unknown) => unanswered(error, root, timeout))

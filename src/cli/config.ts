@@ -5,7 +5,7 @@ import { isConfigError, printProblem, type Problem } from '../config/problem.ts'
 import { checkAs } from './access-as.ts'
 import { EXIT } from './failure.ts'
 import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
-import type { LoadServices } from './services.ts'
+import type { Given, LoadServices } from './services.ts'
 import { type OutputOptions, printMany } from './terminal/output.ts'
 import { print, info } from './terminal/terminal.ts'
 
@@ -66,7 +66,7 @@ const show = (options: FileOptions & OutputOptions): void => {
 }
 
 /** `rollcall config check|show|schema`: nothing is started and no server is asked. */
-export const addConfig = (program: Command, load: LoadServices): void => {
+export const addConfig = (program: Command, { load }: Given): void => {
   const config = program
     .command('config')
     .summary('check and show the configuration')

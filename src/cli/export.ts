@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
+import type { Clock } from '../clock.ts'
 import type { Flag } from '../contract/flag.ts'
 import type { Namespace } from '../contract/namespace.ts'
 import type { Rollout } from '../contract/rollout.ts'
@@ -12,6 +13,7 @@ import { fail } from './failure.ts'
 import { clientOf, type TargetOptions, withMoment, withTarget } from './options.ts'
 import { progressBar } from './terminal/progress.ts'
 import { all } from './resources.ts'
+import type { Given } from './services.ts'
 import { print, info } from './terminal/terminal.ts'
 
 type ExportOptions = TargetOptions & {
@@ -77,13 +79,13 @@ const lost = ({ namespaceKey, key }: Flag): never =>
     'Export again, or as of a moment with --at.',
   )
 
-const exported = async (options: ExportOptions): Promise<void> => {
+const exported = async (options: ExportOptions, clock: Clock): Promise<void> => {
   const { output = '-', namespaces, allNamespaces = false, sortByKey: sort = false, at, quiet = false } = options
   if (allNamespaces && namespaces) fail('usage', 'Give --namespaces or --all-namespaces, not both.')
-  const client = await clientOf(options)
+  const client = await clientOf(options, clock)
   const { update, end } = progressBar(
     process.stderr.isTTY && options.progress && !quiet,
-    undefined,
+    clock,
     quiet ? () => {} : undefined,
     'flags',
   )
@@ -113,8 +115,8 @@ const exported = async (options: ExportOptions): Promise<void> => {
 }
 
 /** `rollcall export`: the flags and segments of a running service as a document (api.md §13); the same state gives the same bytes. */
-export const addExport = (program: Command): void => {
-  withMoment(withTarget(program.command('export')))
+export const addExport = (program: Command, { clock }: Given): void => {
+  withMoment(withTarget(program.command('export')), clock)
     .summary('write flags and segments to a document')
     .description('Writes namespaces with their flags and segments as a YAML stream or JSON that import reads.')
     .option('-o, --output <file>', 'file to write, - is standard output', '-')
@@ -130,5 +132,5 @@ export const addExport = (program: Command): void => {
     .option('--all-namespaces', 'every namespace')
     .option('--sort-by-key', 'flags, segments and variants by key, not as they were made')
     .option('--no-progress', 'no bar')
-    .action(exported)
+    .action((options: ExportOptions) => exported(options, clock))
 }

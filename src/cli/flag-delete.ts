@@ -10,20 +10,20 @@ import {
   withReason,
   withTarget,
 } from './options.ts'
-import type { LoadServices } from './services.ts'
+import type { Given } from './services.ts'
 import { confirm, print } from './terminal/terminal.ts'
 
 type DeleteOptions = TargetOptions &
   FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
 
 /** Asks the service, or works on the data itself with --data: what a flag holds may be what keeps the service from starting. */
-const remove = async (key: string, options: DeleteOptions, load: LoadServices): Promise<void> => {
+const remove = async (key: string, options: DeleteOptions, { load, clock }: Given): Promise<void> => {
   const { namespace, data, reason, yes = false } = options
   const path = `/api/v1/namespaces/${segment(namespace)}/flags/${segment(key)}`
   const headers = reasonHeaders(reason)
   const question = `Delete flag "${namespace}/${key}" with its variants, rules and rollouts?`
   if (data === undefined) {
-    const { ask } = await clientOf(options)
+    const { ask } = await clientOf(options, clock)
     await ask('GET', path)
     await confirm(question, yes)
     await ask('DELETE', path, { headers })
@@ -37,12 +37,12 @@ const remove = async (key: string, options: DeleteOptions, load: LoadServices): 
 }
 
 /** `rollcall flag delete`: through the running service, or on the data of one that is down. */
-export const addFlagDelete = (flag: Command, load: LoadServices): void => {
+export const addFlagDelete = (flag: Command, given: Given): void => {
   withReason(withConfig(withTarget(flag.command('delete <key>'))))
     .summary('delete a flag with its variants, rules and rollouts')
     .description('Deletes a flag: through the running service, or with --data on the data of one that is down.')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .option('--data <dir>', 'directory of the embedded store of a service that is down')
     .option('-y, --yes', 'do not ask')
-    .action((key: string, options: DeleteOptions) => remove(key, options, load))
+    .action((key: string, options: DeleteOptions) => remove(key, options, given))
 }

@@ -1,10 +1,11 @@
 import type { Command } from 'commander'
+import type { Clock } from '../clock.ts'
 import type { Flag, FlagList } from '../contract/flag.ts'
 import { segment } from './client.ts'
 import { addFlagDelete } from './flag-delete.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from './options.ts'
 import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
-import type { LoadServices } from './services.ts'
+import type { Given } from './services.ts'
 import { info } from './terminal/terminal.ts'
 
 type FlagOptions = TargetOptions & OutputOptions & { readonly namespace: string; readonly at?: string }
@@ -31,8 +32,10 @@ const MORE: readonly Column<Flag>[] = [
 const PAGE = 1000
 const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/flags`
 
-const list = async (options: FlagOptions & { readonly limit: number; readonly all?: boolean }): Promise<void> => {
-  const { ask } = await clientOf(options)
+type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolean }
+
+const list = async (options: ListOptions, clock: Clock): Promise<void> => {
+  const { ask } = await clientOf(options, clock)
   const { namespace, at, quiet = false } = options
   const limit = options.all ? Infinity : options.limit
   const found: Flag[] = []
@@ -47,26 +50,27 @@ const list = async (options: FlagOptions & { readonly limit: number; readonly al
 }
 
 /** `rollcall flag list|get|delete`: the first two now, or as of any moment. */
-export const addFlag = (program: Command, load: LoadServices): void => {
+export const addFlag = (program: Command, given: Given): void => {
+  const { clock } = given
   const flag = program
     .command('flag')
     .summary('list, see and delete flags')
     .description('Works with the flags of a running service.')
-  withField(withOutput(withMoment(withTarget(flag.command('list'))), ['table', 'json', 'ndjson', 'name']))
+  withField(withOutput(withMoment(withTarget(flag.command('list')), clock), ['table', 'json', 'ndjson', 'name']))
     .summary('list the flags of a namespace, the oldest first')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .option('--limit <number>', 'how many at most', wholeNumber, 25)
     .option('--all', 'all of them')
-    .action(list)
-  withField(withOutput(withMoment(withTarget(flag.command('get <key>'))), ['table', 'json', 'name']))
+    .action((options: ListOptions) => list(options, clock))
+  withField(withOutput(withMoment(withTarget(flag.command('get <key>')), clock), ['table', 'json', 'name']))
     .summary('print one flag with its variants')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .action(async (key: string, options: FlagOptions) => {
       const { namespace, at } = options
-      const found = await (await clientOf(options)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, {
+      const found = await (await clientOf(options, clock)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, {
         query: { at },
       })
       printOne(found, () => found.key, MORE, options)
     })
-  addFlagDelete(flag, load)
+  addFlagDelete(flag, given)
 }

@@ -1,9 +1,10 @@
 import type { Command } from 'commander'
 import type { ImportOptions } from './import/run.ts'
 import { withReason, withTarget } from './options.ts'
+import type { Given } from './services.ts'
 
 /** `rollcall import`: flags, segments and namespaces of a document into a running service. */
-export const addImport = (program: Command): void => {
+export const addImport = (program: Command, { clock }: Given): void => {
   withReason(withTarget(program.command('import [file]')))
     .summary('make the flags and segments of a document')
     .description(
@@ -18,6 +19,6 @@ export const addImport = (program: Command): void => {
     .action(async (file: string | undefined, options: ImportOptions) => {
       // The rules of the service are checked here too; the other verbs start faster without them.
       const { runImport } = await import('./import/run.ts')
-      await runImport(file, options)
+      await runImport(file, options, clock)
     })
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { embeddedConfig } from './embedded.ts'
 import { EXIT } from './failure.ts'
 import { type FileOptions, withConfig, withOutput } from './options.ts'
-import type { LoadServices, LogFinding } from './services.ts'
+import type { Given, LogFinding } from './services.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 import { info } from './terminal/terminal.ts'
 
@@ -13,7 +13,7 @@ const COLUMNS: readonly Column<LogFinding>[] = [
 ]
 
 /** `rollcall log check`: reads the log of a data directory, also while the service runs; exit 3 when something is not right. */
-export const addLog = (program: Command, load: LoadServices): void => {
+export const addLog = (program: Command, { load }: Given): void => {
   const log = program.command('log').summary('check the log').description('Works on the log itself, and only reads it.')
   withOutput(withConfig(log.command('check')), ['table', 'json', 'ndjson', 'name'])
     .summary('tell everything that is not right; exit 3 when there is something')

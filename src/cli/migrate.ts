@@ -4,7 +4,7 @@ import { type Config, loadConfig } from '../config/load.ts'
 import { EXIT, fail } from './failure.ts'
 import { type FileOptions, fileOf, withConfig } from './options.ts'
 import { progressBar } from './terminal/progress.ts'
-import type { LoadServices, Moved } from './services.ts'
+import type { Given, Moved } from './services.ts'
 import { confirm, info } from './terminal/terminal.ts'
 
 type MigrateOptions = FileOptions & {
@@ -42,7 +42,7 @@ const summary = ({ events, copied, streams, subjects, lost = 0, digest }: Moved)
     `SHA-256 of the history, the same on both sides: ${digest}`,
   ].join('\n')
 
-const migrate = async (options: MigrateOptions, load: LoadServices): Promise<void> => {
+const migrate = async (options: MigrateOptions, { load, clock }: Given): Promise<void> => {
   const { from, to, dryRun = false, yes = false } = options
   const [source, target] = [sourceOf(options), targetOf(options)]
   if (!dryRun) await confirm(`Copy the history and the keys of ${from} to ${to}?`, yes)
@@ -50,7 +50,7 @@ const migrate = async (options: MigrateOptions, load: LoadServices): Promise<voi
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
-  const { update, end } = progressBar(process.stderr.isTTY && options.progress)
+  const { update, end } = progressBar(process.stderr.isTTY && options.progress, clock)
   try {
     const services = await load()
     const moved = await services.moveStores(source, target, { dryRun, progress: update, signal: stopped.signal })
@@ -67,7 +67,7 @@ const migrate = async (options: MigrateOptions, load: LoadServices): Promise<voi
 }
 
 /** `rollcall migrate`: from one store to another, while no service runs on either. */
-export const addMigrate = (program: Command, load: LoadServices): void => {
+export const addMigrate = (program: Command, given: Given): void => {
   withConfig(program.command('migrate'))
     .summary('move an embedded store to servers or to another directory')
     .description(
@@ -79,5 +79,5 @@ export const addMigrate = (program: Command, load: LoadServices): void => {
     .option('--dry-run', 'compare and count, and write nothing')
     .option('-y, --yes', 'do not ask')
     .option('--no-progress', 'no bar')
-    .action((options: MigrateOptions) => migrate(options, load))
+    .action((options: MigrateOptions) => migrate(options, given))
 }

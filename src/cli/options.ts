@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Clock } from '../clock.ts'
 import { parseDuration } from '../config/duration.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client.ts'
 import { findToken } from './credential.ts'
@@ -42,8 +43,8 @@ export const withTarget = (command: Command): Command =>
     .option('-q, --quiet', 'no messages')
 
 /** The client that these options name. */
-export const clientOf = async ({ address, tokenFile, timeout }: TargetOptions): Promise<Client> =>
-  client(address, await findToken(tokenFile, process.env), timeout)
+export const clientOf = async ({ address, tokenFile, timeout }: TargetOptions, clock: Clock): Promise<Client> =>
+  client(address, await findToken(tokenFile, process.env), timeout, clock)
 
 /** The options of a verb that prints data; `forms` are those it can print, the first by default. */
 export const withOutput = (command: Command, forms: readonly Format[]): Command =>
@@ -65,9 +66,9 @@ export const withConfig = (command: Command): Command =>
   command.addOption(new Option('--config <path>', 'configuration file').env('ROLLCALL_CONFIG'))
 
 /** A verb that can look at a moment of the past. */
-export const withMoment = (command: Command): Command =>
+export const withMoment = (command: Command, { now }: Clock): Command =>
   command.option('--at <moment>', 'as of then: an RFC 3339 instant, a day, -1h, or a position such as #12', (text) =>
-    momentOf(text, Date.now()),
+    momentOf(text, now().getTime()),
   )
 
 /** A verb that writes, and can say why. */

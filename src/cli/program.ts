@@ -1,12 +1,13 @@
 import { Command, CommanderError } from 'commander'
+import type { Clock } from '../clock.ts'
 import { isConfigError } from '../config/problem.ts'
 import { Refusal } from '../errors.ts'
 import { EXIT, isFailure } from './failure.ts'
 import { version } from './manifest.ts'
-import type { LoadServices } from './services.ts'
+import type { Given, LoadServices } from './services.ts'
 import { info } from './terminal/terminal.ts'
 
-type AddVerb = (program: Command, load: LoadServices) => void
+type AddVerb = (program: Command, given: Given) => void
 
 /** Every verb there is, in the order of the help. Each is loaded when it is asked for. */
 const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
@@ -27,7 +28,7 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
 }
 
 /** The command line with the verb that its first word names, or else with all of them. */
-const program = async (word: string | undefined, load: LoadServices): Promise<Command> => {
+const program = async (word: string | undefined, given: Given): Promise<Command> => {
   const rollcall = new Command('rollcall')
     .description('Event-sourced client tokens and feature flags.')
     .version(version, '-V, --version')
@@ -39,7 +40,7 @@ const program = async (word: string | undefined, load: LoadServices): Promise<Co
       '\nStart a service with:  rollcall serve\nExit codes: 0 done, 1 failed, 2 usage or configuration, 3 check failed, 4 not found, 5 not allowed, 6 conflict, 7 unavailable',
     )
   const asked = word !== undefined && Object.hasOwn(verbs, word) ? [verbs[word]!] : Object.values(verbs)
-  for (const add of await Promise.all(asked.map((verb) => verb()))) add(rollcall, load)
+  for (const add of await Promise.all(asked.map((verb) => verb()))) add(rollcall, given)
   return rollcall
 }
 
@@ -69,14 +70,14 @@ const told = (error: unknown): number => {
 }
 
 /** Runs one command line (without the program's name) and gives its exit code. */
-export const run = async (argv: readonly string[], load: LoadServices): Promise<number> => {
+export const run = async (argv: readonly string[], load: LoadServices, clock: Clock): Promise<number> => {
   if (argv.some((word) => /^--token(=|$)/.test(word))) {
     info(
       'error: A token on the command line can be read by every user of the machine.\nUse ROLLCALL_TOKEN, ROLLCALL_TOKEN_FILE or --token-file PATH.',
     )
     return EXIT.usage
   }
-  const rollcall = await program(argv[0], load)
+  const rollcall = await program(argv[0], { load, clock })
   if (argv.length === 0) {
     rollcall.outputHelp()
     return EXIT.ok

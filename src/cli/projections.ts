@@ -5,7 +5,7 @@ import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 import { progressBar } from './terminal/progress.ts'
 import { flagsOf } from './serve.ts'
-import type { LoadServices, ProjectionStatus } from './services.ts'
+import type { Given, ProjectionStatus } from './services.ts'
 import { confirm, info } from './terminal/terminal.ts'
 
 const configOf = (options: FileOptions): Config =>
@@ -26,7 +26,7 @@ type RebuildOptions = FileOptions & {
   readonly progress: boolean
 }
 
-const rebuild = async (names: readonly string[], options: RebuildOptions, load: LoadServices): Promise<void> => {
+const rebuild = async (names: readonly string[], options: RebuildOptions, { load, clock }: Given): Promise<void> => {
   const { all = false, yes = false, dryRun = false } = options
   if (all === names.length > 0)
     fail(
@@ -54,7 +54,7 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, load: 
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)
-  const { update, end } = progressBar(process.stderr.isTTY && options.progress)
+  const { update, end } = progressBar(process.stderr.isTTY && options.progress, clock)
   try {
     await services.rebuildProjections(config, {
       names: chosen.map(({ name }) => name),
@@ -76,7 +76,7 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, load: 
 }
 
 /** `rollcall projections status|rebuild`: on the data, while the service is down. */
-export const addProjections = (program: Command, load: LoadServices): void => {
+export const addProjections = (program: Command, given: Given): void => {
   const projections = program
     .command('projections')
     .summary('see and rebuild the read models')
@@ -85,7 +85,7 @@ export const addProjections = (program: Command, load: LoadServices): void => {
     .summary('where each read model stands')
     .option('--data <dir>', 'directory of the embedded store')
     .action(async (options: FileOptions & OutputOptions) => {
-      const all = await (await load()).projectionStatus(configOf(options))
+      const all = await (await given.load()).projectionStatus(configOf(options))
       printMany(all, all, ({ name }) => name, COLUMNS, options)
     })
   withConfig(projections.command('rebuild [name...]'))
@@ -95,5 +95,5 @@ export const addProjections = (program: Command, load: LoadServices): void => {
     .option('--dry-run', 'say what would be done and do nothing')
     .option('-y, --yes', 'do not ask')
     .option('--no-progress', 'no bar')
-    .action((names: readonly string[], options: RebuildOptions) => rebuild(names, options, load))
+    .action((names: readonly string[], options: RebuildOptions) => rebuild(names, options, given))
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import type { IssuedToken, NewToken } from '../contract/token.ts'
 
@@ -86,3 +87,6 @@ export type Services = {
 
 /** Loads app.ts when a verb needs it: the others start faster without. */
 export type LoadServices = () => Promise<Services>
+
+/** What every verb is given. */
+export type Given = { readonly load: LoadServices; readonly clock: Clock }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import { type Client, client, isUnreachable, segment } from './client.ts'
 import { findToken } from './credential.ts'
@@ -19,7 +20,7 @@ import { type Column, type OutputOptions, printOne, table } from './terminal/out
 import { dataConfig, embeddedConfig } from './embedded.ts'
 import { fail, isFailure } from './failure.ts'
 import type { Authentication } from '../contract/token.ts'
-import type { LoadServices, NewlyIssued, TokenRequest } from './services.ts'
+import type { Given, LoadServices, NewlyIssued, TokenRequest } from './services.ts'
 import { print, info } from './terminal/terminal.ts'
 
 type CreateOptions = TargetOptions &
@@ -58,13 +59,14 @@ const ask = async (
   { reason, ...body }: TokenRequest,
   { address, timeout }: CreateOptions,
   token: string | undefined,
+  clock: Clock,
 ): Promise<NewlyIssued> => {
-  const maker = client(address, token, timeout)
+  const maker = client(address, token, timeout, clock)
   const headers = reasonHeaders(reason)
   const issued = await maker.ask<NewlyIssued>('POST', '/auth/v1/method/token', { body, headers })
   const wrong = grantsDiffer(body, issued.authentication)
   if (wrong === undefined) return issued
-  await end(maker, issued, client(address, issued.clientToken, timeout))
+  await end(maker, issued, client(address, issued.clientToken, timeout, clock))
   return fail(
     'failed',
     `The service made a token with other grants than asked for, and it was revoked at once. ${wrong}`,
@@ -79,7 +81,7 @@ const ask = async (
 const make = async (
   request: TokenRequest,
   options: CreateOptions,
-  load: LoadServices,
+  { load, clock }: Given,
   addressed: boolean,
 ): Promise<NewlyIssued> => {
   if (options.data !== undefined) return makeOnData(embeddedConfig(options), request, load)
@@ -93,7 +95,7 @@ const make = async (
     }
   }
   try {
-    return await ask(request, options, token)
+    return await ask(request, options, token, clock)
   } catch (error) {
     if (!isUnreachable(error) || !configured) throw error
     if (!options.quiet) info('No service answers: working on its data.')
@@ -104,7 +106,7 @@ const make = async (
 const create = async (
   name: string,
   options: CreateOptions,
-  load: LoadServices,
+  given: Given,
   addressed: boolean,
   columns: readonly Column<Authentication>[],
 ): Promise<void> => {
@@ -116,7 +118,7 @@ const create = async (
       'usage',
       `--grant and --rights name their own namespaces: not with --${role === undefined ? 'namespace' : 'role'}.`,
     )
-  const expiresAt = expiryOf(options.expires, Date.now())
+  const expiresAt = expiryOf(options.expires, given.clock.now().getTime())
   const request: Required<TokenRequest> = {
     name,
     description,
@@ -132,7 +134,7 @@ const create = async (
     print(`${JSON.stringify(request, undefined, 2)}\n`)
     return
   }
-  const issued = await make(request, options, load, addressed)
+  const issued = await make(request, options, given, addressed)
   if (output === 'table' && options.field === undefined) {
     const rows = columns.filter(([, text]) => text(issued.authentication) !== '')
     if (!options.quiet) {
@@ -153,11 +155,7 @@ const create = async (
 }
 
 /** `rollcall token create`: prints the token alone on standard output, all else beside it. */
-export const addTokenCreate = (
-  token: Command,
-  load: LoadServices,
-  columns: readonly Column<Authentication>[],
-): void => {
+export const addTokenCreate = (token: Command, given: Given, columns: readonly Column<Authentication>[]): void => {
   withReason(withField(withOutput(withConfig(withTarget(token.command('create <name>'))), ['table', 'json'])))
     .summary('create a static token')
     .description(
@@ -173,6 +171,6 @@ export const addTokenCreate = (
     .option('--data <dir>', 'directory of the embedded store of a service that is down')
     .option('--dry-run', 'say what would be done and do nothing')
     .action((name: string, options: CreateOptions, command: Command) =>
-      create(name, options, load, command.getOptionValueSource('address') !== 'default', columns),
+      create(name, options, given, command.getOptionValueSource('address') !== 'default', columns),
     )
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Clock } from '../clock.ts'
 import { addTokenCreate } from './token-create.ts'
 import { type Client, segment } from './client.ts'
 import { EXIT, type Failure, isFailure } from './failure.ts'
@@ -14,7 +15,7 @@ import {
 } from './options.ts'
 import { type Column, escapeControl, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import type { Authentication, AuthenticationList } from '../contract/token.ts'
-import type { LoadServices } from './services.ts'
+import type { Given } from './services.ts'
 import { confirm, print, info } from './terminal/terminal.ts'
 
 /** A pair of the service's own metadata, whatever word it is configured to write in it. */
@@ -43,8 +44,8 @@ type ListOptions = TargetOptions &
 
 const PAGE = 100
 
-const list = async ({ all = false, limit: most, ...options }: ListOptions): Promise<void> => {
-  const { ask } = await clientOf(options)
+const list = async ({ all = false, limit: most, ...options }: ListOptions, clock: Clock): Promise<void> => {
+  const { ask } = await clientOf(options, clock)
   const { status, method, namespace: namespaceKey, name: q, issuedBy, access } = options
   const limit = all ? Infinity : most
   const found: Authentication[] = []
@@ -94,11 +95,12 @@ const described = ({ id, record }: Found): string => {
 const revoke = async (
   given: readonly string[],
   { yes = false, dryRun = false, reason, ...target }: RevokeOptions,
+  clock: Clock,
 ): Promise<void> => {
   const ids = [...new Set(given)]
   for (const id of ids) segment(id)
   const headers = reasonHeaders(reason)
-  const client = await clientOf(target)
+  const client = await clientOf(target, clock)
   const { found, exits } = await lookUp(client, ids)
   if (dryRun) for (const { id } of found) info(`${id} would be revoked`)
   else if (found.length > 0)
@@ -116,12 +118,13 @@ const revoke = async (
 }
 
 /** `rollcall token create|list|get|revoke`. */
-export const addToken = (program: Command, load: LoadServices): void => {
+export const addToken = (program: Command, given: Given): void => {
+  const { clock } = given
   const token = program
     .command('token')
     .summary('create, list, see and revoke client tokens')
     .description('Works with the tokens of a running service.')
-  addTokenCreate(token, load, COLUMNS)
+  addTokenCreate(token, given, COLUMNS)
   withField(withOutput(withTarget(token.command('list')), ['table', 'json', 'ndjson', 'name']))
     .summary('list tokens, the oldest first')
     .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) =>
@@ -136,16 +139,16 @@ export const addToken = (program: Command, load: LoadServices): void => {
     )
     .option('--limit <number>', 'how many at most', wholeNumber, 25)
     .option('--all', 'all of them')
-    .action(list)
+    .action((options: ListOptions) => list(options, clock))
   withField(withOutput(withTarget(token.command('get <id>')), ['table', 'json', 'name']))
     .summary('print one token’s record')
     .action(async (id: string, options: TargetOptions & OutputOptions) => {
-      const record = await (await clientOf(options)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
+      const record = await (await clientOf(options, clock)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
       printOne(record, () => record.id, COLUMNS, options)
     })
   withReason(withTarget(token.command('revoke <id...>')))
     .summary('revoke tokens: they stop working at once')
     .option('--dry-run', 'say what would be done and do nothing')
     .option('-y, --yes', 'do not ask; needed where there is no terminal')
-    .action(revoke)
+    .action((ids: readonly string[], options: RevokeOptions) => revoke(ids, options, clock))
 }

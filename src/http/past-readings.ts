@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Moment } from '../audit/as-of.ts'
+import type { Clock } from '../clock.ts'
 import { bulkhead } from '../auth/bulkhead.ts'
 import { Refusal } from '../errors.ts'
 import { addressKey } from './auth/credential.ts'
@@ -39,7 +40,11 @@ const rejected = (signal: AbortSignal): Promise<never> =>
  * at once, while the place of the reading is free when it has stopped, at the latest at the end of its time: so nobody who asks and leaves has
  * more of them running than who stays.
  */
-export const pastReadings = (metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefused' | 'gauge'>, bounds = BOUNDS) => {
+export const pastReadings = (
+  metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefused' | 'gauge'>,
+  { monotonic, after }: Clock,
+  bounds = BOUNDS,
+) => {
   const [seconds, refused] = [metrics.pastReads(), metrics.pastReadsRefused()]
   /** How many each caller has, running or waiting. */
   const own = new Map<string, number>()
@@ -72,12 +77,12 @@ export const pastReadings = (metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefu
     const { signal } = stop
     signal.throwIfAborted()
     enter(caller)
-    const began = performance.now()
+    const began = monotonic()
     const time = new AbortController()
-    const timer = setTimeout(() => {
+    const timer = after(bounds.withinMs, () => {
       stop.abort(new Refusal('deadline_exceeded'))
       time.abort(signal.reason)
-    }, bounds.withinMs).unref()
+    }).unref()
     const run = async (): Promise<T> => {
       running++
       try {
@@ -87,9 +92,9 @@ export const pastReadings = (metrics: Pick<Metrics, 'pastReads' | 'pastReadsRefu
       }
     }
     const reading = pass(caller, signal, run).finally(() => {
-      clearTimeout(timer)
+      timer.cancel()
       leave(caller)
-      seconds.observe((performance.now() - began) / 1000)
+      seconds.observe((monotonic() - began) / 1000)
     })
     return Promise.race([reading, rejected(signal)])
   }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { randomUUID } from 'node:crypto'
-import { systemClock } from '../clock.ts'
 import type { Right } from '../access/rights.ts'
 import { type Moment, rowNow } from '../audit/as-of.ts'
 import { type Context, idFrom } from '../commands/envelope.ts'
@@ -79,7 +78,7 @@ type Whole = Written & { readonly revision: bigint; readonly state: { readonly i
 
 /** The row as the command left it: its ETag is the revision that the body shows, whoever wrote since. */
 const rowAfter = async <D extends object, E extends AnyEvent>(
-  { log }: Service,
+  { log, clock }: Service,
   projection: Projection<D, E>,
   id: string,
   { stored }: Written,
@@ -87,9 +86,7 @@ const rowAfter = async <D extends object, E extends AnyEvent>(
 ): Promise<Live<D>> => {
   const own = stored.findLast(({ stream }) => stream === `${projection.category}-${id}`)
   if (held && (own === undefined || own.revision === held.revision)) return held
-  const row = own
-    ? await foldRow({ log, clock: systemClock }, projection, [own], undefined)
-    : await rowNow(log, projection, id)
+  const row = own ? await foldRow({ log, clock }, projection, [own], undefined) : await rowNow(log, projection, id)
   return readable(row)?.doc === undefined ? refuse('write_conflict') : (row as Live<D>)
 }
 

@@ -87,7 +87,7 @@ declare module 'fastify' {
     undecided: boolean
     /** Where the request came from, as far as forwarded headers are trusted; `unknown` when the connection was reset before it was looked at. */
     address: string
-    /** Reading of `performance.now()` when the request came. */
+    /** What the clock's `monotonic` said when the request came. */
     began: number
     /** What the route of this request states about itself; undefined where there is no route. */
     spec: Spec | undefined
@@ -122,7 +122,8 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   const noStore = options.cache === 'no-store'
   const discards = method === 'GET' || method === 'DELETE'
   const { afterParse, answered, authorize, authorizeRest } = app
-  const told = { ended: answered, failed: app.brokenOff }
+  const { monotonic, after } = app.clock
+  const told = { ended: answered, failed: app.brokenOff, after }
   const limit = options.bodyLimit === 'configured' ? app.bodyLimit : Math.min(options.bodyLimit, app.bodyLimit)
   // An answer written past the framework would miss the headers for other origins.
   const hot = options.hot === true && !app.crossOrigin
@@ -189,7 +190,7 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
 
   const onRequest: Authorize = (request, reply, done) => {
     request.spec = spec
-    const refusal = framing(request) ?? options.limit?.(request)
+    const refusal = framing(request, monotonic) ?? options.limit?.(request)
     if (refusal) done(refusal)
     else authorize(request, reply, done)
   }

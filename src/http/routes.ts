@@ -56,7 +56,7 @@ export const mountRoutes = (app: FastifyInstance, service: Service): void => {
   auditAccessRoutes(app, service)
   for (const method of METHODS) methodRoutes[method](app, service)
 
-  const ask = evaluator(service.metrics)
+  const ask = evaluator(service.metrics, service.clock)
   evaluateRoutes(app, service, ask)
   evaluateBatchRoutes(app, service, ask)
   evaluateLegacyRoutes(app, service, ask)

@@ -3,6 +3,7 @@ import cookie from '@fastify/cookie'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { everyAnswer } from './wire/reply.ts'
 import type { RequestListener } from 'node:http'
+import type { Clock } from '../clock.ts'
 import { takeBodies } from './wire/body.ts'
 import { allowOrigins, type CorsSettings } from './wire/cors.ts'
 import { brokenRequest } from './wire/connections.ts'
@@ -28,6 +29,7 @@ export type HttpSettings = WireSettings & {
 export type ServerParts = {
   readonly config: HttpSettings
   readonly logger: Logger
+  readonly clock: Clock
   readonly authorize: Authorize
   readonly authorizeRest: AuthorizeRest
   readonly afterParse?: AfterParse
@@ -78,8 +80,9 @@ const unrouted = (
 /** The HTTP server with the routes mounted. Refuses to be made when a route leaves unsaid what each must state. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   const { config, logger, authorize, authorizeRest, afterParse, routes, answered = unreported, documents } = parts
+  const { clock } = parts
   const { bodyLimit, trustProxy, cors } = config
-  const { server, sockets } = parts.port ?? openPort(config)
+  const { server, sockets } = parts.port ?? openPort(config, clock)
   let answer: RequestListener = () => undefined
   const refuse = refuser(logger, answered)
   const app = Fastify({
@@ -94,11 +97,12 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     routerOptions: { maxParamLength: HEADER_LIMIT, querystringParser: () => ({}) },
     rewriteUrl: cleanTarget,
-    clientErrorHandler: brokenRequest,
+    clientErrorHandler: (error, socket) => brokenRequest(error, socket, clock),
     frameworkErrors: refuse,
   }) as unknown as FastifyInstance
 
   app.decorate('sockets', sockets)
+  app.decorate('clock', clock)
   const verbs = collectVerbs(app)
   const specs: Spec[] = []
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -136,7 +140,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   await app.register(async (nowhere) => {
     nowhere.setNotFoundHandler((request, reply) => reply.send(missing(request, reply)))
     nowhere.addHook('onRequest', (request, reply, done) => {
-      const refusal = framing(request) ?? missing(request, reply)
+      const refusal = framing(request, clock.monotonic) ?? missing(request, reply)
       if (refusal) done(refusal)
     })
   })
@@ -150,7 +154,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
 
 /** Gives running requests at most `patience` milliseconds to finish, then closes the server; gives the number of those that it had to cut. */
 export const shutDown = async (app: FastifyInstance, patience: number): Promise<number> => {
-  const cut = await leave({ server: app.server, sockets: app.sockets }, patience)
+  const cut = await leave({ server: app.server, sockets: app.sockets }, app.clock, patience)
   await app.close()
   return cut
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../clock.ts'
 import type { AccessPolicy } from '../access/rules.ts'
 import type { Execute } from '../commands/execute.ts'
 import type { EventLog, Stored } from '../events/log.ts'
@@ -72,7 +73,9 @@ export type Service = {
   readonly instance: string
   /** True when no other instance writes to this log, so its head as seen here is its head. */
   readonly alone: boolean
+  /** The present as expiries are judged by it, which may be ahead of the clock (ordered-time.ts). */
   readonly now: () => Date
+  readonly clock: Clock
   readonly log: EventLog
   readonly views: Views
   readonly sealer: Sealer

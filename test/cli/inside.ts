@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../../src/clock.ts'
 import { run } from '../../src/cli/program.ts'
 import type { Started } from '../start.ts'
 
@@ -25,7 +26,7 @@ export const inside = async (service: Pick<Started, 'url' | 'token'>, ...args: r
   Object.assign(process.env, { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token })
   process.stderr.write = (text: string | Uint8Array) => told.push(String(text)) > 0
   try {
-    const exit = await run(args, load)
+    const exit = await run(args, load, systemClock)
     return { exit, err: told.join('') }
   } finally {
     process.stderr.write = write

@@ -5,11 +5,13 @@ import t from 'tap'
 import { progressBar } from '../../src/cli/terminal/progress.ts'
 import { expiryOf } from '../../src/cli/expiry.ts'
 import { at } from '../../src/cli/terminal/output.ts'
+import { systemClock } from '../../src/clock.ts'
 import { run } from '../../src/cli/program.ts'
 import type { Services } from '../../src/cli/services.ts'
 import { readModelsOf } from '../../src/projections/all.ts'
 import { startService } from '../start.ts'
 import { type Answer, record, refusal, rollcall, standIn } from './service.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
 const write = (name: string, content: string): string => {
@@ -215,7 +217,7 @@ const house = () => {
 }
 /** Runs inside this process; gives the exit code. */
 const inside = async (args: readonly string[], load: () => Promise<Services>) => {
-  const [exit, { exitCode }] = [await run(args, load), process]
+  const [exit, { exitCode }] = [await run(args, load, systemClock), process]
   process.exitCode = undefined
   return exitCode === undefined ? exit : Number(exitCode)
 }
@@ -293,16 +295,12 @@ await t.test('a command that works on data names a store that is there, and make
 })
 
 await t.test('progress without a terminal is a line every ten seconds, with rate and time left', async (t) => {
-  let now = 0
+  const clock = virtualClock()
   const lines: string[] = []
-  const { update, end } = progressBar(
-    false,
-    () => now,
-    (line) => void lines.push(line),
-  )
+  const { update, end } = progressBar(false, clock, (line) => void lines.push(line))
   for (let done = 0; done <= 2500; done += 100) {
     update({ name: 'tokens', done, total: 2500 })
-    now += 1000
+    await clock.advance(1000)
   }
   end()
   t.strictSame(lines, [

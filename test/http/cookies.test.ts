@@ -4,6 +4,7 @@ import { ok } from '../../src/http/wire/reply.ts'
 import { cookieJar } from '../../src/http/wire/cookies.ts'
 import { route } from '../../src/http/route.ts'
 import { ordinary } from '../../src/http/statements.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { demo } from './demo.ts'
 
 void t.test('cookies carry the attributes of the contract, under the base path that the proxy shows', async (t) => {
@@ -12,6 +13,7 @@ void t.test('cookies carry the attributes of the contract, under the base path t
     stateName: 'service_client_state',
     secure: true,
     publicUrl: 'https://x.example/base/',
+    clock: virtualClock('2026-01-01T00:00:00.900Z'),
   }
   const mount = (trustProxy: boolean) => {
     const jar = cookieJar({ ...shared, trustProxy })
@@ -49,7 +51,7 @@ void t.test('cookies carry the attributes of the contract, under the base path t
   const [token = '', state = ''] = await cookies(plain.url)
   t.match(
     token,
-    /^service_client_token=a\+\/=; Max-Age=60; Path=\/base; Expires=.*; HttpOnly; Secure; SameSite=Strict$/,
+    /^service_client_token=a\+\/=; Max-Age=60; Path=\/base; Expires=Thu, 01 Jan 2026 00:01:00 GMT; HttpOnly; Secure; SameSite=Strict$/,
   )
   t.match(state, /^service_client_state=; Max-Age=0; Path=\/cb; .*HttpOnly; Secure; SameSite=Lax$/)
   t.match((await cookies(proxied.url))[0], /Path=\/outer\/base;/)

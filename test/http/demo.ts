@@ -2,8 +2,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { connect } from 'node:net'
 import { Type } from 'typebox'
 import { reachOf } from '../../src/access/reach.ts'
+import { systemClock } from '../../src/clock.ts'
 import { Refusal, refuse } from '../../src/errors.ts'
-import { type Answer, ok } from '../../src/http/wire/reply.ts'
+import { ok } from '../../src/http/wire/reply.ts'
 import { credential, sameOrigin } from '../../src/http/auth/credential.ts'
 import { choice, flag, float, integer, object, optional, text, timestamp } from '../../src/contract/fields.ts'
 import { texts } from '../../src/contract/texts.ts'
@@ -40,6 +41,9 @@ const tokenBody = input({
   expiresAt: optional(timestamp()),
   metadata: texts({ maxEntries: 32, maxKey: 128, maxValue: 1024 }),
 })
+
+/** Milliseconds that `/meta/slow` takes. */
+export const SLOW_MS = 300
 
 /** A few routes shaped like the real ones, which answer what they read. */
 const demoRoutes = (app: FastifyInstance): void => {
@@ -111,7 +115,10 @@ const demoRoutes = (app: FastifyInstance): void => {
     method: 'GET',
     url: '/meta/slow',
     access: everybody,
-    run: () => new Promise<Answer<object>>((resolve) => setTimeout(() => resolve(ok({ done: true })), 300)),
+    run: async () => {
+      await app.clock.sleep(SLOW_MS)
+      return ok({ done: true })
+    },
   })
   route(app, {
     ...echo,
@@ -194,6 +201,7 @@ export const demo = async (changes: Partial<ServerParts> = {}) => {
   const app = await httpServer({
     config: settings,
     logger,
+    clock: systemClock,
     authorize,
     authorizeRest,
     afterParse,
@@ -223,19 +231,17 @@ const parseReply = (received: Buffer): Reply | undefined => {
 }
 
 /** Sends bytes on a socket as they are and reads one answer: until its length is there, or until the end. */
-export const exchange = (port: number, sent: string | Buffer, patience = 15_000): Promise<Reply> =>
+export const exchange = (port: number, sent: string | Buffer): Promise<Reply> =>
   new Promise((resolve, reject) => {
     const bytes = Buffer.from(sent as string, 'latin1')
     const socket = connect(port, '127.0.0.1')
     let received: Buffer = Buffer.alloc(0)
     const finish = () => {
-      clearTimeout(timer)
       socket.destroy()
       const reply = parseReply(received)
       if (reply) resolve(reply)
       else reject(new Error(`no answer: ${received.toString('latin1').slice(0, 200)}`))
     }
-    const timer = setTimeout(finish, patience)
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk])
       const reply = parseReply(received)

@@ -5,6 +5,7 @@ import { addStoreGauges } from '../../src/http/operations/store-gauges.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import { memoryLog } from '../memory-log.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { sharedPage } from '../../src/http/operations/metrics-page.ts'
 
 await t.test('a page of ten thousand flags lets others run while it is written', async (t) => {
@@ -37,31 +38,29 @@ await t.test('a page of ten thousand flags lets others run while it is written',
 await t.test(
   'one page at a time and at most one a second, shared by all; a failure is told to those who waited for it',
   async (t) => {
-    let [time, made] = [0, 0]
+    let made = 0
+    const clock = virtualClock()
     let write = async () => [Buffer.from(`page ${++made}`)]
-    const page = sharedPage(
-      () => write(),
-      () => time,
-    )
+    const page = sharedPage(() => write(), clock)
     const text = async () => Buffer.concat((await page()).plain).toString()
     t.strictSame(await Promise.all([text(), text(), text()]), ['page 1', 'page 1', 'page 1'])
-    time = 999
+    await clock.advance(999)
     t.equal(await text(), 'page 1')
-    time = 1000
+    await clock.advance(1)
     t.equal(await text(), 'page 2')
     const [first, second] = await Promise.all([(await page()).gzipped(), (await page()).gzipped()])
     t.equal(first, second, 'put into gzip once')
 
     let finish = (): void => undefined
     write = () => new Promise((done) => (finish = () => done([Buffer.from('slow')])))
-    time = 2000
+    await clock.advance(1000)
     const slow = text()
-    time = 9000
+    await clock.advance(7000)
     const late = text()
     finish()
     t.strictSame(await Promise.all([slow, late]), ['slow', 'slow'])
 
-    time = 20_000
+    await clock.advance(11_000)
     write = () => Promise.reject(new Error('no'))
     await t.rejects(text(), { message: 'no' })
     write = async () => [Buffer.from('again')]
@@ -136,6 +135,7 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
     viewLag: async () => 7,
     refusedRows: () => 1,
     provenFor: () => 500,
+    clock: virtualClock('1970-01-01T00:00:06.500Z'),
   })
   const page = await textOf(metrics)
   const outcomes = [...page.matchAll(/^m_job_last_outcome\{name="(\w+)",outcome="(\w+)"\} 1$/gm)]
@@ -154,6 +154,12 @@ await t.test('jobs are told by how their last run ended, a lease by who holds it
     'what told nothing of its progress has none',
   )
   t.match(page, /^m_log_restarts_total\{what="connection"\} 2$/m)
+  const durations = [...page.matchAll(/^m_job_last_duration_seconds\{name="(\w+)"\} (\S+)$/gm)]
+  t.strictSame(
+    durations.map(([, ...duration]) => duration.join(' ')),
+    ['good 2', 'bad 0.5', 'now 5.5'],
+    'one that runs is told by how long it has so far',
+  )
   t.match(page, /^m_view_lease_held 0$/m)
   t.match(page, /^m_view_lag_events 7$/m)
 })

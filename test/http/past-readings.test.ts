@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { query } from '../../src/contract/input.ts'
@@ -15,6 +14,8 @@ import { route } from '../../src/http/route.ts'
 import { ordinary } from '../../src/http/statements.ts'
 import { ok } from '../../src/http/wire/reply.ts'
 import { startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
 import { demo } from './demo.ts'
 
 /** Whoever names a token is its holder. */
@@ -27,37 +28,45 @@ const authorize: Authorize = (request, _reply, done) => {
   done()
 }
 
-type Reading = { readonly name: string; steps: number; readonly end: (error?: Error) => void }
-type Bounds = NonNullable<Parameters<typeof pastReadings>[1]>
-
-/** Waits until something is so. */
-const until = async (isSo: () => boolean): Promise<void> => {
-  for (let n = 0; n < 1_500 && !isSo(); n++) await sleep(10)
+/** One that reads step by step, each once the test lets it; `end` lets it come to its end, with an error or without. */
+type Reading = {
+  readonly name: string
+  steps: number
+  readonly step: () => void
+  readonly end: (error?: Error) => void
 }
+type Bounds = NonNullable<Parameters<typeof pastReadings>[2]>
 
 /**
  * A server whose route `/past` reads, step by step, until the test says that it is done; one named `hang` hears of no
- * abort. Those that have begun are in `begun`.
+ * abort. Those that have begun are in `begun`, the statuses of what was answered in `told`.
  */
 const serving = async (t: Test, bounds?: Bounds) => {
+  const clock = virtualClock()
   const metrics = metricsOf(metricsPage('m_'), { flagLabels: false })
   const begun: Reading[] = []
   const told: number[] = []
-  const readings = pastReadings(metrics, bounds)
+  const readings = pastReadings(metrics, clock, bounds)
   const afterParse = preconditions({ pastReadings: readings } as unknown as Parameters<typeof preconditions>[0])
   const read = async (name: string, stop: AbortSignal) => {
     const over: (Error | undefined)[] = []
-    const reading: Reading = { name, steps: 0, end: (error) => void over.push(error) }
+    let go = (): void => undefined
+    const end = (error?: Error) => {
+      over.push(error)
+      go()
+    }
+    const reading: Reading = { name, steps: 0, step: () => go(), end }
     begun.push(reading)
     while (over.length === 0) {
       if (name !== 'hang') stop.throwIfAborted()
       reading.steps++
-      await sleep(2)
+      await new Promise<void>((next) => (go = next))
     }
     if (over[0]) throw over[0]
     return ok({ name })
   }
   const own = await demo({
+    clock,
     authorize,
     afterParse,
     answered: (_, { statusCode }) => void told.push(statusCode),
@@ -102,7 +111,15 @@ const serving = async (t: Test, bounds?: Bounds) => {
     const page = Buffer.concat([...(await metrics.write())]).toString()
     return Number(new RegExp(`^m_past_reads_${name} (.*)$`, 'm').exec(page)?.[1])
   }
-  return { ...own, begun, named, ask, told, metric }
+  /** Waits until so many have begun, of a name or of all. */
+  const beginning = (count: number, name?: string) =>
+    eventually(
+      () => (name === undefined ? begun : named(name)).length >= count,
+      `reading ${count} of ${name ?? 'all'} to begin`,
+    )
+  const waiting = (count: number) =>
+    eventually(async () => (await metric('waiting')) === count, `${count} readings that wait`)
+  return { ...own, clock, begun, named, ask, told, metric, beginning, waiting }
 }
 
 const served = { status: 200 }
@@ -111,14 +128,14 @@ const busy = { status: 503, code: 14, message: 'history is busy', reason: 'histo
 const tooLong = { status: 504, code: 4, message: 'deadline exceeded', reason: 'deadline_exceeded', again: null }
 
 await t.test('four of a credential run, a fifth is refused, and others are served', async (t) => {
-  const { ask, begun, named, metric } = await serving(t)
+  const { ask, begun, named, metric, beginning } = await serving(t)
   const four = ['a', 'b', 'c', 'd'].map((name) => ask('one', name))
-  await until(() => begun.length === 4)
+  await beginning(4)
   t.strictSame(await ask('one', 'e'), tooMany)
   t.strictSame(await ask('one', 'e', { at: '' }), { status: 200 }, 'the present is no reading of the past')
   t.match(await ask('one', 'e', { at: 'x' }), { status: 400, reason: 'invalid_at' })
   const other = ask('two', 'other')
-  await until(() => named('other').length === 1)
+  await beginning(1, 'other')
   t.equal(await metric('running'), 5)
   named('other')[0]!.end()
   t.strictSame(await other, { status: 200 })
@@ -131,12 +148,12 @@ await t.test('four of a credential run, a fifth is refused, and others are serve
 })
 
 await t.test('who has no credential is one with all of its address', async (t) => {
-  const { ask, begun, named } = await serving(t)
+  const { ask, begun, beginning } = await serving(t)
   const four = ['a', 'b', 'c', 'd'].map((name) => ask('', name))
-  await until(() => begun.length === 4)
+  await beginning(4)
   t.strictSame(await ask('', 'e'), tooMany)
   const other = ask('one', 'other')
-  await until(() => named('other').length === 1)
+  await beginning(1, 'other')
   for (const { end } of begun) end()
   t.strictSame(
     await Promise.all([...four, other]),
@@ -145,15 +162,15 @@ await t.test('who has no credential is one with all of its address', async (t) =
 })
 
 await t.test('an instance has 64, of which eight run', async (t) => {
-  const { ask, begun, metric } = await serving(t)
+  const { ask, begun, metric, beginning, waiting } = await serving(t)
   const all = Array.from({ length: 64 }, (_, n) => ask(`holder-${n % 16}`, `r${n}`))
-  for (let n = 0; n < 500 && (await metric('waiting')) < 56; n++) await sleep(10)
+  await waiting(56)
   t.strictSame([await metric('running'), await metric('waiting'), begun.length], [8, 56, 8])
   t.strictSame(await ask('somebody-else', 'x'), busy)
   t.strictSame(await ask('holder-0', 'x'), tooMany)
   const ended = Promise.all(all)
   for (let n = 0; n < 64; n++) {
-    await until(() => begun.length > n)
+    await beginning(n + 1)
     begun[n]!.end()
   }
   t.strictSame(
@@ -166,7 +183,7 @@ await t.test('an instance has 64, of which eight run', async (t) => {
 const few = { running: 1, all: 64, each: 4, withinMs: 10_000 }
 
 await t.test('callers take turns', async (t) => {
-  const { ask, begun, metric } = await serving(t, few)
+  const { ask, begun, beginning, waiting } = await serving(t, few)
   const all: Promise<unknown>[] = []
   for (const [n, [token, name]] of [
     ['many', 'a'],
@@ -177,11 +194,11 @@ await t.test('callers take turns', async (t) => {
     ['two', 'y'],
   ].entries()) {
     all.push(ask(token!, name!))
-    await until(() => begun.length === 1)
-    for (let looks = 0; looks < 500 && (await metric('waiting')) < n; looks++) await sleep(2)
+    await beginning(1)
+    await waiting(n)
   }
   for (let n = 0; n < 6; n++) {
-    await until(() => begun.length === n + 1)
+    await beginning(n + 1)
     begun[n]!.end()
   }
   await Promise.all(all)
@@ -192,66 +209,80 @@ await t.test('callers take turns', async (t) => {
 })
 
 await t.test('one that takes too long is ended, running or waiting, whether it hears of it or not', async (t) => {
-  const { ask, named, metric } = await serving(t, { ...few, withinMs: 300 })
   for (const name of ['hang', 'slow']) {
-    const [first, second] = [ask('one', name), ask('two', 'waits')]
-    t.strictSame(await first, tooLong)
-    t.strictSame(await second, tooLong)
-    t.strictSame([await metric('running'), await metric('waiting')], [0, 0])
-  }
-  await until(() => named('slow').length === 1)
-  const steps = named('slow')[0]!.steps
-  await sleep(100)
-  t.equal(named('slow')[0]!.steps, steps, 'nothing is read for it any more')
-  let answer: Awaited<ReturnType<typeof ask>> = tooLong
-  for (let n = 1; n <= 10 && answer.status === tooLong.status; n++) {
+    const { clock, ask, begun, named, metric, told, beginning, waiting } = await serving(t, few)
+    const [one, two] = [ask('one', 'first'), ask('one', 'second')]
+    await beginning(1)
+    await waiting(1)
+    const third = ask('one', 'waits')
+    await waiting(2)
+    await clock.advance(1)
+    const runs = ask('two', name)
+    await waiting(3)
+    for (const n of [0, 1]) {
+      await beginning(n + 1)
+      begun[n]!.end()
+    }
+    t.strictSame(await Promise.all([one, two]), [served, served])
+    await beginning(1, name)
+    t.strictSame([await metric('running'), await metric('waiting')], [1, 1])
+    await clock.advance(9_998)
+    t.strictSame(told, [200, 200], 'none is ended before ten seconds are over')
+    await clock.advance(1)
+    t.strictSame([await third, told.length, named('waits').length], [tooLong, 3, 0], 'one that waits for its turn')
+    await clock.advance(1)
+    t.strictSame([await runs, told.length], [tooLong, 4], 'one that runs')
+    t.strictSame([await metric('running'), await metric('waiting')], [0, 0], 'and there is a place again')
+    const [ended] = named(name)
+    ended!.step()
+    await clock.settle()
+    t.equal(ended!.steps, name === 'hang' ? 2 : 1, 'nothing is read any more for one that hears of it')
     const next = ask('one', 'next')
-    await until(() => named('next').length === n)
-    named('next').at(-1)!.end()
-    answer = await next
+    await beginning(1, 'next')
+    named('next')[0]!.end()
+    t.strictSame(await next, served)
   }
-  t.strictSame(answer, { status: 200 }, 'there is a place again')
 })
 
 await t.test('one whose client has left stops', async (t) => {
-  const { ask, named, told, log, metric } = await serving(t, few)
+  const { ask, named, told, log, metric, beginning, waiting } = await serving(t, few)
   const [gone, goneToo] = [new AbortController(), new AbortController()]
   const asked = ask('one', 'left', { signal: gone.signal })
-  await until(() => named('left').length === 1)
-  const waiting = ask('two', 'never', { signal: goneToo.signal })
-  for (let n = 0; n < 500 && (await metric('waiting')) < 1; n++) await sleep(10)
+  await beginning(1, 'left')
+  const second = ask('two', 'never', { signal: goneToo.signal })
+  await waiting(1)
   goneToo.abort()
-  await t.rejects(waiting, { name: 'AbortError' })
-  await until(() => told.length === 1)
+  await t.rejects(second, { name: 'AbortError' })
+  await eventually(() => told.length === 1, 'the end of the request')
   gone.abort()
   await t.rejects(asked, { name: 'AbortError' })
-  await until(() => told.length === 2)
-  const steps = named('left')[0]!.steps
-  await sleep(100)
-  t.equal(named('left')[0]!.steps, steps)
+  await eventually(() => told.length === 2, 'the end of the other')
+  const [left] = named('left')
+  t.equal(await metric('running'), 1, 'it runs until it hears of it')
+  left!.step()
+  await eventually(async () => (await metric('running')) === 0, 'the end of the reading')
+  t.equal(left!.steps, 1, 'and takes no step more')
   t.strictSame([told, log, named('never').length], [[499, 499], [], 0])
   t.strictSame([await metric('running'), await metric('waiting')], [0, 0])
 })
 
 await t.test('who asks and leaves has no more of them than who stays', async (t) => {
-  const { ask, named, told } = await serving(t, { ...few, each: 1, withinMs: 8_000 })
+  const { clock, ask, told, beginning } = await serving(t, { ...few, each: 1, withinMs: 8_000 })
   const gone = new AbortController()
   const asked = ask('one', 'hang', { signal: gone.signal })
-  await until(() => named('hang').length === 1)
+  await beginning(1, 'hang')
   gone.abort()
   await t.rejects(asked)
-  await until(() => told.length === 1)
+  await eventually(() => told.length === 1, 'the end of the request')
   t.strictSame(await ask('one', 'next'), tooMany, 'it has not stopped')
-  let next = await ask('one', 'now')
-  for (let n = 0; n < 3_000 && next.status === 429; n++) {
-    await sleep(10)
-    next = await ask('one', 'now')
-  }
-  t.equal(next.status, 500, 'its time is over')
+  await clock.advance(7_999)
+  t.strictSame(await ask('one', 'next'), tooMany, 'its time is not over')
+  await clock.advance(1)
+  t.match(await ask('one', 'now'), { status: 500 }, 'it is over')
 })
 
 await t.test('the place is free again whatever came of it', async (t) => {
-  const { ask, begun, named, metric } = await serving(t, { ...few, each: 1 })
+  const { ask, begun, named, metric, beginning } = await serving(t, { ...few, each: 1 })
   const outcomes: Readonly<Record<string, readonly [error: Error | undefined, status: number]>> = {
     answered: [undefined, 200],
     refused: [new Refusal('not_found'), 404],
@@ -259,7 +290,7 @@ await t.test('the place is free again whatever came of it', async (t) => {
   }
   for (const [name, [error, status]] of Object.entries(outcomes)) {
     const asked = ask('one', name)
-    await until(() => named(name).length === 1)
+    await beginning(1, name)
     named(name)[0]!.end(error)
     t.match(await asked, { status }, name)
     t.match(await ask('one', 'now'), { status: 500 }, 'and one that fails at once')
@@ -268,7 +299,7 @@ await t.test('the place is free again whatever came of it', async (t) => {
 })
 
 await t.test('many on one connection leave nothing behind on it', async (t) => {
-  const { app, port, begun, metric } = await serving(t, { ...few, running: 40 })
+  const { app, port, begun, told, metric, beginning } = await serving(t, { ...few, running: 40 })
   const warnings: string[] = []
   const warn = ({ name }: Error) => void warnings.push(name)
   process.on('warning', warn)
@@ -284,17 +315,20 @@ await t.test('many on one connection leave nothing behind on it', async (t) => {
   const [socket] = [...app.sockets]
   const before = socket!.listenerCount('close')
   client.write(requests.join(''))
-  await until(() => begun.length === 40)
+  await beginning(40)
   t.equal(begun.length, 40)
   for (const { end } of begun) end()
-  await until(() => received.split('HTTP/1.1 200').length === 41)
-  await until(() => socket!.listenerCount('close') <= before)
-  t.strictSame([socket!.listenerCount('close') <= before, warnings], [true, []])
+  await eventually(() => received.split('HTTP/1.1 200').length === 41, 'forty answers')
+  await eventually(() => socket!.listenerCount('close') <= before, 'a connection with nothing left on it')
+  t.strictSame(warnings, [])
   client.write(requests.slice(0, 20).join(''))
-  await until(() => begun.length === 60)
+  await beginning(60)
+  const later = begun.slice(40)
   client.destroy()
-  for (let n = 0; n < 500 && (await metric('running')) > 0; n++) await sleep(10)
-  t.equal(await metric('running'), 0, 'a connection that ends, ends all that it asked for')
+  await eventually(() => told.length === 60, 'the end of all requests')
+  for (const { step } of later) step()
+  await eventually(async () => (await metric('running')) === 0, 'the end of all readings')
+  t.strictSame([told.slice(40), later.map(({ steps }) => steps)], [Array(20).fill(499), Array(20).fill(1)])
 })
 
 await t.test('every route that takes a moment is bounded', async (t) => {

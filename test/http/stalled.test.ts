@@ -1,22 +1,31 @@
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { generate } from 'selfsigned'
 import t from 'tap'
 import { bind, openPort } from '../../src/http/wire/port.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
 
-const patience = { every: 250, looks: 8 }
+const LOOK_MS = 15_000
 const MIB = 1_048_576
 const ANSWER = 48 * MIB
+const PART = 4 * MIB
+
+/** Bytes of a connection that the system has not taken yet. */
+const queuedOf = (socket: Socket): number => {
+  const handle: unknown = Reflect.get(socket, '_handle')
+  const within = (of: unknown, name: string): unknown =>
+    typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined
+  return Number(within(within(handle, '_parent') ?? handle, 'writeQueueSize') ?? 0)
+}
 
 for (const protocol of ['http', 'https'] as const) {
   await t.test(protocol, async (t) => {
     const pair = await generate([{ name: 'commonName', value: 'localhost' }])
     const tls = { key: pair.private, cert: pair.cert }
-    const opened = openPort(
-      { headersTimeout: 5000, requestTimeout: 10_000, ...(protocol === 'https' && { tls }) },
-      patience,
-    )
+    const clock = virtualClock()
+    const settings = { headersTimeout: 5000, requestTimeout: 10_000, ...(protocol === 'https' && { tls }) }
+    const opened = openPort(settings, clock)
     const { server, sockets } = opened
     const large = 'x'.repeat(ANSWER)
     server.on('request', ({ url }, response) => response.end(url === '/large' ? large : 'small'))
@@ -38,9 +47,15 @@ for (const protocol of ['http', 'https'] as const) {
       return socket
     }
     const ask = (socket: Socket, path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
-    const until = async (holds: () => boolean) => {
-      for (const end = Date.now() + 20_000; !holds() && Date.now() < end; ) await sleep(20)
-      return holds()
+    /** Waits until the system takes no more of the answers: what it has taken has stayed the same for a good many looks. */
+    const full = async () => {
+      let [before, still] = ['', 0]
+      await eventually(() => {
+        const now = JSON.stringify([...sockets].map(queuedOf))
+        still = now === before ? still + 1 : 0
+        before = now
+        return still === 20
+      }, 'a system that takes no more')
     }
 
     await t.test('a reader that takes nothing is cut off, one that has all it asked for is not', async (t) => {
@@ -53,36 +68,45 @@ for (const protocol of ['http', 'https'] as const) {
         stuck.pause()
         ask(stuck, '/large')
       }
-      t.ok(await until(() => sockets.size === idle.length + 4))
-      t.ok(await until(() => sockets.size === idle.length), 'those that took nothing are gone')
+      const stuck = () => [...sockets].filter((socket) => !idle.includes(socket))
+      await eventually(() => stuck().length === 4, 'four more connections')
+      await eventually(() => stuck().every((socket) => queuedOf(socket) > 0), 'answers that nobody takes')
+      await full()
+      await clock.advance(LOOK_MS)
+      await clock.advance(59_999)
+      t.equal(stuck().length, 4, 'they may take nothing for a minute after the first look')
+      await clock.advance(1)
+      await eventually(() => stuck().length === 0, 'the end of those that took nothing')
       t.same([...sockets], idle)
       let answered = ''
       quiet.on('data', (bytes: Buffer) => (answered += bytes.toString()))
       ask(quiet, '/small')
-      t.ok(await until(() => answered.endsWith('small')), 'the quiet one is answered still')
+      t.ok(await eventually(() => answered.endsWith('small'), 'the answer'), 'the quiet one is answered still')
       quiet.destroy()
-      await until(() => sockets.size === 0)
+      await eventually(() => sockets.size === 0, 'the end of the quiet one')
     })
 
     await t.test('a slow reader gets everything, however long it takes', async (t) => {
       const slow = await open()
       slow.pause()
       ask(slow, '/large')
-      let got = 0
-      let wanted = 0
+      let [got, wanted] = [0, 0]
       slow.on('data', (bytes: Buffer) => {
         got += bytes.length
         if (got >= wanted) slow.pause()
       })
-      const began = Date.now()
-      for (let step = 1; step <= ANSWER / (4 * MIB); step++) {
-        wanted = step * 4 * MIB
+      await eventually(() => sockets.size === 1, 'the connection')
+      const parts = ANSWER / PART
+      for (let part = 1; part <= parts; part++) {
+        await full()
+        // The look after it took something, and as many more as it may take nothing at.
+        await clock.advance(4 * LOOK_MS)
+        wanted = part * PART
         slow.resume()
-        await until(() => got >= wanted || slow.destroyed)
-        await sleep(500)
+        await eventually(() => got >= wanted || slow.destroyed, `part ${part}`)
       }
       t.ok(got >= ANSWER, `${got} bytes`)
-      t.ok(Date.now() - began > 2 * patience.every * patience.looks, 'twice as long as one may take nothing')
+      t.equal(clock.monotonic(), 5 * LOOK_MS + parts * 4 * LOOK_MS, 'a minute for each part of it')
     })
   })
 }

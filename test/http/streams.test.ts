@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { get as httpGet, type IncomingMessage } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
@@ -9,7 +9,9 @@ import { Refusal } from '../../src/errors.ts'
 import { route } from '../../src/http/route.ts'
 import { shutDown } from '../../src/http/server.ts'
 import { ordinary } from '../../src/http/statements.ts'
-import type { Answer } from '../../src/http/wire/reply.ts'
+import { type Answer, ok } from '../../src/http/wire/reply.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
 import { demo, exchange, problemOf } from './demo.ts'
 import { get, H } from './requests.ts'
 
@@ -46,7 +48,9 @@ const gated = () => {
 /** A server whose route `/stream` answers what the test gives, and which counts what it is told. */
 const streaming = async (t: Test, answer: () => Omit<Answer<string>, 'body'>) => {
   const told: number[] = []
+  const clock = virtualClock()
   const own = await demo({
+    clock,
     answered: (request, reply) => {
       if (request.spec?.url === '/stream') told.push(reply.statusCode)
     },
@@ -62,6 +66,17 @@ const streaming = async (t: Test, answer: () => Omit<Answer<string>, 'body'>) =>
           answer: Type.String(),
           run: () => ({ body: undefined, ...answer() }),
         }),
+      (app) =>
+        route(app, {
+          ...ordinary,
+          method: 'GET',
+          url: '/small',
+          access: { credential: 'public' },
+          tag: '',
+          summary: '',
+          answer: Type.String(),
+          run: () => ok('small'),
+        }),
     ],
   })
   t.teardown(() => own.app.close())
@@ -71,19 +86,16 @@ const streaming = async (t: Test, answer: () => Omit<Answer<string>, 'body'>) =>
     ]
     return incoming
   }
-  return { ...own, told, ask }
-}
-
-/** Waits until something is so. */
-const until = async (isSo: () => boolean): Promise<void> => {
-  for (let n = 0; n < 1_500 && !isSo(); n++) await sleep(10)
+  /** Says of the whole answer of a stream that it is over. */
+  const over = () => eventually(() => told.length > 0, 'the end of the request')
+  return { ...own, clock, told, ask, over }
 }
 
 for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
   const how = JSON.stringify(headers)
   await t.test(`a stream is told of when it ends, not when it begins: ${how}`, async (t) => {
     const { source, send, end, counts } = gated()
-    const { ask, told } = await streaming(t, () => ({ chunks: source }))
+    const { ask, told, over } = await streaming(t, () => ({ chunks: source }))
     const asked = ask(headers)
     send('one,')
     const incoming = await asked
@@ -94,7 +106,7 @@ for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
     send('two')
     end()
     await once(incoming, 'end')
-    await until(() => told.length > 0)
+    await over()
     t.same(told, [200])
     const bytes = Buffer.concat(received)
     t.equal(String(incoming.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes), 'one,two')
@@ -102,42 +114,43 @@ for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
   })
 
   await t.test(`nothing is made that the client does not take: ${how}`, async (t) => {
-    let made = 0
+    const source = { made: 0 }
     async function* endless() {
       for (;;) {
-        made++
+        source.made++
         yield randomBytes(65_536)
       }
     }
-    const { ask, told } = await streaming(t, () => ({ chunks: endless() }))
+    const { ask, told, over, port } = await streaming(t, () => ({ chunks: endless() }))
     const incoming = await ask(headers)
-    await until(() => made > 2)
-    let before = -1
-    while (made > before) {
-      before = made
-      await sleep(300)
+    await eventually(() => source.made > 2, 'the first chunks')
+    // A source that is not held back makes a chunk or more while a request comes and goes.
+    for (let still = 0; still < 50 && source.made < 400; ) {
+      const before = source.made
+      await exchange(port, get('/small', H))
+      still = source.made === before ? still + 1 : 0
     }
-    t.ok(made < 400, `${made} chunks of 64 KiB for a client that takes none`)
+    t.ok(source.made < 400, `${source.made} chunks of 64 KiB for a client that takes none`)
     let taken = 0
     for await (const chunk of incoming) {
       taken += (chunk as Buffer).length
       if (taken > 600 * 65_536) break
     }
-    t.ok(made >= 550, 'more are made as it takes them')
-    await until(() => told.length > 0)
+    t.ok(source.made >= 550, 'more are made as it takes them')
+    await over()
     t.same(told, [200])
   })
 }
 
 await t.test('a client that leaves ends the source, whatever it waits for', async (t) => {
   const { source, send, counts } = gated()
-  const { ask, told, log } = await streaming(t, () => ({ chunks: source }))
+  const { ask, told, log, over } = await streaming(t, () => ({ chunks: source }))
   const asked = ask()
   send('one')
   const incoming = await asked
-  await until(() => counts.asked === 2)
+  await eventually(() => counts.asked === 2, 'the second chunk to be asked for')
   incoming.destroy()
-  await until(() => told.length > 0)
+  await over()
   t.same([counts.returned, told], [1, [200]])
   t.same(log, [], 'nobody has failed')
 
@@ -152,23 +165,25 @@ await t.test('a client that leaves ends the source, whatever it waits for', asyn
   const other = await streaming(t, () => ({ chunks: sync() }))
   const left = await other.ask()
   left.destroy()
-  await until(() => cleaned)
-  t.ok(cleaned)
+  t.ok(await eventually(() => cleaned, 'the end of the source'))
 })
 
 await t.test('a source that fails after the head cuts the connection and is told once', async (t) => {
   for (const headers of [{}, { 'accept-encoding': 'gzip' }]) {
-    const { ask, told, log } = await streaming(t, () => ({
+    let fail = (): void => undefined
+    const headThere = new Promise<void>((resolve) => (fail = resolve))
+    const { ask, told, log, over } = await streaming(t, () => ({
       chunks: (async function* () {
         yield Buffer.alloc(100_000, 'x')
-        await sleep(20)
+        await headThere
         throw new Error('away')
       })(),
     }))
     const incoming = await ask(headers)
     incoming.resume()
+    fail()
     await t.rejects(once(incoming, 'end'), /aborted/)
-    await until(() => told.length > 0)
+    await over()
     t.same(told, [200])
     t.match(log, [{ record: { route: '/stream', requestId: /./, err: /away/ } }])
     t.equal(log.length, 1)
@@ -180,7 +195,7 @@ await t.test('a source that fails before its first chunk is answered like any fa
     chunks: {
       [Symbol.asyncIterator]: () => ({
         next: async (): Promise<never> => {
-          await sleep(5)
+          await setImmediate()
           throw fault
         },
       }),
@@ -203,40 +218,74 @@ await t.test('a source that fails before its first chunk is answered like any fa
 
 await t.test('HEAD asks nothing of the source', async (t) => {
   const { source, counts } = gated()
-  const { port, told } = await streaming(t, () => ({ chunks: source, length: 12 }))
+  const { port, told, over } = await streaming(t, () => ({ chunks: source, length: 12 }))
   const { status, headers, body } = await exchange(port, `HEAD /stream HTTP/1.1\r\n${H}\r\n`)
   t.same([status, headers.get('content-length'), body, counts.asked], [200, '12', '', 0])
-  await until(() => told.length > 0)
+  await over()
   t.same(told, [200])
 })
 
-await t.test('a stop waits for a stream under way until its end', async (t) => {
-  const { source, send, end } = gated()
-  const { app, ask, told } = await streaming(t, () => ({ chunks: source }))
-  const asked = ask()
+/** A server that sends a stream, and a stop of it with so much patience. */
+const stopping = async (t: Test, patience: number) => {
+  const { source, send, end, counts } = gated()
+  const server = await streaming(t, () => ({ chunks: source }))
+  const asked = server.ask()
   send('one')
   const incoming = await asked
-  let text = ''
-  incoming.on('data', (chunk: Buffer) => (text += String(chunk)))
-  let stopped = false
-  const stopping = shutDown(app, 20_000).then(() => (stopped = true))
-  await sleep(200)
-  t.equal(stopped, false)
+  const received = { text: '' }
+  incoming.on('data', (chunk: Buffer) => (received.text += String(chunk)))
+  incoming.on('error', () => undefined)
+  const stop = { cut: undefined as number | undefined }
+  void shutDown(server.app, patience).then((cut) => (stop.cut = cut))
+  const stopped = () => eventually(() => stop.cut !== undefined, 'the end of the stop')
+  return { ...server, incoming, received, send, end, counts, stop, stopped }
+}
+
+await t.test('a stop waits for a stream under way until its end', async (t) => {
+  const { clock, incoming, received, send, end, told, stop, stopped } = await stopping(t, 20_000)
+  await clock.advance(19_000)
+  t.same([stop.cut, told], [undefined, []])
   send(' two')
   end()
   await once(incoming, 'end')
-  await stopping
-  t.same([text, told], ['one two', [200]])
+  await clock.advance(1_000)
+  await stopped()
+  t.same([received.text, told, stop.cut], ['one two', [200], 0])
 })
 
 await t.test('a stop ends a stream when its patience is over', async (t) => {
+  const { clock, told, counts, stop, stopped, over } = await stopping(t, 300)
+  await clock.advance(299)
+  t.same([counts.returned, told, stop.cut], [0, [], undefined])
+  await clock.advance(1)
+  await over()
+  await stopped()
+  t.same([counts.returned, told, stop.cut], [1, [200], 1])
+})
+
+await t.test('an answer that must be taken within a time is cut when it is over', async (t) => {
   const { source, send, counts } = gated()
-  const { app, ask, told } = await streaming(t, () => ({ chunks: source }))
+  const { ask, told, over, clock, log } = await streaming(t, () => ({ chunks: source, within: 10_000 }))
   const asked = ask()
   send('one')
-  const incoming = await asked
-  incoming.on('error', () => undefined)
-  await shutDown(app, 300)
-  await until(() => told.length > 0)
-  t.same([counts.returned, told], [1, [200]])
+  const slow = await asked
+  slow.resume()
+  await clock.advance(9_999)
+  t.same([counts.returned, told, slow.destroyed], [0, [], false])
+  const broken = t.rejects(once(slow, 'end'), /aborted/)
+  await clock.advance(1)
+  await broken
+  await over()
+  t.same([counts.returned, told, log], [1, [200], []])
+
+  const quick = await streaming(t, () => ({ chunks: [Buffer.from('all')], within: 10_000 }))
+  const taken = await quick.ask()
+  taken.resume()
+  await once(taken, 'end')
+  await quick.over()
+  await eventually(
+    () => quick.clock.waiting().every((ms) => ms > 10_000),
+    'the end of the time limit of what was taken',
+  )
+  t.same(quick.told, [200])
 })

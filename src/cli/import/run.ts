@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
+import type { Clock } from '../../clock.ts'
 import { documentsIn } from '../document/read.ts'
 import { EXIT, fail, isFailure } from '../failure.ts'
 import { refuseAll } from './check.ts'
@@ -45,11 +46,11 @@ const contentOf = async (file: string | undefined, stdin: boolean): Promise<stri
 const AT_ONCE = 8
 
 /** Does the steps; begins no more of them once one has failed or the user wants to stop, and lets those that are begun come to their end. */
-const done = async (steps: readonly Step[], bar: boolean, again: string): Promise<boolean> => {
+const done = async (steps: readonly Step[], bar: boolean, again: string, clock: Clock): Promise<boolean> => {
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)
-  const { update, end } = progressBar(bar, undefined, undefined, 'items')
+  const { update, end } = progressBar(bar, clock, undefined, 'items')
   let count = 0
   let failed: { readonly error: unknown } | undefined
   const running = new Set<Promise<void>>()
@@ -86,7 +87,7 @@ const done = async (steps: readonly Step[], bar: boolean, again: string): Promis
   return false
 }
 
-const run = async (file: string | undefined, options: ImportOptions): Promise<void> => {
+const run = async (file: string | undefined, options: ImportOptions, clock: Clock): Promise<void> => {
   const { stdin = false, skipExisting = false, drop = false, dryRun = false, yes = false, quiet = false } = options
   const headers = reasonHeaders(options.reason)
   if (options.tokenFile === '-' && (stdin || file === '-'))
@@ -94,7 +95,7 @@ const run = async (file: string | undefined, options: ImportOptions): Promise<vo
   const unknown = (path: string) =>
     info(`warning: ${escapeControl(path)} is not a part of any document and was not read`)
   const documents = documentsIn(await contentOf(file, stdin), quiet ? () => {} : unknown)
-  const client = await clientOf(options)
+  const client = await clientOf(options, clock)
   const { plans, problems } = await planned(client, documents, { skipExisting, drop })
   refuseAll(problems)
 
@@ -107,14 +108,14 @@ const run = async (file: string | undefined, options: ImportOptions): Promise<vo
   const drops = steps.filter(({ sign }) => sign === '-').length
   if (drops > 0) await confirm(`Drop ${drops} flags and segments first?`, yes)
   const again = `rollcall import ${file ?? '--stdin'} --skip-existing`
-  const finished = await done(steps, process.stderr.isTTY && options.progress && !quiet, again)
+  const finished = await done(steps, process.stderr.isTTY && options.progress && !quiet, again, clock)
   if (finished && !quiet) info(`Imported: ${summary(steps)}.`)
 }
 
 /** Reads the documents, plans, and writes the plan; whatever it tells is harmless to a terminal. */
-export const runImport = async (file: string | undefined, options: ImportOptions): Promise<void> => {
+export const runImport = async (file: string | undefined, options: ImportOptions, clock: Clock): Promise<void> => {
   try {
-    await run(file, options)
+    await run(file, options, clock)
   } catch (error) {
     if (isFailure(error)) error.message = error.message.split('\n').map(escapeControl).join('\n')
     throw error

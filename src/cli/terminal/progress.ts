@@ -1,4 +1,5 @@
 import { Presets, SingleBar } from 'cli-progress'
+import type { Clock } from '../../clock.ts'
 import type { RebuildProgress } from '../services.ts'
 import { info } from './terminal.ts'
 
@@ -10,18 +11,18 @@ const rest = (seconds: number): string =>
   Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'
 
 /**
- * Shows progress on standard error: a bar on a terminal, else a line every 10 s. Work that takes less shows none. `now`
- * is in milliseconds, `unit` what is counted.
+ * Shows progress on standard error: a bar on a terminal, else a line every 10 s. Work that takes less shows none. `unit` is
+ * what is counted.
  */
 export const progressBar = (
   terminal: boolean,
-  now: () => number = () => performance.now(),
+  { monotonic }: Clock,
   say: (line: string) => void = info,
   unit = 'events',
 ): ProgressBar => {
   let current: { name: string; from: number; done: number } | undefined
   let bar: SingleBar | undefined
-  let told = now()
+  let told = monotonic()
   let silent = true
   const stop = () => {
     bar?.stop()
@@ -29,7 +30,7 @@ export const progressBar = (
   }
   const begin = ({ name, done, total }: RebuildProgress) => {
     stop()
-    current = { name, from: now(), done }
+    current = { name, from: monotonic(), done }
     if (!terminal) return
     bar = new SingleBar(
       { format: `${name} {bar} {value}/{total} {rate} ${unit}/s, {left}`, stream: process.stderr, hideCursor: true },
@@ -42,12 +43,12 @@ export const progressBar = (
       const { name, done, total } = progress
       if (current?.name !== name) begin(progress)
       const { from = 0, done: first = 0 } = current ?? {}
-      const rate = (done - first) / Math.max((now() - from) / 1000, 1e-3)
+      const rate = (done - first) / Math.max((monotonic() - from) / 1000, 1e-3)
       const facts = { rate: Math.round(rate), left: rest((total - done) / rate) }
       bar?.setTotal(total)
       bar?.update(done, facts)
-      if (terminal || (now() - told < EVERY_MS && (done < total || silent))) return
-      told = now()
+      if (terminal || (monotonic() - told < EVERY_MS && (done < total || silent))) return
+      told = monotonic()
       silent = false
       say(`${name}: ${done}/${total} ${unit}, ${facts.rate} ${unit}/s${done < total ? `, ${facts.left}` : ''}`)
     },

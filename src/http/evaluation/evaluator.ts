@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import { isRefusal, refuse } from '../../errors.ts'
 import type { BooleanFlag, Compiled, VariantFlag } from '../../evaluation/compile.ts'
 import type { Context } from '../../evaluation/context.ts'
@@ -28,14 +29,14 @@ export const noFlag = (namespace: string, key: string): never =>
   refuse('not_found', `flag "${namespace}/${key}" not found`)
 
 /** Asks flags and keeps count of it (api.md §8, §11.1). Refuses as `/evaluate/v1` does: 404 for a flag that is not there, 400 for one of the other type. */
-export const evaluator = (metrics: Metrics) => {
+export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
   const tallyOf = flagCounters(metrics)
   /** Keys that name no flag are the client's words, and no labels. */
   const missing = metrics.evaluationErrors('', '')
 
   const counted = <A>(tally: FlagCounters, start: number, answer: A, told: CachedAnswer): Said<A> => {
     told.count.value++
-    const millis = since(start)
+    const millis = since(monotonic, start)
     tally.latency.observe(millis)
     return { answer, told, millis }
   }
@@ -46,7 +47,7 @@ export const evaluator = (metrics: Metrics) => {
 
   const boolean = (flag: BooleanFlag, namespace: string, { entityId, context, trace }: Asking): Said<BooleanAnswer> => {
     const tally = tallyOf(flag, namespace)
-    const start = performance.now()
+    const start = monotonic()
     tally.asked.value++
     const answer = evaluateBoolean(flag, entityId, context, trace)
     return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.boolean(answer))
@@ -54,7 +55,7 @@ export const evaluator = (metrics: Metrics) => {
 
   const variant = (flag: VariantFlag, namespace: string, { entityId, context, trace }: Asking): Said<VariantAnswer> => {
     const tally = tallyOf(flag, namespace)
-    const start = performance.now()
+    const start = monotonic()
     tally.asked.value++
     const answer = evaluateVariant(flag, entityId, context, trace)
     return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.variant(answer))

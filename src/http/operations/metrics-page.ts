@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { constants, createGzip } from 'node:zlib'
+import type { Clock } from '../../clock.ts'
 import { pacer } from '../../concurrency.ts'
 import { chunksOf } from '../wire/pieces.ts'
 
@@ -32,10 +33,7 @@ const packed = async (chunks: readonly Buffer[]): Promise<readonly Buffer[]> => 
 export type Page = { readonly plain: readonly Buffer[]; readonly gzipped: () => Promise<readonly Buffer[]> }
 
 /** The page that `write` makes, at most once a second. Concurrent requests share it. */
-export const sharedPage = (
-  write: () => Promise<readonly Buffer[]>,
-  clock: () => number = () => performance.now(),
-): (() => Promise<Page>) => {
+export const sharedPage = (write: () => Promise<readonly Buffer[]>, { monotonic }: Clock): (() => Promise<Page>) => {
   let made: { readonly began: number; readonly page: Promise<Page> } | undefined
   let writing = false
   const anew = async (): Promise<Page> => {
@@ -52,7 +50,7 @@ export const sharedPage = (
     }
   }
   return () => {
-    if (!made || (!writing && clock() - made.began >= LIFE_MS)) made = { began: clock(), page: anew() }
+    if (!made || (!writing && monotonic() - made.began >= LIFE_MS)) made = { began: monotonic(), page: anew() }
     return made.page
   }
 }

@@ -13,10 +13,11 @@ type Log = { readonly info: (record: object, message: string) => void }
  * other reads leave no line. `also` is called with every answer.
  */
 export const observer = (
-  { metrics, closed }: Pick<Service, 'metrics' | 'closed'>,
+  { metrics, closed, clock }: Pick<Service, 'metrics' | 'closed' | 'clock'>,
   log: Log,
   also: (request: FastifyRequest) => void,
 ): Answered => {
+  const { monotonic } = clock
   const errors = metrics.serverErrors()
   const usual = new WeakMap<Spec, HistogramCell>()
   const cellOf = (spec: Spec | undefined, method: string, status: number): HistogramCell => {
@@ -28,7 +29,7 @@ export const observer = (
   }
   return (request, { statusCode }, refusal): void => {
     const { spec, method, began } = request
-    const ms = performance.now() - began
+    const ms = monotonic() - began
     cellOf(spec, method, statusCode).observe(ms / 1000)
     also(request)
     if ((refusal?.status ?? statusCode) >= 500) errors.value++

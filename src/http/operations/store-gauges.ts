@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts'
 import type { Queue, Run } from '../../jobs/queue.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -18,6 +19,7 @@ export type StoreGauged = {
   readonly refusedRows: () => number
   /** Milliseconds since this instance proved last that it has seen the head of the log. */
   readonly provenFor: () => number
+  readonly clock: Clock
 }
 
 const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
@@ -29,7 +31,7 @@ const outcomeOf = ({ finishedAt, error }: Run): (typeof OUTCOMES)[number] =>
  */
 export const addStoreGauges = (
   { gauge, count }: Metrics,
-  { queue, intervals, restarts, writesViews, sharing, viewLag, refusedRows, provenFor }: StoreGauged,
+  { queue, intervals, restarts, writesViews, sharing, viewLag, refusedRows, provenFor, clock }: StoreGauged,
 ): void => {
   let asking: Promise<readonly Run[]> | undefined
   /** Read once for all gauges of a page. */
@@ -85,7 +87,7 @@ export const addStoreGauges = (
     'duration_seconds',
     'How long the last run of a job took, or has taken so far.',
     [],
-    ({ startedAt, finishedAt = Date.now() }) => [[Math.max(0, finishedAt - startedAt) / 1000]],
+    ({ startedAt, finishedAt = clock.now().getTime() }) => [[Math.max(0, finishedAt - startedAt) / 1000]],
   )
   ofRuns('outcome', 'What became of the last run of a job: 1 for one of running, ok and failed.', ['outcome'], (run) =>
     OUTCOMES.map((outcome) => [outcome === outcomeOf(run) ? 1 : 0, outcome] as const),

@@ -27,6 +27,7 @@ const namespacesAsked = (body: Raw) => requestsIn(body).map((one) => namespaceOr
 
 /** POST /evaluate/v1/batch (api.md §8.1): answers in the order asked; a missing flag is an entry, any other error fails all. */
 export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
+  const { monotonic } = service.clock
   const timestamp = textClock(service.now)
 
   const entry = (flags: Flags, caller: Caller, one: One): Json<BatchResponse> => {
@@ -48,10 +49,10 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
   }
 
   const answer = ({ body, request, caller }: Batch, flags: Flags) => {
-    const start = performance.now()
+    const start = monotonic()
     const around = () => ({
       before: { requestId: requestIdOf(body.requestId, request) },
-      after: { requestDurationMillis: since(start) },
+      after: { requestDurationMillis: since(monotonic, start) },
     })
     return allOf(body.requests, service.settings.mostBytes, (one) => entry(flags, caller, one), 'responses', around)
   }

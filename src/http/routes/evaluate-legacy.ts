@@ -115,19 +115,20 @@ const evaluateMany = (
     answer: LegacyBatchEvaluation,
     run: (call) => {
       const { body, params } = call
+      const { monotonic } = service.clock
       const namespace = namespaceOf(params, body.namespaceKey)
       const other = ({ namespaceKey }: One) => namespaceKey !== '' && namespaceKey !== namespace
       if (body.requests.some(other)) invalid('namespace_key', 'must be the same for all requests if specified')
       const wanted = () => body.requests.map(({ flagKey }) => [namespace, flagKey] as const)
       return withFlags(service, call, wanted, (flags) => {
-        const start = performance.now()
+        const start = monotonic()
         const found = body.excludeNotFound
           ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
           : body.requests
         const text = (one: One) =>
           jsonOf({ requestId: one.requestId, ...say(flags, call.caller, namespace, one), requestDurationMillis: 0 })
         const requestId = body.requestId || randomUUID()
-        const around = () => ({ before: { requestId }, after: { requestDurationMillis: since(start) } })
+        const around = () => ({ before: { requestId }, after: { requestDurationMillis: since(monotonic, start) } })
         return allOf(found, service.settings.mostBytes, text, 'responses', around)
       })
     },

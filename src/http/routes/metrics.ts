@@ -10,8 +10,8 @@ import type { Service } from '../service.ts'
 const PATIENCE_MS = 10_000
 
 /** GET /metrics (api.md §11.1). */
-export const metricsRoutes = (app: FastifyInstance, { metrics }: Pick<Service, 'metrics'>): void => {
-  const page = sharedPage(metrics.write)
+export const metricsRoutes = (app: FastifyInstance, { metrics, clock }: Pick<Service, 'metrics' | 'clock'>): void => {
+  const page = sharedPage(metrics.write, clock)
   route(app, {
     method: 'GET',
     url: '/metrics',

@@ -1,12 +1,4 @@
-/** The present. Asked often within a millisecond, it is the same object. */
-export const wallClock = (): (() => Date) => {
-  let last = new Date()
-  return () => {
-    const time = Date.now()
-    if (time !== last.getTime()) last = new Date(time)
-    return last
-  }
-}
+import type { Clock } from '../../clock.ts'
 
 /** The present as RFC 3339 UTC text with milliseconds, made once a millisecond. */
 export const textClock = (now: () => Date): (() => string) => {
@@ -22,5 +14,6 @@ export const textClock = (now: () => Date): (() => string) => {
   }
 }
 
-/** Milliseconds since a reading of `performance.now()`, to the microsecond: more digits cost more than they tell. */
-export const since = (start: number): number => Math.round((performance.now() - start) * 1e3) / 1e3
+/** Milliseconds since a reading of `monotonic`, to the microsecond: more digits cost more than they tell. */
+export const since = (monotonic: Clock['monotonic'], start: number): number =>
+  Math.round((monotonic() - start) * 1e3) / 1e3

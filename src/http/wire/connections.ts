@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../errors.ts'
 import { errorBody, refusalHeaders } from './error-reply.ts'
 
@@ -8,6 +9,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The open connections, so that a stop can tell the quiet ones from those that are being answered. */
     sockets: ReadonlySet<Socket>
+    clock: Clock
   }
 }
 
@@ -20,7 +22,7 @@ export const answering = (socket: Socket): unknown => Reflect.get(socket, '_http
 type ClientError = Error & { readonly code?: string }
 
 /** Answers bytes that never became a request in the one shape of an error, and closes. A slow sender gets a bare 408. */
-export const brokenRequest = ({ code }: ClientError, socket: Socket): void => {
+export const brokenRequest = ({ code }: ClientError, socket: Socket, clock: Clock): void => {
   const begun = answering(socket)
   const sent = typeof begun === 'object' && begun !== null && 'headersSent' in begun && begun.headersSent === true
   if (code === 'ECONNRESET' || !socket.writable || sent) {
@@ -48,14 +50,14 @@ export const brokenRequest = ({ code }: ClientError, socket: Socket): void => {
   }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${head.join('')}\r\n${body}`)
-  lingering(socket)
+  lingering(socket, clock)
 }
 
 const LINGER = 500
 
 /** Reads on for a moment, so that the client sees the answer before a reset. */
-const lingering = (socket: Socket): void => {
+const lingering = (socket: Socket, { after }: Clock): void => {
   socket.removeAllListeners('data').on('data', () => undefined)
   socket.resume()
-  setTimeout(() => socket.destroy(), LINGER).unref()
+  after(LINGER, () => socket.destroy()).unref()
 }

@@ -1,6 +1,7 @@
 import '@fastify/cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BlockList, isIP, isIPv6 } from 'node:net'
+import type { Clock } from '../../clock.ts'
 import { pairs } from '../auth/credential.ts'
 
 /** Names and attributes of the two cookies (api.md §3.4). `domain` is without scheme and port. */
@@ -11,6 +12,7 @@ export type CookieSettings = {
   readonly secure: boolean
   readonly publicUrl?: string | undefined
   readonly trustProxy: boolean | readonly string[]
+  readonly clock: Clock
 }
 
 const plainPrefix = /^(?:\/[A-Za-z0-9._~-]+)*$/
@@ -57,7 +59,7 @@ export const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publ
 
 /** Sets and clears the token cookie and the state cookie. Lives are milliseconds; `path` of the state cookie is the path of the redirect address. */
 export const cookieJar = (settings: CookieSettings) => {
-  const { tokenName, stateName, domain, secure } = settings
+  const { tokenName, stateName, domain, secure, clock } = settings
   const basePath = basePathOf(settings)
   // Both values are made of cookie characters: they are sent letter for letter.
   const shared = {
@@ -75,7 +77,7 @@ export const cookieJar = (settings: CookieSettings) => {
   /** A life of less than a second would be an order to forget the cookie at once. */
   const lasting = (ms: number) => {
     const seconds = Math.max(1, Math.floor(ms / 1000))
-    return { maxAge: seconds, expires: new Date(Date.now() + seconds * 1000) }
+    return { maxAge: seconds, expires: new Date(clock.now().getTime() + seconds * 1000) }
   }
   return {
     setToken: (request: FastifyRequest, reply: FastifyReply, token: string, life: number) =>

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../errors.ts'
 import { everyAnswer } from './reply.ts'
 import { emptied } from './path.ts'
@@ -54,9 +55,9 @@ export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
 }
 
 /** Step 1 of api.md §1.3, for every request that has a route or none. Part of each route's own hook: another one would cost each request. */
-export const framing = (request: FastifyRequest): Refusal | undefined => {
+export const framing = (request: FastifyRequest, monotonic: Clock['monotonic']): Refusal | undefined => {
   const { raw } = request
-  request.began = performance.now()
+  request.began = monotonic()
   // A connection that was reset has no address any more, whatever the types say.
   request.address = request.ip ?? 'unknown'
   if (raw.path === 'malformed') return new Refusal('malformed_path')

@@ -1,6 +1,6 @@
 import { type ServerResponse } from 'node:http'
 import { Server, type Socket } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import type { Clock } from '../../clock.ts'
 import { answering } from './connections.ts'
 import { type Port, unbind } from './port.ts'
 
@@ -17,7 +17,7 @@ const beLast = (answer: ServerResponse): void => {
 }
 
 /** Waits until each of the connections is closed, or brings nothing and waits for nothing; no longer than until that moment. */
-const calmer = (until: number) => {
+const calmer = ({ monotonic, sleep }: Clock, until: number) => {
   const seen = new WeakMap<Socket, { readonly read: number; readonly looks: number }>()
   const isDone = (socket: Socket): boolean => {
     if (socket.destroyed) return true
@@ -29,7 +29,7 @@ const calmer = (until: number) => {
   }
   return async (sockets: Iterable<Socket>): Promise<void> => {
     const awaited = new Set(sockets)
-    while (performance.now() < until) {
+    while (monotonic() < until) {
       for (const socket of awaited) if (isDone(socket)) awaited.delete(socket)
       if (awaited.size === 0) return
       await sleep(LOOK_MS)
@@ -42,8 +42,8 @@ const calmer = (until: number) => {
  * see it, until those that were connected have had theirs; then no more connections are taken. Gives the number of requests that had no
  * answer after `patience` milliseconds, and were cut.
  */
-export const leave = async ({ server, sockets }: Port, patience: number): Promise<number> => {
-  const calm = calmer(performance.now() + patience)
+export const leave = async ({ server, sockets }: Port, clock: Clock, patience: number): Promise<number> => {
+  const calm = calmer(clock, clock.monotonic() + patience)
   server.prependListener('request', (_, answer: ServerResponse) => beLast(answer))
   for (const socket of sockets) {
     const answer = answering(socket)

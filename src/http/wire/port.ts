@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { Clock } from '../../clock.ts'
 import { cutStalled, type Patience } from './stalled.ts'
 
 /** The limits of a connection. Times are milliseconds. */
@@ -19,7 +20,11 @@ const KEEP_ALIVE_MS = 72_000
 const BACKLOG = 4_096
 
 /** A server with the limits of the service, not yet listening, which answers nobody. */
-export const openPort = ({ headersTimeout, requestTimeout, tls }: WireSettings, patience?: Patience): Port => {
+export const openPort = (
+  { headersTimeout, requestTimeout, tls }: WireSettings,
+  clock: Clock,
+  patience?: Patience,
+): Port => {
   const wire = {
     headersTimeout,
     requestTimeout,
@@ -36,7 +41,7 @@ export const openPort = ({ headersTimeout, requestTimeout, tls }: WireSettings, 
     socket.setMaxListeners(0)
     socket.once('close', () => sockets.delete(socket))
   })
-  cutStalled({ server, sockets }, patience)
+  cutStalled({ server, sockets }, clock, patience)
   return { server, sockets }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Writable } from 'node:stream'
+import type { Clock } from '../../clock.ts'
 import { gzipInto, type Kept, nameGzip, type Packed, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
 import { tagged } from './headers.ts'
 import { named, rawQuery } from './path.ts'
@@ -94,6 +95,9 @@ export const held = ({ headers }: FastifyRequest, etag: string): boolean => {
   return given !== undefined && tagged(given, etag)
 }
 
+/** And what cuts a stream that is not taken in time. */
+type Told = StreamTold & Pick<Clock, 'after'>
+
 /** Sets the headers that an answer brings. */
 const setHeaders = (request: FastifyRequest, reply: FastifyReply, { headers, etag }: Answer): void => {
   everyAnswer(request, reply)
@@ -107,7 +111,7 @@ const sendChunks = (
   reply: FastifyReply,
   chunks: Chunks,
   answer: Answer,
-  told: StreamTold,
+  told: Told,
 ): boolean => {
   const { status = 200, length, within } = answer
   const { raw } = reply
@@ -127,8 +131,8 @@ const sendChunks = (
     return false
   }
   if (within !== undefined) {
-    const cut = setTimeout(() => raw.destroy(), within)
-    raw.once('close', () => clearTimeout(cut))
+    const cut = told.after(within, () => raw.destroy())
+    raw.once('close', cut.cancel)
   }
   sendStream(request, reply, chunks, begin, told)
   return true
@@ -138,7 +142,7 @@ const sendChunks = (
  * Sends an answer: 304 for what the client has, else JSON text, with gzip where it is large and the client takes it.
  * True for a stream, whose end is reported later.
  */
-export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: StreamTold): boolean => {
+export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: Told): boolean => {
   const { status = 200, body: shown, json, chunks, kept, packed, secret, etag } = answer
   const { spec } = request
   if (spec?.hot && json !== undefined && json.length < SMALL && rawQuery(request) === '') {

@@ -1,4 +1,5 @@
 import type { Server, Socket } from 'node:net'
+import type { Clock } from '../../clock.ts'
 
 /** How often the connections are looked at, in milliseconds, and at how many looks in a row a reader may have taken nothing. */
 export type Patience = { readonly every: number; readonly looks: number }
@@ -22,6 +23,7 @@ const takenBy = (socket: Socket): string => {
 /** Cuts off readers that take nothing of an answer, so that answers nobody reads do not fill memory. Slow readers and quiet connections stay. */
 export const cutStalled = (
   { server, sockets }: { readonly server: Server; readonly sockets: ReadonlySet<Socket> },
+  clock: Clock,
   { every, looks }: Patience = patience,
 ): void => {
   const seen = new WeakMap<Socket, { readonly taken: string; readonly times: number }>()
@@ -35,6 +37,6 @@ export const cutStalled = (
       else seen.set(socket, { taken, times: before.times + 1 })
     }
   }
-  const looking = setInterval(look, every).unref()
-  server.once('close', () => clearInterval(looking))
+  const looking = clock.every(every, look)
+  server.once('close', looking.cancel)
 }
