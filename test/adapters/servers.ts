@@ -118,9 +118,10 @@ const LOOK_UP = [
 
 /** Makes a go.mod by which the stand-in for MongoDB looks documents up as MongoDB does: with a copy of FerretDB that does so. */
 const mended = async (source: string, folder: string): Promise<string> => {
-  const { stdout } = await run('go', ['list', '-m', '-f', '{{.Dir}}', 'github.com/FerretDB/FerretDB'], { cwd: source })
+  const download = ['mod', 'download', '-json', 'github.com/FerretDB/FerretDB']
+  const { stdout } = await run('go', download, { cwd: source, timeout: BUILD_MS })
   const copy = join(folder, 'FerretDB')
-  await cp(stdout.trim(), copy, { recursive: true })
+  await cp((JSON.parse(stdout) as { readonly Dir: string }).Dir, copy, { recursive: true })
   // Modules are kept as files and folders that nobody may write.
   await run('chmod', ['-R', 'u+w', copy])
   for (const { file, its, ours } of LOOK_UP) {
@@ -164,13 +165,28 @@ const ferretdb = async (): Promise<string> => {
   return binary
 }
 
+type CommandFailure = {
+  readonly cmd?: string
+  readonly code?: unknown
+  readonly stdout?: string
+  readonly stderr?: string
+}
+
+/** Which command failed, and the first line of what it said; `go mod download -json` says it as JSON. */
+const failureOf = (error: unknown): string => {
+  const { cmd, code, stdout = '', stderr = '' } = error as CommandFailure
+  if (code === 'ENOENT') return 'there is no go on the path'
+  if (cmd === undefined) return String(error).split('\n', 1)[0]!
+  const said = /"Error": "(.*)"/.exec(stdout)?.[1] ?? stderr.trim()
+  return `${cmd} failed: ${said.split(/\n|\\n/, 1)[0]}`
+}
+
 /** A server of its own that speaks MongoDB's protocol. */
 export const ownMongo = async (t: Owner): Promise<Found> => {
   try {
     return await launcher(t, await ferretdb(), 'mongodb', (port, directory) => [`127.0.0.1:${port}`, directory])
   } catch (error) {
-    const [why] = String(error).split('\n')
-    return { skip: `needs Go 1.24 and its module proxy to build test/stand-ins/ferretdb (${why})` }
+    return { skip: `needs FerretDB, built by Go 1.24 (Debian: apt-get install golang): ${failureOf(error)}` }
   }
 }
 
