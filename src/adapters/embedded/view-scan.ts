@@ -33,6 +33,18 @@ const partOf = <D extends object>(part: Part | undefined) => {
   return { columns, where: `"${lacking}" is null`, row }
 }
 
+/**
+ * Ends what a connection reads as one. To close it does not: a statement that is not yet garbage keeps the connection, and the
+ * close of the store would wait for that.
+ */
+const ended = (snapshot: Database): void => {
+  try {
+    snapshot.exec('rollback')
+  } catch {
+    // After some errors SQLite has rolled back by itself and there is no transaction to end.
+  }
+}
+
 /** The rows of a table, page by page, as they are when the first is asked for: all, or a part made of columns alone. */
 export async function* scanned<D extends object>(
   snapshot: Database,
@@ -40,14 +52,18 @@ export async function* scanned<D extends object>(
   part?: Part,
 ): AsyncGenerator<readonly Row<D>[]> {
   snapshot.exec('begin')
-  const { columns, where, row } = partOf<D>(part)
-  const sql = `select rowid, ${columns} from "${table}" where rowid > ? and ${where} order by rowid`
-  const next = rowsOf(snapshot, sql)
-  for (let [at, left] = [0, true]; left; await setImmediate()) {
-    const { rows, more } = pageOf(next, at)
-    left = more
-    at = (rows as (readonly [number, ...Raw])[]).at(-1)?.[0] ?? at
-    if (rows.length > 0) yield (rows as (readonly [number, ...Raw])[]).map(([, ...raw]) => row(raw))
+  try {
+    const { columns, where, row } = partOf<D>(part)
+    const sql = `select rowid, ${columns} from "${table}" where rowid > ? and ${where} order by rowid`
+    const next = rowsOf(snapshot, sql)
+    for (let [at, left] = [0, true]; left; await setImmediate()) {
+      const { rows, more } = pageOf(next, at)
+      left = more
+      at = (rows as (readonly [number, ...Raw])[]).at(-1)?.[0] ?? at
+      if (rows.length > 0) yield (rows as (readonly [number, ...Raw])[]).map(([, ...raw]) => row(raw))
+    }
+  } finally {
+    ended(snapshot)
   }
 }
 

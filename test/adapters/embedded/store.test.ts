@@ -108,6 +108,31 @@ void t.test('the views file can be deleted: the log is whole without it', async 
   await store.close()
 })
 
+void t.test(
+  'a scan that has ended, or was left, keeps nobody from bringing all that was written into the file',
+  async (t) => {
+    const directory = await newDirectory(t)
+    const view = { name: 'scanned', version: 1, fields: [], indexes: [] }
+    const row = (n: number): Row => ({ key: `k${n}`, revision: 0n, position: 1n, changes: 1n, doc: { n } })
+    const store = await open(directory)
+    for (const left of [false, true]) {
+      await store.views.put(
+        view,
+        Array.from({ length: 1500 }, (_, n) => row(n)),
+      )
+      for await (const page of store.views.scan(view)) {
+        t.equal(page.length, left ? 1000 : page.length)
+        if (left) break
+      }
+      const another = await openDatabase(join(directory, 'views.sqlite'), 'rebuildable')
+      const { busy } = another.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
+      t.equal(busy, 0, left ? 'left' : 'ended')
+      another.close()
+    }
+    await store.close()
+  },
+)
+
 void t.test('a build that another version replaces takes the old version away', async (t) => {
   const store = await open(await newDirectory(t))
   const [first, second] = [1, 2].map((version) => ({ name: 'pets', version, fields: [], indexes: [] }))
