@@ -1,78 +1,138 @@
 import type { EventStoreDBClient, ReadAllOptions, ResolvedEvent, StreamingRead } from '@eventstore/db-client'
-import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import t, { type Test } from 'tap'
 import type { Connection } from '../../src/adapters/eventstoredb/connection.ts'
 import { ownOf } from '../../src/adapters/eventstoredb/event.ts'
 import { reader } from '../../src/adapters/eventstoredb/read.ts'
 import { collect, refused } from '../contracts/log.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { recordedAt as at } from './eventstoredb-recorded.ts'
 
-const at = (position: bigint): ResolvedEvent => ({
-  event: {
-    streamId: 'test-1',
-    id: String(position),
-    type: 'Happened',
-    revision: position - 1n,
-    isJson: true,
-    data: {},
-    metadata: {},
-    created: new Date(0),
-    position: { commit: position, prepare: position },
-  },
-})
+const [PATIENCE, QUICK] = [10_000, 1_500]
+/** Milliseconds between two tries, the longest there may be. */
+const PAUSE = 200
 
 /** A reader whose every read of the log is answered here. */
-const answeredBy = (answer: (options: ReadAllOptions) => readonly ResolvedEvent[], patience: number) => {
+const answeredBy = (t: Test, answer: (options: ReadAllOptions) => readonly ResolvedEvent[]) => {
+  t.intercept(Math, 'random', { value: () => 1 })
+  const clock = virtualClock()
   const gather: Connection['gather'] = async (_, start, take) => {
     let asked: ReadAllOptions = {}
     const client = { readAll: (options: ReadAllOptions) => void (asked = options) }
     start(client as unknown as EventStoreDBClient) satisfies StreamingRead<ResolvedEvent>
     for (const item of answer(asked)) if (take(item)) return
   }
-  return reader({ gather } as unknown as Connection, ownOf('', new Set(['test'])), {
-    clock: systemClock,
-    patience,
-    quick: patience,
+  const read = reader({ gather } as unknown as Connection, ownOf('', new Set(['test'])), {
+    clock,
+    patience: PATIENCE,
+    quick: QUICK,
   })
+  return { ...read, clock }
 }
 const isBackwards = ({ direction }: ReadAllOptions) => direction === 'backwards'
+const away = () => {
+  throw Object.assign(new Error('No leader info available'), { type: 'unknown', code: 2 })
+}
+/** False while a promise waits. */
+const isOver = (work: Promise<unknown>) => {
+  let over = false
+  const done = () => void (over = true)
+  work.then(done, done)
+  return () => over
+}
 
 void t.test(
-  'a node that does not know the head yet is asked again with pauses, and never makes the log shorter',
+  'a node that does not know the head yet is asked again with pauses for 10 s, and never makes the log shorter',
   async (t) => {
     let asked = 0
-    const read = answeredBy((options) => (isBackwards(options) ? [at(7n)] : (asked++, [])), 600)
-    await refused(t, collect(read.readAll(0n)), 'backend_unavailable')
-    t.ok(asked > 1 && asked < 15, `${asked} times`)
+    const { readAll, clock } = answeredBy(t, (options) => (isBackwards(options) ? [at(7n)] : (asked++, [])))
+    const read = refused(t, collect(readAll(0n)), 'backend_unavailable')
+    const over = isOver(read)
+    await clock.advance(PATIENCE + PAUSE - 1)
+    t.notOk(over())
+    t.equal(asked, PATIENCE / PAUSE + 1)
+    await clock.advance(1)
+    await read
+    t.equal(asked, PATIENCE / PAUSE + 2)
   },
 )
 
+void t.test('a read that gets on has its patience again with each page', async (t) => {
+  let known = 0n
+  const { readAll, clock } = answeredBy(t, (options) => {
+    if (isBackwards(options)) return [at(3n)]
+    const from = typeof options.fromPosition === 'object' ? options.fromPosition.commit : 0n
+    return [1n, 2n, 3n].filter((position) => position >= from && position <= known).map(at)
+  })
+  const read = collect(readAll(0n))
+  for (known = 0n; known < 3n; known++) await clock.advance(PATIENCE - PAUSE)
+  await clock.advance(PAUSE)
+  t.equal((await read).length, 3)
+})
+
+void t.test('the head and one event are looked for within one deadline, a page for 10 s', async (t) => {
+  const {
+    head,
+    at: find,
+    first,
+    readAll,
+    clock,
+  } = answeredBy(t, () => {
+    throw new Error('away')
+  })
+  const quick = [head(), find(7n)]
+  const slow = [first(), collect(readAll(0n))]
+  const refusals = [...quick, ...slow].map((work) => refused(t, work, 'backend_unavailable'))
+  const [quickly, slowly] = [quick.map(isOver), slow.map(isOver)]
+  // The last try begins 100 ms before the end, and the pause after it is the longest.
+  await clock.advance(QUICK + PAUSE / 2 - 1)
+  t.same(
+    quickly.map((over) => over()),
+    [false, false],
+  )
+  await clock.advance(1)
+  t.same(
+    quickly.map((over) => over()),
+    [true, true],
+  )
+  await clock.advance(PATIENCE - QUICK - PAUSE / 2 - 1)
+  t.same(
+    slowly.map((over) => over()),
+    [false, false],
+  )
+  await clock.advance(1)
+  await Promise.all(refusals)
+})
+
 void t.test('a failure in the middle of the log is no reason to search the log for the place', async (t) => {
   let [searches, failures] = [0, 0]
-  const read = answeredBy((options) => {
+  const { readAll, clock } = answeredBy(t, (options) => {
     if (isBackwards(options)) {
       searches++
       return [at(1500n)]
     }
     const from = typeof options.fromPosition === 'object' ? options.fromPosition.commit : 1n
-    if (from > 1n && failures++ === 0)
-      throw Object.assign(new Error('No leader info available'), { type: 'unknown', code: 2 })
+    if (from > 1n && failures++ === 0) away()
     return Array.from({ length: 1000 }, (_, n) => at(from + BigInt(n))).filter(
       ({ event }) => event!.position!.commit <= 1500n,
     )
-  }, 5000)
-  t.equal((await collect(read.readAll(0n))).length, 1500)
+  })
+  const read = collect(readAll(0n))
+  await clock.advance(PAUSE)
+  t.equal((await read).length, 1500)
   t.same([failures > 0, searches], [true, 1], 'the head was looked for, and nothing else')
 })
 
 void t.test('a log that became shorter says so, and a read begun before is not made shorter by it', async (t) => {
   let positions = [9n, 8n, 7n]
-  const read = answeredBy((options) => (isBackwards(options) ? positions.map(at) : []), 300)
-  t.equal(await read.head(), 9n)
+  const { head, readAll, clock } = answeredBy(t, (options) => (isBackwards(options) ? positions.map(at) : []))
+  t.equal(await head(), 9n)
   positions = [7n, 6n]
-  t.equal(await read.head(), 7n, 'put back to an older copy')
-  await refused(t, collect(read.readAll(7n, 9n)), 'backend_unavailable')
+  t.equal(await head(), 7n, 'put back to an older copy')
+  const read = refused(t, collect(readAll(7n, 9n)), 'backend_unavailable')
+  await clock.advance(PATIENCE + PAUSE)
+  await read
   positions = [11n, 10n, 7n]
-  t.equal(await read.head(), 11n)
+  t.equal(await head(), 11n)
   positions = []
-  t.equal(await read.head(), 0n, 'emptied')
+  t.equal(await head(), 0n, 'emptied')
 })

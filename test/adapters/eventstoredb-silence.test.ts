@@ -1,0 +1,216 @@
+import { EventEmitter } from 'node:events'
+import type { AllStreamSubscription } from '@eventstore/db-client'
+import t, { type Test } from 'tap'
+import type { Driver } from '../../src/adapters/eventstoredb/client.ts'
+import type { Connection } from '../../src/adapters/eventstoredb/connection.ts'
+import { follower } from '../../src/adapters/eventstoredb/follow.ts'
+import type { Reader } from '../../src/adapters/eventstoredb/read.ts'
+import { liveFrom } from '../../src/adapters/eventstoredb/subscription.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { recordedAt } from './eventstoredb-recorded.ts'
+
+/** A subscription that a test feeds. */
+const fed = () => {
+  let left = 0
+  const subscription = Object.assign(new EventEmitter(), { unsubscribe: async () => void left++ })
+  return {
+    subscription: subscription as unknown as AllStreamSubscription,
+    say: (what: 'confirmation' | 'close') => subscription.emit(what),
+    fail: (error: Error) => subscription.emit('error', error),
+    deliver: (position: bigint) => subscription.emit('data', recordedAt(position)),
+    left: () => left,
+  }
+}
+
+/** A subscription from the beginning that is watched, on a log with this head. */
+const watched = () => {
+  const clock = virtualClock()
+  const told = { head: 0n, asked: 0, silences: 0 }
+  const source = fed()
+  const reader = { head: async () => (told.asked++, told.head) } as Reader
+  const stop = new AbortController()
+  const live = liveFrom(0n, stop.signal, {
+    subscription: source.subscription,
+    clock,
+    reader,
+    isOwn: () => true,
+    onSilence: () => told.silences++,
+  })
+  return { ...source, clock, told, live, stop }
+}
+
+await t.test('a subscription that is not confirmed within a second is left', async (t) => {
+  const { clock, told, live, left } = watched()
+  await clock.advance(999)
+  t.same([told.silences, left()], [0, 0])
+  await clock.advance(1)
+  t.same([told.silences, left()], [1, 1])
+  t.match(live.failure(), { message: 'a subscription was not confirmed' })
+  t.equal(live.confirmed(), false)
+  t.equal(await live.take(), undefined)
+  t.same(clock.waiting(), [], 'and leaves no timer')
+})
+
+await t.test('one that says nothing is compared with the head each 500 ms, and left 500 ms later', async (t) => {
+  const { clock, told, live, say } = watched()
+  say('confirmation')
+  await clock.advance(499)
+  t.equal(told.asked, 0)
+  await clock.advance(1)
+  t.same([told.asked, told.silences], [1, 0])
+  await clock.advance(10 * 500)
+  t.same([told.asked, told.silences], [11, 0], 'the log has nothing to say either')
+  told.head = 7n
+  await clock.advance(500)
+  t.equal(told.asked, 12)
+  await clock.advance(499)
+  t.equal(told.silences, 0)
+  await clock.advance(1)
+  t.equal(told.silences, 1)
+  t.match(live.failure(), { message: 'a subscription fell silent' })
+})
+
+await t.test('an event on its way has 500 ms to arrive', async (t) => {
+  const { clock, told, say, deliver } = watched()
+  say('confirmation')
+  told.head = 7n
+  await clock.advance(999)
+  deliver(7n)
+  await clock.advance(1_000)
+  t.same([told.asked, told.silences], [2, 0])
+})
+
+await t.test('one that was heard less than 500 ms ago is not compared with the head', async (t) => {
+  const { clock, told, say, deliver } = watched()
+  say('confirmation')
+  await clock.advance(499)
+  deliver(1n)
+  await clock.advance(2)
+  deliver(2n)
+  await clock.advance(499)
+  t.equal(told.asked, 0, 'heard 1 ms before the first look and 499 ms before the second')
+  deliver(3n)
+  await clock.advance(500)
+  t.equal(told.asked, 1, 'heard 500 ms before the third')
+})
+
+await t.test('a head that cannot be asked for is asked for again at the next look', async (t) => {
+  const { clock, told, say } = watched()
+  say('confirmation')
+  Object.defineProperty(told, 'head', {
+    get: () => {
+      throw new Error('away')
+    },
+  })
+  await clock.advance(3 * 500)
+  t.same([told.asked, told.silences], [3, 0])
+})
+
+await t.test('a subscription that was left says nothing more and sets no timer', async (t) => {
+  const { clock, told, say, stop, left } = watched()
+  say('confirmation')
+  told.head = 7n
+  await clock.advance(600)
+  stop.abort()
+  await clock.advance(5_000)
+  t.same([told.asked, told.silences, left()], [1, 0, 1])
+  t.same(clock.waiting(), [])
+})
+
+/** A follower from the beginning, on a log whose head is asked for here; each subscription is fed by the test. */
+const followed = (t: Test, head: () => Promise<bigint>) => {
+  t.intercept(Math, 'random', { value: () => 1 })
+  const clock = virtualClock()
+  const told = { asked: [] as number[], errors: [] as unknown[], renewed: 0, restarts: 0, breaks: 0 }
+  const sources: ReturnType<typeof fed>[] = []
+  const client = {
+    subscribeToAll: () => {
+      const source = fed()
+      sources.push(source)
+      return source.subscription
+    },
+  }
+  const follow = follower({
+    driver: { streamNameFilter: () => ({}) } as unknown as Driver,
+    clock,
+    connection: { client: () => client, renew: () => told.renewed++ } as unknown as Connection,
+    reader: {
+      readAll: async function* () {},
+      head: () => (told.asked.push(clock.monotonic()), head()),
+    } as unknown as Reader,
+    prefixes: ['test-'],
+    isOwn: () => true,
+    onError: (error) => told.errors.push(error),
+    onRestart: () => told.restarts++,
+    onBreak: () => told.breaks++,
+  })
+  const stop = new AbortController()
+  const seen: bigint[] = []
+  const ended = (async () => {
+    for await (const page of follow(0n, stop.signal)) seen.push(...page.map(({ position }) => position))
+  })()
+  return { clock, told, sources, seen, stop: async () => (stop.abort(), ended) }
+}
+
+await t.test('a follower waits for 100 ms after the first failure, then 200, then 400 each, told once', async (t) => {
+  const { clock, told, stop } = followed(t, () => Promise.reject(new Error('away')))
+  await clock.advance(2_000)
+  t.same(told.asked, [0, 100, 300, 700, 1_100, 1_500, 1_900])
+  t.match(told.errors, [{ message: 'away' }])
+  await stop()
+  t.same(clock.waiting(), [], 'one that is stopped waits no longer')
+})
+
+await t.test('what a subscription delivers begins the count of failures anew', async (t) => {
+  const { clock, told, sources, seen, stop } = followed(t, async () => 0n)
+  await clock.settle()
+  sources[0]!.fail(new Error('torn'))
+  await clock.advance(100)
+  sources[1]!.fail(new Error('torn'))
+  await clock.advance(199)
+  t.equal(sources.length, 2)
+  await clock.advance(1)
+  sources[2]!.say('confirmation')
+  sources[2]!.deliver(7n)
+  await clock.settle()
+  sources[2]!.fail(new Error('torn again'))
+  await clock.advance(99)
+  t.equal(sources.length, 3)
+  await clock.advance(1)
+  t.equal(sources.length, 4)
+  t.same(seen, [7n])
+  t.match(told.errors, [{ message: 'torn' }, { message: 'torn again' }])
+  t.same([told.restarts, told.breaks, told.renewed], [3, 3, 0])
+  await stop()
+})
+
+await t.test('one that was dropped as too slow is back after 50 ms, and nobody is told', async (t) => {
+  const { clock, told, sources, stop } = followed(t, async () => 0n)
+  for (let n = 0; n < 5; n++) {
+    await clock.settle()
+    sources[n]!.say('confirmation')
+    sources[n]!.fail(Object.assign(new Error('too slow'), { type: 'timeout' }))
+    await clock.advance(49)
+    t.equal(sources.length, n + 1)
+    await clock.advance(1)
+    t.equal(sources.length, n + 2)
+  }
+  t.same(told.errors, [])
+  await stop()
+})
+
+await t.test('a follower that hangs is left in time for the lease: after 1,400 ms at most', async (t) => {
+  const { clock, told, sources, stop } = followed(t, async () => 0n)
+  await clock.settle()
+  for (const [n, rest] of [100, 200, 400, 400, 400].entries()) {
+    await clock.advance(999)
+    t.equal(told.renewed, n)
+    await clock.advance(1)
+    t.equal(told.renewed, n + 1, 'its client is made anew')
+    await clock.advance(rest - 1)
+    t.equal(sources.length, n + 1)
+    await clock.advance(1)
+    t.equal(sources.length, n + 2)
+  }
+  await stop()
+})
