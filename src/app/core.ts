@@ -106,13 +106,12 @@ const storeFacts = (
 
 /** Puts commands and read models over the stores; nothing runs yet. */
 export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Clock, fatal: Fatal) => {
-  const faults = portFaults(logger, clock)
+  const [faults, names] = [portFaults(logger, clock), namesOf(config.identifiers)]
   const onError = (what: string) => (error: unknown) => {
     // While the log is in doubt nothing is written, which has its own line once it is known what became of it.
     const inDoubt = guard?.suspicious() === true && isRefusal(error, 'backend_unavailable')
     if (!faults.knows(error) && !inDoubt) logger.error({ err: error }, what)
   }
-  const names = namesOf(config.identifiers)
   const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
   const stores = instrumented(clock, opened, metrics, faults)
   const { views, keys, alone, writes } = stores
@@ -168,12 +167,12 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   })
   const lease = alone ? undefined : freshness({ clock, head: headOf(log, follower, guard), seen: follower.seen })
   const snapshots = snapshotKeeper({
+    clock,
     write: kept.write,
     remembered: follower.remembered,
     // Where a document is closed, the next start reads it again: a later version may be able to.
     mayWrite: () => writes() && (lease?.fresh() ?? true) && closed.none(),
     onError: (err) => logger.warn({ err }, 'the snapshot of memory was not written'),
-    clock,
   })
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, { ...storeFacts(stores, follower, lease), intervals, clock })

@@ -83,12 +83,12 @@ export const memorySnapshot = (memory: MemoryToKeep) => {
 }
 
 export type KeeperOptions = {
+  readonly clock: Clock
   readonly write: (remembered: Remembered) => Promise<void>
   readonly remembered: () => Remembered
   /** False while what memory holds may be behind, or another instance is the one that writes. */
   readonly mayWrite: () => boolean
   readonly onError: (error: unknown) => void
-  readonly clock: Clock
 }
 
 /** Sees to it that a snapshot is written soon after the start, every few minutes, and at the end, as often as there is something new. */

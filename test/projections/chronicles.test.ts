@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { chroniclesOf } from '../../src/projections/all.ts'
 import type { Chronicle } from '../../src/projections/chronicle.ts'
 import type { Row, View, Views } from '../../src/projections/views.ts'
@@ -16,7 +15,9 @@ import type { EventLog } from '../../src/events/log.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 import { memoryLog } from '../memory-log.ts'
 import { namespaceCreated } from '../samples.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
+const clock = virtualClock()
 const key = new Uint8Array(32)
 const big = (_: string, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value)
 const unbig = (_: string, value: unknown) =>
@@ -55,7 +56,7 @@ const scanned = async (views: Views, view: View) => {
 /** Follows the log into the views until they hold all of it. */
 const followed = async (log: EventLog, views: Views, chronicles: readonly Chronicle[]) => {
   const run = runner({
-    clock: systemClock,
+    clock,
     log,
     views,
     projections: [],
@@ -64,13 +65,11 @@ const followed = async (log: EventLog, views: Views, chronicles: readonly Chroni
     onError: (error) => {
       throw error
     },
-    laterMs: 1,
-    retryMs: 5,
   })
   await run.start()
-  const end = Date.now() + 10_000
-  while (run.viewPosition() < (await log.head()) && Date.now() < end) await new Promise((wake) => setTimeout(wake, 5))
+  const isThere = await run.viewsReached(chronicles[0]!, await log.head(), 60_000)
   await run.close()
+  return isThere
 }
 
 await t.test(
@@ -79,13 +78,13 @@ await t.test(
     const log = memoryLog({ pageSize: 70 })
     await log.append('namespace-ns', [made('ns')], 'none')
     const live = fresh()
-    await followed(log, views, live)
+    t.ok(await followed(log, views, live))
     for (let n = 0; n < 9; n++) {
       const events = Array.from({ length: 67 }, (_, m) => renamed('ns', `${n} ${m}`, second((n * 31) % 7)))
       await log.append('namespace-ns', events, BigInt(n * 67))
-      if (n % 3 === 0) await followed(log, views, live)
+      if (n % 3 === 0) t.ok(await followed(log, views, live))
     }
-    await followed(log, views, live)
+    t.ok(await followed(log, views, live))
     const built = fresh()
     let pages = 5
     const torn: EventLog = {
@@ -97,8 +96,8 @@ await t.test(
         }
       },
     }
-    await t.rejects(rebuild({ clock: systemClock, log: torn, views }, built), /torn/)
-    await rebuild({ clock: systemClock, log, views }, built)
+    await t.rejects(rebuild({ clock, log: torn, views }, built), /torn/)
+    await rebuild({ clock, log, views }, built)
     for (const [n, chronicle] of built.entries()) {
       const rows = await scanned(views, chronicle)
       t.ok(rows.length > 2, `${rows.length} of ${chronicle.name}`)
@@ -114,7 +113,7 @@ await t.test('a state is kept at every 32nd revision, as the events up to there 
     resources.find(({ name }) => name === 'namespaces')!,
   ]
   await log.append('namespace-ns', [made('ns'), ...Array.from({ length: 99 }, (_, n) => renamed('ns', `${n}`))], 'none')
-  await rebuild({ clock: systemClock, log, views }, [states!])
+  await rebuild({ clock, log, views }, [states!])
   const rows: Row<State>[] = []
   for await (const page of views.scan<State>(states!)) rows.push(...page)
   t.strictSame(
@@ -138,7 +137,7 @@ await t.test('a large document is kept at every 256th, and one that cannot be re
     Array.from({ length: 70 }, () => renamed('odd', 'x')),
     1n,
   )
-  await rebuild({ clock: systemClock, log, views }, [states!])
+  await rebuild({ clock, log, views }, [states!])
   t.strictSame(
     (await scanned(views, states!)).map(([key]) => key),
     [255, 511].map((n) => `namespace-ns@${String(n).padStart(16, '0')}`),
@@ -164,7 +163,7 @@ await t.test('marks carry the greatest time so far, whatever clocks did', async 
             'none',
           )
         const [view] = fresh()
-        await rebuild({ clock: systemClock, log, views }, [view!])
+        await rebuild({ clock, log, views }, [view!])
         let time = ''
         for (const [n, stored] of log.all.entries()) {
           if (stored.time > time) ({ time } = stored)
@@ -181,7 +180,7 @@ await t.test('marks carry the greatest time so far, whatever clocks did', async 
 await t.test('a checkpoint of a chronicle promises no rows', async (t) => {
   const [log, chronicles] = [memoryLog(), fresh()]
   await log.append('namespace-ns', [made('ns')], 'none')
-  await rebuild({ clock: systemClock, log, views }, chronicles)
+  await rebuild({ clock, log, views }, chronicles)
   for (const chronicle of chronicles)
     t.match(await views.checkpoint(chronicle), { ...START, position: 10n, events: 1, event: String, log: String })
 })

@@ -3,8 +3,9 @@ import { healer } from '../../src/projections/engine/heal.ts'
 import { fill } from '../../src/projections/engine/fill.ts'
 import { anyProjection, project } from '../../src/projections/projection.ts'
 import { flags } from '../../src/projections/flags.ts'
-import type { Row, Views } from '../../src/projections/views.ts'
+import type { Row } from '../../src/projections/views.ts'
 import { memoryLog } from '../memory-log.ts'
+import { memoryViews } from '../memory-views.ts'
 import { flagCreated, variantAdded } from '../samples.ts'
 import { told } from './told.ts'
 
@@ -23,15 +24,12 @@ const setup = async () => {
   const row = log.all.reduce<Row | undefined>((before, event) => project(older, before, event), undefined)!
   const [put, errors]: [Row[], unknown[]] = [[], []]
   let down = false
-  const views = {
-    scan: async function* () {
-      yield [row]
-    },
-    put: async (_: unknown, rows: readonly Row[]) => {
-      if (down) throw new Error('down')
-      put.push(...rows)
-    },
-  } as unknown as Views
+  const { views, rowsOf } = memoryViews(({ name, rows }) => {
+    if (name !== 'put') return
+    if (down) throw new Error('down')
+    put.push(...rows)
+  })
+  rowsOf(flags).set(row.key, row)
   const start = async (projection: typeof newer) => {
     const memory: Row[] = []
     const healed = healer(log, views, (error) => errors.push(error))

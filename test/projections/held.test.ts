@@ -1,13 +1,13 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { START } from '../../src/projections/engine/checkpoints.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { tokens } from '../../src/projections/tokens.ts'
 import type { Views } from '../../src/projections/views.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -63,7 +63,7 @@ await t.test(
     } as unknown as Views
     const { log, deliver } = passing()
     const ours = runner({
-      clock: systemClock,
+      clock: virtualClock(),
       log,
       views,
       projections: [anyProjection(tokens)],

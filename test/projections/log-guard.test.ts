@@ -1,50 +1,58 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import type { EventLog, NewEvent, Stored } from '../../src/events/log.ts'
 import { type Anchor, logGuard } from '../../src/projections/engine/log-guard.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const here: Anchor = { position: 10n, event: 'ten' }
-/** A guard over a log that says what it is told to. */
-const guarded = (options: { readonly followed?: Anchor; readonly confirmMs?: number } = {}) => {
-  const state = { id: 'ten' as string | undefined, down: false, asked: 0, renewed: 0 }
+/** When a log is asked that does not show what was followed. */
+const DOUBTING = [0, 10, 30, 70, 150, 310, 560]
+
+/** A guard over a log that says what it is told to, as long as it is told to take for it. */
+const guarded = (followed: Anchor = here) => {
+  const clock = virtualClock()
+  const state = { id: 'ten' as string | undefined, down: false, takes: 0, asked: [] as number[], renewed: 0 }
   const told: (string | undefined)[] = []
   const guard = logGuard({
-    clock: systemClock,
+    clock,
     log: {
       at: async () => {
-        state.asked++
+        state.asked.push(clock.monotonic())
+        if (state.takes > 0) await clock.sleep(state.takes)
         if (state.down) throw new Error('out of reach')
         return state.id === undefined ? undefined : ({ id: state.id } as Stored)
       },
     },
-    followed: () => options.followed ?? here,
+    followed: () => followed,
     renewed: () => state.renewed,
     onDiverged: (_, found) => told.push(found),
-    everyMs: 600_000,
-    doubtMs: 30,
-    confirmMs: options.confirmMs ?? 120,
   })
-  return { state, told, guard }
-}
-const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
-const eventually = async (holds: () => boolean) => {
-  for (let n = 0; n < 400 && !holds(); n++) await sleep(5)
-  return holds()
+  return { clock, state, told, guard }
 }
 
 await t.test('a log that has what was followed is believed at once', async (t) => {
   const { guard, state } = guarded()
   t.equal(await guard.agrees(), true)
-  t.equal(state.asked, 1)
+  t.strictSame(state.asked, [0])
   t.equal(guard.suspicious(), false)
   await guard.close()
 })
 
 await t.test('before the first event there is nothing to ask', async (t) => {
-  const { guard, state } = guarded({ followed: { position: 0n, event: '' } })
+  const { guard, state } = guarded({ position: 0n, event: '' })
   t.equal(await guard.agrees(), true)
-  t.equal(state.asked, 0)
+  t.strictSame(state.asked, [])
   await guard.close()
+})
+
+await t.test('it is looked every two seconds', async (t) => {
+  const { guard, state, clock } = guarded()
+  await clock.advance(1_999)
+  t.strictSame(state.asked, [])
+  await clock.advance(8_001)
+  t.strictSame(state.asked, [2_000, 4_000, 6_000, 8_000, 10_000])
+  await guard.close()
+  t.strictSame(clock.waiting(), [])
 })
 
 for (const [what, id] of [
@@ -52,63 +60,115 @@ for (const [what, id] of [
   ['no event', undefined],
 ] as const)
   await t.test(`${what} there, for long: suspicious, then told once, and for good`, async (t) => {
-    const doubting = guarded({ confirmMs: 60_000 })
-    doubting.state.id = id
-    void doubting.guard.agrees()
-    t.ok(await eventually(doubting.guard.suspicious))
-    t.strictSame(doubting.told, [], 'a doubt is not believed at once')
-    await doubting.guard.close()
-
-    const { guard, state, told } = guarded()
+    const { guard, state, told, clock } = guarded()
     state.id = id
-    t.equal(await guard.agrees(), false)
-    t.strictSame(told, [id])
-    t.equal(await guard.agrees(), false)
-    t.equal(told.length, 1)
+    const agrees = noted(guard.agrees())
+    await clock.advance(309)
+    t.equal(guard.suspicious(), false)
+    await clock.advance(1)
+    t.equal(guard.suspicious(), true, 'at the first look after a quarter of a second')
+    await clock.advance(250)
+    t.strictSame(state.asked, DOUBTING, 'it is asked again, each time later, and at least every quarter of a second')
+    await clock.advance(2_499)
+    t.strictSame([told, agrees], [[], []], 'a doubt is not believed at once')
+    await clock.advance(1)
+    t.strictSame([told, agrees], [[id], [false]], 'but at the first look after three seconds')
+    const again = noted(guard.agrees())
+    await clock.advance(3_060)
+    t.strictSame([told, again], [[id], [false]])
     t.equal(guard.suspicious(), true)
     await guard.close()
   })
 
+await t.test(
+  'a doubt is one after a quarter of a second, and is believed after three, whatever an answer takes',
+  async (t) => {
+    for (const [takes, suspicious, believed] of [
+      [249, 508, 3_301],
+      [250, 250, 3_310],
+      [2_999, 2_999, 6_008],
+      [3_000, 3_000, 3_000],
+    ] as const) {
+      const { guard, state, told, clock } = guarded()
+      state.id = 'other'
+      state.takes = takes
+      void guard.agrees()
+      await clock.advance(suspicious - 1)
+      t.equal(guard.suspicious(), false, `answers of ${takes} ms`)
+      await clock.advance(1)
+      t.equal(guard.suspicious(), true)
+      if (believed > suspicious) {
+        await clock.advance(believed - suspicious - 1)
+        t.strictSame(told, [])
+        await clock.advance(1)
+      }
+      t.strictSame(told, ['other'])
+      const closing = guard.close()
+      await clock.advance(takes)
+      await closing
+    }
+  },
+)
+
 await t.test('what a leader shows late is no doubt, and a doubt that is over is none', async (t) => {
-  const { guard, state, told } = guarded({ confirmMs: 60_000 })
+  const { guard, state, told, clock } = guarded()
   state.id = undefined
-  const late = guard.agrees()
+  const late = noted(guard.agrees())
+  await clock.advance(150)
   state.id = 'ten'
-  t.equal(await late, true)
+  await clock.advance(160)
+  t.strictSame([late, guard.suspicious()], [[true], false])
   state.id = 'other'
-  const asked = guard.agrees()
-  t.ok(await eventually(guard.suspicious))
+  const asked = noted(guard.agrees())
+  await clock.advance(310)
+  t.equal(guard.suspicious(), true)
   state.id = 'ten'
-  t.equal(await asked, true)
-  t.equal(guard.suspicious(), false)
+  await clock.advance(250)
+  t.strictSame([asked, guard.suspicious()], [[true], false])
   t.strictSame(told, [])
   await guard.close()
 })
 
 await t.test('a log out of reach says nothing, and ends no doubt', async (t) => {
-  const { guard, state, told } = guarded({ confirmMs: 60_000 })
+  const { guard, state, told, clock } = guarded()
   state.id = 'other'
-  const asked = guard.agrees()
-  t.ok(await eventually(guard.suspicious))
+  const asked = noted(guard.agrees())
+  await clock.advance(310)
+  t.equal(guard.suspicious(), true)
   state.down = true
-  await t.rejects(asked, /out of reach/)
+  await clock.advance(250)
+  t.match(asked, [/out of reach/])
   await guard.doubt()
   t.equal(guard.suspicious(), true)
-  t.strictSame(told, [])
+  await clock.advance(60_000)
+  t.equal(guard.suspicious(), true)
+  t.strictSame(told, [], 'however long it is away')
   await guard.close()
 })
 
 await t.test('each connection and subscription that is made anew is a reason to look', async (t) => {
-  const { guard, state } = guarded()
+  const { guard, state, clock } = guarded()
+  await clock.advance(100)
   state.renewed++
-  t.ok(await eventually(() => state.asked > 0))
+  await clock.advance(149)
+  t.strictSame(state.asked, [])
+  await clock.advance(1)
+  t.strictSame(state.asked, [250], 'within a quarter of a second')
+  await clock.advance(1_750)
+  t.strictSame(state.asked, [250], 'and the next look is two seconds after that')
+  await clock.advance(250)
+  t.strictSame(state.asked, [250, 2_250])
   await guard.close()
 })
 
 await t.test('a place that another wrote down is looked for without a word', async (t) => {
-  const { guard, told } = guarded()
+  const { guard, told, clock } = guarded()
   t.equal(await guard.has(here), true)
-  t.equal(await guard.has({ position: 10n, event: 'other' }), false)
+  const other = noted(guard.has({ position: 10n, event: 'other' }))
+  await clock.advance(3_059)
+  t.strictSame(other, [])
+  await clock.advance(1)
+  t.strictSame(other, [false])
   t.strictSame(told, [])
   t.equal(guard.suspicious(), false)
   await guard.close()
@@ -132,7 +192,7 @@ await t.test('while nothing breaks off an append asks nothing', async (t) => {
   const { guard, state } = guarded()
   const { append } = appending(guard)
   t.same(await append(), { revision: 0n, positions: [11n] })
-  t.equal(state.asked, 0)
+  t.strictSame(state.asked, [])
   await guard.close()
 })
 
@@ -141,22 +201,30 @@ await t.test('after a break the first append is let through once the log was see
   const { append, inner } = appending(guard)
   state.renewed++
   await append()
-  t.ok(state.asked > 0)
+  t.strictSame(state.asked, [0])
   t.equal(inner.appends, 1)
+  await append()
+  t.strictSame(state.asked, [0], 'the next ones ask nothing')
+  t.equal(inner.appends, 2)
   await guard.close()
 })
 
 await t.test('after a break nothing reaches another log, and nobody waits until that is believed', async (t) => {
-  const { guard, state, told } = guarded({ confirmMs: 60_000 })
+  const { guard, state, told, clock } = guarded()
   const { append, inner } = appending(guard)
   state.id = 'other'
   state.renewed++
-  await t.rejects(append(), UNAVAILABLE)
+  const first = noted(append())
+  await clock.advance(309)
+  t.strictSame(first, [])
+  await clock.advance(1)
+  t.match(first, [UNAVAILABLE], 'as soon as there is a doubt')
   await t.rejects(append(), UNAVAILABLE)
   t.equal(inner.appends, 0)
   t.strictSame(told, [])
   state.id = 'ten'
-  t.ok(await eventually(() => !guard.suspicious()))
+  await clock.advance(250)
+  t.equal(guard.suspicious(), false)
   await append()
   t.equal(inner.appends, 1, 'a doubt that is over holds nothing up')
   await guard.close()
@@ -173,22 +241,28 @@ await t.test('a log out of reach after a break takes nothing', async (t) => {
 })
 
 await t.test('what breaks off while an append is under way is looked at before it is answered for', async (t) => {
-  const { guard, state } = guarded({ confirmMs: 60_000 })
+  const { guard, state, clock } = guarded()
   const { append, inner } = appending(guard, 11n, () => {
     state.id = undefined
     state.renewed++
   })
-  await t.rejects(append(), UNAVAILABLE)
+  const answered = noted(append())
+  await clock.advance(309)
+  t.strictSame(answered, [])
+  await clock.advance(1)
+  t.match(answered, [UNAVAILABLE])
   t.equal(inner.appends, 1)
   await guard.close()
 })
 
 await t.test('an append that is given a place before what was followed proves that the log is shorter', async (t) => {
-  const { guard, state } = guarded({ confirmMs: 60_000 })
+  const { guard, state, clock } = guarded()
   const { append } = appending(guard, 10n)
   t.same((await append()).positions, [10n], 'unless it is a repeated one')
-  t.equal(state.asked, 1)
+  t.strictSame(state.asked, [0])
   state.id = undefined
-  await t.rejects(append(), UNAVAILABLE)
+  const second = noted(append())
+  await clock.advance(310)
+  t.match(second, [UNAVAILABLE])
   await guard.close()
 })

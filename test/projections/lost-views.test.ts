@@ -1,12 +1,13 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { tokens } from '../../src/projections/tokens.ts'
-import type { Checkpoint, Row, Views } from '../../src/projections/views.ts'
+import type { Checkpoint, Row } from '../../src/projections/views.ts'
 import { memoryLog } from '../memory-log.ts'
+import { memoryViews } from '../memory-views.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const projection = anyProjection(tokens)
 const time = '2026-01-01T00:00:00.000Z'
@@ -23,35 +24,14 @@ const append = async (log: EventLog, id: string): Promise<readonly Stored[]> => 
   return [{ ...issued(id), stream: `token-${id}`, revision: 0n, position: positions[0]! }]
 }
 
-const memoryViews = () => {
-  const state = { rows: new Map<string, Row>(), checkpoint: undefined as Checkpoint | undefined, looks: 0 }
-  const views = {
-    getMany: async (_: unknown, keys: readonly string[]) => keys.flatMap((key) => state.rows.get(key) ?? []),
-    put: async (_: unknown, given: readonly Row[]) => {
-      for (const row of given) state.rows.set(row.key, row)
-    },
-    scan: async function* () {
-      yield [...state.rows.values()]
-    },
-    totals: async () => ({
-      rows: state.rows.size,
-      changes: [...state.rows.values()].reduce((sum, { changes }) => sum + Number(changes), 0),
-    }),
-    checkpoint: async () => (state.looks++, state.checkpoint),
-    mark: async (_: unknown, from: bigint | undefined, to: Checkpoint) => {
-      if (state.checkpoint?.position !== from) return false
-      state.checkpoint = to
-      return true
-    },
-  } as unknown as Views
-  return { state, views }
-}
-
+/** An instance that sees to views of tokens, which others may move too; `looks` counts how often their checkpoint was asked for. */
 const start = async (log: EventLog, agrees = async () => true) => {
-  const { state, views } = memoryViews()
   const [errors, lost, memory] = [[] as unknown[], [] as unknown[], new Map<string, Row>()]
+  let looks = 0
+  const { views, rowsOf, checkpoints } = memoryViews(({ name }) => name === 'checkpoint' && looks++)
+  const clock = virtualClock()
   const run = runner({
-    clock: systemClock,
+    clock,
     log,
     views,
     projections: [projection],
@@ -60,22 +40,27 @@ const start = async (log: EventLog, agrees = async () => true) => {
     onLost: (error) => lost.push(error),
     has: async ({ position, event }) => position === 0n || (await log.at(position))?.id === event,
     agrees,
-    retryMs: 5,
-    laterMs: 1,
   })
   await run.start()
-  return { ...run, state, errors, lost, memory }
+  const checkpoint = () => checkpoints.get(tokens.name)
+  const move = (to: Partial<Checkpoint>) => void checkpoints.set(tokens.name, { ...checkpoint()!, ...to })
+  const lose = () => {
+    rowsOf(tokens).clear()
+    checkpoints.delete(tokens.name)
+  }
+  return { ...run, clock, rows: rowsOf(tokens), checkpoint, move, lose, looks: () => looks, errors, lost, memory }
 }
-const eventually = async (holds: () => boolean) => {
-  for (let n = 0; n < 1000 && !holds(); n++) await new Promise((wake) => setTimeout(wake, 5))
-  return holds()
-}
+/** So long it takes until the checkpoint follows an event: a tenth of a second until it is looked at, and a quarter. */
+const MARKED_MS = 350
 
 await t.test('a writer that has nothing to do marks what it has done', async (t) => {
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
-  t.ok(await eventually(() => ours.state.checkpoint?.events === 1))
+  await ours.clock.advance(MARKED_MS - 1)
+  t.equal(ours.checkpoint()?.events, 0)
+  await ours.clock.advance(1)
+  t.equal(ours.checkpoint()?.events, 1)
   await ours.close()
 })
 
@@ -83,24 +68,34 @@ await t.test('views that are gone are told once, and nothing is written over the
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
-  t.ok(await eventually(() => ours.state.checkpoint?.events === 1))
-  ours.state.rows.clear()
-  ours.state.checkpoint = undefined
+  await ours.clock.advance(MARKED_MS)
+  t.equal(ours.checkpoint()?.events, 1)
+  ours.lose()
   await append(log, 'b')
-  t.ok(await eventually(() => ours.lost.length > 0))
+  await ours.clock.advance(MARKED_MS)
+  t.equal(ours.lost.length, 1)
   await ours.applied(await append(log, 'c'))
-  await new Promise((wake) => setTimeout(wake, 100))
+  await ours.clock.advance(60_000)
   t.match(ours.lost, [/the read model tokens is not there/])
-  t.strictSame([ours.state.checkpoint, ours.state.rows.has('c'), ours.errors], [undefined, false, []])
+  t.equal(ours.lost.length, 1)
+  t.strictSame([ours.checkpoint(), ours.rows.has('c'), ours.errors], [undefined, false, []])
   await ours.close()
-  t.equal(ours.state.checkpoint, undefined)
+  t.equal(ours.checkpoint(), undefined)
 })
 
-await t.test('views that are gone are found without an event', async (t) => {
+await t.test('views that are gone are found without an event, by a look every two seconds', async (t) => {
   const ours = await start(memoryLog())
-  t.ok(await eventually(() => ours.state.looks > 1))
-  ours.state.checkpoint = undefined
-  t.ok(await eventually(() => ours.lost.length === 1))
+  await ours.clock.settle()
+  const before = ours.looks()
+  await ours.clock.advance(1_999)
+  t.equal(ours.looks(), before)
+  await ours.clock.advance(1)
+  t.equal(ours.looks(), before + 1)
+  ours.lose()
+  await ours.clock.advance(1_999)
+  t.strictSame(ours.lost, [])
+  await ours.clock.advance(1)
+  t.match(ours.lost, [/the read model tokens is not there/])
   await ours.close()
 })
 
@@ -132,12 +127,15 @@ for (const [what, position, event, told, totals] of [
     const ours = await start(log)
     await append(log, 'a')
     await append(log, 'b')
-    t.ok(await eventually(() => ours.state.checkpoint?.events === 2))
-    ours.state.checkpoint = { position, event, log: 'event a', events: 1, ...totals }
+    await ours.clock.advance(MARKED_MS + 100)
+    t.equal(ours.checkpoint()?.events, 2)
+    ours.move({ position, event, log: 'event a', events: 1, ...totals })
     await append(log, 'c')
-    t.ok(await eventually(() => ours.lost.length > 0))
-    t.match(ours.lost, [told])
-    t.equal(ours.state.checkpoint.position, position, 'nothing was written over it')
+    await ours.clock.advance(MARKED_MS + 249)
+    t.strictSame(ours.lost, [])
+    await ours.clock.advance(1)
+    t.match(ours.lost, [told], 'when it begins anew, a quarter of a second after it found them elsewhere')
+    t.equal(ours.checkpoint()?.position, position, 'nothing was written over it')
     await ours.close()
   })
 
@@ -145,11 +143,13 @@ await t.test('a checkpoint that another writer moved is no loss: it is gone on w
   const log = memoryLog()
   const ours = await start(log)
   await append(log, 'a')
-  t.ok(await eventually(() => ours.state.checkpoint?.events === 1))
+  await ours.clock.advance(MARKED_MS)
+  t.equal(ours.checkpoint()?.events, 1)
   const [b] = await append(log, 'b')
-  ours.state.checkpoint = { ...ours.state.checkpoint!, position: b!.position, event: b!.id, events: 2 }
+  ours.move({ position: b!.position, event: b!.id, events: 2, rows: 1 })
   await append(log, 'c')
-  t.ok(await eventually(() => ours.state.checkpoint?.events === 3))
+  await ours.clock.advance(2_000)
+  t.equal(ours.checkpoint()?.events, 3)
   t.strictSame([ours.lost, ours.errors], [[], []])
   await ours.close()
 })
@@ -170,7 +170,7 @@ await t.test(
     const other = { ...issued('c'), stream: 'token-c', revision: 0n, position: 10n }
     await t.rejects(ours.applied([other]), new Refusal('backend_unavailable'))
     t.equal(asked, 1)
-    t.notOk(ours.state.rows.has('c'))
+    t.notOk(ours.rows.has('c'))
     await ours.close()
   },
 )

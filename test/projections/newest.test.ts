@@ -1,11 +1,12 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import { foldRow } from '../../src/projections/engine/fold-rows.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
+import { noted } from '../noted.ts'
 import { tokenIssued } from '../samples.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { told } from './told.ts'
 
 const projection = anyProjection(tokens)
@@ -20,44 +21,54 @@ const setup = async () => {
   ])
   const log = memoryLog()
   await log.append(STREAM, events, 'none')
-  return { ...lagging(log), events: [...log.all] }
+  const clock = virtualClock()
+  const leader = lagging(log)
+  /** When the stream was read. */
+  const reads: number[] = []
+  const read: typeof log.read = (stream, from) => {
+    reads.push(clock.monotonic())
+    return leader.log.read(stream, from)
+  }
+  const sources = { clock, log: { ...leader.log, read } }
+  return { clock, sources, hide: leader.hide, reads, events: [...log.all] }
 }
 const ended = (row: { readonly revision: bigint; readonly doc: object | undefined }) =>
   row.revision === 2n && (row.doc as TokenDoc).deletedAt !== undefined
 
 await t.test('a row has reached the event that it is made for, whatever a read shows of that', async (t) => {
-  const { log, hide, events, reads } = await setup()
+  const { sources, hide, events, reads } = await setup()
   hide(({ revision }) => revision === 2n)
-  t.ok(ended(await foldRow({ log, clock: systemClock }, projection, events.slice(2), undefined)))
-  t.equal(reads(), 1, 'what was delivered is not asked for')
-  const first = await foldRow({ log, clock: systemClock }, projection, events.slice(0, 1), undefined)
-  t.ok(ended(await foldRow({ log, clock: systemClock }, projection, events.slice(1), first)))
-  t.ok(
-    ended(await foldRow({ log, clock: systemClock }, projection, events, first)),
-    'what the row holds already is passed over',
-  )
-  t.equal(reads(), 1, 'events right behind the row need no read')
+  t.ok(ended(await foldRow(sources, projection, events.slice(2), undefined)))
+  t.strictSame(reads, [0], 'what was delivered is not asked for')
+  const first = await foldRow(sources, projection, events.slice(0, 1), undefined)
+  t.ok(ended(await foldRow(sources, projection, events.slice(1), first)))
+  t.ok(ended(await foldRow(sources, projection, events, first)), 'what the row holds already is passed over')
+  t.strictSame(reads, [0], 'events right behind the row need no read')
 })
 
 await t.test('the row stands at the last of the events, and a later one is kept', async (t) => {
-  const { log, events } = await setup()
-  t.equal((await foldRow({ log, clock: systemClock }, projection, events.slice(1, 2), undefined)).revision, 1n)
-  const last = await foldRow({ log, clock: systemClock }, projection, events, undefined)
-  t.equal(await foldRow({ log, clock: systemClock }, projection, events.slice(0, 2), last), last)
+  const { sources, events } = await setup()
+  t.equal((await foldRow(sources, projection, events.slice(1, 2), undefined)).revision, 1n)
+  const last = await foldRow(sources, projection, events, undefined)
+  t.equal(await foldRow(sources, projection, events.slice(0, 2), last), last)
 })
 
 await t.test('where an event between is not shown it is read again until it is', async (t) => {
-  const { log, hide, events, reads } = await setup()
-  hide(({ revision }) => revision > 0n && reads() < 4)
-  t.ok(ended(await foldRow({ log, clock: systemClock }, projection, events.slice(2), undefined)))
-  t.equal(reads(), 4)
+  const { clock, sources, hide, events, reads } = await setup()
+  hide(({ revision }) => revision > 0n && reads.length < 4)
+  const folding = foldRow(sources, projection, events.slice(2), undefined)
+  await clock.advance(7)
+  t.ok(ended(await folding))
+  t.strictSame(reads, [0, 1, 3, 7], 'after pauses, each twice the one before')
 })
 
 await t.test('what is never shown makes no row', async (t) => {
-  const { log, hide, events } = await setup()
+  const { clock, sources, hide, events, reads } = await setup()
   hide(() => true)
-  await t.rejects(
-    foldRow({ log, clock: systemClock }, projection, events.slice(2), undefined),
-    new Refusal('backend_unavailable'),
-  )
+  const folding = noted(foldRow(sources, projection, events.slice(2), undefined))
+  await clock.advance(510)
+  t.strictSame(folding, [])
+  await clock.advance(1)
+  t.match(folding, [new Refusal('backend_unavailable')])
+  t.strictSame(reads, [0, 1, 3, 7, 15, 31, 63, 127, 255, 511], 'ten reads, and half a second, are all that it gets')
 })

@@ -1,13 +1,13 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { anyProjection } from '../../src/projections/projection.ts'
 import { flagStore } from '../../src/projections/flag-store.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { segments } from '../../src/projections/segments.ts'
-import { START } from '../../src/projections/engine/checkpoints.ts'
-import type { Checkpoint, Row, View, Views } from '../../src/projections/views.ts'
+import type { Row } from '../../src/projections/views.ts'
 import type { SegmentEvent } from '../../src/events/segment.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
+import { memoryViews } from '../memory-views.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { told } from './told.ts'
 
 const STREAM = 'segment-ns+s'
@@ -27,43 +27,26 @@ const updated = (name: string): SegmentEvent => ({
 
 const setup = async (onError: (error: unknown) => void) => {
   const { log, reads } = lagging(memoryLog())
-  const rows = new Map<string, Row>()
   const puts: string[] = []
-  let checkpoint = START
-  const views = {
-    getMany: async (_: View, keys: readonly string[]) => keys.flatMap((key) => rows.get(key) ?? []),
-    put: async (_: View, given: readonly Row[]) => {
-      for (const row of given) {
-        puts.push(`${row.key} ${row.revision}`)
-        if ((rows.get(row.key)?.revision ?? -1n) < row.revision) rows.set(row.key, row)
-      }
-    },
-    scan: async function* () {
-      yield [...rows.values()]
-    },
-    checkpoint: async () => checkpoint,
-    mark: async (_: View, from: bigint, to: Checkpoint) => {
-      if (checkpoint.position !== from) return false
-      checkpoint = to
-      return true
-    },
-  } as unknown as Views
+  const { views, rowsOf } = memoryViews(({ name, rows }) => {
+    if (name === 'put') for (const { key, revision } of rows) puts.push(`${key} ${revision}`)
+  })
+  const rows = rowsOf(segments)
   const begin = async () => {
+    const clock = virtualClock()
     const held = flagStore(() => undefined)
     const projection = anyProjection(segments)
     const running = runner({
-      clock: systemClock,
+      clock,
       log,
       views,
       projections: [projection],
       remember: ({ name }, row) => held.set(name, row),
       recall: ({ name }, key) => held.row(name, key),
       onError,
-      retryMs: 5,
-      laterMs: 1,
     })
     await running.start()
-    return { ...running, row: () => held.row('segments', 'ns+s') as Row<{ readonly name: string }> | undefined }
+    return { ...running, clock, row: () => held.row('segments', 'ns+s') as Row<{ readonly name: string }> | undefined }
   }
   let next = 0
   const append = async (...events: readonly SegmentEvent[]) => {
@@ -73,11 +56,6 @@ const setup = async (onError: (error: unknown) => void) => {
     return written.map((event, n) => ({ ...event, position: positions[n]! }))
   }
   return { log, reads, rows, puts, begin, append }
-}
-
-const eventually = async (holds: () => boolean) => {
-  for (let n = 0; n < 400 && !holds(); n++) await new Promise((wake) => setTimeout(wake, 5))
-  return holds()
 }
 
 await t.test('events that leave a document as it is do not write its row, and what follows them does', async (t) => {
@@ -90,7 +68,8 @@ await t.test('events that leave a document as it is do not write its row, and wh
   t.strictSame(puts, ['ns+s 0', 'ns+s 4'])
   t.equal(reads(), 0, 'what came between is known')
   const head = await log.head()
-  t.ok(await eventually(() => ours.viewPosition() === head))
+  await ours.clock.advance(200)
+  t.equal(ours.viewPosition(), head)
   t.strictSame([puts.length, rows.get('ns+s')?.changes], [2, 2n])
   await ours.close()
 })
@@ -101,7 +80,8 @@ await t.test(
     const { reads, begin, append } = await setup((error) => t.fail(String(error)))
     const first = await begin()
     for (const event of [created, attached(1), attached(2)]) await first.applied(await append(event))
-    t.ok(await eventually(() => first.viewPosition() > 0n))
+    await first.clock.advance(200)
+    t.ok(first.viewPosition() > 0n)
     await first.close()
     const ours = await begin()
     for (const name of ['t', 'u']) await ours.applied(await append(updated(name)))
@@ -115,8 +95,8 @@ await t.test('what others append is written by the net, whatever stands between'
   const { log, puts, rows, begin, append } = await setup((error) => t.fail(String(error)))
   const ours = await begin()
   const settled = async () => {
-    const head = await log.head()
-    return eventually(() => ours.viewPosition() === head)
+    await ours.clock.advance(100)
+    return ours.viewPosition() === (await log.head())
   }
   await append(created)
   t.ok(await settled())

@@ -7,11 +7,11 @@ import { type Progress, rebuild } from '../../src/projections/engine/rebuild.ts'
 import { project } from '../../src/projections/projection.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
-import { systemClock as clock } from '../../src/clock.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { memoryLog } from '../memory-log.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
+const clock = virtualClock()
 const time = '2026-01-01T00:00:00.000Z'
 let serial = 0
 const event = (type: string, data: object) => ({

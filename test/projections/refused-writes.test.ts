@@ -1,5 +1,4 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import type { AnyEvent } from '../../src/events/define.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import { projections } from '../../src/projections/all.ts'
@@ -18,6 +17,7 @@ import {
   tokenIssued,
   variantAdded,
 } from '../samples.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { timeOf } from './told.ts'
 
 /** A history in which every resource is made, changed, deleted, and made again but for the token. */
@@ -62,8 +62,8 @@ const lived = async (of: string | undefined, nth: number) => {
   const log = memoryLog()
   const written = new Map<string, number>()
   let appending = true
-  const store = memoryViews(({ name }) => {
-    if (!appending) return
+  const store = memoryViews(({ name: call, view: { name } }) => {
+    if (!appending || call !== 'put') return
     const n = written.get(name) ?? 0
     written.set(name, n + 1)
     if (name === of && n === nth) throw new Error(`write ${n} of ${name} is refused`)
@@ -71,7 +71,7 @@ const lived = async (of: string | undefined, nth: number) => {
   const errors: unknown[] = []
   const lost: unknown[] = []
   const run = runner({
-    clock: systemClock,
+    clock: virtualClock(),
     log,
     views: store.views,
     projections,
@@ -79,9 +79,7 @@ const lived = async (of: string | undefined, nth: number) => {
     onError: (error) => errors.push(error),
     onLost: (error) => lost.push(error),
     has: async () => true,
-    retryMs: 1,
-    // The safety net looks only once it is waited for, so all writes until then are those of own rows.
-    laterMs: 3_600_000,
+    // Time stands still, and the safety net looks only once it is waited for: all writes until then are those of own rows.
   })
   await run.start()
   const append = appendTo(log)

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import t from 'tap'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
@@ -11,74 +10,55 @@ import { START } from '../../src/projections/engine/checkpoints.ts'
 import { fittingRows } from '../../src/projections/engine/fitting-rows.ts'
 import { runner } from '../../src/projections/engine/runner.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
-import { type Checkpoint, type Row, supersedes, type Views } from '../../src/projections/views.ts'
+import type { Row } from '../../src/projections/views.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
+import { memoryViews } from '../memory-views.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const projection = anyProjection(tokens)
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'system' } } as const
 
-/** Views in memory that can be out of reach. */
-const memoryViews = () => {
-  const rows = new Map<string, Row>()
-  let checkpoint: Checkpoint | undefined
+/** Views of tokens that can be out of reach, or hang. `large` are keys of which they take no row, `puts` the keys that were put at once. */
+const tokenViews = () => {
   let down = false
   let hanging: Promise<void> | undefined
   let release = () => {}
+  let looks = 0
   const puts: (readonly string[])[] = []
-  const setHanging = (is: boolean) => {
-    release()
-    hanging = is ? new Promise((resolve) => (release = resolve)) : undefined
-  }
-  const up = () => {
+  const logs: (string | undefined)[] = []
+  const large = new Set<string>()
+  const { views, rowsOf, checkpoints } = memoryViews(async ({ name, rows }) => {
     if (down) throw new Error('views are out of reach')
-  }
-  const put = (given: readonly Row[]) => {
-    for (const row of given) {
-      const there = rows.get(row.key)
-      if (!there || supersedes(row, there)) rows.set(row.key, row)
-    }
-  }
-  const views = {
-    getMany: async (_: unknown, keys: readonly string[]) => (up(), keys.flatMap((key) => rows.get(key) ?? [])),
-    put: async (_: unknown, given: readonly Row[]) => {
-      up()
-      await hanging
-      puts.push(given.map(({ key }) => key))
-      put(given)
-    },
-    scan: async function* () {
-      up()
-      yield [...rows.values()]
-    },
-    checkpoint: async () => (up(), checkpoint),
-    mark: async (_: unknown, from: bigint | undefined, to: Checkpoint) => {
-      up()
-      if (checkpoint?.position !== from) return false
-      checkpoint = to
-      return true
-    },
-    build: async () => ({
-      checkpoint: undefined,
-      getMany: async (keys: readonly string[]) => keys.flatMap((key) => rows.get(key) ?? []),
-      put: async (given: readonly Row[]) => put(given),
-      mark: async () => undefined,
-      swap: async (to: Checkpoint) => void (checkpoint = to),
-      leave: async () => undefined,
-      discard: async () => undefined,
-    }),
-  } as unknown as Views
+    if (name === 'getMany') looks++
+    if (name !== 'put') return
+    await hanging
+    if (rows.some(({ key }) => large.has(key))) throw new Refusal('body_too_large')
+    logs.push(checkpoints.get(tokens.name)?.log)
+    puts.push(rows.map(({ key }) => key))
+  })
   return {
     views,
-    rows,
+    rows: rowsOf(tokens),
     puts,
+    /** Which log they said that they were of, at each put. */
+    logs,
+    large,
     setDown: (is: boolean) => void (down = is),
-    setHanging,
-    checkpoint: () => checkpoint?.position,
+    setHanging: (is: boolean) => {
+      release()
+      hanging = is ? new Promise((resolve) => (release = resolve)) : undefined
+    },
+    /** How often they were asked for rows. */
+    looks: () => looks,
+    checkpoint: () => checkpoints.get(tokens.name)?.position,
   }
 }
 
-const start = async (log: EventLog, store = memoryViews(), writes = () => true, laterMs = 1, kept = projection) => {
+/** An instance over a log, by a clock that stands still. */
+const begun = (log: EventLog, more: Partial<Begin> = {}) => {
+  const { clock = virtualClock(), store = tokenViews(), kept = projection, ...options } = more
   const memory = new Map<string, Row>()
   const errors: unknown[] = []
   const older: string[] = []
@@ -87,25 +67,35 @@ const start = async (log: EventLog, store = memoryViews(), writes = () => true, 
     memory.set(row.key, row)
   }
   const run = runner({
-    clock: systemClock,
+    clock,
     log,
     views: store.views,
     projections: [kept],
     remember,
-    writes,
     onError: (error) => errors.push(error),
-    retryMs: 5,
-    laterMs,
+    ...options,
   })
-  await run.start()
-  return { ...run, store, memory, errors, older }
+  return { ...run, clock, store, memory, errors, older }
 }
+type Begin = {
+  readonly clock: ReturnType<typeof virtualClock>
+  readonly store: ReturnType<typeof tokenViews>
+  readonly kept: typeof projection
+  readonly writes: () => boolean
+  readonly laterMs: number
+}
+const start = async (log: EventLog, more?: Partial<Begin>) => {
+  const ours = begun(log, more)
+  await ours.start()
+  return ours
+}
+const reading = { writes: () => false }
 
 const service = (log: EventLog) => {
   const { execute } = executor(
     log,
     enveloper(clear, 'test', () => new Date('2026-01-01T00:00:00.000Z')),
-    { clock: systemClock },
+    { clock: virtualClock() },
   )
   const issue = async (id: string, attributes: Readonly<Record<string, string>> = {}) => {
     const data = {
@@ -127,33 +117,15 @@ const statuses = (rows: ReadonlyMap<string, Row>) =>
     .map((row) => [row.key, String(row.revision), (row.doc as TokenDoc).deletedAt !== undefined] as const)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
 
-void t.test('a view says which log it is of before it has a row', async (t) => {
+await t.test('a view says which log it is of before it has a row', async (t) => {
   const log = memoryLog()
-  const store = memoryViews()
-  const logs: (string | undefined)[] = []
-  const { put } = store.views
-  const views = {
-    ...store.views,
-    put: async (view: typeof projection, rows: readonly Row[]) => {
-      logs.push((await store.views.checkpoint(view))?.log)
-      await put(view, rows)
-    },
-  }
-  const run = await start(log, { ...store, views } as typeof store)
-  await run.applied(await service(log).issue('a'))
-  await run.applied(await service(log).issue('b'))
-  await run.close()
+  const ours = await start(log)
+  await ours.applied(await service(log).issue('a'))
+  await ours.applied(await service(log).issue('b'))
+  await ours.close()
   const first = (await log.first())!.id
-  t.same(logs, [first, first])
+  t.same(ours.store.logs, [first, first])
 })
-
-const eventually = async (holds: () => boolean | Promise<boolean>) => {
-  for (let n = 0; n < 400; n++) {
-    if (await holds()) return true
-    await new Promise((wake) => setTimeout(wake, 5))
-  }
-  return false
-}
 
 await t.test('what an instance appends it knows at once, in memory and in the views', async (t) => {
   const log = memoryLog()
@@ -173,7 +145,7 @@ await t.test('an own event that following brought first is folded once, and the 
   const log: EventLog = { ...inner, read: (stream, from) => (reads.push(stream), inner.read(stream, from)) }
   const read: typeof projection.read = (wire, json) => (folded.push(wire), projection.read(wire, json))
   const { issue, revoke } = service(inner)
-  const ours = await start(log, memoryViews(), () => true, 1, { ...projection, read })
+  const ours = await start(log, { kept: { ...projection, read } })
   const issued = await issue('a')
   t.ok(await ours.seen(await log.head(), 1000))
   t.match((await ours.applied(issued))(tokens, 'a'), { revision: 0n, doc: { id: 'a' } })
@@ -196,6 +168,95 @@ await t.test('what others append arrives by following, and an older row never co
   await ours.close()
 })
 
+await t.test('what does not come in time is not waited for, to the millisecond', async (t) => {
+  const log = memoryLog()
+  const ours = await start(log)
+  const seen = noted(ours.seen(10n, 1_000))
+  await ours.clock.advance(999)
+  t.strictSame(seen, [])
+  await ours.clock.advance(1)
+  t.strictSame(seen, [false])
+  const later = noted(ours.seen(10n, 1_000))
+  await ours.clock.advance(999)
+  await service(log).issue('a')
+  await ours.clock.settle()
+  t.strictSame(later, [true])
+  await ours.close()
+})
+
+await t.test('a log that breaks off is followed again a quarter of a second later, from where it was', async (t) => {
+  const inner = memoryLog()
+  const { issue } = service(inner)
+  const follows: (readonly [number, bigint])[] = []
+  let breaking = new AbortController()
+  const clock = virtualClock()
+  const log: EventLog = {
+    ...inner,
+    follow: async function* (after, signal) {
+      follows.push([clock.monotonic(), after])
+      breaking = new AbortController()
+      yield* inner.follow(after, AbortSignal.any([signal, breaking.signal]))
+      if (!signal.aborted) throw new Error('broken off')
+    },
+  }
+  const ours = await start(log, { clock })
+  await issue('a')
+  t.ok(await ours.seen(10n, 1000))
+  breaking.abort()
+  await issue('b')
+  await clock.advance(249)
+  t.notOk(ours.memory.has('b'))
+  t.match(ours.errors, [/broken off/])
+  await clock.advance(1)
+  t.ok(ours.memory.has('b'))
+  t.strictSame(follows, [
+    [0, 0n],
+    [250, 10n],
+  ])
+  await ours.close()
+})
+
+await t.test(
+  'an instance that does not see to the views asks every quarter of a second whether they are built',
+  async (t) => {
+    const log = memoryLog()
+    const [clock, store] = [virtualClock(), tokenViews()]
+    const reader = begun(log, { clock, store, ...reading })
+    const started = noted(reader.start())
+    await clock.advance(600)
+    t.strictSame(started, [])
+    const writer = await start(log, { clock, store })
+    await clock.advance(149)
+    t.strictSame(started, [])
+    await clock.advance(1)
+    t.strictSame(started, [undefined])
+    await reader.close()
+    await writer.close()
+  },
+)
+
+await t.test('a start that is ended waits for what the log had for another second at most', async (t) => {
+  const inner = memoryLog()
+  await service(inner).issue('a')
+  const clock = virtualClock()
+  const log: EventLog = {
+    ...inner,
+    follow: (_, signal) => inner.follow(1_000n, signal),
+  }
+  const store = tokenViews()
+  await (await start(inner, { store })).close()
+  await service(inner).issue('b')
+  const ours = begun(log, { clock, store })
+  const started = noted(ours.start())
+  await clock.advance(10_500)
+  t.strictSame(started, [])
+  await ours.close()
+  await clock.advance(499)
+  t.strictSame(started, [])
+  await clock.advance(1)
+  t.strictSame(started, [undefined])
+})
+
 await t.test(
   'views out of reach fail no command and keep nothing from memory; they catch up by themselves',
   async (t) => {
@@ -207,10 +268,16 @@ await t.test(
     await issue('other')
     t.ok(await ours.seen(await log.head(), 1000))
     t.strictSame([...ours.memory.keys()].sort(), ['other', 'own'])
-    t.ok(ours.errors.length > 0)
+    t.equal(ours.errors.length, 1, 'its own row was not written')
+    await ours.clock.advance(99)
+    t.equal(ours.errors.length, 1)
+    await ours.clock.advance(1)
+    t.equal(ours.errors.length, 2, 'nor was what is looked at a tenth of a second after it came')
     ours.store.setDown(false)
-    for (let n = 0; n < 200 && ours.store.rows.size < 2; n++) await new Promise((wake) => setTimeout(wake, 5))
-    t.strictSame([...ours.store.rows.keys()].sort(), ['other', 'own'])
+    await ours.clock.advance(250 + 99)
+    t.strictSame([...ours.store.rows.keys()], [])
+    await ours.clock.advance(1)
+    t.strictSame([...ours.store.rows.keys()].sort(), ['other', 'own'], 'it is tried again a quarter of a second later')
     await ours.close()
   },
 )
@@ -218,9 +285,9 @@ await t.test(
 await t.test('an instance that does not write the views still follows in memory', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
-  const store = memoryViews()
-  const writer = await start(log, store)
-  const reader = await start(log, store, () => false)
+  const store = tokenViews()
+  const writer = await start(log, { store })
+  const reader = await start(log, { store, ...reading })
   await writer.applied(await issue('a'))
   t.ok(await reader.seen(await log.head(), 1000))
   t.ok(reader.memory.has('a'))
@@ -245,17 +312,21 @@ await t.test('views that hang hold up neither memory nor what others do to the s
 await t.test('what another instance has written is not written again, and what it left out is', async (t) => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
-  const store = memoryViews()
-  await (await start(log, store)).close()
-  const other = await start(log, store, () => false)
+  const store = tokenViews()
+  await (await start(log, { store })).close()
+  const other = await start(log, { store, ...reading })
   await other.applied(await issue('a'))
   await other.applied(await revoke('a'))
   await issue('b')
   await other.applied(await issue('c'))
   const before = store.puts.length
-  const ours = await start(log, store)
-  const head = await log.head()
-  for (let n = 0; n < 1000 && ours.viewPosition() < head; n++) await new Promise((wake) => setTimeout(wake, 1))
+  const ours = await start(log, { store })
+  await ours.clock.advance(99)
+  t.strictSame(store.puts.slice(before), [])
+  await ours.clock.advance(1)
+  t.strictSame(store.puts.slice(before), [['b']])
+  await ours.clock.advance(100)
+  t.equal(ours.viewPosition(), await log.head())
   t.strictSame(store.puts.slice(before), [['b']])
   t.strictSame(statuses(store.rows), [
     ['a', '1', true],
@@ -267,30 +338,31 @@ await t.test('what another instance has written is not written again, and what i
 })
 
 /** An instance that has the token `a` from the views, on a log whose leader can be told to show less than it delivers. */
-const knowingOne = async (t: Test) => {
+const knowingOne = async () => {
   const log = memoryLog()
   const { issue, revoke } = service(log)
   const leader = lagging(log)
   const before = await start(leader.log)
   await before.applied(await issue('a'))
-  const head = await log.head()
-  t.ok(await eventually(() => before.viewPosition() === head))
+  await before.clock.advance(100)
   await before.close()
-  const ours = await start(leader.log, before.store)
-  t.ok(await ours.seen(await log.head(), 1000))
+  const ours = await start(leader.log, { store: before.store })
+  await ours.clock.settle()
   return { log, revoke, leader, ours }
 }
 
 await t.test(
   'what is delivered before reads show it is in memory and in the views, and nothing older is',
   async (t) => {
-    const { log, revoke, leader, ours } = await knowingOne(t)
+    const { log, revoke, leader, ours } = await knowingOne()
+    t.equal(ours.viewPosition(), await log.head())
     leader.hide(({ type }) => type === 'TokenRevoked')
     await revoke('a')
     const head = await log.head()
     t.ok(await ours.seen(head, 1000))
     t.strictSame(statuses(ours.memory), [['a', '1', true]])
-    t.ok(await eventually(() => ours.viewPosition() === head))
+    await ours.clock.advance(100)
+    t.equal(ours.viewPosition(), head)
     t.strictSame(statuses(ours.store.rows), [['a', '1', true]])
     t.strictSame(ours.errors, [])
     await ours.close()
@@ -300,19 +372,21 @@ await t.test(
 await t.test(
   'where the events before a delivered one are not shown, nothing is remembered of it before they are',
   async (t) => {
-    const { log, revoke, leader, ours } = await knowingOne(t)
+    const { log, revoke, leader, ours } = await knowingOne()
     leader.hide(({ stream }) => stream === 'token-a')
     const own = await revoke('a')
-    t.notOk(await ours.seen(await log.head(), 100))
+    const head = await log.head()
+    const seen = noted(ours.seen(head, 2_000))
+    const applied = noted(ours.applied(own))
+    await ours.clock.advance(2_000)
+    t.strictSame(seen, [false])
     t.strictSame(statuses(ours.memory), [['a', '0', false]])
-    await t.rejects(
-      ours.applied(own),
-      new Refusal('backend_unavailable'),
-      'nor does a command answer with less than it did',
-    )
-    t.ok(await eventually(() => ours.errors.length > 0), 'it says so, and goes on asking')
+    t.match(applied, [new Refusal('backend_unavailable')], 'nor does a command answer with less than it did')
+    t.ok(ours.errors.length > 0, 'it says so, and goes on asking')
     leader.hide(() => false)
-    t.ok(await ours.seen(await log.head(), 5000))
+    const then = noted(ours.seen(head, 5_000))
+    await ours.clock.advance(5_000)
+    t.strictSame(then, [true])
     t.strictSame(statuses(ours.memory), [['a', '1', true]])
     t.strictSame(ours.older, [])
     await ours.close()
@@ -338,12 +412,13 @@ await t.test('any history: memory, live views, views of a restart and views buil
         else if (own) await ours.applied(stored)
       }
       for (const stored of late) if (stored.length > 0) await ours.applied(stored)
-      await ours.seen(await log.head(), 1000)
-      for (let n = 0; n < 200 && ours.viewPosition() < (await log.head()); n++)
-        await new Promise((wake) => setTimeout(wake, 1))
+      const head = await log.head()
+      const hasSeen = await ours.seen(head, 1000)
+      await ours.clock.advance(200)
+      const isThere = hasSeen && ours.viewPosition() === head
       const expected = statuses(ours.memory)
       await ours.close()
-      const restarted = await start(log, ours.store)
+      const restarted = await start(log, { store: ours.store })
       const rebuilt = await start(log)
       const all = [
         statuses(ours.store.rows),
@@ -353,7 +428,8 @@ await t.test('any history: memory, live views, views of a restart and views buil
       ]
       await restarted.close()
       await rebuilt.close()
-      return ours.older.length === 0 && all.every((other) => JSON.stringify(other) === JSON.stringify(expected))
+      const areSame = all.every((other) => JSON.stringify(other) === JSON.stringify(expected))
+      return isThere && ours.older.length === 0 && areSame
     }),
     { numRuns: 60 },
   )
@@ -365,16 +441,61 @@ await t.test('the checkpoint follows the last event too, and says how many there
   const ours = await start(log)
   for (const id of ['a', 'b', 'c']) await ours.applied(await issue(id))
   const head = await log.head()
-  t.ok(await eventually(() => ours.store.checkpoint() === head))
+  await ours.clock.advance(200)
+  t.equal(ours.viewPosition(), head)
+  t.equal(await ours.viewLag(), 3)
+  await ours.clock.advance(249)
+  t.equal(ours.store.checkpoint(), 0n)
+  await ours.clock.advance(1)
+  t.equal(ours.store.checkpoint(), head, 'a quarter of a second after the last look')
   t.equal(await ours.viewLag(), 0)
   ours.store.setHanging(true)
   for (const id of ['d', 'e']) await issue(id)
-  t.ok(await ours.seen(await log.head(), 1000))
+  await ours.clock.advance(60_000)
   t.equal(await ours.viewLag(), 2)
   ours.store.setHanging(false)
-  t.ok(await eventually(async () => (await ours.viewLag()) === 0))
+  await ours.clock.settle()
+  t.equal(await ours.viewLag(), 1, 'at once where the last time is long ago')
+  await ours.clock.advance(349)
+  t.equal(await ours.viewLag(), 1)
+  await ours.clock.advance(1)
+  t.equal(await ours.viewLag(), 0)
   await ours.close()
 })
+
+for (const [laterMs, at] of [
+  [249, 499],
+  [250, 250],
+] as const)
+  await t.test(`while events come the checkpoint follows after a quarter of a second (${laterMs} ms)`, async (t) => {
+    const log = memoryLog()
+    const ours = await start(log, { laterMs })
+    await service(log).issue('a')
+    await ours.clock.advance(at - 1)
+    t.equal(ours.store.checkpoint(), 0n)
+    await ours.clock.advance(1)
+    t.equal(ours.store.checkpoint(), 10n)
+    await ours.close()
+  })
+
+for (const [count, at] of [
+  [999, 450],
+  [1_000, 200],
+] as const)
+  await t.test(
+    `the checkpoint follows after a thousand events, however soon they come (${count} events)`,
+    async (t) => {
+      const log = memoryLog({ pageSize: 1_000 })
+      const { issue } = service(log)
+      const ours = await start(log)
+      for (let n = 0; n < count; n++) await issue(`token-${n}`)
+      await ours.clock.advance(at - 1)
+      t.equal(ours.store.checkpoint(), 0n)
+      await ours.clock.advance(1)
+      t.equal(ours.store.checkpoint(), await log.head())
+      await ours.close()
+    },
+  )
 
 await t.test('views that take nothing are told as not advancing, until they do again', async (t) => {
   const log = memoryLog()
@@ -383,10 +504,15 @@ await t.test('views that take nothing are told as not advancing, until they do a
   t.ok(ours.viewsAdvance())
   ours.store.setDown(true)
   await issue('a')
-  for (let n = 0; n < 2_000 && ours.viewsAdvance(); n++) await new Promise((wake) => setTimeout(wake, 5))
+  await ours.clock.advance(2_499)
+  t.ok(ours.viewsAdvance())
+  await ours.clock.advance(1)
   t.notOk(ours.viewsAdvance())
   ours.store.setDown(false)
-  t.ok(await eventually(ours.viewsAdvance))
+  await ours.clock.advance(199)
+  t.notOk(ours.viewsAdvance())
+  await ours.clock.advance(1)
+  t.ok(ours.viewsAdvance(), 'at the next try, and a tenth of a second')
   t.ok(ours.store.rows.has('a'))
   await ours.close()
 })
@@ -394,19 +520,25 @@ await t.test('views that take nothing are told as not advancing, until they do a
 await t.test('who waits for the views waits no longer than they take', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
-  const store = memoryViews()
-  const never = 3_600_000
-  const ours = await start(log, store, () => true, never)
-  const other = await start(log, store, () => false)
+  const [clock, store] = [virtualClock(), tokenViews()]
+  const ours = await start(log, { clock, store, laterMs: 3_600_000 })
+  const other = await start(log, { clock, store, ...reading })
   await issue('a')
   const head = await log.head()
-  const elsewhere = other.viewsReached(projection, head, 10_000)
+  const elsewhere = noted(other.viewsReached(projection, head, 10_000))
   t.ok(await ours.viewsReached(projection, head, 10_000), 'though nothing would be looked at for an hour')
   t.ok(store.rows.has('a'))
-  t.ok(await elsewhere, 'an instance that does not write them sees the checkpoint')
+  await clock.advance(249)
+  t.strictSame(elsewhere, [])
+  await clock.advance(1)
+  t.strictSame(elsewhere, [true], 'an instance that does not write them sees the checkpoint')
   store.setHanging(true)
   await issue('b')
-  t.notOk(await ours.viewsReached(projection, await log.head(), 20))
+  const late = noted(ours.viewsReached(projection, await log.head(), 20))
+  await clock.advance(99)
+  t.strictSame(late, [])
+  await clock.advance(1)
+  t.strictSame(late, [false], 'after its time, and one look more')
   store.setHanging(false)
   await other.close()
   await ours.close()
@@ -418,17 +550,6 @@ await t.test('a start with nothing in the log ends at once', async (t) => {
   t.equal(ours.store.checkpoint(), 0n)
   await ours.close()
 })
-
-/** Views that take no row of these keys. */
-const narrow = (...keys: readonly string[]) => {
-  const store = memoryViews()
-  const large = new Set(keys)
-  const put: Views['put'] = async (view, rows) => {
-    if (rows.some(({ key }) => large.has(key))) throw new Refusal('body_too_large')
-    await store.views.put(view, rows)
-  }
-  return { ...store, views: { ...store.views, put }, large }
-}
 
 await t.test('a document that is too large holds back the checkpoint of its own view alone', async (t) => {
   const [flags, others] = [{ ...anyProjection(tokens), name: 'flags' }, anyProjection(tokens)]
@@ -480,38 +601,42 @@ await t.test(
   async (t) => {
     const log = memoryLog()
     const { issue, revoke } = service(log)
-    const store = narrow()
-    const first = await start(log, store)
+    const store = tokenViews()
+    const first = await start(log, { store })
     await issue('large')
     await issue('before')
-    t.ok(await eventually(() => store.rows.size === 2))
     const good = await log.head()
-    t.ok(await eventually(() => first.viewPosition() === good))
+    await first.clock.advance(200)
+    t.strictSame([store.rows.size, first.viewPosition()], [2, good])
     await first.close()
     t.equal(store.checkpoint(), good)
 
     store.large.add('large')
-    const ours = await start(log, store)
+    const ours = await start(log, { store })
     await revoke('large')
     await issue('after')
-    t.ok(await eventually(() => store.rows.has('after')), 'others go on')
+    await ours.clock.advance(200)
+    t.ok(store.rows.has('after'), 'others go on')
     await revoke('before')
-    t.ok(await eventually(() => (store.rows.get('before')?.revision ?? 0n) === 1n))
+    await ours.clock.advance(200)
+    t.equal(store.rows.get('before')?.revision, 1n)
     t.equal(store.rows.get('large')?.revision, 0n)
     t.equal(ours.refusedRows(), 1)
     await ours.close()
     t.match(ours.errors, [/tokens large is larger than the views take/])
     t.ok(store.checkpoint()! <= good, 'whoever starts finds in the log what is missing')
 
-    const again = await start(log, store)
+    const again = await start(log, { store })
     t.ok(await again.seen(await log.head(), 1000))
     t.equal(again.memory.get('large')?.revision, 1n)
-    t.ok(await eventually(() => again.refusedRows() === 1))
+    await again.clock.advance(200)
+    t.equal(again.refusedRows(), 1)
     await again.close()
     store.large.clear()
 
-    const last = await start(log, store)
-    t.ok(await eventually(() => store.rows.get('large')?.revision === 1n), 'when it fits it is written')
+    const last = await start(log, { store })
+    await last.clock.advance(200)
+    t.equal(store.rows.get('large')?.revision, 1n, 'when it fits it is written')
     t.equal(last.refusedRows(), 0)
     await last.close()
     t.equal(store.checkpoint(), await log.head())
@@ -524,23 +649,17 @@ await t.test(
     const log = memoryLog()
     const { issue } = service(log)
     let follows = 0
-    const store = memoryViews()
-    let looks = 0
-    const views: Views = {
-      ...store.views,
-      getMany: (view, keys) => (looks++, store.views.getMany(view, keys)),
-    }
     const follow: EventLog['follow'] = (after, signal) => (follows++, log.follow(after, signal))
-    const ours = await start({ ...log, follow }, { ...store, views }, () => true, 20)
+    const ours = await start({ ...log, follow })
     for (let n = 0; n < 20; n++) {
       const stored = await issue(`token-${n}`)
-      await new Promise((wake) => setImmediate(wake))
+      await ours.clock.advance(20)
       await ours.applied(stored)
     }
-    const head = await log.head()
-    t.ok(await eventually(() => ours.viewPosition() === head))
-    t.equal(store.puts.length, 20)
-    t.equal(looks, 0, 'nor asked for')
+    await ours.clock.advance(100)
+    t.equal(ours.viewPosition(), await log.head())
+    t.equal(ours.store.puts.length, 20)
+    t.equal(ours.store.looks(), 0, 'nor asked for')
     t.equal(follows, 1)
     await ours.close()
   },
@@ -549,32 +668,41 @@ await t.test(
 await t.test('rows that come while the views are at work go to them together', async (t) => {
   const log = memoryLog()
   const { issue } = service(log)
-  const ours = await start(log, memoryViews(), () => true, 60_000)
+  const ours = await start(log)
   ours.store.setHanging(true)
   const ids = Array.from({ length: 20 }, (_, n) => `token-${n}`)
   const applying = ids.map(async (id) => ours.applied(await issue(id)))
   t.ok(await ours.seen(await log.head(), 1000))
-  await new Promise((wake) => setTimeout(wake, 5))
+  await ours.clock.settle()
   ours.store.setHanging(false)
   await Promise.all(applying)
-  t.ok(ours.store.puts.length <= 2, `${ours.store.puts.length} writes`)
+  t.equal(ours.store.puts.length, 2)
   t.strictSame(ours.store.puts.flat().sort(), ids.sort())
   await ours.close()
 })
 
 await t.test('views that are far behind are written from the log, and then from what memory was given', async (t) => {
-  const log = memoryLog()
-  const { issue } = service(log)
-  const ours = await start(log)
+  const inner = memoryLog()
+  const { issue } = service(inner)
+  const readings: (readonly [bigint, bigint | undefined])[] = []
+  const readAll: EventLog['readAll'] = (after, to) => (readings.push([after, to]), inner.readAll(after, to))
+  const ours = await start({ ...inner, readAll })
   ours.store.setDown(true)
   const large = { 'token.description': 'x'.repeat(1_048_576) }
   for (let n = 0; n < 20; n++) await issue(`token-${n}`, large)
-  const head = await log.head()
+  const head = await inner.head()
   t.ok(await ours.seen(head, 10_000))
+  await ours.clock.advance(100)
+  t.match(ours.errors, [/out of reach/])
   ours.store.setDown(false)
-  t.ok(await eventually(() => ours.viewPosition() === head))
+  await ours.clock.advance(350)
+  t.equal(ours.viewPosition(), head)
   t.equal(ours.store.rows.size, 20)
+  const before = readings.length
+  t.strictSame(readings.at(-1), [0n, 160n], 'what is more than 16 MiB behind is read, and what came later is at hand')
   await issue('one-more')
-  t.ok(await eventually(() => ours.store.rows.size === 21))
+  await ours.clock.advance(100)
+  t.equal(ours.store.rows.size, 21)
+  t.equal(readings.length, before)
   await ours.close()
 })

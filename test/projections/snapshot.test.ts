@@ -1,7 +1,7 @@
+import assert from 'node:assert/strict'
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { memorySnapshot, snapshotKeeper } from '../../src/app/memory-snapshot.ts'
 import { canonical } from '../../src/events/canonical.ts'
 import type { EventLog } from '../../src/events/log.ts'
@@ -16,6 +16,8 @@ import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 import { memoryLog } from '../memory-log.ts'
+import { memoryViews } from '../memory-views.ts'
+import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
@@ -67,8 +69,9 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
   } as never
   const memory = memorySnapshot({ snapshots, secret: key, log, index, holders: [held, lives], capacity, logger })
   const scans: string[] = []
+  const clock = virtualClock()
   const run = runner({
-    clock: systemClock,
+    clock,
     log,
     views: { ...views, scan: (view, part) => (scans.push(view.name), views.scan(view, part)) },
     projections,
@@ -83,8 +86,6 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
     onError: (error) => {
       throw error
     },
-    laterMs: 1,
-    retryMs: 5,
   })
   /** All that is held of the first tokens, of the namespaces, and how many there are. */
   const state = (count: number) => ({
@@ -101,7 +102,7 @@ const instance = (log: EventLog, views: Views, snapshots: Snapshots, capacity = 
       .toSorted(([a, one], [b, other]) => (a + one.key < b + other.key ? -1 : 1))
       .map(([view, row]) => [view, row.key, String(row.revision), String(row.changes), row.doc]),
   })
-  return { run, index, held, told, scans, state, save: async () => memory.write(run.remembered()) }
+  return { run, clock, index, held, told, scans, state, save: async () => memory.write(run.remembered()) }
 }
 
 const viewsOf = async (t: Parameters<typeof portOf>[0]) => {
@@ -146,21 +147,22 @@ await t.test('memory that begins from its snapshot is what it was, and reads no 
   await without.run.close()
 })
 
-await t.test('a snapshot of any instant, and the log behind it, are what is so now', async (t) => {
+await t.test('a snapshot of any instant, and the log behind it, are what is so now', async () => {
   const step = fc.record({
     token: fc.nat(11),
     save: fc.integer({ min: 0, max: 5 }),
     own: fc.boolean(),
     wait: fc.boolean(),
+    net: fc.boolean(),
   })
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
-      const [log, views, store] = [memoryLog(), await viewsOf(t), kept()]
+      const [log, { views }, store] = [memoryLog(), memoryViews(), kept()]
       await log.append('namespace-x', [namespaceMade('x')], 'none')
       const first = instance(log, views, store.snapshots)
       await first.run.start()
       const revisions = new Map<number, bigint>()
-      for (const { token, save, own, wait } of steps) {
+      for (const { token, save, own, wait, net } of steps) {
         const revision = revisions.get(token)
         if (revision !== undefined && revision > 0n) continue
         const [stream, id] = [`token-${idOf(token)}`, idOf(token)]
@@ -174,17 +176,19 @@ await t.test('a snapshot of any instant, and the log behind it, are what is so n
           position: positions[n]!,
         }))
         if (own) await first.run.applied(stored)
-        if (wait) await first.run.seen(positions.at(-1)!, 1000)
+        if (wait && !(await first.run.seen(positions.at(-1)!, 1000))) return false
         if (save === 0) await first.save()
+        if (net) await first.clock.advance(100)
       }
-      await first.run.seen(await log.head(), 1000)
+      if (!(await first.run.seen(await log.head(), 1000))) return false
       const second = instance(log, views, store.snapshots)
       await second.run.start()
       const [{ deleted: _, ...one }, { deleted: __, ...other }] = [first.state(12), second.state(12)]
       await Promise.all([first.run.close(), second.run.close()])
-      t.strictSame(other, one)
+      assert.deepEqual(other, one)
+      return true
     }),
-    { numRuns: 25 },
+    { numRuns: 100 },
   )
 })
 
@@ -251,44 +255,72 @@ await t.test('a snapshot of another version, another log, or too many tokens is 
   t.same(await begin(), [], 'where there is none, nothing is said')
 })
 
+/** What keeps snapshots of memory that has come to a position, with what was written and when. */
+const keeping = () => {
+  const clock = virtualClock()
+  const written: (readonly [number, bigint])[] = []
+  const errors: unknown[] = []
+  const state = { position: 10n, may: true, fails: false, takes: 0 }
+  const keeper = snapshotKeeper({
+    clock,
+    write: async ({ position }) => {
+      if (state.fails) throw new Error('no room')
+      if (state.takes > 0) await clock.sleep(state.takes)
+      written.push([clock.monotonic(), position])
+    },
+    remembered: () => ({ position: state.position, events: 1, ahead: [] }),
+    mayWrite: () => state.may,
+    onError: (error) => void errors.push(error),
+  })
+  return { ...keeper, clock, written, errors, state }
+}
+
 await t.test(
   'a snapshot is written soon, again when there is more, and at the end, but not while it may not',
   async (t) => {
-    const written: bigint[] = []
-    const errors: unknown[] = []
-    const clock = virtualClock()
-    let [position, may, fails] = [10n, true, false]
-    const keeper = snapshotKeeper({
-      write: async (now) => {
-        if (fails) throw new Error('no room')
-        written.push(now.position)
-      },
-      remembered: () => ({ position, events: 1, ahead: [] }),
-      mayWrite: () => may,
-      onError: (error) => void errors.push(error),
-      clock,
-    })
-    await keeper.end()
+    const { begin, end, clock, written, errors, state } = keeping()
+    await end()
+    await clock.advance(600_000)
     t.same(written, [], 'nothing is written of what has not begun')
-    keeper.begin(undefined)
+    begin(undefined)
     await clock.advance(14_999)
     t.same(written, [])
     await clock.advance(1)
-    t.same(written, [10n], '15 s after the start')
-    position = 20n
+    t.same(written, [[615_000, 10n]], 'after fifteen seconds')
+    state.position = 20n
     await clock.advance(299_999)
-    t.same(written, [10n])
+    t.equal(written.length, 1)
     await clock.advance(1)
-    t.same(written, [10n, 20n], 'every five minutes')
-    fails = true
-    position = 30n
+    t.same(written[1], [915_000, 20n], 'and every five minutes')
+    await clock.advance(600_000)
+    t.equal(written.length, 2, 'where there is something new')
+    state.fails = true
+    state.position = 30n
     await clock.advance(600_000)
     t.equal(errors.length, 2, 'tried again')
-    ;[fails, may] = [false, false]
-    await clock.advance(900_000)
-    t.same(written, [10n, 20n])
-    may = true
-    await keeper.end()
-    t.same(written.at(-1), 30n)
+    Object.assign(state, { fails: false, may: false })
+    await clock.advance(600_000)
+    t.equal(written.length, 2)
+    state.may = true
+    await end()
+    t.same(written.slice(2), [[2_715_000, 30n]])
+    t.same(clock.waiting(), [])
+  },
+)
+
+await t.test(
+  'a snapshot that memory began from is not written again, and an end waits five seconds for one',
+  async (t) => {
+    const { begin, end, clock, written, state } = keeping()
+    begin(10n)
+    await clock.advance(15_000)
+    t.same(written, [])
+    state.position = 20n
+    state.takes = 60_000
+    const ended = noted(end())
+    await clock.advance(4_999)
+    t.same(ended, [])
+    await clock.advance(1)
+    t.same([ended, written], [[undefined], []])
   },
 )

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { allowed, reachOf } from '../../src/access/reach.ts'
 import { reachText } from '../../src/access/reach-text.ts'
 import { bitOf } from '../../src/access/rights.ts'
@@ -18,9 +17,11 @@ import { keyOf } from '../../src/projections/token-keys.ts'
 import type { TokenEntry } from '../../src/projections/token-slots.ts'
 import { tokenIndex } from '../../src/projections/token-index.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
-import type { Row, Views } from '../../src/projections/views.ts'
+import type { Row } from '../../src/projections/views.ts'
 import { START } from '../../src/projections/engine/checkpoints.ts'
 import { lagging, memoryLog } from '../memory-log.ts'
+import { memoryViews } from '../memory-views.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const clear = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'system' } } as const
@@ -166,23 +167,21 @@ const viewerIn = (...places: readonly string[]): Granted => ({
 
 /** One instance's memory behind a log on which another instance works; counts the reads of streams that following causes. */
 const follower = async (t: Test, { capacity = 100 } = {}) => {
+  const clock = virtualClock()
   const log = memoryLog()
   const leader = lagging(log)
   const { execute } = executor(
     log,
     enveloper(clear, 'other', () => new Date(NOW)),
-    { clock: systemClock, format: () => FORMAT },
+    { clock, format: () => FORMAT },
   )
   const index = tokenIndex(capacity)
   const puts: Row[] = []
-  const views = {
-    checkpoint: async () => START,
-    scan: async function* () {},
-    put: async (_: unknown, rows: readonly Row[]) => void puts.push(...rows),
-  } as unknown as Views
+  const { views, checkpoints } = memoryViews(({ rows }) => void puts.push(...rows))
+  checkpoints.set(tokens.name, START)
   const errors: unknown[] = []
   const ours = runner({
-    clock: systemClock,
+    clock,
     log: leader.log,
     views,
     projections: [anyProjection(tokens)],
@@ -191,7 +190,6 @@ const follower = async (t: Test, { capacity = 100 } = {}) => {
     leavesOver: true,
     writes: () => false,
     onError: (error) => errors.push(error),
-    retryMs: 1,
   })
   await ours.start()
   t.teardown(ours.close)

@@ -1,35 +1,37 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { turn } from '../../src/projections/engine/turn.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
-/** A turn by a clock that stands until it is told to go on. */
 const turning = () => {
-  let now = 0
-  const made = turn({ ...systemClock, monotonic: () => now })
-  return { ...made, pass: (ms: number) => void (now += ms) }
+  const clock = virtualClock()
+  return { ...turn(clock), pass: clock.advance }
 }
 
 await t.test('without work there is nothing to get on with', async (t) => {
   const { advancing, pass, begin } = turning()
-  pass(60_000)
+  await pass(60_000)
   t.ok(advancing())
   begin()
   t.ok(advancing(), 'work that comes late has all its time')
+  await pass(2_499)
+  t.ok(advancing())
+  await pass(1)
+  t.notOk(advancing(), 'which is two and a half seconds')
 })
 
 await t.test('work without a step is stuck, and one that is done goes on', async (t) => {
   const { advancing, pass, begin, step, done } = turning()
   begin()
   for (let n = 0; n < 5; n++) {
-    pass(2_000)
+    await pass(2_499)
     t.ok(advancing())
     step()
   }
-  pass(3_000)
+  await pass(2_500)
   t.notOk(advancing())
   done(true)
   t.ok(advancing())
-  pass(3_000)
+  await pass(2_500)
   t.notOk(advancing(), 'more was to be done')
   done(false)
   t.ok(advancing())
@@ -40,7 +42,7 @@ await t.test('steps that are done again after a fault do not count, those beyond
   begin()
   for (let n = 0; n < 3; n++) step()
   for (let tries = 0; tries < 3; tries++) {
-    pass(1_000)
+    await pass(1_000)
     begin()
     for (let n = 0; n < 3; n++) step()
   }

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import type { FlagDoc } from '../../src/projections/flags.ts'
 import { flags } from '../../src/projections/flags.ts'
 import { memory } from '../../src/projections/engine/memory.ts'
@@ -8,6 +7,7 @@ import type { Row } from '../../src/projections/views.ts'
 import { begin, changesAsk, context, instance } from '../commands/world.ts'
 import { memoryLog } from '../memory-log.ts'
 import { ofFlag } from '../samples.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 await t.test('who follows the log shows nothing of an append before all of it, wherever pages end', async (t) => {
   const log = memoryLog()
@@ -27,7 +27,12 @@ await t.test('who follows the log shows nothing of an append before all of it, w
       const { rules, rollouts } = doc as FlagDoc
       shown.push([rules.length, rollouts.length])
     }
-    const { applyFollowed, reach } = memory({ clock: systemClock, log, projections: [anyProjection(flags)], remember })
+    const { applyFollowed, reach } = memory({
+      clock: virtualClock(),
+      log,
+      projections: [anyProjection(flags)],
+      remember,
+    })
     for (let at = 0; at < events.length; at += size) {
       const page = events.slice(at, at + size)
       await applyFollowed(page[0]!.stream, page)
@@ -50,7 +55,7 @@ await t.test('what an append lacks for good holds nothing up', async (t) => {
   const cut = { ...log, read: async function* () {} }
   const revisions: bigint[] = []
   const remember = (_: unknown, { revision }: Row) => void revisions.push(revision)
-  const { applyFollowed } = memory({ clock: systemClock, log: cut, projections: [anyProjection(flags)], remember })
+  const { applyFollowed } = memory({ clock: virtualClock(), log: cut, projections: [anyProjection(flags)], remember })
   await applyFollowed(events[0]!.stream, events)
   t.strictSame(revisions, [events.at(-1)!.revision])
 })
