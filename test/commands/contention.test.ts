@@ -1,5 +1,5 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import type { Clock } from '../../src/clock.ts'
 import { reservations } from '../../src/commands/reservations.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
@@ -7,35 +7,30 @@ import { token } from '../../src/commands/token.ts'
 import { Refusal, refuse } from '../../src/errors.ts'
 import type { EventLog } from '../../src/events/log.ts'
 import { memoryLog } from '../memory-log.ts'
+import { noted } from '../noted.ts'
 import { tokenIssued } from '../samples.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { begin, complaints, context, flagAsk, ruleAsk } from './world.ts'
 
-/** A log whose every step takes a moment, so that who comes together meets. */
-const slowLog = async () => {
-  let slow = false
-  const log = memoryLog({
-    pause: async () => (slow ? new Promise((go) => setImmediate(go)) : undefined),
-    pageSize: 1000,
-  })
-  await begin(log)
-  slow = true
-  return log
+/** A log whose every step takes two milliseconds while it is slow, so that who comes together meets. */
+const slowLog = async (clock: Clock) => {
+  let isSlow = false
+  let lost = 0
+  const inner = memoryLog({ pause: async () => isSlow && clock.sleep(2), pageSize: 1000 })
+  await begin(inner)
+  const append: EventLog['append'] = (...asked) =>
+    inner.append(...asked).catch((error: unknown) => {
+      lost++
+      throw error
+    })
+  return { log: { ...inner, append }, slow: (is: boolean) => void (isSlow = is), lost: () => lost }
 }
 /** A process on the log, with the pauses of the real one. */
-const process = (log: EventLog, name: string) => {
+const process = (clock: Clock, log: EventLog, name: string) => {
   let minted = 0
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
-  const { execute, foldOf } = executor(
-    log,
-    enveloper(open, name, () => new Date()),
-    { clock: systemClock },
-  )
-  return reservations(
-    execute,
-    foldOf,
-    () => `${name}-${++minted}`,
-    () => new Date(),
-  )
+  const { execute, foldOf } = executor(log, enveloper(open, name, clock.now), { clock })
+  return reservations(execute, foldOf, () => `${name}-${++minted}`, clock.now)
 }
 const reasons = (results: readonly PromiseSettledResult<unknown>[]) =>
   results.flatMap((result) =>
@@ -44,10 +39,17 @@ const reasons = (results: readonly PromiseSettledResult<unknown>[]) =>
 
 for (const processes of [1, 3])
   await t.test(`${processes} process(es), 32 at once in each`, async (t) => {
-    const log = await slowLog()
-    const all = Array.from({ length: processes }, (_, n) => process(log, `p${n}`))
-    const each = (work: (of: (typeof all)[number], n: number) => Promise<unknown>) =>
-      Promise.allSettled(all.flatMap((of, p) => Array.from({ length: 32 }, (_, n) => work(of, p * 32 + n))))
+    const clock = virtualClock()
+    const { log, slow, lost } = await slowLog(clock)
+    slow(true)
+    const all = Array.from({ length: processes }, (_, n) => process(clock, log, `p${n}`))
+    const each = async (work: (of: (typeof all)[number], n: number) => Promise<unknown>) => {
+      const results = Promise.allSettled(
+        all.flatMap((of, p) => Array.from({ length: 32 }, (_, n) => work(of, p * 32 + n))),
+      )
+      for (const done = noted(results); done.length === 0; ) await clock.advance(10)
+      return results
+    }
 
     t.strictSame(
       reasons(await each((of, n) => of.createFlag(flagAsk(`k${n}`), context))),
@@ -66,32 +68,47 @@ for (const processes of [1, 3])
       [],
       'rules of different flags may use one segment',
     )
+    t.equal(lost() > 0, processes > 1, `${lost()} races were lost`)
+    slow(false)
     t.strictSame(await complaints(log), [])
   })
 
-await t.test('a command that loses twelve races, with a pause after each, is refused', async (t) => {
-  let [appends, pauses] = [0, 0]
-  const log: EventLog = {
-    ...memoryLog(),
-    append: async () => {
-      appends++
-      return refuse('write_conflict')
-    },
-  }
-  const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
-  const envelope = enveloper(open, 'one', () => new Date())
-  const { execute } = executor(log, envelope, { clock: { sleep: async () => void pauses++ } })
-  const conflict = new Refusal('write_conflict')
-  await t.rejects(execute(token, 't1', 'IssueToken', tokenIssued.data, context), conflict)
-  t.strictSame([appends, pauses], [12, 11])
-})
+for (const [random, pause] of [
+  [0, 5],
+  [0.5, 27.5],
+  [1, 50],
+] as const)
+  await t.test(`a command that loses twelve races is refused, after pauses of ${pause} ms between them`, async (t) => {
+    t.intercept(Math, 'random', { value: () => random })
+    const clock = virtualClock()
+    const appends: number[] = []
+    const log: EventLog = {
+      ...memoryLog(),
+      append: async () => {
+        appends.push(clock.monotonic())
+        return refuse('write_conflict')
+      },
+    }
+    const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
+    const { execute } = executor(log, enveloper(open, 'one', clock.now), { clock })
+    const issuing = noted(execute(token, 't1', 'IssueToken', tokenIssued.data, context))
+    await clock.advance(11 * pause - 1)
+    t.strictSame(issuing, [])
+    await clock.advance(1)
+    t.match(issuing, [new Refusal('write_conflict')])
+    t.strictSame(
+      appends,
+      Array.from({ length: 12 }, (_, n) => n * pause),
+    )
+  })
 
 await t.test('what has no weight grows by nothing', async (t) => {
   const growths: number[] = []
   const open = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
-  const envelope = enveloper(open, 'one', () => new Date())
+  const clock = virtualClock()
+  const envelope = enveloper(open, 'one', clock.now)
   const { execute } = executor(memoryLog(), envelope, {
-    clock: systemClock,
+    clock,
     admit: ({ growth }) => void growths.push(growth()),
   })
   await execute(token, 't1', 'IssueToken', tokenIssued.data, context)

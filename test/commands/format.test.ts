@@ -1,12 +1,12 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { systemClock } from '../../src/clock.ts'
 import type { Decider } from '../../src/commands/decider.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { Refusal } from '../../src/errors.ts'
 import { type EventOf, next, reader, v1 } from '../../src/events/define.ts'
 import { memoryLog } from '../memory-log.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 /** A light that could be on or off, and from format 2 on has a brightness; from format 3 on it may flash. */
 const switched = v1(Type.Object({ on: Type.Boolean() }))
@@ -44,7 +44,7 @@ const setup = (options: { readonly format?: () => number } = {}) => {
   const { execute, foldOf } = executor(
     log,
     enveloper(open, 'test', () => new Date(0)),
-    { clock: systemClock, ...options },
+    { clock: virtualClock(), ...options },
   )
   const last = () => {
     const { type, data, meta } = log.all.at(-1)!

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { evolve } from '../../src/commands/decider.ts'
 import {
   formatOf,
@@ -14,6 +13,7 @@ import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { memoryLog } from '../memory-log.ts'
 import { told } from '../projections/told.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const after = <K extends keyof RollCommands>(state: Roll, name: K, command: RollCommands[K]): Roll =>
   roll.decide[name](state, command).reduce((each, event) => evolve(roll, each, event), state)
@@ -79,11 +79,8 @@ await t.test('what a newer version has written there makes the format the first,
     'none',
   )
   const nothing = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
-  const { execute } = executor(
-    log,
-    enveloper(nothing, 'b', () => new Date()),
-    { clock: systemClock },
-  )
+  const clock = virtualClock()
+  const { execute } = executor(log, enveloper(nothing, 'b', clock.now), { clock })
   const context = { actor: { kind: 'system' } } as const
   const { state } = await execute(roll, 'main', 'BePresent', { ...join, instance: 'b' }, context)
   t.same([...state.members.keys()], ['a', 'b'])

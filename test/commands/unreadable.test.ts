@@ -1,5 +1,4 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { flag } from '../../src/commands/flag/flag.ts'
@@ -11,6 +10,7 @@ import { unreadableOf } from '../../src/events/unreadable.ts'
 import { memoryLog } from '../memory-log.ts'
 import { flagCreated, ofFlag, tokenIssued } from '../samples.ts'
 import { told } from '../projections/told.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const sealer = { seal: async (_: string, text: string) => text, open: async (text: string) => ({ text }) }
 const context = { actor: { kind: 'operator' } } as const
@@ -19,12 +19,8 @@ const odd = { type: 'TokenPaused', data: {} }
 const setup = async (stream: string, events: readonly AnyEvent[]) => {
   const log = memoryLog()
   await log.append(stream, told(stream, events), 'none')
-  const writing = (over: EventLog = log) =>
-    executor(
-      over,
-      enveloper(sealer, 'test', () => new Date()),
-      { clock: systemClock },
-    )
+  const clock = virtualClock()
+  const writing = (over: EventLog = log) => executor(over, enveloper(sealer, 'test', clock.now), { clock })
   const types = () => log.all.map(({ type }) => type)
   return { log, writing, types }
 }
