@@ -1,8 +1,9 @@
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import { laterRulesSweep } from '../../src/jobs/later-rules.ts'
 import type { Query, Views } from '../../src/projections/views.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 type Known = {
   readonly id: string
@@ -39,35 +40,40 @@ const viewsOf = (known: readonly Known[]) => {
 
 type Done = Readonly<{ kept: number; narrowed: number; ended: number }>
 
-/** Sweeps until it is done, or until so many tokens were looked at and it was closed. */
-const sweep = async (
+/** A sweep that has begun; `looked` are the tokens that it looked at, `times` when it did. */
+const begun = (
   { views }: Pick<ReturnType<typeof viewsOf>, 'views'>,
   policy: number,
   narrow: (id: string) => 'kept' | 'narrowed' | 'ended' = () => 'narrowed',
-  until = Number.POSITIVE_INFINITY,
 ) => {
+  const clock = virtualClock('2026-01-02T00:00:00.000Z')
   const looked: string[] = []
+  const times: number[] = []
   const told: Done[] = []
   const errors: unknown[] = []
-  let stop = () => {}
-  const stopped = new Promise<void>((resolve) => (stop = resolve))
   const job = laterRulesSweep({
     views,
     policy: async () => policy,
     narrow: async (id) => {
       looked.push(id)
-      if (looked.length === until) stop()
+      times.push(clock.monotonic())
       return narrow(id)
     },
     complete: async () => undefined,
-    clock: systemClock,
-    now: () => new Date('2026-01-02T00:00:00.000Z'),
+    clock,
+    now: clock.now,
     onDone: (counts) => told.push({ ...counts }),
     onError: (error) => errors.push(error),
   })
   job.begin()
-  await Promise.race([stopped, job.done()])
-  await job.close()
+  return { ...job, clock, looked, times, told, errors }
+}
+
+/** Sweeps until it is done. */
+const sweep = async (...asked: Parameters<typeof begun>) => {
+  const { clock, done, close, looked, told, errors } = begun(...asked)
+  for (const ended = noted(done()); ended.length === 0; ) await clock.advance(250)
+  await close()
   return { looked, told, errors }
 }
 
@@ -92,9 +98,52 @@ await t.test('every login and exchange of an earlier configuration is looked at 
   t.equal((await sweep(held, 4)).looked.length, 233, 'a later one begins anew')
 })
 
+await t.test('a hundred are looked at together, and a quarter of a second passes before the next', async (t) => {
+  const { clock, looked, times, done, close } = begun(viewsOf(tokens(250, 'oidc')), 1)
+  await clock.advance(249)
+  t.equal(looked.length, 100)
+  await clock.advance(1)
+  t.equal(looked.length, 200)
+  await clock.advance(1_000)
+  t.strictSame([...new Set(times)], [0, 250, 500])
+  await done()
+  await close()
+  t.strictSame(clock.waiting(), [])
+})
+
+await t.test(
+  'what fails is told and tried again half a minute later, but for who waits for older instances',
+  async (t) => {
+    const failures = [new Refusal('backend_unavailable'), new Refusal('release_in_progress')]
+    const { clock, looked, told, errors, close } = begun(viewsOf(tokens(1, 'oidc')), 1, () => {
+      const failure = failures.shift()
+      if (failure) throw failure
+      return 'narrowed'
+    })
+    await clock.advance(29_999)
+    t.equal(looked.length, 1)
+    t.match(errors, [{ reason: 'backend_unavailable' }])
+    await clock.advance(1)
+    t.equal(looked.length, 2)
+    await clock.advance(29_999)
+    t.equal(looked.length, 2)
+    await clock.advance(1)
+    t.strictSame([looked.length, errors.length], [3, 1])
+    await clock.advance(1_000)
+    t.same(told, [{ kept: 0, narrowed: 1, ended: 0 }])
+    await close()
+  },
+)
+
 await t.test('one that was cut short is gone on with, by whichever instance', async (t) => {
   const held = viewsOf(tokens(250, 'oidc'))
-  const first = await sweep(held, 1, () => 'kept', 150)
+  let stopped: Promise<void> | undefined
+  const first = begun(held, 1, () => {
+    if (first.looked.length === 150) stopped = first.close()
+    return 'kept'
+  })
+  await first.clock.advance(250)
+  await stopped
   t.equal(first.looked.length, 150)
   const second = await sweep(held, 1)
   t.equal(second.looked[0], 'oidc-0100', 'from the page that was under way')

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { FORMAT } from '../../src/events/catalog.ts'
@@ -12,6 +11,7 @@ import { type RefusalEvent, refusalEvents } from '../../src/events/refusal.ts'
 import { refusalHistory } from '../../src/jobs/refusals.ts'
 import type { Refused } from '../../src/jobs/told-refusals.ts'
 import { memoryLog } from '../memory-log.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 type Told = DataOf<RefusalEvent, 'AuthenticationRefused'>
 type Summary = DataOf<RefusalEvent, 'RefusalsSummarised'>
@@ -23,8 +23,8 @@ const sum = (counts: Readonly<Record<string, number>>) => Object.values(counts).
 
 /** A history on a log that fails when told to: before it has written, or after. */
 const world = () => {
-  let time = Date.UTC(2026, 0, 1)
-  const now = () => new Date(time)
+  const clock = virtualClock()
+  const { now } = clock
   const log = memoryLog()
   const faults: Fault[] = []
   const errors: unknown[] = []
@@ -36,10 +36,10 @@ const world = () => {
     return appended
   }
   const { execute } = executor({ ...log, append }, enveloper(sealer, 'test', now), {
-    clock: systemClock,
+    clock,
     format: () => FORMAT,
   })
-  const history = refusalHistory(execute, { ...systemClock, now }, (error) => errors.push(error))
+  const history = refusalHistory(execute, clock, (error) => errors.push(error))
   const written = async () => {
     const told: Told[] = []
     const summaries: Summary[] = []
@@ -53,7 +53,7 @@ const world = () => {
       }
     return { told, summaries, begun }
   }
-  return { history, faults, errors, written, pass: (ms: number) => (time += ms), now }
+  return { history, faults, errors, written, clock, now }
 }
 
 const refused = (more: Partial<Refused> = {}): Refused => ({
@@ -83,14 +83,14 @@ await t.test('anonymous refusals are counted and never told singly', async (t) =
 await t.test(
   'a known identity is told once a minute and reason, a failed attempt five times a minute and network',
   async (t) => {
-    const { history, written, pass } = world()
+    const { history, written, clock } = world()
     for (let minute = 0; minute < 2; minute++) {
       for (let n = 0; n < 9; n++) {
         history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
         history.note(refused({ serviceAccount: 'apps/web', reason: 'service_account_not_allowed', attempt: true }))
         history.note(refused({ provider: 'main', reason: 'code_refused', attempt: true }))
       }
-      pass(60_000)
+      await clock.advance(60_000)
     }
     await history.close()
     const { told, summaries } = await written()
@@ -108,6 +108,42 @@ await t.test(
     )
   },
 )
+
+await t.test('a minute is one of the clock, to the millisecond', async (t) => {
+  const { history, clock } = world()
+  const note = () => history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
+  t.ok(note())
+  await clock.advance(59_999)
+  t.notOk(note())
+  await clock.advance(1)
+  t.ok(note())
+  await history.close()
+})
+
+await t.test('what is told singly is written every five seconds, the counts of a minute once it is over', async (t) => {
+  for (const [first, counted] of [
+    [0, 60_000],
+    [1, 65_000],
+  ] as const) {
+    const { history, written, clock } = world()
+    await clock.advance(first)
+    history.note(refused({ tokenId: 't1', reason: 'token_scoped' }))
+    history.begun('codehost')
+    await clock.advance(4_999 - first)
+    t.strictSame(await written(), { told: [], summaries: [], begun: [] })
+    await clock.advance(1)
+    t.equal((await written()).told.length, 1)
+    await clock.advance(counted - 5_001)
+    const before = await written()
+    t.strictSame([before.summaries, before.begun], [[], []])
+    await clock.advance(1)
+    const { summaries, begun } = await written()
+    t.match([summaries, begun], [[{ total: 1 }], [{ total: 1 }]], `the first was noted at ${first} ms`)
+    t.strictSame(clock.waiting(), [5_000])
+    await history.close()
+    t.strictSame(clock.waiting(), [])
+  }
+})
 
 await t.test('however many identities are refused, the log grows by fifty events a flush at most', async (t) => {
   const { history, written } = world()
@@ -143,7 +179,7 @@ await t.test('whatever the log does, every refusal is counted exactly once', asy
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
-      const { history, written, faults, errors, pass, now } = world()
+      const { history, written, faults, errors, clock, now } = world()
       const start = now().toISOString()
       let noted = 0
       let failing = 0
@@ -152,7 +188,7 @@ await t.test('whatever the log does, every refusal is counted exactly once', asy
           const who = step.who === 'nobody' ? {} : step.who === 'attempt' ? { attempt: true } : { tokenId: step.who }
           for (let n = 0; n < step.note; n++) history.note(refused(who))
           noted += step.note
-        } else if ('pass' in step) pass(step.pass)
+        } else if ('pass' in step) await clock.advance(step.pass)
         else if ('fault' in step) {
           faults.push(step.fault)
           failing++
@@ -175,11 +211,11 @@ await t.test('whatever the log does, every refusal is counted exactly once', asy
 })
 
 await t.test('logins that were begun are counted by way, one event a span, whatever fails meanwhile', async (t) => {
-  const { history, written, faults, pass } = world()
+  const { history, written, faults, clock } = world()
   await history.flush()
   t.same((await written()).begun, [], 'nothing when nothing happened')
   for (let n = 0; n < 10_000; n++) history.begun(n % 4 === 0 ? 'codehost' : 'oidc/main')
-  pass(60_000)
+  clock.jump(60_000)
   faults.push('after')
   await history.flush()
   history.begun('codehost')
@@ -199,7 +235,7 @@ await t.test('logins that were begun are counted by way, one event a span, whate
 await t.test(
   'a token is told once for each right and namespace, ten times a minute, and the rest is counted',
   async (t) => {
-    const { history, written, pass } = world()
+    const { history, written, clock } = world()
     const asked = (namespace?: string, right = 'flag.update') =>
       history.note(
         refused({ reason: 'right_missing', tokenId: 't1', right, ...(namespace !== undefined && { namespace }) }),
@@ -209,7 +245,7 @@ await t.test(
     t.ok(
       history.note(refused({ reason: 'right_missing', tokenId: 't2', right: 'flag.read', namespace: 'x'.repeat(300) })),
     )
-    pass(60_000)
+    await clock.advance(60_000)
     t.ok(asked('shop'))
     await history.close()
     const { told } = await written()

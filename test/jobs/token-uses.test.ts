@@ -1,0 +1,58 @@
+import t from 'tap'
+import { tokenUses } from '../../src/jobs/token-uses.ts'
+import type { Views } from '../../src/projections/views.ts'
+import { virtualClock } from '../virtual-clock.ts'
+
+/** What notes uses from the beginning of 1970 on; `kept` are those that were written. */
+const noting = () => {
+  const clock = virtualClock('1970-01-01T00:00:00.000Z')
+  const kept = new Map<string, { readonly revision: number; readonly value: { readonly at: string } }>()
+  const views = {
+    records: async (_: string, ids: readonly string[]) =>
+      new Map(ids.flatMap((id) => (kept.has(id) ? [[id, kept.get(id)!] as const] : []))),
+    swapRecord: async (_: string, id: string, expected: number, value: { readonly at: string }) => {
+      if ((kept.get(id)?.revision ?? 0) !== expected) return false
+      kept.set(id, { revision: expected + 1, value })
+      return true
+    },
+  } as unknown as Pick<Views, 'records' | 'swapRecord'>
+  const errors: unknown[] = []
+  const uses = tokenUses({ views, clock, now: clock.now, onError: (error) => void errors.push(error) })
+  return { ...uses, clock, kept, errors }
+}
+
+await t.test('an hour is one of the clock, to the millisecond', async (t) => {
+  const { hour, clock, close } = noting()
+  t.equal(hour(), 0)
+  await clock.advance(3_599_999)
+  t.equal(hour(), 0)
+  await clock.advance(1)
+  t.equal(hour(), 1)
+  await close()
+})
+
+await t.test('uses are written every five seconds, a hundred at a time, and the rest at the end', async (t) => {
+  const { note, clock, kept, close, errors } = noting()
+  for (let n = 0; n < 350; n++) t.ok(note(`t${n}`, 0))
+  await clock.advance(4_999)
+  t.equal(kept.size, 0)
+  await clock.advance(1)
+  t.equal(kept.size, 100)
+  await clock.advance(4_999)
+  t.equal(kept.size, 100)
+  await clock.advance(1)
+  t.equal(kept.size, 200)
+  await close()
+  t.equal(kept.size, 300)
+  t.strictSame([clock.waiting(), errors], [[], []])
+})
+
+await t.test('of a moment a use is known where its hour was over by then', async (t) => {
+  const { note, lastOf, flush, close } = noting()
+  note('a', 1)
+  await flush()
+  t.same(await lastOf(['a']), new Map([['a', '1970-01-01T01:00:00.000Z']]))
+  t.same(await lastOf(['a'], new Date('1970-01-01T01:59:59.999Z')), new Map())
+  t.same(await lastOf(['a'], new Date('1970-01-01T02:00:00.000Z')), new Map([['a', '1970-01-01T01:00:00.000Z']]))
+  await close()
+})
