@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
@@ -138,10 +138,7 @@ const mended = async (source: string, folder: string): Promise<string> => {
 
 /** The stand-in for MongoDB, built once and kept outside the tree. */
 const ferretdb = async (): Promise<string> => {
-  const folder = join(
-    process.env['XDG_CACHE_HOME'] ?? join(tmpdir(), `rollcall-cache-${process.getuid?.() ?? 0}`),
-    'ferretdb',
-  )
+  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'rollcall-tests')
   const source = join(root, 'test/stand-ins/ferretdb')
   const version = createHash('sha256')
   for (const file of ['go.mod', 'main.go']) version.update(await readFile(join(source, file)))

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { SUITES, type Suite, suiteOf } from './suites.ts'
 
 /**
  * `node dist/test/ci/tap.js <suite>… [option]…` runs tap on the test files of the suites. Options are tap's own. Where
- * `--save` names a file that lists test files, only those are run.
+ * `--save` names a file that lists test files, only those are run. The run has a temporary folder of its own, which is
+ * removed at the end. A process that outlives the run is ended, and fails it.
  */
 const root = resolve(import.meta.dirname, '../../..')
 const given = process.argv.slice(2)
@@ -24,11 +26,47 @@ const ofSuites = (): readonly string[] =>
     .toSorted()
     .map((file) => `dist/test/${file}`)
 
+/** Ends the processes of a group that still live; gives their command lines where the system tells them. */
+const endLeft = (group: number): readonly string[] => {
+  try {
+    process.kill(-group, 0)
+  } catch {
+    return []
+  }
+  const left = existsSync('/proc')
+    ? readdirSync('/proc').flatMap((id) => {
+        try {
+          if (Number(/^\d+ \(.*\) \S (?:\d+) (\d+)/.exec(readFileSync(`/proc/${id}/stat`, 'utf8'))?.[1]) !== group)
+            return []
+          const line = readFileSync(`/proc/${id}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+          return line === '' ? [] : [line]
+        } catch {
+          return []
+        }
+      })
+    : ['a process of the run']
+  process.kill(-group, 'SIGKILL')
+  return left
+}
+
 if (suites.length === 0) {
   console.error(`usage: node dist/test/ci/tap.js <${SUITES.join('|')}>… [option of tap]…`)
   process.exit(2)
 }
 const files = saved().length > 0 ? saved() : ofSuites()
-const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...options, ...files], { cwd: root, stdio: 'inherit' })
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
-child.on('close', (code, signal) => (process.exitCode = code ?? (signal ? 1 : 0)))
+const folder = mkdtempSync(join(tmpdir(), 'rollcall-run-'))
+const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...options, ...files], {
+  cwd: root,
+  env: { ...process.env, TMPDIR: folder },
+  stdio: 'inherit',
+  // A group of its own: what is left of it at the end is found by its number.
+  detached: true,
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => process.kill(-child.pid!, signal))
+child.on('close', (code) => {
+  const left = endLeft(child.pid!)
+  for (const line of left) console.error(`# outlived the tests: ${line}`)
+  rmSync(folder, { recursive: true, force: true })
+  process.exitCode = left.length > 0 ? 1 : (code ?? 1)
+})
