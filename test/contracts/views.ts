@@ -10,6 +10,8 @@ import {
   type View,
   type Views,
 } from '../../src/projections/views.ts'
+import type { Clock } from '../../src/clock.ts'
+import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { refused } from './log.ts'
 
 /** One store that can be opened, closed and opened again. */
@@ -53,12 +55,13 @@ const scanned = async (views: Views, of: View) => {
   return rows.sort((a, b) => (a.key < b.key ? -1 : 1))
 }
 
-/** What every Views promises. `make` gives a new or a shared store; view names are fresh in every test. */
-export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): void => {
-  const withViews = async (t: Test, body: (views: Views) => Promise<void>) => {
-    const views = await (await make(t)).open()
+/** What every Views promises. `make` gives a new or a shared store on a clock; view names are fresh in every test. */
+export const viewsContract = (t: Test, make: (t: Test, clock: Clock) => Promise<ViewsStore>): void => {
+  const withViews = async (t: Test, body: (views: Views, clock: VirtualClock) => Promise<void>) => {
+    const clock = virtualClock()
+    const views = await (await make(t, clock)).open()
     try {
-      await body(views)
+      await body(views, clock)
     } finally {
       await views.close()
     }
@@ -331,7 +334,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   )
 
   void t.test('a checkpoint moves only from where it stands, and survives with the rows put before it', async (t) => {
-    const store = await make(t)
+    const store = await make(t, virtualClock())
     let views = await store.open()
     const pets = view()
     await views.put(pets, [row('a', 0, pet('a', 0), 7)])
@@ -363,7 +366,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   )
 
   void t.test('a view knows how new its newest row is, also after a restart and after a build', async (t) => {
-    const store = await make(t)
+    const store = await make(t, virtualClock())
     let views = await store.open()
     const pets = view()
     await views.mark(pets, undefined, checkpointAt(0n))
@@ -473,7 +476,7 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   )
 
   void t.test('a build that was left is gone on with, also after a restart, and answers nothing before', async (t) => {
-    const store = await make(t)
+    const store = await make(t, virtualClock())
     let views = await store.open()
     const pets = view()
     const first = await views.build(pets)
@@ -540,9 +543,9 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   )
 
   void t.test('of many that swap a record at one revision exactly one wins', (t) =>
-    withViews(t, async (views) => {
+    withViews(t, async (views, clock) => {
       const key = randomUUID()
-      const later = Date.now() + 60_000
+      const later = clock.now().getTime() + 60_000
       t.equal(await views.record('answers', key), undefined)
       for (let revision = 0; revision < 4; revision++) {
         const results = await Promise.all(
@@ -558,14 +561,19 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   )
 
   void t.test('a record past its time is absent and can be made anew', (t) =>
-    withViews(t, async (views) => {
+    withViews(t, async (views, clock) => {
       const key = randomUUID()
-      const later = Date.now() + 600_000
+      const later = clock.now().getTime() + 600_000
       t.equal(await views.swapRecord('answers', key, 0, { n: 1 }, later), true)
       t.equal((await views.record('answers', key))?.revision, 1)
-      t.equal(await views.swapRecord('answers', key, 1, { n: 1 }, Date.now() + 40), true)
-      await new Promise((resolve) => setTimeout(resolve, 60))
+      t.equal(await views.swapRecord('answers', key, 1, { n: 1 }, clock.now().getTime() + 40), true)
+      await clock.advance(39)
+      t.same(await views.record('answers', key), { revision: 2, value: { n: 1 } })
+      t.equal((await views.records('answers', [key])).size, 1)
+      t.equal(await views.swapRecord('answers', key, 0, { n: 2 }, later), false, 'it stands for a millisecond more')
+      await clock.advance(1)
       t.equal(await views.record('answers', key), undefined)
+      t.equal((await views.records('answers', [key])).size, 0)
       t.equal(await views.swapRecord('answers', key, 2, { n: 2 }, later), false)
       t.equal(await views.swapRecord('answers', key, 0, { n: 2 }, later), true)
       t.same(await views.record('answers', key), { revision: 1, value: { n: 2 } })
@@ -573,13 +581,13 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   )
 
   void t.test('records are read many at once, those that there are', (t) =>
-    withViews(t, async (views) => {
+    withViews(t, async (views, clock) => {
       const [one, other, past] = [randomUUID(), randomUUID(), randomUUID()]
-      const later = Date.now() + 60_000
+      const later = clock.now().getTime() + 60_000
       await views.swapRecord('answers', one, 0, { n: 1 }, later)
       await views.swapRecord('answers', other, 0, { n: 2 }, 8.64e15)
       await views.swapRecord('others', other, 0, { n: 3 }, later)
-      await views.swapRecord('answers', past, 0, { n: 4 }, Date.now() - 1)
+      await views.swapRecord('answers', past, 0, { n: 4 }, clock.now().getTime() - 1)
       const found = await views.records<{ n: number }>('answers', [one, other, past, 'nobody'])
       t.same(
         [...found].toSorted(([, a], [, b]) => a.value.n - b.value.n),
@@ -593,10 +601,11 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   )
 
   void t.test('records survive a restart', async (t) => {
-    const store = await make(t)
+    const clock = virtualClock()
+    const store = await make(t, clock)
     const key = randomUUID()
     let views = await store.open()
-    await views.swapRecord('answers', key, 0, { text: 'ünï' }, Date.now() + 60_000)
+    await views.swapRecord('answers', key, 0, { text: 'ünï' }, clock.now().getTime() + 60_000)
     await views.close()
     views = await store.open()
     t.same(await views.record('answers', key), { revision: 1, value: { text: 'ünï' } })
@@ -604,9 +613,10 @@ export const viewsContract = (t: Test, make: (t: Test) => Promise<ViewsStore>): 
   })
 
   void t.test('closed views refuse', async (t) => {
-    const views = await (await make(t)).open()
+    const clock = virtualClock()
+    const views = await (await make(t, clock)).open()
     await views.close()
     await refused(t, views.get(view(), 'a'), 'backend_unavailable')
-    await refused(t, views.swapRecord('answers', 'a', 0, {}, Date.now() + 1000), 'backend_unavailable')
+    await refused(t, views.swapRecord('answers', 'a', 0, {}, clock.now().getTime() + 1000), 'backend_unavailable')
   })
 }

@@ -8,6 +8,9 @@ import { Refusal, refuse } from '../../errors.ts'
  */
 export const patience = { read: 1500, whole: 1900, write: 2000, batch: 10_000 } as const
 
+/** Milliseconds that the end waits for a server that does not answer. */
+const CLOSE_MS = 2000
+
 /** The code of a write that met a document with the same `_id`. */
 const DUPLICATE = 11000
 
@@ -65,8 +68,10 @@ export const mongoCalls = (clock: Clock) => {
       }
     },
     open: () => open,
-    close: () => {
+    /** Refuses all from here on, and ends the connection as it is told to; who waits is kept no longer than two seconds. */
+    close: (end: () => Promise<void>): Promise<void> => {
       open = false
+      return within(clock, CLOSE_MS, end(), () => undefined)
     },
   }
 }

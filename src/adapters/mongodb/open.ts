@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb'
-import { type Clock, within } from '../../clock.ts'
+import type { Clock } from '../../clock.ts'
 import type { Binding } from '../../events/binding.ts'
 import type { Keys } from '../../events/personal.ts'
 import type { Lease } from '../../projections/engine/lease.ts'
@@ -45,7 +45,14 @@ export type Mongo = {
   readonly close: () => Promise<void>
 }
 
-const CLOSE_MS = 2000
+/** Time limits of the driver itself, which tries again within those of a call. */
+export const driverLimits = {
+  serverSelectionTimeoutMS: 1000,
+  connectTimeoutMS: 1000,
+  socketTimeoutMS: 12_000,
+  waitQueueTimeoutMS: 500,
+  heartbeatFrequencyMS: 2000,
+} as const
 
 /**
  * Opens read models, keys and leases in a MongoDB database (docs/decisions/0005). Throws when the server does not
@@ -59,11 +66,7 @@ export const openMongo = async (
 ): Promise<Mongo> => {
   const client = new MongoClient(url, {
     appName: 'rollcall',
-    serverSelectionTimeoutMS: 1000,
-    connectTimeoutMS: 1000,
-    socketTimeoutMS: 12_000,
-    waitQueueTimeoutMS: 500,
-    heartbeatFrequencyMS: 2000,
+    ...driverLimits,
     maxPoolSize: 20,
     retryReads: true,
     retryWrites: true,
@@ -74,10 +77,7 @@ export const openMongo = async (
   })
   const calls = mongoCalls(clock)
   const db = client.db(database)
-  const close = async () => {
-    calls.close()
-    await within(clock, CLOSE_MS, client.close(true), () => undefined)
-  }
+  const close = () => calls.close(() => client.close(true))
   try {
     await calls.call('write', () => client.connect())
   } catch (error) {

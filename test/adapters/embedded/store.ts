@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Embedded, openEmbedded } from '../../../src/adapters/embedded/open.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { type Clock, systemClock } from '../../../src/clock.ts'
 
 /** A directory that goes with its test. */
 export const newDirectory = async (t: Test): Promise<string> => {
@@ -23,12 +23,12 @@ export const storeOf = async (t: Test) => {
 }
 
 /** A store that opens as one of its ports; closing the port closes all of it. */
-export const portOf = async <P extends Port>(t: Test, port: P) => {
+export const portOf = async <P extends Port>(t: Test, port: P, clock: Clock = systemClock) => {
   const directory = await newDirectory(t)
   const kek = randomBytes(32)
   const errors: unknown[] = []
   const open = async (): Promise<Embedded[P]> => {
-    const store = await openEmbedded(directory, { clock: systemClock, kek, onError: (_, error) => errors.push(error) })
+    const store = await openEmbedded(directory, { clock, kek, onError: (_, error) => errors.push(error) })
     return { ...store[port], close: store.close }
   }
   return { open, errors, directory, shared: false }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { checkpointAt, viewsContract } from '../../contracts/views.ts'
 import { portOf } from './store.ts'
 
-void t.test('Views', async (t) => viewsContract(t, (t) => portOf(t, 'views')))
+void t.test('Views', async (t) => viewsContract(t, (t, clock) => portOf(t, 'views', clock)))
 
 void t.test('a scan of large rows comes in pages that hold four mebibytes and one row more at most', async (t) => {
   const { open } = await portOf(t, 'views')

@@ -1,7 +1,12 @@
 import t from 'tap'
 import { leaseContract } from '../../contracts/lease.ts'
 import { mongoAddresses } from '../servers.ts'
-import { database } from './store.ts'
+import { database, restingOn } from './store.ts'
 
 for (const { name, skip, ...at } of await mongoAddresses(t))
-  await t.test(`Lease on ${name}`, { skip }, async (t) => leaseContract(t, () => database('url' in at ? at.url : '')))
+  await t.test(`Lease on ${name}`, { skip }, async (t) =>
+    leaseContract(t, (given) => {
+      const { clock, rest } = restingOn(given)
+      return { open: database('url' in at ? at.url : '', clock).open, rest }
+    }),
+  )

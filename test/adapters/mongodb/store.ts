@@ -1,14 +1,37 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openMongo } from '../../../src/adapters/mongodb/open.ts'
-import { systemClock } from '../../../src/clock.ts'
+import { type Clock, systemClock } from '../../../src/clock.ts'
+import { eventually } from '../../wait.ts'
 import { STAND_IN_BULK } from '../servers.ts'
 
-/** A database of its own on a server. Errors behind the scenes are failures of the test that meets them. */
-export const database = (url: string) => {
+/**
+ * The same clock, and how to wait until no answer of a server is waited for. A call sets its time limit when it begins,
+ * and cancels it when it ends.
+ */
+export const restingOn = <C extends Clock>(clock: C) => {
+  let calls = 0
+  const watched: C = {
+    ...clock,
+    after: (ms: number, work: () => void) => {
+      calls++
+      const timer = clock.after(ms, work)
+      return {
+        ...timer,
+        cancel: () => {
+          calls--
+          timer.cancel()
+        },
+      }
+    },
+  }
+  return { clock: watched, rest: () => eventually(() => calls === 0, 'the answers of the server') }
+}
+
+/** A database of its own on a server, on a clock. Errors behind the scenes are failures of the test that meets them. */
+export const database = (url: string, clock: Clock = systemClock) => {
   const name = `rollcall_test_${randomUUID().replaceAll('-', '')}`
   const errors: unknown[] = []
-  const open = () =>
-    openMongo(url, name, { clock: systemClock, bulk: STAND_IN_BULK, onError: (error) => errors.push(error) })
+  const open = () => openMongo(url, name, { clock, bulk: STAND_IN_BULK, onError: (error) => errors.push(error) })
   const kek = randomBytes(32)
   return {
     name,

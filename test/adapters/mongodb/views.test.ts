@@ -5,5 +5,5 @@ import { database } from './store.ts'
 
 for (const { name, skip, ...at } of await mongoAddresses(t))
   await t.test(`Views on ${name}`, { skip }, async (t) =>
-    viewsContract(t, async () => database('url' in at ? at.url : '').views),
+    viewsContract(t, async (_, clock) => database('url' in at ? at.url : '', clock).views),
   )

@@ -1,0 +1,91 @@
+import t from 'tap'
+import { mongoCalls } from '../../../src/adapters/mongodb/calls.ts'
+import { mongoViews, type ViewsParts } from '../../../src/adapters/mongodb/views.ts'
+import { Refusal } from '../../../src/errors.ts'
+import { virtualClock } from '../../virtual-clock.ts'
+
+const view = { name: 'pets', version: 1, fields: ['name', 'size'], indexes: [] }
+/** The pauses before a read of a start is tried again. */
+const PAUSES = [250, 500, 1_000, 2_000] as const
+
+/** Views whose reads of a start fail so many times, however they are asked. */
+const failing = (times: number, error: Error = new Refusal('backend_unavailable')) => {
+  const clock = virtualClock()
+  const calls = mongoCalls(clock)
+  const seen = { asked: 0 }
+  const fail = () => {
+    if (seen.asked++ < times) throw error
+  }
+  const places = {
+    find: async () => ({ rows: 'pets_1' }),
+    page: async () => {
+      fail()
+      return [{ _id: 'a', revision: 0n, position: 1n, changes: 1n }]
+    },
+    reading: async () => {
+      fail()
+      return [{ _id: 7, n: 2n }]
+    },
+  }
+  const views = mongoViews({ calls, clock, places, rows: {}, records: {} } as unknown as ViewsParts)
+  return { clock, calls, views, seen }
+}
+type Failing = ReturnType<typeof failing>
+
+const reads: Readonly<Record<string, (views: Failing['views']) => Promise<unknown>>> = {
+  scan: async (views) => {
+    let rows = 0
+    for await (const page of views.scan(view)) rows += page.length
+    return rows
+  },
+  tally: async (views) => [...(await views.tally(view, 'name', 'size'))],
+}
+const outcomeOf = (work: Promise<unknown>) => {
+  const seen: { outcome?: unknown } = {}
+  work.then(
+    (value) => (seen.outcome = value),
+    (error: unknown) => (seen.outcome = error),
+  )
+  return seen
+}
+/** Moves through the pauses one by one, and says that each is as long as it is. */
+const throughPauses = async (t: Tap, { clock, seen }: Failing, pauses: readonly number[]) => {
+  await clock.settle()
+  for (const [n, pause] of pauses.entries()) {
+    t.same([seen.asked, clock.waiting()], [n + 1, [pause]])
+    await clock.advance(pause - 1)
+    t.equal(seen.asked, n + 1)
+    await clock.advance(1)
+    t.equal(seen.asked, n + 2)
+  }
+  t.same(clock.waiting(), [])
+}
+type Tap = Pick<typeof t, 'same' | 'equal'>
+
+for (const [name, read] of Object.entries(reads)) {
+  await t.test(`${name}: a read that fails four times is tried again after ${PAUSES.join(', ')} ms`, async (t) => {
+    const world = failing(4)
+    const result = outcomeOf(read(world.views))
+    await throughPauses(t, world, PAUSES)
+    t.strictSame(result.outcome, name === 'scan' ? 1 : [['7', 2]])
+  })
+
+  await t.test(`${name}: a read that fails five times fails, and is not tried again`, async (t) => {
+    const world = failing(Number.POSITIVE_INFINITY)
+    const result = outcomeOf(read(world.views))
+    await throughPauses(t, world, PAUSES)
+    t.match(result.outcome, new Refusal('backend_unavailable'))
+    await world.clock.advance(60_000)
+    t.equal(world.seen.asked, 5)
+  })
+
+  await t.test(`${name}: what is no failure of the store, and what fails after the end, is tried once`, async (t) => {
+    const other = failing(1, new TypeError('a mistake'))
+    await t.rejects(read(other.views), { message: 'a mistake' })
+    t.equal(other.seen.asked, 1)
+    const closed = failing(1)
+    await closed.calls.close(async () => undefined)
+    await t.rejects(read(closed.views), new Refusal('backend_unavailable'))
+    t.equal(closed.seen.asked, 1)
+  })
+}
