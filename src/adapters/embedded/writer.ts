@@ -1,5 +1,5 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { systemClock, type Timer } from '../../clock.ts'
+import { systemClock } from '../../clock.ts'
 import { type Calls, type Failure, type Paths, type Reply, type Request, type Side, sides } from './protocol.ts'
 import {
   type Database,
@@ -12,6 +12,7 @@ import {
   ofFile,
   openDatabase,
 } from './sqlite.ts'
+import { stuckRows } from './stuck-rows.ts'
 import { keysWriter } from './write-keys.ts'
 import { logWriter } from './write-log.ts'
 import { viewsWriter } from './write-views.ts'
@@ -20,7 +21,6 @@ import { viewsWriter } from './write-views.ts'
  * The one writer, in a thread of its own. It takes all that waits, commits events as one group with one sync, and
  * answers. Then it writes the views that wait: they are never ahead of the log.
  */
-const RETRY_MS = 250
 const port = parentPort!
 const paths = workerData as Paths
 /** A database, and who writes it; damage is told with the name of the file. */
@@ -46,12 +46,6 @@ const { database: readModels, writer: views } = await opened(paths.views, 'rebui
 const databases: Readonly<Record<Side, Database>> = { log: events, views: readModels, keys: subjects }
 const ops: Calls = { ...log.ops, ...views.ops, ...keys.ops, close: () => undefined }
 const lost = new Map<Side, Failure>()
-/**
- * View rows that found no room on the disk, kept in order and retried. Other view writes are refused meanwhile, so none
- * waits and no checkpoint gets ahead of the rows.
- */
-let stuck: readonly Request[] = []
-let retrying: Timer | undefined
 
 const answer = (group: readonly Request[], outcome: Reply[1]) =>
   port.postMessage([group.map(([id]) => id), outcome] satisfies Reply)
@@ -102,21 +96,11 @@ const undo = (side: Side) => {
   }
 }
 
-const writeViews = (more: readonly Request[]) => {
-  const group = [...stuck, ...more]
-  if (group.length === 0) return
-  const failure = commit('views', group)
-  stuck = failure ? group.filter(([, op]) => op === 'put') : []
-  if (!failure) return
-  const others = group.filter(([, op]) => op !== 'put')
-  answer(others, { ...failure, side: 'views' })
-  if (stuck.length > 0) retrying ??= systemClock.after(RETRY_MS, retry).unref()
-}
-
-const retry = () => {
-  retrying = undefined
-  writeViews([])
-}
+const writeViews = stuckRows(
+  systemClock,
+  (group) => commit('views', group),
+  (others, failure) => answer(others, { ...failure, side: 'views' }),
+)
 
 /** Brings what was committed out of the write-ahead log into the file, so that the file alone is a whole copy. */
 const settle = (database: Database) => {

@@ -167,6 +167,20 @@ void t.test('a destroyed key is in no file of the directory any more, in no form
   await store.close()
 })
 
+void t.test(
+  'a connection waits five seconds for another that holds its file; a directory in use is not waited for',
+  async (t) => {
+    const directory = await newDirectory(t)
+    const waits: number[] = []
+    for (const mode of ['durable', 'rebuildable', 'erasing', 'read', 'lock'] as const) {
+      const database = await openDatabase(join(directory, mode === 'read' ? 'durable' : mode), mode)
+      waits.push((database.prepare('pragma busy_timeout').get() as { readonly timeout: number }).timeout)
+      database.close()
+    }
+    t.same(waits, [5_000, 5_000, 5_000, 5_000, 0])
+  },
+)
+
 void t.test('nobody but the owner can look into the directory', async (t) => {
   const directory = join(await newDirectory(t), 'data')
   await (await open(directory)).close()

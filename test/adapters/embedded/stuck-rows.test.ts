@@ -1,0 +1,77 @@
+import t from 'tap'
+import type { Failure, Request } from '../../../src/adapters/embedded/protocol.ts'
+import { stuckRows } from '../../../src/adapters/embedded/stuck-rows.ts'
+import { virtualClock } from '../../virtual-clock.ts'
+
+const full: Failure = { kind: 'full', message: 'database or disk is full' }
+const put = (id: number): Request => [id, 'put', []]
+const mark = (id: number): Request => [id, 'mark', []]
+
+/** A disk that may be full, and what was tried to be written, written and refused. */
+const world = () => {
+  const clock = virtualClock()
+  const disk = { full: false, tried: [] as (readonly number[])[], refused: [] as number[] }
+  const ids = (group: readonly Request[]) => group.map(([id]) => id)
+  const write = stuckRows(
+    clock,
+    (group) => {
+      disk.tried.push(ids(group))
+      return disk.full ? full : undefined
+    },
+    (others) => disk.refused.push(...ids(others)),
+  )
+  return { clock, disk, write }
+}
+
+await t.test('rows that found no room are tried again each 250 ms, until there is some', async (t) => {
+  const { clock, disk, write } = world()
+  disk.full = true
+  write([put(1)])
+  t.same(disk.tried, [[1]])
+  for (let n = 2; n < 5; n++) {
+    await clock.advance(249)
+    t.equal(disk.tried.length, n - 1)
+    await clock.advance(1)
+    t.same(disk.tried.length, n)
+  }
+  disk.full = false
+  await clock.advance(250)
+  t.same(disk.tried, [[1], [1], [1], [1], [1]])
+  t.same(clock.waiting(), [], 'then nothing is due any more')
+  await clock.advance(10_000)
+  t.equal(disk.tried.length, 5)
+  t.same(disk.refused, [])
+})
+
+await t.test('what comes meanwhile is written behind what waits; all but rows is refused at once', async (t) => {
+  const { clock, disk, write } = world()
+  disk.full = true
+  write([put(1), mark(2)])
+  t.same(disk.refused, [2])
+  await clock.advance(100)
+  write([mark(3), put(4)])
+  t.same(
+    [disk.tried.at(-1), disk.refused],
+    [
+      [1, 3, 4],
+      [2, 3],
+    ],
+  )
+  t.same(clock.waiting(), [150], 'one timer for all')
+  disk.full = false
+  await clock.advance(149)
+  t.equal(disk.tried.length, 2)
+  await clock.advance(1)
+  t.same(disk.tried.at(-1), [1, 4], 'in the order in which they came')
+  write([mark(5)])
+  t.same([disk.tried.at(-1), disk.refused], [[5], [2, 3]])
+})
+
+await t.test('where only others found no room nothing is tried again', async (t) => {
+  const { clock, disk, write } = world()
+  disk.full = true
+  write([mark(1)])
+  t.same([disk.tried, disk.refused, clock.waiting()], [[[1]], [1], []])
+  write([])
+  t.equal(disk.tried.length, 1)
+})
