@@ -11,11 +11,12 @@ import { openKeyFile } from '../../src/adapters/embedded/key-file.ts'
 import { systemClock } from '../../src/clock.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { has, leaveOut, run } from '../crash/rig.ts'
+import { eventually } from '../wait.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
 type Line = Readonly<Record<string, unknown>>
 
-/** `rollcall serve` as a process of its own; `through` is the command that starts it. */
+/** `rollcall serve` as a process of its own, whose grace no test lives to see; `through` is the command that starts it. */
 const serve = async (
   t: Test,
   directory: string,
@@ -28,6 +29,7 @@ const serve = async (
     ROLLCALL_STORAGE_DATA_DIR: directory,
     ROLLCALL_SERVER_HOST: '127.0.0.1',
     ROLLCALL_SERVER_HTTP_PORT: '0',
+    ROLLCALL_SERVER_SHUTDOWN_GRACE: '1h',
     ...environment,
   }
   const child = spawn(words[0]!, words.slice(1), { env })
@@ -43,11 +45,11 @@ const serve = async (
       .split('\n')
       .slice(0, -1)
       .map((line) => JSON.parse(line) as Line)
-  const until = async (found: (lines: readonly Line[]) => boolean) => {
-    while (!found(told())) await new Promise((wake) => setTimeout(wake, 5))
+  const until = async (found: (lines: readonly Line[]) => boolean, what: string) => {
+    await eventually(() => found(told()), what)
   }
   const listens = async () => {
-    await until((lines) => lines.some(({ url }) => url !== undefined))
+    await until((lines) => lines.some(({ url }) => url !== undefined), 'the service to listen')
     return Number(new URL(String(told().find(({ url }) => url !== undefined)!['url'])).port)
   }
   return {
@@ -69,10 +71,6 @@ const childOf = async (parent: number): Promise<number> => {
   if (!/^\s*\d+\s*$/.test(pid) || Number(pid) < 2) throw new Error(`no one process, but ${JSON.stringify(pid)}`)
   return Number(pid)
 }
-
-/** Whether it ended by itself in a time that no grace of these tests reaches. */
-const soon = (exited: Promise<number | string>) =>
-  Promise.race([exited, new Promise<string>((late) => setTimeout(late, 30_000, 'it runs on').unref())])
 
 await t.test(
   'kept connections under requests: each hears that its answer is the last, and none is reset',
@@ -113,7 +111,7 @@ await t.test(
     }
     const lanes = Array.from({ length: 64 }, lane)
     // A connection that nobody has taken on yet when the port is left is the system's to reset: each has had an answer.
-    while (seen.answered < 640 || seen.kept < 64) await new Promise((wake) => setTimeout(wake, 5))
+    await eventually(() => seen.answered >= 640 && seen.kept >= 64, 'answers on each of the connections')
     service.child.kill('SIGTERM')
     const probe = new Agent()
     const ready = () => ask(probe, '/readyz')
@@ -123,7 +121,7 @@ await t.test(
     t.same(failed, [])
     t.equal(seen.closed, 64)
     t.same(unsaid, [])
-    t.equal(await soon(service.exited), 0)
+    t.equal(await service.exited, 0)
   },
 )
 
@@ -140,7 +138,7 @@ await t.test('what runs on when the grace is over is cut, and counted in one WAR
       )
   await Promise.all(taken)
   service.child.kill('SIGTERM')
-  t.equal(await soon(service.exited), 0)
+  t.equal(await service.exited, 0)
   const warned = service.told().filter(({ level }) => level === 'WARN')
   t.match(warned, [{ requests: 3, msg: /shutdown_grace/ }])
   t.equal(warned.length, 1)
@@ -187,9 +185,9 @@ await t.test(
   async (t) => {
     const directory = await history(t, 20_000)
     const service = await serve(t, directory)
-    await service.until((lines) => lines.length > 0)
+    await service.until((lines) => lines.length > 0, 'its first line')
     service.child.kill('SIGTERM')
-    t.equal(await soon(service.exited), 0)
+    t.equal(await service.exited, 0)
     t.notOk(
       service.told().some(({ url }) => url !== undefined),
       'it never listened',
@@ -215,9 +213,9 @@ await t.test(
     ] as const) {
       const service = await serve(t, directory, {}, inside)
       if (ready) await service.listens()
-      else await service.until((lines) => lines.length > 0)
+      else await service.until((lines) => lines.length > 0, 'its first line')
       process.kill(await childOf(service.child.pid!), 'SIGTERM')
-      t.equal(await soon(service.exited), 0, `${ready ? 'while it listens' : 'while it starts'}: ${service.said()}`)
+      t.equal(await service.exited, 0, `${ready ? 'while it listens' : 'while it starts'}: ${service.said()}`)
     }
   },
 )
@@ -229,9 +227,12 @@ await t.test('a server that is away and not there yet keeps nobody from ending',
     ROLLCALL_MONGODB_URL: 'mongodb://127.0.0.1:1',
     ROLLCALL_REDIS_URL: 'redis://127.0.0.1:1',
   })
-  await service.until((lines) => lines.some(({ msg }) => /trying until it is/.test(String(msg))))
+  await service.until(
+    (lines) => lines.some(({ msg }) => /trying until it is/.test(String(msg))),
+    'the server to be missed',
+  )
   service.child.kill('SIGTERM')
-  t.equal(await soon(service.exited), 0)
+  t.equal(await service.exited, 0)
 })
 
 await t.test('a store that does not come back keeps it no longer than the grace', { timeout: 90_000 }, async (t) => {
@@ -245,17 +246,22 @@ await t.test('a store that does not come back keeps it no longer than the grace'
     'inject=ftruncate:delay_enter=80000000',
   ])
   // From then on its writer is inside SQLite.
-  while (!(await readFile(calls, 'utf8').catch(() => '')).includes('ftruncate('))
-    await new Promise((wake) => setTimeout(wake, 50))
+  await eventually(
+    async () => (await readFile(calls, 'utf8').catch(() => '')).includes('ftruncate('),
+    'the writer to be held up',
+  )
   const pid = await childOf(service.child.pid!)
   process.kill(pid, 'SIGTERM')
-  await service.until((lines) => lines.some(({ msg }) => /longer than server.shutdown_grace/.test(String(msg))))
+  await service.until(
+    (lines) => lines.some(({ msg }) => /longer than server.shutdown_grace/.test(String(msg))),
+    'the grace to be over',
+  )
   const isThere = async () => {
     const { stdout } = spawn('ps', ['-o', 'stat=', '-p', String(pid)])
     let state = ''
     for await (const data of stdout) state += String(data)
     return !/^\s*(?:Z.*)?$/s.test(state)
   }
-  for (let looks = 0; looks < 100 && (await isThere()); looks++) await new Promise((wake) => setTimeout(wake, 100))
-  t.notOk(await isThere(), 'it is over, whatever its threads do')
+  await eventually(async () => !(await isThere()), 'the process to be over')
+  t.pass('it is over, whatever its threads do')
 })

@@ -38,8 +38,10 @@ const world = async (t: Test, now: () => number = Date.now) => {
 }
 
 await t.test('the client reads the file again and exchanges before expiresAt', async (t) => {
-  let ahead = 0
-  const now = () => Date.now() + ahead
+  // A whole second, as the times of tokens are; from it their lives of 1,000 seconds are counted.
+  const begin = Math.ceil(Date.now() / 1000) * 1000
+  let passed = 0
+  const now = () => begin + passed
   const { service, tokenFile, exchanges, rotate, cluster } = await world(t, now)
   const client = rollcall({ url: service.url, tokenFile, now })
   const works = async () => (await client.request('/auth/v1/self')).status
@@ -48,23 +50,34 @@ await t.test('the client reads the file again and exchanges before expiresAt', a
   t.equal(first, same)
   t.equal(exchanges(), 1, 'who asks at once shares one exchange')
   t.equal(await works(), 200)
-  ahead = 800_000
+  passed = 800_000
   await rotate(1000)
-  t.equal(await client.token(), first, 'not before it is due')
-  ahead = 860_000
+  passed = 849_999
+  t.equal(await client.token(), first, 'not before 15 % of its life are left')
+  t.equal(exchanges(), 1)
+  passed = 850_000
   const second = await client.token()
   t.not(second, first)
   t.equal(exchanges(), 2)
-  ahead = 1_001_000
+  passed = 1_000_000
   t.equal(await works(), 200, 'the first token has ended and nobody noticed')
 
-  ahead = 1_700_000
+  // The second, exchanged at 850 s, ends at 1,800 s: 15 % of that are left from 1,657.5 s on.
+  passed = 1_657_499
+  t.equal(await client.token(), second)
+  t.equal(exchanges(), 2)
+  passed = 1_657_500
   cluster.bearer = 'the cluster does not know the service any more'
   t.equal(await client.token(), second, 'a failed exchange changes nothing while the token is good')
   const tried = exchanges()
+  t.ok(tried > 2)
+  passed = 1_667_499
   t.equal(await client.token(), second)
-  t.equal(exchanges(), tried, 'and is not repeated at once')
-  ahead = 1_900_000
+  t.equal(exchanges(), tried, 'and is not repeated for ten seconds')
+  passed = 1_667_500
+  t.equal(await client.token(), second)
+  t.ok(exchanges() > tried, 'then it is')
+  passed = 1_900_000
   await rotate(1000)
   await t.rejects(client.token(), { message: /^the exchange answered 503/ })
 })

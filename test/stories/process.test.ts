@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
+import { eventually } from '../wait.ts'
 
 const main = resolve(import.meta.dirname, '../../src/main.js')
 type Environment = Readonly<Record<string, string>>
@@ -98,11 +99,7 @@ await t.test(
   async (t) => {
     const file = join(await directoryOf(t), 'log')
     const service = serve(t, await directoryOf(t), { ROLLCALL_LOG_LEVEL: 'ERROR', ROLLCALL_LOG_FILE: file })
-    let text = ''
-    while (text === '') {
-      await new Promise((wake) => setTimeout(wake, 20))
-      text = await readFile(file, 'utf8').catch(() => '')
-    }
+    const text = await eventually(() => readFile(file, 'utf8').catch(() => ''), 'the first line of the log')
     t.match(text, /^\{"level":"INFO".*"client_token":"rcb_\w+".*\}\n$/)
     void service
   },

@@ -1,19 +1,12 @@
 import t from 'tap'
 import { bearer, type Issued, open } from '../http/people.ts'
 import { startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
 
 const NS = '/api/v1/namespaces'
 type List = {
   readonly authentications: readonly { readonly id: string; readonly metadata: Readonly<Record<string, string>> }[]
-}
-
-/** Waits until a thing is so. */
-const until = async (so: () => Promise<boolean>): Promise<void> => {
-  for (let tries = 0; tries < 200; tries++) {
-    if (await so()) return
-    await new Promise((wake) => setTimeout(wake, 25))
-  }
-  throw new Error('it never became so')
 }
 
 await t.test(
@@ -47,13 +40,18 @@ await t.test(
 )
 
 await t.test('bootstrap.token sets a known value and bootstrap.expiration gives it an expiry', async (t) => {
-  const service = await startService(t, {
-    'authentication.methods.token.bootstrap.expiration': '1h',
-    'authentication.methods.token.bootstrap.metadata': '{"team":"blue"}',
-  })
+  const { now } = virtualClock(new Date().toISOString())
+  const service = await startService(
+    t,
+    {
+      'authentication.methods.token.bootstrap.expiration': '1h',
+      'authentication.methods.token.bootstrap.metadata': '{"team":"blue"}',
+    },
+    { now },
+  )
   const { json } = await service.request<Issued['authentication']>('GET', '/auth/v1/self')
   const life = Date.parse(json.expiresAt!) - Date.parse(json.createdAt)
-  t.ok(life > 3_590_000 && life <= 3_600_000, 'the record is made a moment after the time from which it lives')
+  t.equal(life, 3_600_000)
   t.equal(json.metadata['team'], 'blue')
   t.notMatch(await service.logged(), /client_token|the-bootstrap-token/, 'a configured value is never logged')
 })
@@ -63,22 +61,29 @@ await t.test('an expired token stops working and is deleted automatically', asyn
   const cleanup = 'authentication.methods.token.cleanup'
   const settings = { [`${cleanup}.interval`]: '50ms', [`${cleanup}.grace_period`]: '30m' }
   const service = await startService(t, settings, { now: () => new Date(Date.now() + ahead) })
-  const expiresAt = new Date(Date.now() + 3_600_000).toISOString()
-  const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'short', expiresAt })
+  const made = Date.now()
+  const make = (name: string, life: number) =>
+    service.request<Issued>('POST', '/auth/v1/method/token', {
+      name,
+      expiresAt: new Date(made + life).toISOString(),
+    })
+  const { json } = await make('short', 3_600_000)
+  const { json: marker } = await make('marker', 1_800_000)
   const self = async () => (await service.request('GET', '/auth/v1/self', undefined, bearer(json.clientToken))).status
-  const listed = async (status: string) => {
+  const listed = async (status: string, { authentication }: Issued = json) => {
     const { json: page } = await service.request<List>('GET', `/auth/v1/tokens?status=${status}`)
-    return page.authentications.some(({ id }) => id === json.authentication.id)
+    return page.authentications.some(({ id }) => id === authentication.id)
   }
   t.equal(await self(), 200)
   ahead = 3_600_000
   t.equal(await self(), 401)
-  await new Promise((wake) => setTimeout(wake, 200))
+  await eventually(() => listed('DELETED', marker), 'the marker to be cleaned up, whose grace period is over')
   t.ok(await listed('EXPIRED'), 'not before the grace period is over')
+  t.notOk(await listed('DELETED'))
   ahead += 1_800_000
-  await until(() => listed('DELETED'))
+  await eventually(() => listed('DELETED'), 'the token to be cleaned up')
   t.notOk(await listed('EXPIRED'))
-  t.match((await service.request('GET', '/metrics')).text, /rollcall_cleanup_deleted_total\{method="token"\} 1\n/)
+  t.match((await service.request('GET', '/metrics')).text, /rollcall_cleanup_deleted_total\{method="token"\} 2\n/)
 })
 
 await t.test('a namespaced token works only for requests scoped to its namespace', async (t) => {
@@ -143,6 +148,10 @@ await t.test(
     const expiresAt = new Date(expiry).toISOString()
     const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'short', expiresAt })
     const { id } = json.authentication
+    const { json: marker } = await service.request<Issued>('POST', '/auth/v1/method/token', {
+      name: 'marker',
+      expiresAt: new Date(expiry - 1).toISOString(),
+    })
     const self = async () => (await service.request('GET', '/auth/v1/self', undefined, bearer(json.clientToken))).status
     const shown = () => service.request<Issued['authentication']>('GET', `/auth/v1/tokens/${id}`)
     time = expiry - 1
@@ -152,23 +161,22 @@ await t.test(
     t.equal(await self(), 401, 'at the instant')
     t.equal((await shown()).json.status, 'EXPIRED')
 
-    const cleanedUp = async () => {
-      const marker = await service.request<Issued>('POST', '/auth/v1/method/token', {
-        name: 'marker',
-        expiresAt: new Date(time + 1).toISOString(),
-      })
-      time += grace + 2
+    /** Time goes on to that moment, and a cleanup runs then: the token that it deletes says so. */
+    const cleanedUp = async (at: number, gone: string) => {
+      time = at
       await service.reopen()
-      await until(
-        async () => (await service.request('GET', `/auth/v1/tokens/${marker.json.authentication.id}`)).status === 404,
+      await eventually(
+        async () => (await service.request('GET', `/auth/v1/tokens/${gone}`)).status === 404,
+        'a cleanup to have run',
       )
-      return (await shown()).status
     }
     time = expiry
     await service.reopen()
     t.equal((await shown()).json.status, 'EXPIRED', 'listed still')
     t.equal(await self(), 401, 'after a restart too')
-    t.equal(await cleanedUp(), 404)
+    await cleanedUp(expiry + grace, marker.authentication.id)
+    t.match(await shown(), { status: 200, json: { status: 'EXPIRED' } }, 'in the last millisecond of the grace period')
+    await cleanedUp(expiry + grace + 1, id)
     const { json: deleted } = await service.request<List>('GET', '/auth/v1/tokens?status=DELETED')
     t.ok(deleted.authentications.some((one) => one.id === id))
     time = expiry - 500
