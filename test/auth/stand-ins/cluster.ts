@@ -24,8 +24,8 @@ const negotiated = (request: IncomingMessage, type: string, answer: Answer): Ans
           .writeHead(406, { 'content-type': 'text/plain; charset=utf-8' })
           .end(`only the following media types are accepted: ${type}\n`)
 
-/** The API server of a cluster over https with a CA of its own: TokenReview, OpenID document and key set. `lies` are answers by path. Closes itself. */
-export const clusterStandIn = async (t: Scope) => {
+/** The API server of a cluster over https with a CA of its own: TokenReview, OpenID document and key set. `lies` are answers by path, `now` is its clock. Closes itself. */
+export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
   const folder = await mkdtemp(join(tmpdir(), 'cluster-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const tls = await generate([{ name: 'commonName', value: `cluster ${randomUUID()}` }], {
@@ -60,7 +60,8 @@ export const clusterStandIn = async (t: Scope) => {
   const review = async (token: string, audiences = [AUDIENCE]) => {
     try {
       const set = createLocalJWKSet({ keys: state.keys.map(({ jwk }) => jwk) })
-      const { payload } = await jwtVerify(token, set, { issuer: state.issuer, audience: audiences })
+      const expected = { issuer: state.issuer, audience: audiences, currentDate: now() }
+      const { payload } = await jwtVerify(token, set, expected)
       const { pod, serviceaccount } = payload['kubernetes.io'] as Record<
         string,
         { name: string; uid: string } | undefined
@@ -117,15 +118,15 @@ export const clusterStandIn = async (t: Scope) => {
 
   /** A service-account token as the cluster gives it to a pod. */
   const token = ({ claims, header, key }: TokenOptions = {}) => {
-    const now = Math.floor(Date.now() / 1000)
+    const present = Math.floor(now().getTime() / 1000)
     const { jwk, privateKey } = state.keys[0]!
     return new SignJWT({
       iss: state.issuer,
       sub: 'system:serviceaccount:apps:web',
       aud: [AUDIENCE],
-      iat: now,
-      nbf: now,
-      exp: now + 3600,
+      iat: present,
+      nbf: present,
+      exp: present + 3600,
       jti: `canary-jti-${randomUUID()}`,
       'kubernetes.io': {
         namespace: 'apps',
