@@ -1,5 +1,7 @@
 import t from 'tap'
 import { gathered, keyedQueue, pause, semaphore, within } from '../src/concurrency.ts'
+import { noted } from './noted.ts'
+import { virtualClock } from './virtual-clock.ts'
 
 const held = () => {
   let free = () => {}
@@ -76,6 +78,34 @@ await t.test('a place that is left goes to the first of the line', async (t) => 
   await fourth
   places.leave()
   t.equal(places.enter(), undefined, 'nobody waits any more')
+})
+
+await t.test('who has no place within its time leaves the line, and takes none that is left later', async (t) => {
+  const clock = virtualClock()
+  const places = semaphore(1)
+  const done: string[] = []
+  const work = (name: string, takes: number) => async () => {
+    await clock.sleep(takes)
+    done.push(name)
+    return name
+  }
+  const noPlace = (): never => {
+    throw new Error('no place')
+  }
+  const first = noted(places.holdWithin(clock, 1_000, work('first', 1_500), noPlace))
+  const late = noted(places.holdWithin(clock, 1_000, work('late', 1), noPlace))
+  await clock.advance(600)
+  const intime = noted(places.holdWithin(clock, 1_000, work('in time', 1), noPlace))
+  await clock.advance(399)
+  t.strictSame([first, late, intime], [[], [], []])
+  await clock.advance(1)
+  t.match(late, [{ message: 'no place' }])
+  await clock.advance(500)
+  t.strictSame([first, intime], [['first'], []])
+  await clock.advance(1)
+  t.strictSame([intime, done], [['in time'], ['first', 'in time']])
+  t.equal(places.enter(), undefined, 'the place is free again')
+  t.strictSame(clock.waiting(), [])
 })
 
 await t.test('so much work at once as there are places, and a fault gives its place back', async (t) => {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import type { Moment } from '../../src/audit/as-of.ts'
 import { isRefusal } from '../../src/errors.ts'
 import { markView } from '../../src/projections/log-marks.ts'
 import { resources } from '../../src/projections/resources.ts'
 import { stateView } from '../../src/projections/stream-states.ts'
 import type { Row, View } from '../../src/projections/views.ts'
 import { flagCreated, namespaceCreated, ofFlag, segmentCreated, tokenIssued } from '../samples.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { history, never, second } from './past.ts'
 
 const renamed = (name: string) => ({ type: 'FlagUpdated', data: { ...ofFlag, name: { from: 'a', to: name } } }) as const
@@ -256,10 +258,59 @@ await t.test('a reading whose signal has aborted reads no further, and ends with
   await t.rejects(told.asOf({ instant: second(3) }, stop.signal), { message: 'nobody waits' })
 })
 
-await t.test('a moment that has not come is refused', async (t) => {
+await t.test('a moment that has not come is refused, by the later of the clock and the newest event', async (t) => {
   const told = await changed(3)
-  for (const moment of [{ position: 10_000n }, { instant: second(2_000_000) }])
-    t.ok(isRefusal(await told.asOf(moment).catch((error: unknown) => error), 'invalid_at'))
+  const [clock, ahead] = [virtualClock(second(1_000)), virtualClock(second(1_060))]
+  const asked = (moment: Moment) =>
+    told.asOf(moment, never, { clock: { now: clock.now, newest: ahead.now } }).then(
+      () => 'come',
+      (error: unknown) => isRefusal(error, 'invalid_at') && 'not come',
+    )
+  const inMs = (ms: number) => ({ instant: new Date(Date.parse(second(1_060)) + ms).toISOString() })
+  t.strictSame([await asked(inMs(0)), await asked(inMs(1))], ['come', 'not come'])
+  await clock.advance(60_001)
+  t.strictSame([await asked(inMs(1)), await asked(inMs(2))], ['come', 'not come'])
+  const last = told.all.at(-1)!.position
+  t.strictSame([await asked({ position: last }), await asked({ position: last + 1n })], ['come', 'not come'])
+})
+
+await t.test('where events are ahead of the clock, the present of a clock 5 s behind is all there is', async (t) => {
+  const told = await changed(3)
+  const [clock, ahead] = [virtualClock(second(1_000)), virtualClock(second(1_060))]
+  await told.append('flag-ns+later', [{ type: 'Happened', data: {} }], second(1_060))
+  await told.built()
+  const position = async (ms: number, newest = ahead.now) => {
+    const instant = new Date(clock.now().getTime() - ms).toISOString()
+    return (await (await told.asOf({ instant }, never, { clock: { now: clock.now, newest } })).moment()).position
+  }
+  const [before, all] = told.all.slice(-2).map((event) => event.position)
+  t.strictSame([await position(0), await position(5_000)], [all, all])
+  t.equal(await position(5_001), before)
+  t.equal(await position(0, clock.now), before, 'nothing is ahead')
+})
+
+await t.test('what is behind has two seconds to come there, and then it is said that it is behind', async (t) => {
+  const told = await changed(3)
+  const waits: number[] = []
+  let inTime = true
+  const waiting = async (withinMs: number) => {
+    waits.push(withinMs)
+    return inTime
+  }
+  const then = () =>
+    told.asOf({ position: told.all.at(-1)!.position }, never, {
+      viewsReached: (_, __, withinMs) => waiting(withinMs),
+      seen: (_, withinMs) => waiting(withinMs),
+    })
+  const page = { where: {}, status: undefined, now: second(9), limit: 10, count: 10 }
+  t.equal((await (await then()).tokens(page)).total, 0)
+  t.equal((await (await then()).namespaces()).length, 1)
+  inTime = false
+  const behind = { message: 'view is behind position 50' }
+  const [tokens, namespaces] = [await then(), await then()]
+  await t.rejects(tokens.tokens(page), behind)
+  await t.rejects(namespaces.namespaces(), behind)
+  t.strictSame([...new Set(waits)], [2_000])
 })
 
 await t.test('a token of a moment has the grants that it had then', async (t) => {

@@ -131,9 +131,8 @@ export const history = () => {
 
   const past = pastReads({ log, views, key, atOnce: 8, sliceMs: 5 })
   const now = () => new Date(second(1_000_000))
-  const sources = () => ({
+  const sources = (): Parameters<typeof asOf<string>>[0] => ({
     log,
-    views,
     viewsReached: async () => true,
     reads: past,
     ...memory(),
@@ -157,6 +156,8 @@ export const history = () => {
       walked = 0
       return { most, streams, log }
     },
-    asOf: (moment: Moment, signal: AbortSignal = never) => asOf(sources())(moment, signal),
+    /** `other` are sources in the place of those above. */
+    asOf: (moment: Moment, signal: AbortSignal = never, other: Partial<ReturnType<typeof sources>> = {}) =>
+      asOf({ ...sources(), ...other })(moment, signal),
   }
 }

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { within } from '../src/clock.ts'
+import { noted } from './noted.ts'
+import { virtualClock } from './virtual-clock.ts'
+
+await t.test('work within its time says what it comes to, a fault too, and leaves no timer', async (t) => {
+  const clock = virtualClock()
+  t.equal(await within(clock, 1_000, Promise.resolve('done'), () => 'late'), 'done')
+  await t.rejects(
+    within(clock, 1_000, Promise.reject(new Error('fails')), () => 'late'),
+    { message: 'fails' },
+  )
+  const slow = noted(
+    within(
+      clock,
+      1_000,
+      clock.sleep(999).then(() => 'done'),
+      () => 'late',
+    ),
+  )
+  await clock.advance(999)
+  t.strictSame(slow, ['done'])
+  t.strictSame(clock.waiting(), [])
+})
+
+await t.test(
+  'work that takes longer says what the late one says, or throws it; what it comes to then is dropped',
+  async (t) => {
+    const clock = virtualClock()
+    const failing = clock.sleep(2_000).then(() => Promise.reject(new Error('dropped')))
+    const said = noted(within(clock, 1_000, failing, () => 'late'))
+    const thrown = noted(
+      within(clock, 1_000, failing, () => {
+        throw new Error('took too long')
+      }),
+    )
+    await clock.advance(999)
+    t.strictSame([said, thrown], [[], []])
+    await clock.advance(1)
+    t.strictSame(said, ['late'])
+    t.match(thrown, [{ message: 'took too long' }])
+    await clock.advance(1_000)
+    t.strictSame([said.length, thrown.length], [1, 1])
+  },
+)
