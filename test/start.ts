@@ -9,9 +9,16 @@ import { systemClock } from '../src/clock.ts'
 import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
+import type { VirtualClock } from './virtual-clock.ts'
+import { eventually } from './wait.ts'
 
-/** Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `directory` = another service's, to start on what it left; `file` = what a configuration file says, beneath the settings. */
+/**
+ * Values of `settings` by key (`storage.read_only`), as texts; undefined takes the tests' own back. `clock` = the time of the service, which the
+ * test moves; `now` = its wall clock alone. `directory` = another service's, to start on what it left; `file` = what a configuration file says,
+ * beneath the settings.
+ */
 export type StartOptions = {
+  readonly clock?: VirtualClock
   readonly now?: () => Date
   readonly directory?: string
   readonly acceptLostKeys?: string
@@ -28,12 +35,18 @@ export type Response<T> = {
 }
 export type Fields = Readonly<Record<string, unknown>>
 
+/** A service that ends looks this often whether its connections are quiet. */
+const LOOK_MS = 25
+/** A page of metrics serves so long. */
+export const PAGE_MS = 1_000
+const PAGES = /^\w+_http_request_duration_seconds_count\{route="\/metrics",method="GET",status="200"\} (\d+)$/m
 const TOKEN = 'the-bootstrap-token-of-the-tests'
 
 const isStale = ({ status, text }: Response<unknown>) => onCluster && status === 503 && text.includes('"auth_stale"')
 
-/** Waits for a later millisecond: tokens that were made in the same one are listed by their random ids. */
-const nextMillisecond = async (): Promise<void> => {
+/** Comes to a later millisecond: tokens that were made in the same one are listed by their random ids. */
+const nextMillisecond = async (clock: VirtualClock | undefined): Promise<void> => {
+  if (clock) return clock.advance(1)
   for (const now = Date.now(); Date.now() === now; ) await new Promise((wake) => setImmediate(wake))
 }
 
@@ -41,7 +54,7 @@ const nextMillisecond = async (): Promise<void> => {
 export const startService = async (
   t: Test,
   settings: Readonly<Record<string, string | undefined>> = {},
-  { now, directory: given, acceptLostKeys, file: said }: StartOptions = {},
+  { clock, now, directory: given, acceptLostKeys, file: said }: StartOptions = {},
 ) => {
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'rollcall-test-')))
   const log = join(directory, 'log')
@@ -59,20 +72,32 @@ export const startService = async (
   )
   const file = said && join(directory, 'rollcall.yml')
   if (file) await writeFile(file, JSON.stringify(said))
-  const open = () =>
-    start(loadConfig({ env: {}, flags: set, ...(file && { file }) }).config, {
-      ...(now && { clock: { ...systemClock, now } }),
-      acceptLostKeys,
-    })
+  const time = clock ?? (now && { ...systemClock, now })
+  const open = async () => {
+    const { config } = loadConfig({ env: {}, flags: set, ...(file && { file }) })
+    const opened = await start(config, { ...(time && { clock: time }), acceptLostKeys })
+    // What the test makes is later than what the service made.
+    await clock?.advance(1)
+    return opened
+  }
   let running = await open()
+  /** Pages of metrics that were given. */
+  let pages = 0
   let closed = false
   const agent = new Agent({ keepAlive: true })
 
+  /** Waits for the end of the service, which looks at its clock meanwhile. */
+  const ended = async () => {
+    const state = { over: false }
+    const ending = running.close().finally(() => (state.over = true))
+    if (clock) while (!state.over) await clock.advance(LOOK_MS)
+    await ending
+  }
   const close = async () => {
     if (closed) return
     closed = true
     agent.destroy()
-    await running.close()
+    await ended()
   }
   t.teardown(async () => {
     await close()
@@ -97,6 +122,7 @@ export const startService = async (
           const sent = Buffer.concat(chunks)
           const text = (incoming.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent).toString('utf8')
           const isJson = incoming.headers['content-type']?.startsWith('application/json') && text !== ''
+          if (method === 'GET' && path === '/metrics' && incoming.statusCode === 200) pages++
           const json = (isJson ? JSON.parse(text) : {}) as T
           resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json })
         })
@@ -114,12 +140,11 @@ export const startService = async (
     body?: unknown,
     headers: Headers = {},
   ): Promise<Response<T>> => {
-    let answer = await exchange<T>(method, path, body, headers)
-    for (let n = 0; n < 50 && isStale(answer); n++) {
-      await new Promise((wake) => setTimeout(wake, 100))
-      answer = await exchange<T>(method, path, body, headers)
-    }
-    if (method === 'POST') await nextMillisecond()
+    const answer = await eventually(async () => {
+      const given = await exchange<T>(method, path, body, headers)
+      return isStale(given) ? undefined : given
+    }, `an answer of an instance that is not stale to ${method} ${path}`)
+    if (method === 'POST') await nextMillisecond(clock)
     const { status, text, headers: told } = answer
     if (status >= 300 || text === '' || !told['content-type']?.startsWith('application/json')) return answer
     wrongWith ??= answersBy((await exchange<Document>('GET', '/openapi.json', undefined, {})).json)
@@ -128,13 +153,14 @@ export const startService = async (
     return answer
   }
 
-  let read = 0
-  /** The metrics as they are now: of a page that serves a second none is asked for sooner. */
+  /** The metrics as they are now. A page serves a second; one that is new counts all that were given before. */
   const metrics = async (): Promise<string> => {
-    await new Promise((wake) => setTimeout(wake, Math.max(0, read + 1010 - performance.now())))
-    const { text } = await request('GET', '/metrics')
-    read = performance.now()
-    return text
+    const before = pages
+    await clock?.advance(PAGE_MS)
+    return eventually(async () => {
+      const { text } = await request('GET', '/metrics')
+      return Number(PAGES.exec(text)?.[1] ?? 0) >= before ? text : undefined
+    }, 'a new page of metrics')
   }
 
   return {
@@ -151,10 +177,11 @@ export const startService = async (
     close,
     /** Stops the service and starts it anew on the same store, with which something may be done between. */
     reopen: async (between?: () => Promise<void>) => {
-      await running.close()
+      await ended()
       await between?.()
       running = await open()
       closed = false
+      pages = 0
     },
   }
 }
