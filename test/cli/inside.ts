@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { run } from '../../src/cli/program.ts'
 import type { Started } from '../start.ts'
 
@@ -19,20 +19,27 @@ const load = (): never => {
   throw new Error('these verbs work through HTTP alone')
 }
 
-/** Runs a verb in this process against a service; gives the exit code and what was told on standard error. */
-export const inside = async (service: Pick<Started, 'url' | 'token'>, ...args: readonly string[]) => {
+type Asked = Pick<Started, 'url' | 'token'>
+
+/** Runs a verb in this process and by this clock against a service; gives the exit code and what was told on standard error. */
+export const insideAt = async (clock: Clock, service: Asked, ...args: readonly string[]) => {
   const told: string[] = []
   const write = process.stderr.write.bind(process.stderr)
-  Object.assign(process.env, { ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token })
+  const { env } = process
+  process.env = { ...env, ROLLCALL_ADDRESS: service.url, ROLLCALL_TOKEN: service.token }
   process.stderr.write = (text: string | Uint8Array) => told.push(String(text)) > 0
   try {
-    const exit = await run(args, load, systemClock)
+    const exit = await run(args, load, clock)
     return { exit, err: told.join('') }
   } finally {
+    process.env = env
     process.stderr.write = write
     process.exitCode = undefined
   }
 }
+
+/** The same by the clock of the machine. */
+export const inside = (service: Asked, ...args: readonly string[]) => insideAt(systemClock, service, ...args)
 
 /** What an export writes. */
 export const exported = async (service: Started, ...args: readonly string[]): Promise<string> => {

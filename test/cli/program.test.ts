@@ -11,7 +11,9 @@ import type { Services } from '../../src/cli/services.ts'
 import { readModelsOf } from '../../src/projections/all.ts'
 import { startService } from '../start.ts'
 import { type Answer, record, refusal, rollcall, standIn } from './service.ts'
-import { virtualClock } from '../virtual-clock.ts'
+import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
+import { insideAt } from './inside.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
 const write = (name: string, content: string): string => {
@@ -77,44 +79,84 @@ await t.test('an answer of the service decides the exit code', async (t) => {
     [1, { status: 302, headers: { location: 'http://127.0.0.1:1/' } }, /HTTP status 302/],
     [1, { text: '<html>' }, /is not Rollcall/],
     [7, { status: 502, text: '<html>' }, /HTTP status 502/],
-    [7, { after: 5000 }, /No answer from .* within 200 ms/],
   ]
   let answer: Answer = {}
   const service = await standIn(() => answer)
   t.teardown(service.close)
   for (const [exit, given, said] of cases) {
     answer = given
-    const ran = await rollcall([
-      'token',
-      'get',
-      'x',
-      '--address',
-      service.address,
-      ...(given.after ? ['--timeout', '200ms'] : []),
-    ])
+    const ran = await rollcall(['token', 'get', 'x', '--address', service.address])
     t.match([ran.exit, ran.out, ran.err], [exit, '', said], String(said))
+  }
+})
+
+/** Runs a verb against a stand-in, by a clock that the test moves; tells what came of it once it is over. */
+const running = (clock: VirtualClock, { address: url }: { readonly address: string }, ...args: readonly string[]) => {
+  const state: { ran?: Awaited<ReturnType<typeof insideAt>> } = {}
+  const over = insideAt(clock, { url, token: 'x' }, ...args).then((ran) => (state.ran = ran))
+  return { state, over }
+}
+
+await t.test('an answer is waited for as long as was said', async (t) => {
+  const service = await standIn(() => ({ silent: true }))
+  t.teardown(service.close)
+  for (const [said, ms] of [
+    [[], 10_000],
+    [['--timeout', '200ms'], 200],
+  ] as const) {
+    const clock = virtualClock()
+    const asked = service.seen.length
+    const { state, over } = running(clock, service, 'token', 'get', 'x', ...said)
+    await eventually(() => service.seen.length > asked, 'the request')
+    await clock.advance(ms - 1)
+    t.equal(state.ran, undefined)
+    await clock.advance(1)
+    t.match(await over, { exit: 7, err: new RegExp(`No answer from .* within ${ms} ms`) })
   }
 })
 
 await t.test(
   'a read that the service has no place for is asked again while there is time, a write is not',
   async (t) => {
-    let wait = '1'
+    let [wait, left] = ['1', 2]
     const busy = (): Answer => ({
       ...refusal(429, 8, 'rate_limited', 'too many requests'),
       headers: { 'retry-after': wait },
     })
-    let left = 2
     const service = await standIn(({ method }) => (method === 'GET' && --left < 0 ? { body: record('x') } : busy()))
     t.teardown(service.close)
-    const to = ['--address', service.address]
-    t.equal((await rollcall(['token', 'get', 'x', ...to])).exit, 0)
+    const clock = virtualClock()
+    /** Waits until the verb rests for so long. */
+    const resting = (ms: number) => eventually(() => clock.waiting().includes(ms), `a rest of ${ms} ms`)
+    const { over } = running(clock, service, 'token', 'get', 'x')
+    for (const asked of [1, 2]) {
+      await resting(1_000)
+      await clock.advance(999)
+      t.equal(service.seen.length, asked, 'not sooner than the service says')
+      await clock.advance(1)
+      await eventually(() => service.seen.length === asked + 1, 'the next request')
+    }
+    t.match(await over, { exit: 0, err: '' })
     t.equal(service.seen.length, 3)
+
     left = 1000
     wait = '5'
-    t.match(await rollcall(['token', 'get', 'x', ...to, '--timeout', '9s']), { exit: 7, err: /too many/ })
-    t.equal(service.seen.length, 5)
-    t.equal((await rollcall(['token', 'create', 'ci', ...to])).exit, 7)
+    for (const [timeout, times] of [
+      ['5s', 1],
+      ['5001ms', 2],
+      ['9s', 2],
+      ['10s', 2],
+    ] as const) {
+      const before = service.seen.length
+      const { over } = running(clock, service, 'token', 'get', 'x', '--timeout', timeout)
+      for (let n = 1; n < times; n++) {
+        await resting(5_000)
+        await clock.advance(5_000)
+      }
+      t.match(await over, { exit: 7, err: /too many/ }, 'the last answer is told')
+      t.equal(service.seen.length - before, times, `${timeout}: no longer than there is time`)
+    }
+    t.match(await running(clock, service, 'token', 'create', 'ci').over, { exit: 7, err: /too many/ })
     t.equal(service.seen.filter(({ method }) => method === 'POST').length, 1)
   },
 )

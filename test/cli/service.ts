@@ -15,7 +15,8 @@ export type Answer = {
   readonly body?: unknown
   readonly text?: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly after?: number
+  /** No answer at all. */
+  readonly silent?: true
 }
 
 /** A stand-in for the service on loopback: remembers what it was asked and answers as told. */
@@ -35,8 +36,8 @@ export const standIn = async (answer: (seen: Seen) => Answer) => {
         body,
       }
       seen.push(one)
-      const { status = 200, body: json = {}, text = JSON.stringify(json), headers = {}, after = 0 } = answer(one)
-      setTimeout(() => response.writeHead(status, headers).end(text), after).unref()
+      const { status = 200, body: json = {}, text = JSON.stringify(json), headers = {}, silent } = answer(one)
+      if (!silent) response.writeHead(status, headers).end(text)
     })
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))

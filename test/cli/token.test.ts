@@ -7,6 +7,8 @@ import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { systemClock } from '../../src/clock.ts'
 import { collect } from '../contracts/log.ts'
 import { startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { insideAt } from './inside.ts'
 import { record, refusal, rollcall, standIn } from './service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
@@ -43,10 +45,8 @@ await t.test('create prints the token alone on standard output and all else besi
     path: '/auth/v1/method/token',
     headers: { authorization: `Bearer ${SECRET}`, 'event-reason': 'new runner' },
   })
-  const body = JSON.parse(seen!.body) as { expiresAt: string }
+  const body = JSON.parse(seen!.body) as object
   t.match(body, { name: 'ci', description: 'builds', namespaceKey: 'shop', metadata: { a: 'b=c', d: '' } })
-  t.ok(Math.abs(Date.parse(body.expiresAt) - Date.now() - 30 * 86_400_000) < 60_000, 'thirty days when nothing is said')
-
   await rollcall(['token', 'create', 'ci', '--expires', 'never'], env)
   t.notOk('expiresAt' in (JSON.parse(service.seen[1]!.body) as object), 'never must be said')
   const json = await rollcall(['token', 'create', 'ci', '-o', 'json'], env)
@@ -60,6 +60,29 @@ await t.test('create prints the token alone on standard output and all else besi
   for (const expires of ['soon', '0s', '2001-01-01T00:00:00Z', '-1h']) {
     t.equal((await rollcall(['token', 'create', 'ci', `--expires=${expires}`], env)).exit, 2, expires)
   }
+})
+
+await t.test('what is said of time is said from now on', async (t) => {
+  const service = await standIn(({ method }) => ({
+    body:
+      method === 'POST'
+        ? { clientToken: 'minted-token', authentication: record('id-1') }
+        : { flags: [], nextPageToken: '' },
+  }))
+  t.teardown(service.close)
+  const clock = virtualClock('2026-03-01T12:00:00.000Z')
+  const ran = (...args: readonly string[]) => insideAt(clock, { url: service.address, token: SECRET }, ...args)
+  const last = () => service.seen.at(-1)!
+  const expiry = async (...args: readonly string[]) => {
+    t.equal((await ran('token', 'create', 'ci', ...args)).exit, 0)
+    return (JSON.parse(last().body) as { readonly expiresAt?: string }).expiresAt
+  }
+  t.equal(await expiry(), '2026-03-31T12:00:00.000Z', 'thirty days when nothing is said')
+  t.equal(await expiry('--expires', '90m'), '2026-03-01T13:30:00.000Z')
+  t.equal(await expiry('--expires', '2026-03-01T12:00:00.001Z'), '2026-03-01T12:00:00.001Z')
+  t.match(await ran('token', 'create', 'ci', '--expires', '2026-03-01T12:00:00Z'), { exit: 2, err: /in the future/ })
+  t.equal((await ran('flag', 'list', '--at=-1h')).exit, 0)
+  t.equal(last().query.get('at'), '2026-03-01T11:00:00.000Z')
 })
 
 await t.test('a token is never taken from the command line', async (t) => {
