@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { AccessReview } from '../../src/contract/access.ts'
 import { type Fields, type Started, startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { bearer, everyWay, type Issued, logIn, OIDC, open, refusalOf } from './people.ts'
 
 const withNamespaces = async (service: Started) => {
@@ -20,8 +21,8 @@ const grants = (...list: readonly string[]) => ({
 })
 
 await t.test('who may do something there, and why', async (t) => {
-  let ahead = 0
-  const { service } = await everyWay(t, {}, { now: () => new Date(Date.now() + ahead) })
+  const clock = virtualClock(new Date().toISOString())
+  const { service } = await everyWay(t, {}, { clock })
   await withNamespaces(service)
   await made(service, { name: 'full' })
   await made(service, { name: 'bound', namespaceKey: 'shop' })
@@ -29,7 +30,7 @@ await t.test('who may do something there, and why', async (t) => {
   await made(service, { name: 'elsewhere', namespaceKey: 'other' })
   await made(service, { name: 'editor', ...grants('client@*', 'editor@shop') })
   await made(service, { name: 'viewer', role: 'viewer' })
-  await made(service, { name: 'expired', expiresAt: new Date(Date.now() + 3_600_000).toISOString() })
+  await made(service, { name: 'expired', expiresAt: new Date(clock.now().getTime() + 3_600_000).toISOString() })
   const { authentication } = await logIn(service, OIDC)
   const { json } = await review(service, 'right=flag.update&namespaceKey=shop')
   const [boot, ...rest] = names(json)
@@ -51,7 +52,7 @@ await t.test('who may do something there, and why', async (t) => {
   t.match(json.entries.at(-1), { authenticationId: authentication.id, method: 'METHOD_OIDC', reason: 'full_reach' })
   t.match(json, { anonymous: false, nextPageToken: '', totalCount: json.entries.length, position: /^\d+$/, at: /Z$/ })
 
-  ahead = 3_600_001
+  await clock.advance(3_600_000)
   const everywhere = (await review(service, 'right=flag.read')).json
   t.strictSame(
     names(everywhere),

@@ -2,6 +2,7 @@ import t from 'tap'
 import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
 import { deadUrl, json as answers, unusable } from '../auth/stand-ins/listen.ts'
 import { type Headers, type Started, startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { roomInMinute } from './minute.ts'
 import { clusterSettings, EXCHANGE, type Issued, open, refusalOf, type Settings } from './people.ts'
 
@@ -150,21 +151,19 @@ await t.test('an API server that is not there', async (t) => {
 await t.test(
   'each exchange issues a new client token and leaves the earlier ones valid, as long as their own account token',
   async (t) => {
-    let ahead = 0
+    const clock = virtualClock(new Date().toISOString())
     const cluster = await clusterStandIn(t)
-    const service = await startService(
-      t,
-      { ...base, ...clusterSettings(cluster) },
-      { now: () => new Date(Date.now() + ahead) },
-    )
-    const exp = Math.floor(Date.now() / 1000) + 600
+    const service = await startService(t, { ...base, ...clusterSettings(cluster) }, { clock })
+    const exp = Math.floor(clock.now().getTime() / 1000) + 600
     const token = await cluster.token({ claims: { exp } })
     const [one, two] = [await exchange(service, token), await exchange(service, token)]
     t.not(one.json.clientToken, two.json.clientToken)
     const self = (secret: string) =>
       service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${secret}` })
     for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200)
-    ahead = 601_000
+    await clock.advance(exp * 1000 - 1 - clock.now().getTime())
+    for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 200, 'to the last moment')
+    await clock.advance(1)
     for (const { json } of [one, two]) t.equal((await self(json.clientToken)).status, 401)
     t.match(refusalOf(await exchange(service, token)), refusedToken)
   },

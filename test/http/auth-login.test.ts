@@ -3,6 +3,7 @@ import { codehostStandIn } from '../auth/stand-ins/codehost.ts'
 import type { Lies } from '../auth/stand-ins/liar.ts'
 import { json, unusable } from '../auth/stand-ins/listen.ts'
 import { type Headers, startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import {
   begin,
   bearer,
@@ -259,16 +260,22 @@ await t.test('every row of the table of failed logins, as JSON and as a page', a
 })
 
 await t.test('a login that is too old is refused before it is looked at again', async (t) => {
-  let ahead = 0
-  const { service } = await everyWay(
-    t,
-    { 'authentication.session.state_lifetime': '10m' },
-    { now: () => new Date(Date.now() + ahead) },
-  )
-  const [late, used] = [await begin(service, CODEHOST), await begin(service, CODEHOST)]
-  const [lateQuery, usedQuery] = [await visit(late.authorizeUrl), await visit(used.authorizeUrl)]
+  const clock = virtualClock(new Date().toISOString())
+  const { service } = await everyWay(t, { 'authentication.session.state_lifetime': '10m' }, { clock })
+  const [late, used, last] = [
+    await begin(service, CODEHOST),
+    await begin(service, CODEHOST),
+    await begin(service, CODEHOST),
+  ]
+  const [lateQuery, usedQuery, lastQuery] = [
+    await visit(late.authorizeUrl),
+    await visit(used.authorizeUrl),
+    await visit(last.authorizeUrl),
+  ]
   t.equal((await comeBack(service, CODEHOST, usedQuery, { cookie: used.cookie })).status, 302)
-  ahead = 600_000
+  await clock.advance(599_999)
+  t.equal((await comeBack(service, CODEHOST, lastQuery, { cookie: last.cookie })).status, 302, 'in the last moment')
+  await clock.advance(1)
   for (const [{ cookie }, query] of [
     [late, lateQuery],
     [used, usedQuery],

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { type Started, startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import {
   type Authentication,
   bearer,
@@ -191,12 +192,13 @@ await t.test('A4: no page is longer than 100, and 25 without a limit', async (t)
 })
 
 await t.test('A4, A5: the records as they stood at a moment', async (t) => {
-  const service = await startService(t)
+  const clock = virtualClock(new Date().toISOString())
+  const service = await startService(t, {}, { clock })
   const { request } = service
   const first = await create(service, { name: 'first', expiresAt: inAnHour() })
   const at = first.headers['event-position'] as string
-  const instant = new Date().toISOString()
-  await new Promise((wake) => setTimeout(wake, 5))
+  const instant = clock.now().toISOString()
+  await clock.advance(1)
   const { id } = first.json.authentication
   await request('PUT', '/auth/v1/self/expire', {}, bearer(first.json.clientToken))
   await create(service, { name: 'second' })

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { booleanBucket } from '../../src/evaluation/bucket.ts'
 import { startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { onCluster } from '../cluster/own.ts'
 import { refuses } from './api/refusals.ts'
 import { maker } from './flags.ts'
@@ -11,7 +12,8 @@ const B = '/evaluate/v1/boolean'
 const V = '/evaluate/v1/variant'
 
 await t.test('single evaluations', async (t) => {
-  const service = await startService(t, { 'metrics.flag_labels': 'true' })
+  const clock = virtualClock(new Date().toISOString())
+  const service = await startService(t, { 'metrics.flag_labels': 'true' }, { clock })
   const { request } = service
   const refused = refuses(service)
   const make = maker(service)
@@ -43,6 +45,7 @@ await t.test('single evaluations', async (t) => {
     const answer = await request<Said>('POST', B, { flagKey: 'simple', entityId: 'x', requestId: 'r"1' })
     const { timestamp, requestDurationMillis, ...rest } = answer.json
     t.match(timestamp, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+    t.equal(Date.parse(String(timestamp)), clock.now().getTime() - 1, 'the time of the service')
     t.equal(typeof requestDurationMillis, 'number')
     t.same(rest, {
       enabled: true,
@@ -241,9 +244,9 @@ await t.test('single evaluations', async (t) => {
   await t.test('at= asks the flags as they were, at a position or an instant', async (t) => {
     const before = await request('PUT', '/api/v1/flags/simple', { name: 'simple', enabled: true })
     const on = before.headers['event-position']
-    await new Promise((wait) => setTimeout(wait, 5))
-    const instant = new Date().toISOString()
-    await new Promise((wait) => setTimeout(wait, 5))
+    await clock.advance(5)
+    const instant = clock.now().toISOString()
+    await clock.advance(1)
     await make.updateFlag('simple', { enabled: false })
     const simple = { flagKey: 'simple' }
     t.match(await ask(B, simple), { enabled: false })

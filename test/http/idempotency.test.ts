@@ -1,21 +1,23 @@
 import t from 'tap'
 import { type Reason, Refusal, refuse } from '../../src/errors.ts'
 import { idempotency } from '../../src/http/idempotency.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 
 /** Instances over one store, and the effects they had by the id of their command. */
 const instances = async (t: Parameters<typeof portOf>[0]) => {
   const views = await (await portOf(t, 'views')).open()
   t.teardown(() => views.close())
-  let time = Date.now()
+  const clock = virtualClock(new Date().toISOString())
   const effects: string[] = []
   const work = (commandId: string) => {
     effects.push(commandId)
     return { body: { n: effects.length } }
   }
   const instance = (name: string, alone: boolean) =>
-    idempotency({ views, now: () => new Date(time), instance: name, replays: { value: 0 }, alone })
-  return { instance, work, effects, later: (ms: number) => void (time += ms) }
+    idempotency({ views, now: clock.now, instance: name, replays: { value: 0 }, alone })
+  return { instance, work, effects, clock }
 }
 const refused = (reason: Reason) => new Refusal(reason)
 const asked = { fingerprint: 'POST /x', requestId: 'r' }
@@ -23,14 +25,14 @@ const asked = { fingerprint: 'POST /x', requestId: 'r' }
 await t.test(
   'a crash between the effect and the answer leaves one effect: who tries again has the same command',
   async (t) => {
-    const { instance, work, effects, later } = await instances(t)
+    const { instance, work, effects, clock } = await instances(t)
     /** The process ends before anything is known of the effect. */
     const crash = (commandId: string) => {
       effects.push(commandId)
       return new Promise<never>(() => {})
     }
     void instance('one', true).once('me', 'key', asked, crash)
-    while (effects.length === 0) await new Promise((wake) => setTimeout(wake, 5))
+    await eventually(() => effects.length === 1, 'the effect before the crash')
 
     const cluster = instance('two', false)
     await t.rejects(cluster.once('me', 'key', asked, work), refused('idempotency_in_progress'))
@@ -47,8 +49,10 @@ await t.test(
     t.match(replayed.headers, { 'idempotency-replayed': 'true' })
 
     void instance('one', false).once('me', 'other', asked, crash)
-    while (effects.length < 3) await new Promise((wake) => setTimeout(wake, 5))
-    later(30_000)
+    await eventually(() => effects.length === 3, 'the effect before the other crash')
+    await clock.advance(29_999)
+    await t.rejects(cluster.once('me', 'other', asked, work), refused('idempotency_in_progress'))
+    await clock.advance(1)
     await cluster.once('me', 'other', asked, work)
     t.equal(effects[3], effects[2], 'after half a minute another instance takes it over')
   },

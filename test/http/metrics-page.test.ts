@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { metricsOf, metricsPage } from '../../src/http/operations/metrics.ts'
 import { addGauges } from '../../src/http/operations/gauges.ts'
@@ -14,23 +15,19 @@ await t.test('a page of ten thousand flags lets others run while it is written',
     metrics.evaluations('default', `flag-${n}`).value++
     metrics.evaluationLatency('default', `flag-${n}`).observe(1)
   }
-  const seen = { turns: 0, longest: 0, writing: true }
+  const seen = { turns: 0, writing: true }
   const others = async () => {
-    for (let before = performance.now(); seen.writing; before = performance.now()) {
-      await new Promise((wake) => setImmediate(wake))
+    while (seen.writing) {
+      await setImmediate()
       seen.turns++
-      seen.longest = Math.max(seen.longest, performance.now() - before)
     }
   }
-  const [began, running] = [performance.now(), others()]
+  const running = others()
   const chunks = await metrics.write()
   seen.writing = false
   await running
   const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
-  const took = performance.now() - began
-  t.comment(
-    `${bytes} bytes in ${Math.round(took)} ms, ${seen.turns} turns of others, the longest stop ${seen.longest.toFixed(1)} ms`,
-  )
+  t.comment(`${bytes} bytes, ${seen.turns} turns of others`)
   t.ok(bytes > 5_000_000)
   t.ok(seen.turns > 5)
 })

@@ -1,37 +1,49 @@
 import { request } from 'node:https'
 import { connect, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { connect as connectSecurely } from 'node:tls'
 import t, { type Test } from 'tap'
+import { eventually } from '../wait.ts'
 import { demo } from './demo.ts'
 import { eventsOf } from './events-of.ts'
 import { httpsSettings } from './https.ts'
 import { CODEHOST, everyWay, EXCHANGE, OIDC, type Settings } from './people.ts'
 
-type Way = (port: number, bytes: string, after: number) => Promise<void>
+/** What a reset waits for: nothing, so that nobody can have read the bytes, or so many turns of the event loop, which the server shares. */
+type When = () => Promise<void> | undefined
+type Way = (port: number, bytes: string, when: When) => Promise<void>
+
+const atOnce: When = () => undefined
+const after =
+  (turns: number): When =>
+  async () => {
+    for (let n = 0; n < turns; n++) await setImmediate()
+  }
 
 /** Ends a connection with a reset, as SO_LINGER 0 does. */
-const reset = async (socket: Socket, after: number): Promise<void> => {
-  if (after > 0) await new Promise((wake) => setTimeout(wake, after))
+const reset = async (socket: Socket, when: When): Promise<void> => {
+  const waiting = when()
+  if (waiting) await waiting
   const closed = new Promise((done) => socket.once('close', done))
   socket.resetAndDestroy()
   await closed
 }
 
-/** Sends bytes and resets the connection, after so many milliseconds; 0: before anybody can have read them. */
-const plainly: Way = (port, bytes, after) =>
+/** Sends bytes and resets the connection. */
+const plainly: Way = (port, bytes, when) =>
   new Promise((done) => {
     const socket = connect(port, '127.0.0.1', () => {
       socket.write(bytes)
-      void reset(socket, after).then(done)
+      void reset(socket, when).then(done)
     })
     socket.on('error', () => undefined)
   })
 
-const securely: Way = (port, bytes, after) =>
+const securely: Way = (port, bytes, when) =>
   new Promise((done) => {
     const socket = connect(port, '127.0.0.1')
     const secure = connectSecurely({ socket, rejectUnauthorized: false }, () => {
-      secure.write(bytes, () => void reset(socket, after).then(done))
+      secure.write(bytes, () => void reset(socket, when).then(done))
     })
     for (const each of [socket, secure]) each.on('error', () => undefined)
   })
@@ -126,9 +138,8 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   }
 
   const work = attacks(service.token, clientToken, more).flatMap(({ bytes, head, dense }) => [
-    ...cuts(bytes.length, head, dense ? 1 : step).map((place) => [bytes.slice(0, place), 0] as const),
-    [bytes, 1] as const,
-    [bytes, 3] as const,
+    ...cuts(bytes.length, head, dense ? 1 : step).map((place) => [bytes.slice(0, place), atOnce] as const),
+    ...[1, 2, 4, 8].map((turns) => [bytes, after(turns)] as const),
   ])
   let sent = 0
   const lane = async () => {
@@ -137,13 +148,18 @@ const attack = async (t: Test, settings: Settings, way: Way, step: number, more 
   await Promise.all(Array.from({ length: 16 }, lane))
 
   t.match(await get('/livez'), /"ok"/, 'it is alive')
-  const counted = async () =>
-    new Map([...(await get('/metrics')).matchAll(decisions)].map(([, reason, count]) => [reason!, Number(count)]))
-  let counts = await counted()
-  for (let before = ''; before !== JSON.stringify([...counts]); counts = await counted()) {
-    before = JSON.stringify([...counts])
-    await new Promise((wake) => setTimeout(wake, 1200))
-  }
+  /** The next page of metrics, which counts the one before it. */
+  const pageAfter = (before: string) =>
+    eventually(async () => {
+      const page = await get('/metrics')
+      return page === before ? undefined : page
+    }, 'a new page of metrics')
+  const countsOf = (page: string) =>
+    new Map([...page.matchAll(decisions)].map(([, reason, count]) => [reason!, Number(count)]))
+  let page = await pageAfter('')
+  for (let before = ''; before !== JSON.stringify([...countsOf(page)]); page = await pageAfter(page))
+    before = JSON.stringify([...countsOf(page)])
+  const counts = countsOf(page)
   await service.close()
 
   const logged = await service.logged()
@@ -205,10 +221,11 @@ for (const [name, trustProxy] of [
       },
     })
     t.teardown(() => app.close())
-    for (let n = 0; n < 20; n++)
-      await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 0)
-    for (let n = 1; n <= 40 && seen.size < 2; n++)
-      await plainly(port, 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n', 20 * n)
+    const bytes = 'GET /auth/v1/tokens HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 192.0.2.7\r\n\r\n'
+    for (let n = 0; n < 20; n++) await plainly(port, bytes, atOnce)
+    await plainly(port, bytes, async () => {
+      await eventually(() => seen.size === 2, 'the request to be read')
+    })
     t.strictSame([...seen].toSorted(), [trustProxy ? '192.0.2.7' : '127.0.0.1', 'unknown'])
     t.strictSame(log, [])
   })

@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { onCluster } from '../cluster/own.ts'
 import { exported } from '../cli/inside.ts'
 import { type Started, startService } from '../start.ts'
+import { eventually } from '../wait.ts'
 import { maker } from './flags.ts'
 import { forgetAllButLast, writeForeign } from './foreign.ts'
 
@@ -61,14 +62,8 @@ const damage = async (directory: string, { tokens }: Filled): Promise<void> => {
   if (onCluster) await forgetAllButLast(directory, `token-${cut}`)
 }
 
-const readyWhen = async ({ request }: Started, holds: (checks: string) => boolean): Promise<void> => {
-  for (let tries = 0; tries < 100; tries++) {
-    const { text } = await request('GET', '/readyz?verbose')
-    if (holds(text)) return
-    await new Promise((wake) => setTimeout(wake, 100))
-  }
-  throw new Error('it does not come to this')
-}
+const readyWhen = ({ request }: Started, holds: (checks: string) => boolean) =>
+  eventually(async () => holds((await request('GET', '/readyz?verbose')).text), 'checks that say what is damaged')
 
 /** What a service says of what was damaged, however it came to know of it. */
 const closed = async (t: Test, service: Started, { tokens, before }: Filled) => {

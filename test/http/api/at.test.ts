@@ -1,6 +1,6 @@
 import t from 'tap'
-import { setTimeout } from 'node:timers/promises'
 import { startService } from '../../start.ts'
+import { virtualClock } from '../../virtual-clock.ts'
 import { creator, refuses } from './refusals.ts'
 
 const N = '/api/v1/namespaces/default'
@@ -12,8 +12,10 @@ type Items = Readonly<Record<string, readonly { readonly key: string }[]>> & {
 const positionOf = ({ headers }: Answer) => String(headers['event-position'])
 
 await t.test('at', async (t) => {
-  let ahead = 0
-  const service = await startService(t, {}, { now: () => new Date(Date.now() + ahead) })
+  const clock = virtualClock(new Date().toISOString())
+  /** An instant so many milliseconds from now. */
+  const then = (ms: number) => new Date(clock.now().getTime() + ms).toISOString()
+  const service = await startService(t, {}, { clock })
   const { request } = service
   const refused = refuses(service)
   const create = creator(service)
@@ -29,9 +31,9 @@ await t.test('at', async (t) => {
     const { createdAt } = (await request<{ readonly createdAt: string }>('GET', `${N}/flags/told`)).json
     const [, time] = await told(`${N}/flags/told?at=${position}`)
     t.equal(time, createdAt)
-    await setTimeout(5)
-    const instant = new Date().toISOString()
-    await setTimeout(5)
+    await clock.advance(5)
+    const instant = clock.now().toISOString()
+    await clock.advance(1)
     await request('DELETE', `${N}/flags/told`)
     for (const path of ['/api/v1/namespaces', `${N}/flags`, '/auth/v1/tokens', `${N}/flags/told`]) {
       t.same(await told(`${path}?at=${position}`), [position, createdAt], path)
@@ -77,9 +79,9 @@ await t.test('at', async (t) => {
       const { json, headers } = await request('GET', path)
       before.set(path, { json, etag: headers.etag })
     }
-    await setTimeout(5)
-    const instant = new Date().toISOString()
-    await setTimeout(5)
+    await clock.advance(5)
+    const instant = clock.now().toISOString()
+    await clock.advance(1)
     await request('PUT', `${N}/flags/f`, { name: 'changed' })
     await request('DELETE', `${N}/flags/f/rules/${rule.id}`)
     await request('DELETE', `${N}/flags/f`)
@@ -158,8 +160,7 @@ await t.test('at', async (t) => {
       '/auth/v1/tokens/x',
     ]) {
       const ask = (at: string) => ['GET', `${path}?at=${at}`] as const
-      const later = new Date(Date.now() + 60_000).toISOString()
-      await refused(t, ask(later), 400, 'invalid field at: must not be later than now', 'invalid_at')
+      await refused(t, ask(then(1)), 400, 'invalid field at: must not be later than now', 'invalid_at')
       await refused(
         t,
         ask(String(head + 1n)),
@@ -171,7 +172,7 @@ await t.test('at', async (t) => {
         await refused(t, ask(at), 400, 'invalid field at: must be an RFC 3339 timestamp or a position', 'invalid_at')
     }
     t.equal((await request('GET', `${N}?at=${head}`)).status, 200)
-    t.equal((await request('GET', `${N}?at=${new Date(Date.now() - 1).toISOString()}`)).status, 200)
+    t.equal((await request('GET', `${N}?at=${then(0)}`)).status, 200)
     t.equal((await request('GET', `${N}?at=`)).status, 200)
     await refused(t, ['GET', `${N}?at=1&at=2`], 400, 'invalid field at: given twice')
   })
@@ -212,9 +213,9 @@ await t.test('at', async (t) => {
       return { id: answer.json.authentication.id, at: positionOf(answer) }
     }
     const kept = await make({ name: 'Kept' })
-    const short = await make({ name: 'Short', expiresAt: new Date(Date.now() + 3_600_000).toISOString() })
+    const short = await make({ name: 'Short', expiresAt: then(3_600_000) })
     const bound = await make({ name: 'bound', namespaceKey: 'default' })
-    ahead = 3_600_001
+    await clock.advance(3_600_000)
     const deleted = positionOf(await request('DELETE', `/auth/v1/tokens/${kept.id}`))
     const ids = async (query: string) =>
       (await request<Tokens>('GET', `/auth/v1/tokens?${query}`)).json.authentications.map(({ id }) => id)
