@@ -19,6 +19,7 @@ import { newDirectory } from './adapters/embedded/store.ts'
 import { collect, happened } from './contracts/log.ts'
 import { memoryLog } from './memory-log.ts'
 import { startService } from './start.ts'
+import { eventually } from './wait.ts'
 
 const MAIN = resolve(import.meta.dirname, '../src/main.js')
 const pepper = { kid: 'p1', key: new Uint8Array(32).fill(7) }
@@ -320,9 +321,7 @@ await t.test(
       await rm(to, { recursive: true, force: true })
       const child = spawn(process.execPath, [MAIN, 'migrate', '--from', from, '--to', to, '--yes'], { stdio: 'ignore' })
       const ended = once(child, 'exit')
-      const end = Date.now() + 20_000
-      while (child.exitCode === null && (await inFile(to)) < 20 && Date.now() < end)
-        await new Promise((go) => setTimeout(go, 1))
+      await eventually(async () => child.exitCode !== null || (await inFile(to)) >= 20, 'twenty events are copied')
       child.kill('SIGKILL')
       await ended
       there = await inFile(to)

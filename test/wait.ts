@@ -13,13 +13,16 @@ process.on('exit', () => {
  * Asks until the answer is truthy, and gives it. The time limit of the test file is the only limit: a slow machine takes
  * longer and fails nothing. What is waited for is named if the file ends before.
  */
-export const eventually = async <T>(ask: () => T | Promise<T>, what: string): Promise<NonNullable<T>> => {
+export const eventually = async <T>(
+  ask: () => T | Promise<T>,
+  what: string,
+): Promise<Exclude<T, false | null | undefined>> => {
   pending.add(what)
   for (;;) {
     const answer = await ask()
     if (answer) {
       pending.delete(what)
-      return answer
+      return answer as Exclude<T, false | null | undefined>
     }
     await sleep(LOOK_MS)
   }
