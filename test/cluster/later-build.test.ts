@@ -30,7 +30,7 @@ const { stack, skip } = await startStack(t)
 
 await t.test(
   'a build of a later format writes what the other reads while it lives, and its own when that has left',
-  { skip, timeout: 180_000 },
+  { skip },
   async (t) => {
     const main = await later(t, changes)
     const log = await openEventStore(stack!.settings['eventstore.url']!, {

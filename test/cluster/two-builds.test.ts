@@ -64,44 +64,38 @@ const inOrder = async (t: Test, service: Serving, who: string) => {
 }
 const nothing = (): Kept => ({ live: new Map(), ended: new Map(), flags: [] })
 
-await t.test(
-  'on servers: beside each other, a rolling update and the way back',
-  { skip, timeout: 180_000 },
-  async (t) => {
-    const { stack, skip: without } = await startStack(t)
-    if (!stack) return void t.pass('needs servers', { skip: without })
-    const kept = nothing()
-    const old = await serve(t, main!, stack.settings)
-    await write(t, old, kept, 'old')
-    const fresh = await serve(t, present, stack.settings)
-    await honours(t, fresh, kept, 'the present build, beside')
-    const granted = await known(() =>
-      fresh.request('POST', '/auth/v1/method/token', { name: 'granted', role: 'viewer' }),
-    )
-    t.match(granted, { status: 503, text: /"release_in_progress"/ }, 'nobody takes a token with grants for one without')
-    await write(t, fresh, kept, 'fresh')
-    await revokeOne(t, fresh, kept)
-    await honours(t, old, kept, 'the earlier build, beside')
-    await write(t, old, kept, 'old-again')
-    await revokeOne(t, old, kept)
-    await honours(t, fresh, kept, 'the present build, beside')
+await t.test('on servers: beside each other, a rolling update and the way back', { skip }, async (t) => {
+  const { stack, skip: without } = await startStack(t)
+  if (!stack) return void t.pass('needs servers', { skip: without })
+  const kept = nothing()
+  const old = await serve(t, main!, stack.settings)
+  await write(t, old, kept, 'old')
+  const fresh = await serve(t, present, stack.settings)
+  await honours(t, fresh, kept, 'the present build, beside')
+  const granted = await known(() => fresh.request('POST', '/auth/v1/method/token', { name: 'granted', role: 'viewer' }))
+  t.match(granted, { status: 503, text: /"release_in_progress"/ }, 'nobody takes a token with grants for one without')
+  await write(t, fresh, kept, 'fresh')
+  await revokeOne(t, fresh, kept)
+  await honours(t, old, kept, 'the earlier build, beside')
+  await write(t, old, kept, 'old-again')
+  await revokeOne(t, old, kept)
+  await honours(t, fresh, kept, 'the present build, beside')
 
-    await inOrder(t, old, 'the earlier build')
-    await write(t, fresh, kept, 'updated')
+  await inOrder(t, old, 'the earlier build')
+  await write(t, fresh, kept, 'updated')
 
-    const back = await serve(t, main!, stack.settings)
-    await honours(t, back, kept, 'the earlier build, back')
-    await inOrder(t, fresh, 'the present build')
-    await write(t, back, kept, 'back')
-    await honours(t, back, kept, 'the earlier build, alone again')
-    const forth = await serve(t, present, stack.settings)
-    await honours(t, forth, kept, 'the present build, in the end')
-    await inOrder(t, back, 'the earlier build')
-    await inOrder(t, forth, 'the present build')
-  },
-)
+  const back = await serve(t, main!, stack.settings)
+  await honours(t, back, kept, 'the earlier build, back')
+  await inOrder(t, fresh, 'the present build')
+  await write(t, back, kept, 'back')
+  await honours(t, back, kept, 'the earlier build, alone again')
+  const forth = await serve(t, present, stack.settings)
+  await honours(t, forth, kept, 'the present build, in the end')
+  await inOrder(t, back, 'the earlier build')
+  await inOrder(t, forth, 'the present build')
+})
 
-await t.test('on a directory: one after the other', { skip, timeout: 120_000 }, async (t) => {
+await t.test('on a directory: one after the other', { skip }, async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const kept = nothing()

@@ -63,7 +63,7 @@ const serve = async (t: Test, directory: string, through: readonly string[] = []
   return { child, exited, token, told, at, until, request, make, fill, checks, holds }
 }
 
-await t.test('a full disk', { timeout: 180_000 }, async (t) => {
+await t.test('a full disk', async (t) => {
   const directory = await newDirectory(t)
   const mounted =
     process.getuid?.() === 0 &&
@@ -147,20 +147,13 @@ const lost = async (t: Test, through: readonly string[]): Promise<void> => {
 }
 
 // What the runner of the tests preloads writes files of its own, which the limit would end.
-await t.test(
-  'a file that may not grow ends the process, with 1, and a restart finds everything acknowledged',
-  { timeout: 180_000 },
-  (t) => lost(t, ['sh', '-c', 'unset NODE_OPTIONS; ulimit -f 2000; exec "$@"', 'sh']),
+await t.test('a file that may not grow ends the process, with 1, and a restart finds everything acknowledged', (t) =>
+  lost(t, ['sh', '-c', 'unset NODE_OPTIONS; ulimit -f 2000; exec "$@"', 'sh']),
 )
 
-await t.test(
-  'a sync that fails ends the process, with 1, and a restart finds everything acknowledged',
-  { timeout: 180_000 },
-  async (t) => {
-    const traces =
-      (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
-    if (!traces) return leaveOut(t, 'no strace here')
-    const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
-    await lost(t, ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])
-  },
-)
+await t.test('a sync that fails ends the process, with 1, and a restart finds everything acknowledged', async (t) => {
+  const traces = (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
+  if (!traces) return leaveOut(t, 'no strace here')
+  const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
+  await lost(t, ['strace', '-f', '-qq', '-o', '/dev/null', ...inject])
+})

@@ -74,7 +74,6 @@ const childOf = async (parent: number): Promise<number> => {
 
 await t.test(
   'kept connections under requests: each hears that its answer is the last, and none is reset',
-  { timeout: 60_000 },
   async (t) => {
     const service = await serve(t, await newDirectory(t))
     const port = await service.listens()
@@ -125,7 +124,7 @@ await t.test(
   },
 )
 
-await t.test('what runs on when the grace is over is cut, and counted in one WARN', { timeout: 90_000 }, async (t) => {
+await t.test('what runs on when the grace is over is cut, and counted in one WARN', async (t) => {
   const service = await serve(t, await newDirectory(t), { ROLLCALL_SERVER_SHUTDOWN_GRACE: '8s' })
   const port = await service.listens()
   const slow = Array.from({ length: 3 }, () => connect(port, '127.0.0.1'))
@@ -179,48 +178,40 @@ const history = async (t: Test, events: number) => {
   return directory
 }
 
-await t.test(
-  'asked to end while it starts, it closes what is open and ends with 0',
-  { timeout: 120_000 },
-  async (t) => {
-    const directory = await history(t, 20_000)
-    const service = await serve(t, directory)
-    await service.until((lines) => lines.length > 0, 'its first line')
-    service.child.kill('SIGTERM')
-    t.equal(await service.exited, 0)
-    t.notOk(
-      service.told().some(({ url }) => url !== undefined),
-      'it never listened',
-    )
-    t.match(service.told().at(-1), { level: 'INFO', msg: /^rollcall has stopped/ })
-    t.same(
-      service.told().filter(({ level }) => level === 'ERROR' || level === 'WARN'),
-      [],
-    )
-  },
-)
+await t.test('asked to end while it starts, it closes what is open and ends with 0', async (t) => {
+  const directory = await history(t, 20_000)
+  const service = await serve(t, directory)
+  await service.until((lines) => lines.length > 0, 'its first line')
+  service.child.kill('SIGTERM')
+  t.equal(await service.exited, 0)
+  t.notOk(
+    service.told().some(({ url }) => url !== undefined),
+    'it never listened',
+  )
+  t.match(service.told().at(-1), { level: 'INFO', msg: /^rollcall has stopped/ })
+  t.same(
+    service.told().filter(({ level }) => level === 'ERROR' || level === 'WARN'),
+    [],
+  )
+})
 
-await t.test(
-  'as the first process of a container it ends too, also while it starts',
-  { timeout: 120_000 },
-  async (t) => {
-    const inside = ['unshare', '-fp', '--mount-proc', '--kill-child']
-    if (!((await has('unshare')) && (await run(inside[0]!, [...inside.slice(1), 'true']).then(Boolean, () => false))))
-      return leaveOut(t, 'making a namespace of processes is not allowed here')
-    for (const [directory, ready] of [
-      [await newDirectory(t), true],
-      [await history(t, 20_000), false],
-    ] as const) {
-      const service = await serve(t, directory, {}, inside)
-      if (ready) await service.listens()
-      else await service.until((lines) => lines.length > 0, 'its first line')
-      process.kill(await childOf(service.child.pid!), 'SIGTERM')
-      t.equal(await service.exited, 0, `${ready ? 'while it listens' : 'while it starts'}: ${service.said()}`)
-    }
-  },
-)
+await t.test('as the first process of a container it ends too, also while it starts', async (t) => {
+  const inside = ['unshare', '-fp', '--mount-proc', '--kill-child']
+  if (!((await has('unshare')) && (await run(inside[0]!, [...inside.slice(1), 'true']).then(Boolean, () => false))))
+    return leaveOut(t, 'making a namespace of processes is not allowed here')
+  for (const [directory, ready] of [
+    [await newDirectory(t), true],
+    [await history(t, 20_000), false],
+  ] as const) {
+    const service = await serve(t, directory, {}, inside)
+    if (ready) await service.listens()
+    else await service.until((lines) => lines.length > 0, 'its first line')
+    process.kill(await childOf(service.child.pid!), 'SIGTERM')
+    t.equal(await service.exited, 0, `${ready ? 'while it listens' : 'while it starts'}: ${service.said()}`)
+  }
+})
 
-await t.test('a server that is away and not there yet keeps nobody from ending', { timeout: 60_000 }, async (t) => {
+await t.test('a server that is away and not there yet keeps nobody from ending', async (t) => {
   const service = await serve(t, await mkdtemp(join(tmpdir(), 'rollcall-test-')), {
     ROLLCALL_STORAGE_TYPE: 'cluster',
     ROLLCALL_EVENTSTORE_URL: 'esdb://127.0.0.1:1?tls=false',
@@ -235,7 +226,7 @@ await t.test('a server that is away and not there yet keeps nobody from ending',
   t.equal(await service.exited, 0)
 })
 
-await t.test('a store that does not come back keeps it no longer than the grace', { timeout: 90_000 }, async (t) => {
+await t.test('a store that does not come back keeps it no longer than the grace', async (t) => {
   if (!((await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))))
     return leaveOut(t, 'no strace here')
   const directory = await newDirectory(t)

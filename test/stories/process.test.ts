@@ -55,7 +55,7 @@ const failed = async (t: Test, directory: string, environment: Environment = {})
   return { ...told, exit: await exited }
 }
 
-await t.test('what cannot start says why and ends', { timeout: 240_000 }, async (t) => {
+await t.test('what cannot start says why and ends', async (t) => {
   const directory = await directoryOf(t)
   const first = await serve(t, directory)
   const pid = (await readFile(join(directory, 'lock.pid'), 'utf8')).trim()
@@ -114,30 +114,26 @@ const exchange = async (port: number, bytes: string): Promise<string> => {
   return text
 }
 
-await t.test(
-  'SIGTERM: running requests finish, readiness is gone meanwhile, and it ends with 0',
-  { timeout: 240_000 },
-  async (t) => {
-    const service = await serve(t, await directoryOf(t))
-    const body = '{"name":"slow"}'
-    const head = `Host: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
-    const slow = connect(service.port, '127.0.0.1')
-    let answer = ''
-    slow.on('data', (data: Buffer) => (answer += String(data)))
-    slow.write(`POST /auth/v1/method/token HTTP/1.1\r\n${head}${body.slice(0, 5)}`)
-    const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-    t.match(await ready(), /^HTTP\/1\.1 200 /)
-    service.kill()
-    let draining = await ready()
-    while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
-    t.match(draining, /^HTTP\/1\.1 503 [^]*cache-control: no-store[^]*\{"status":"not_ready"\}$/)
-    slow.write(body.slice(5))
-    await once(slow, 'close')
-    t.match(answer, /^HTTP\/1\.1 200 [^]*"clientToken":"rct_/)
-    t.equal(await service.exited, 0)
-    t.match(service.told.out, /rollcall has stopped/)
-  },
-)
+await t.test('SIGTERM: running requests finish, readiness is gone meanwhile, and it ends with 0', async (t) => {
+  const service = await serve(t, await directoryOf(t))
+  const body = '{"name":"slow"}'
+  const head = `Host: x\r\nAuthorization: Bearer ${service.token()}\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n`
+  const slow = connect(service.port, '127.0.0.1')
+  let answer = ''
+  slow.on('data', (data: Buffer) => (answer += String(data)))
+  slow.write(`POST /auth/v1/method/token HTTP/1.1\r\n${head}${body.slice(0, 5)}`)
+  const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  t.match(await ready(), /^HTTP\/1\.1 200 /)
+  service.kill()
+  let draining = await ready()
+  while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
+  t.match(draining, /^HTTP\/1\.1 503 [^]*cache-control: no-store[^]*\{"status":"not_ready"\}$/)
+  slow.write(body.slice(5))
+  await once(slow, 'close')
+  t.match(answer, /^HTTP\/1\.1 200 [^]*"clientToken":"rct_/)
+  t.equal(await service.exited, 0)
+  t.match(service.told.out, /rollcall has stopped/)
+})
 
 const preloaded = { NODE_OPTIONS: `--import ${resolve(import.meta.dirname, 'faulty.js')}` }
 const authorized = (token: string) => ({ authorization: `Bearer ${token}` })
@@ -147,57 +143,53 @@ for (const [fault, why] of [
   ['exception', /Error: a provoked exception\\n +at /],
   ['writer', /Error: the writer has ended\\n +at /],
 ] as const) {
-  await t.test(
-    `a fault ends it in order, with 1, and a restart finds everything: ${fault}`,
-    { timeout: 240_000 },
-    async (t) => {
-      const directory = await directoryOf(t)
-      const service = await serve(t, directory, { ...preloaded, FAULT: fault })
-      const make = async (name: string) => {
-        const url = `http://127.0.0.1:${service.port}/auth/v1/method/token`
-        const answer = await fetch(url, {
-          method: 'POST',
-          headers: authorized(service.token()),
-          body: JSON.stringify({ name }),
-        })
-        t.equal(answer.status, 200)
-        return ((await answer.json()) as { clientToken: string }).clientToken
-      }
-      const acknowledged = [service.token()]
-      for (let n = 0; n < 5; n++)
-        acknowledged.push(...(await Promise.all(Array.from({ length: 8 }, (_, of) => make(`token ${n}.${of}`)))))
+  await t.test(`a fault ends it in order, with 1, and a restart finds everything: ${fault}`, async (t) => {
+    const directory = await directoryOf(t)
+    const service = await serve(t, directory, { ...preloaded, FAULT: fault })
+    const make = async (name: string) => {
+      const url = `http://127.0.0.1:${service.port}/auth/v1/method/token`
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: authorized(service.token()),
+        body: JSON.stringify({ name }),
+      })
+      t.equal(answer.status, 200)
+      return ((await answer.json()) as { clientToken: string }).clientToken
+    }
+    const acknowledged = [service.token()]
+    for (let n = 0; n < 5; n++)
+      acknowledged.push(...(await Promise.all(Array.from({ length: 8 }, (_, of) => make(`token ${n}.${of}`)))))
 
-      const running = connect(service.port, '127.0.0.1')
-      let answer = ''
-      running.on('data', (data: Buffer) => (answer += String(data)))
-      running.write(
-        `GET /auth/v1/self HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token()}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n`,
-      )
-      const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
-      t.match(await ready(), /^HTTP\/1\.1 200 /)
-      service.kill('SIGUSR2')
-      let draining = await ready()
-      while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
-      t.match(draining, /^HTTP\/1\.1 503 /, 'it is not ready while it ends')
-      running.write('{}')
-      await once(running, 'close')
-      t.match(answer, /^HTTP\/1\.1 200 /, 'the running request is answered')
-      t.equal(await service.exited, 1)
+    const running = connect(service.port, '127.0.0.1')
+    let answer = ''
+    running.on('data', (data: Buffer) => (answer += String(data)))
+    running.write(
+      `GET /auth/v1/self HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token()}\r\nConnection: close\r\nContent-Length: 2\r\n\r\n`,
+    )
+    const ready = () => exchange(service.port, 'GET /readyz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    t.match(await ready(), /^HTTP\/1\.1 200 /)
+    service.kill('SIGUSR2')
+    let draining = await ready()
+    while (draining.startsWith('HTTP/1.1 200 ')) draining = await ready()
+    t.match(draining, /^HTTP\/1\.1 503 /, 'it is not ready while it ends')
+    running.write('{}')
+    await once(running, 'close')
+    t.match(answer, /^HTTP\/1\.1 200 /, 'the running request is answered')
+    t.equal(await service.exited, 1)
 
-      const errors = service.told.out.split('\n').filter((line) => line.includes('"level":"ERROR"'))
-      t.match(errors[0], why)
-      t.match(errors[0], /"msg":"rollcall ends: /)
-      // Without its writer the end itself leaves something undone, which is told too.
-      if (fault !== 'writer') t.equal(errors.length, 1, errors.join('\n'))
-      t.equal(service.told.err, '')
+    const errors = service.told.out.split('\n').filter((line) => line.includes('"level":"ERROR"'))
+    t.match(errors[0], why)
+    t.match(errors[0], /"msg":"rollcall ends: /)
+    // Without its writer the end itself leaves something undone, which is told too.
+    if (fault !== 'writer') t.equal(errors.length, 1, errors.join('\n'))
+    t.equal(service.told.err, '')
 
-      const again = await serve(t, directory)
-      for (const token of acknowledged) {
-        const { status } = await fetch(`http://127.0.0.1:${again.port}/auth/v1/self`, { headers: authorized(token) })
-        if (status !== 200) t.fail(`a token answers ${status}`)
-      }
-      again.kill()
-      t.equal(await again.exited, 0)
-    },
-  )
+    const again = await serve(t, directory)
+    for (const token of acknowledged) {
+      const { status } = await fetch(`http://127.0.0.1:${again.port}/auth/v1/self`, { headers: authorized(token) })
+      if (status !== 200) t.fail(`a token answers ${status}`)
+    }
+    again.kill()
+    t.equal(await again.exited, 0)
+  })
 }
