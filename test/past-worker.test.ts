@@ -15,6 +15,7 @@ import { tokens } from '../src/projections/tokens.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { flagCreated, ofFlag, tokenIssued } from './samples.ts'
 import { startService } from './start.ts'
+import { eventually, quiet } from './wait.ts'
 
 const key = new Uint8Array(32)
 const never = new AbortController().signal
@@ -124,37 +125,30 @@ const answering = (t: Test, rows?: PastReads['rows']) => {
   })
   const heard: Heard[] = []
   port1.on('message', (message: Heard) => void heard.push(message))
-  const until = async (isSo: () => boolean) => {
-    for (let n = 0; n < 100_000 && !isSo(); n++) await setImmediate()
-  }
-  return { say: (asked: Asked) => port1.postMessage(asked), heard, over, until, steps: () => steps }
+  return { say: (asked: Asked) => port1.postMessage(asked), heard, over, steps: () => steps }
 }
 
 await t.test('a reading that is to stop stops, and others go on', async (t) => {
-  const { say, heard, over, until, steps } = answering(t)
+  const { say, heard, over, steps } = answering(t)
   say([1, 'positionOf', ['x']])
   say([2, 'rows', [1n, [flag]]])
-  await until(() => steps() > 10)
+  await eventually(() => steps() > 10, 'both readings')
   say([1, 'stop'])
-  await until(() => heard.length === 1)
+  await eventually(() => heard.length === 1, 'the end of the first reading')
   t.match(heard, [[1, { reason: 'cancelled' }]])
   const before = steps()
-  await until(() => steps() > before + 10)
-  t.ok(steps() > before + 10)
+  await eventually(() => steps() > before + 10, 'more steps of the second')
   say('close')
   await over
-  const after = steps()
-  await setImmediate()
-  t.equal(steps(), after, 'nothing is read any more')
-  await until(() => heard.length === 2)
+  await quiet(t, steps, () => eventually(() => heard.length === 2, 'the end of the second'), 'nothing is read any more')
   t.match(heard[1], [2, { reason: 'backend_unavailable' }])
 })
 
 await t.test('rows go over in pieces', async (t) => {
   const row = { key: 'k', revision: 0n, position: 1n, changes: 1n, doc: { text: 'x'.repeat(PIECE / 4) } }
-  const { say, heard, until } = answering(t, async () => [row])
+  const { say, heard } = answering(t, async () => [row])
   say([1, 'rows', [1n, Array.from({ length: 100 }, () => flag)]])
-  await until(() => heard.length === 1)
+  await eventually(() => heard.length === 1, 'the rows')
   const [, { value }] = heard[0] as [number, { value: readonly string[] }]
   t.strictSame(
     value.map(rowOf),
