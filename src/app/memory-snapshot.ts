@@ -93,7 +93,7 @@ export type KeeperOptions = {
 
 /** Sees to it that a snapshot is written soon after the start, every few minutes, and at the end, as often as there is something new. */
 export const snapshotKeeper = (options: KeeperOptions) => {
-  const { write, remembered, mayWrite, onError, clock } = options
+  const { clock, write, remembered, mayWrite, onError } = options
   let begun = false
   let timer: Timer | undefined
   let last = 0n

@@ -110,7 +110,7 @@ await t.test('a store out of reach, and a head that memory has not reached, prov
 await t.test('with a log out of reach nobody is caught up, and who asks meanwhile asks again', async (t) => {
   const clock = virtualClock()
   const { head, asked, fail } = asking(clock)
-  const { caughtUp, close } = freshness({ clock, head, seen: async () => true, everyMs: 1_000_000 })
+  const { caughtUp, close } = freshness({ clock, head, seen: async () => true })
   const meanwhile = caughtUp(60_000)
   await fail('down')
   t.equal(asked.length, 2)
@@ -132,7 +132,7 @@ await t.test(
       reached.push(position)
       return position <= 2n
     }
-    const { caughtUp, close } = freshness({ clock, head, seen, everyMs: 1_000_000 })
+    const { caughtUp, close } = freshness({ clock, head, seen })
     const several = Promise.all([caughtUp(60_000), caughtUp(60_000), caughtUp(60_000)])
     t.equal(asked.length, 1, 'the reading that the lease began is under way')
     await answer(1n)
@@ -148,7 +148,9 @@ await t.test(
     t.strictSame(told, [])
     await clock.advance(1)
     t.strictSame(told, [false], 'no answer in time')
+    const closing = close()
     await answer(4n)
-    await close()
+    await answer(5n)
+    await closing
   },
 )

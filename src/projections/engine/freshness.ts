@@ -3,15 +3,15 @@ import { sharedCalls } from '../../concurrency.ts'
 import type { EventLog } from '../../events/log.ts'
 
 export type FreshnessOptions = {
+  readonly clock: Clock
   readonly head: EventLog['head']
   /** Resolves to true once memory here holds every event up to the position, to false when that takes longer than the milliseconds given. */
   readonly seen: (position: bigint, withinMs: number) => Promise<boolean>
-  /** How long a proof is good for, and how often one is sought, from question to question; milliseconds. */
-  readonly leaseMs?: number
-  readonly everyMs?: number
-  readonly clock: Clock
 }
 
+/** How long a proof is good for, and how often one is sought, from question to question. */
+const LEASE_MS = 2_000
+const EVERY_MS = 500
 /** The part of the interval that passes in any case between a proof and the next one sought. */
 const LEAST_PAUSE = 5
 
@@ -20,7 +20,7 @@ const LEAST_PAUSE = 5
  * the head of the log. So a revocation acknowledged anywhere is in force here within the lease, as long as the log
  * tells its head truly. A leader that does not know that it was deposed may not, for a moment.
  */
-export const freshness = ({ head: ask, seen, leaseMs = 2_000, everyMs = 500, clock }: FreshnessOptions) => {
+export const freshness = ({ clock, head: ask, seen }: FreshnessOptions) => {
   const shared = sharedCalls<bigint>()
   const head = () => shared('head', ask)
   let proven = Number.NEGATIVE_INFINITY
@@ -29,7 +29,7 @@ export const freshness = ({ head: ask, seen, leaseMs = 2_000, everyMs = 500, clo
   const prove = async (): Promise<void> => {
     const asked = clock.monotonic()
     try {
-      if (await seen(await head(), leaseMs)) proven = Math.max(proven, asked)
+      if (await seen(await head(), LEASE_MS)) proven = Math.max(proven, asked)
     } catch {
       // Without an answer there is no proof: the lease runs out, and callers see that it has.
     }
@@ -39,7 +39,7 @@ export const freshness = ({ head: ask, seen, leaseMs = 2_000, everyMs = 500, clo
       const asked = clock.monotonic()
       await prove()
       // A busy instance whose proofs take long must not wait as if they were quick.
-      await clock.sleep(Math.max(everyMs / LEAST_PAUSE, everyMs - (clock.monotonic() - asked)), stop.signal)
+      await clock.sleep(Math.max(EVERY_MS / LEAST_PAUSE, EVERY_MS - (clock.monotonic() - asked)), stop.signal)
     }
   }
   const running = run()
@@ -58,7 +58,7 @@ export const freshness = ({ head: ask, seen, leaseMs = 2_000, everyMs = 500, clo
       )
       return within(clock, withinMs, known, () => false)
     },
-    fresh: (): boolean => clock.monotonic() - proven <= leaseMs,
+    fresh: (): boolean => clock.monotonic() - proven <= LEASE_MS,
     /** Milliseconds since the newest proof was requested. */
     age: (): number => clock.monotonic() - proven,
     close: async (): Promise<void> => {

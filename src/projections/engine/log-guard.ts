@@ -15,32 +15,33 @@ export type LogGuardOptions = {
   readonly renewed: () => number
   /** Told once that the log has another event there, or none. */
   readonly onDiverged: (anchor: Anchor, found: string | undefined) => void
-  /** Milliseconds: how often it is looked, how long a doubt may last unseen, and how long before it is believed. */
-  readonly everyMs?: number
-  readonly doubtMs?: number
-  readonly confirmMs?: number
 }
 
+/** How often it is looked, how long a doubt may last unseen, and how long before it is believed. */
+const EVERY_MS = 2_000
+const DOUBT_MS = 250
+const CONFIRM_MS = 3_000
+/** How soon it is seen that a connection or a subscription was lost. */
 const TICK_MS = 250
+/** The first pause between two looks at what is in doubt, and the longest; each is twice the one before. */
+const FIRST_PAUSE_MS = 10
+const MOST_PAUSE_MS = 250
 const UNSURE = 'the history does not show what was followed: nothing is written to it'
 
 /** Asks until the log has the event there, or has not had it for so long that it is believed. */
 const asker =
-  (
-    { clock, log, doubtMs, confirmMs }: Required<Pick<LogGuardOptions, 'clock' | 'log' | 'doubtMs' | 'confirmMs'>>,
-    stop: AbortSignal,
-  ) =>
+  ({ clock, log }: Pick<LogGuardOptions, 'clock' | 'log'>, stop: AbortSignal) =>
   async (
     anchor: Anchor,
     onDoubt: () => void,
   ): Promise<{ readonly has: boolean; readonly found?: string | undefined }> => {
     if (anchor.position === 0n) return { has: true }
-    for (let [since, wait] = [clock.monotonic(), 10]; ; wait = Math.min(2 * wait, 250)) {
+    for (let [since, wait] = [clock.monotonic(), FIRST_PAUSE_MS]; ; wait = Math.min(2 * wait, MOST_PAUSE_MS)) {
       const found = (await log.at(anchor.position))?.id
       if (found === anchor.event) return { has: true }
       const doubted = clock.monotonic() - since
-      if (doubted >= doubtMs) onDoubt()
-      if (doubted >= confirmMs || stop.aborted) return { has: false, found }
+      if (doubted >= DOUBT_MS) onDoubt()
+      if (doubted >= CONFIRM_MS || stop.aborted) return { has: false, found }
       await clock.sleep(wait, stop)
     }
   }
@@ -75,9 +76,9 @@ const proven = (
  * outlives both is believed.
  */
 export const logGuard = (options: LogGuardOptions) => {
-  const { clock, log, followed, renewed, onDiverged, everyMs = 2_000, doubtMs = 250, confirmMs = 3_000 } = options
+  const { clock, followed, renewed, onDiverged } = options
   const stop = new AbortController()
-  const ask = asker({ clock, log, doubtMs, confirmMs }, stop.signal)
+  const ask = asker(options, stop.signal)
   let suspicious = false
   let diverged = false
   const shared = sharedCalls<unknown>()
@@ -118,7 +119,7 @@ export const logGuard = (options: LogGuardOptions) => {
   const run = async () => {
     let at = clock.monotonic()
     while (!stop.signal.aborted) {
-      if (verified < generation() || clock.monotonic() - at >= everyMs) {
+      if (verified < generation() || clock.monotonic() - at >= EVERY_MS) {
         at = clock.monotonic()
         await doubt()
       }

@@ -12,7 +12,7 @@ import type { Anchor } from './log-guard.ts'
 import { memory, type MemoryOptions } from './memory.ts'
 import { type Progress, rebuild } from './rebuild.ts'
 import { recentEvents } from './recent-events.ts'
-import { viewWriter } from './view-writer.ts'
+import { RETRY_MS, viewWriter } from './view-writer.ts'
 
 export type RunnerOptions = MemoryOptions &
   Filled & {
@@ -23,8 +23,6 @@ export type RunnerOptions = MemoryOptions &
     readonly onError: (error: unknown) => void
     readonly onLost?: (error: unknown) => void
     readonly has?: (anchor: Anchor) => Promise<boolean>
-    readonly retryMs?: number
-    readonly laterMs?: number
     /** Fills memory as it was at a position behind the start of the log, unless there is nothing to do that with. */
     readonly restore?: () => Promise<Remembered | undefined>
   }
@@ -34,10 +32,10 @@ export type Remembered = { readonly position: bigint; readonly events: number; r
 
 /** Sees to it that the views are built, by this instance or by the one that writes; gives the checkpoint of the one that is furthest behind, and whether any was built. */
 const built = async (
-  options: RunnerOptions & Required<Pick<RunnerOptions, 'writes' | 'retryMs'>>,
+  options: RunnerOptions & Required<Pick<RunnerOptions, 'writes'>>,
   onProgress?: (progress: Progress) => void,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly anew: boolean }> => {
-  const { clock, log, views, projections, chronicles = [], writes, retryMs } = options
+  const { clock, log, views, projections, chronicles = [], writes } = options
   for (let anew = false; ; anew = true) {
     const missing: ReadModel[] = []
     const found: Checkpoint[] = []
@@ -48,7 +46,7 @@ const built = async (
     }
     if (missing.length === 0)
       return { checkpoint: found.reduce((least, each) => (each.position < least.position ? each : least)), anew }
-    if (!writes()) await clock.sleep(retryMs)
+    if (!writes()) await clock.sleep(RETRY_MS)
     else if ((await log.head()) > 0n) await rebuild(options, missing, onProgress)
     else for (const projection of missing) await views.mark(projection, undefined, START)
   }
@@ -58,7 +56,7 @@ const built = async (
 const follow = async (
   from: () => bigint,
   take: (page: readonly Stored[]) => Promise<void>,
-  { clock, log, onError, retryMs }: Required<Pick<RunnerOptions, 'clock' | 'log' | 'onError' | 'retryMs'>>,
+  { clock, log, onError }: Pick<RunnerOptions, 'clock' | 'log' | 'onError'>,
   signal: AbortSignal,
 ): Promise<void> => {
   while (!signal.aborted) {
@@ -67,7 +65,7 @@ const follow = async (
     } catch (error) {
       onError(error)
     }
-    if (!signal.aborted) await clock.sleep(retryMs, signal)
+    if (!signal.aborted) await clock.sleep(RETRY_MS, signal)
   }
 }
 
@@ -86,7 +84,7 @@ const searchedOf = (projections: readonly AnyProjection[]) => projections.filter
 
 /** Keeps memory and views behind the log: builds what is missing, applies this instance's own events at once, and follows the log for all others. */
 export const runner = (given: RunnerOptions) => {
-  const options = { writes: () => true, retryMs: 250, laterMs: 100, ...given }
+  const options = { writes: () => true, ...given }
   const { clock, log, views, projections, writes } = options
   const { applyOwn, applyFollowed, reach, ahead, restored } = memory(options)
   const recent = recentEvents(clock, writes)

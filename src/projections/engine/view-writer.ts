@@ -14,6 +14,10 @@ import { missingWriter, ownRows, pagesBehind } from './written-rows.ts'
 /** The checkpoint follows after so many events, or so many milliseconds: what waits for it, such as a list, waits as long. */
 const MARK_EVENTS = 1000
 const MARK_MS = 250
+/** Age at which an event is looked at: the instance that appended it writes its row at once, so by then that is done. */
+const LATER_MS = 100
+/** How long after a fault it is tried again. */
+export const RETRY_MS = 250
 /** How often a writer that has nothing to do looks whether the views stand where it left them. */
 const LOOK_MS = 2000
 
@@ -34,9 +38,6 @@ export type ViewWriterOptions = {
   readonly onLost?: (error: unknown) => void
   /** Where others write the views too: whether the log has the event at a place that another wrote down. */
   readonly has?: (anchor: Anchor) => Promise<boolean>
-  readonly retryMs: number
-  /** Age at which an event is looked at: the instance that appended it writes its row at once, so by then that is done. */
-  readonly laterMs: number
 }
 
 /** The checkpoints, moved after so many events or milliseconds. */
@@ -64,7 +65,7 @@ const pacedMarks = ({ monotonic }: Clock, mark: () => Promise<boolean>) => {
  * Views out of reach stop nothing but this.
  */
 export const viewWriter = (options: ViewWriterOptions) => {
-  const { clock, log, views, projections, recent, writes, onError, onLost = onError, has, retryMs, laterMs } = options
+  const { clock, log, views, projections, recent, writes, onError, onLost = onError, has } = options
   const stop = new AbortController()
   let position = 0n
   let running: Promise<void> = Promise.resolve()
@@ -93,7 +94,7 @@ export const viewWriter = (options: ViewWriterOptions) => {
       if (stop.signal.aborted) return
       if (to > position) {
         begin()
-        await progress.rest(laterMs, stop.signal)
+        await progress.rest(LATER_MS, stop.signal)
       } else if (!marks.waits() && has && !(await checkpoints.stand())) return
       for await (const page of pagesBehind(options, () => position, to)) {
         if (stop.signal.aborted) return
@@ -122,7 +123,7 @@ export const viewWriter = (options: ViewWriterOptions) => {
         tell(error)
       }
       if (!writes()) done(false)
-      if (!stop.signal.aborted) await clock.sleep(retryMs, stop.signal)
+      if (!stop.signal.aborted) await clock.sleep(RETRY_MS, stop.signal)
     }
   }
 
