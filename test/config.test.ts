@@ -1,3 +1,4 @@
+import { blocksRun } from './work.ts'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -10,7 +11,6 @@ import { variableOf, type Environment } from '../src/config/environment.ts'
 import { isConfigError, type Problem } from '../src/config/problem.ts'
 import { leaves } from '../src/config/setting.ts'
 import { settings } from '../src/config/settings.ts'
-import { blocksRun } from './blocks-run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-config-'))
 let files = 0

@@ -1,3 +1,4 @@
+import { blocksRun } from '../work.ts'
 import { deepStrictEqual as same } from 'node:assert'
 import fc from 'fast-check'
 import { readFileSync } from 'node:fs'
@@ -7,7 +8,6 @@ import { loadConfig } from '../../src/config/load.ts'
 import { documentsIn } from '../../src/cli/document/read.ts'
 import { jsonText, yamlText } from '../../src/cli/document/text.ts'
 import { type Contents, documentTree } from '../../src/cli/document/tree.ts'
-import { blocksRun } from '../blocks-run.ts'
 import { contents } from './documents.ts'
 import { file } from './inside.ts'
 
