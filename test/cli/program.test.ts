@@ -340,10 +340,13 @@ await t.test('progress without a terminal is a line every ten seconds, with rate
   const clock = virtualClock()
   const lines: string[] = []
   const { update, end } = progressBar(false, clock, (line) => void lines.push(line))
-  for (let done = 0; done <= 2500; done += 100) {
-    update({ name: 'tokens', done, total: 2500 })
-    await clock.advance(1000)
+  const at = async (ms: number) => {
+    await clock.advance(ms - clock.monotonic())
+    update({ name: 'tokens', done: Math.floor(ms / 10), total: 2500 })
   }
+  for (const ms of [0, 5_000, 9_999]) await at(ms)
+  t.strictSame(lines, [])
+  for (const ms of [10_000, 15_000, 19_999, 20_000, 25_000]) await at(ms)
   end()
   t.strictSame(lines, [
     'tokens: 1000/2500 events, 100 events/s, 15 s left',

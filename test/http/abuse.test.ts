@@ -1,5 +1,7 @@
 import { connect } from 'node:net'
 import t from 'tap'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
 import { demo, exchange, problemOf, settings } from './demo.ts'
 import { bodyAttacks } from './attacks-by-body.ts'
 import { pathAttacks } from './attacks-by-head.ts'
@@ -48,7 +50,27 @@ void t.test('slow senders get 408 within the times that are set', async (t) => {
     replies.map(({ status }) => status),
     [408, 408],
   )
-  const { headersTimeout, requestTimeout } = slow.app.server
-  t.strictSame([headersTimeout, requestTimeout], [600, 1200], 'Node measures it, by the times that are set')
+  const { headersTimeout, requestTimeout, keepAliveTimeout } = slow.app.server
+  t.strictSame(
+    [headersTimeout, requestTimeout, keepAliveTimeout],
+    [600, 1200, 72_000],
+    'Node measures it, by the times that are set',
+  )
   t.equal((await exchange(slow.port, get('/livez', H))).status, 200)
+})
+
+void t.test('who sends what is no HTTP may read the answer for half a second', async (t) => {
+  const clock = virtualClock()
+  const { app, port } = await demo({ clock })
+  t.teardown(() => app.close())
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  t.teardown(() => socket.destroy())
+  let received = ''
+  socket.on('data', (chunk) => (received += String(chunk)))
+  socket.write('what is this\r\n\r\n')
+  await eventually(() => received.includes('request is not valid HTTP'), 'the answer')
+  await clock.advance(499)
+  t.equal(app.sockets.size, 1)
+  await clock.advance(1)
+  t.ok(await eventually(() => app.sockets.size === 0, 'the end of the connection'))
 })

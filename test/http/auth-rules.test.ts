@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Started } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { eventsOf } from './events-of.ts'
 import { begin, bearer, CODEHOST, comeBack, cookiesOf, logIn, OIDC, refusalOf, visit } from './people.ts'
 import { exchange, group, lastIssued, lastOf, reachOf, underRules } from './ruled.ts'
@@ -113,10 +114,12 @@ await t.test('a claim that is only a reference is absent; the operator reads its
 await t.test(
   'who matches no rule is refused behind the e-mail rule, and it is known who, why and how often',
   async (t) => {
+    const clock = virtualClock(new Date().toISOString())
     const { service, liar } = await underRules(
       t,
       { rules: [group('devs', ['devs'], 'viewer@*')] },
       { 'authentication.methods.oidc.email_matches': '[".*@example\\\\.com"]' },
+      { clock },
     )
     liar.lies = { claims: { email: 'alice@other.example' } }
     t.match(refusalOf((await logIn(service, OIDC)).answer), { status: 401, reason: 'email_not_allowed' })
@@ -138,16 +141,17 @@ await t.test(
     t.equal(browser.status, 302)
     t.equal(browser.headers.location, '/login?error=no_grant&ref=seen&return_to=%2Fflags')
     const remembered = cookiesOf(browser)['service_client_state']!
-    t.match(remembered.attributes, /Path=\/auth\/v1\/self\/session; .*HttpOnly; .*SameSite=Strict/)
+    t.match(remembered.attributes, /Max-Age=300; Path=\/auth\/v1\/self\/session; .*HttpOnly; .*SameSite=Strict/)
     t.equal(cookiesOf(answer)['service_client_state']?.value, '', 'a program is told nothing but the reason')
     const sessionOf = async (cookie: string) =>
       (await service.request('GET', '/auth/v1/self/session', undefined, { authorization: '', cookie })).json
-    t.match(await sessionOf(`service_client_state=${remembered.value}`), {
-      authenticated: false,
-      refused: { requestId: 'seen', email: 'alice@example.com' },
-    })
+    const refused = { requestId: 'seen', email: 'alice@example.com' }
+    await clock.advance(299_999)
+    t.match(await sessionOf(`service_client_state=${remembered.value}`), { authenticated: false, refused })
     for (const other of ['', 'service_client_state=', 'service_client_state=x', cookie])
       t.notOk('refused' in (await sessionOf(other)), other.slice(0, 30))
+    await clock.advance(1)
+    t.notOk('refused' in (await sessionOf(`service_client_state=${remembered.value}`)), 'after five minutes')
     await service.close()
     const told = await eventsOf(service.directory, isRefused)
     t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['provider'] === 'main'))

@@ -2,7 +2,10 @@ import t from 'tap'
 import { Refusal } from '../../src/errors.ts'
 import { atOf } from '../../src/contract/moment.ts'
 import { addressKey } from '../../src/http/auth/credential.ts'
+import { preconditions } from '../../src/http/preconditions.ts'
 import { afterPosition, eventReason, idempotencyKey, ifMatch, tagged } from '../../src/http/wire/headers.ts'
+import { demo, exchange, problemOf } from './demo.ts'
+import { A, get } from './requests.ts'
 
 const said = (read: () => unknown): unknown => {
   try {
@@ -96,4 +99,26 @@ void t.test('rate limits count IPv4 addresses one by one and IPv6 by the first 6
   t.equal(addressKey('2001:db8:1::2:3:10.0.0.1'), '2001:db8:1:0::/64')
   t.equal(addressKey('fe80::1%eth0'), 'fe80:0:0:0::/64')
   t.end()
+})
+
+void t.test('a read that names a position waits two seconds for it, no longer', async (t) => {
+  const asked: (readonly [position: bigint, withinMs: number])[] = []
+  let reached = true
+  const seen = (position: bigint, withinMs: number) => {
+    asked.push([position, withinMs])
+    return Promise.resolve(reached)
+  }
+  const service = { alone: false, seen } as unknown as Parameters<typeof preconditions>[0]
+  const { app, port } = await demo({ afterParse: preconditions(service) })
+  t.teardown(() => app.close())
+  const read = () => exchange(port, get('/api/v1/namespaces/a/flags', `${A}After-Position: 7\r\n`))
+  t.equal((await read()).status, 200)
+  reached = false
+  const late = await read()
+  t.match([late.status, late.headers.get('retry-after')], [503, '1'])
+  t.match(problemOf(late), { reason: 'view_behind', message: 'view is behind position 7' })
+  t.strictSame(asked, [
+    [7n, 2_000],
+    [7n, 2_000],
+  ])
 })

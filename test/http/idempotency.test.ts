@@ -19,6 +19,7 @@ const instances = async (t: Parameters<typeof portOf>[0]) => {
     idempotency({ views, now: clock.now, instance: name, replays: { value: 0 }, alone })
   return { instance, work, effects, clock }
 }
+const DAY_MS = 86_400_000
 const refused = (reason: Reason) => new Refusal(reason)
 const asked = { fingerprint: 'POST /x', requestId: 'r' }
 
@@ -101,3 +102,51 @@ await t.test('an answer that is too large to keep is given again by the same com
   const other = { ...asked, fingerprint: 'POST /y' }
   await t.rejects(instance('two', false).once('me', 'key', other, work), refused('idempotency_mismatch'))
 })
+
+await t.test(
+  'a key and what it was answered are kept for a day from its beginning, a mistake not at all',
+  async (t) => {
+    const clock = virtualClock()
+    const begun = clock.now().getTime()
+    const until: number[] = []
+    const views = {
+      record: () => Promise.resolve(undefined),
+      swapRecord: (_table: string, _key: string, _revision: number, _value: unknown, expires: number) => {
+        until.push(expires - begun)
+        return Promise.resolve(true)
+      },
+    } as unknown as Parameters<typeof idempotency>[0]['views']
+    const { once } = idempotency({ views, now: clock.now, instance: 'one', replays: { value: 0 }, alone: true })
+    const taking =
+      (answer: () => { body: object }, ms = 1_000) =>
+      async () => {
+        await clock.advance(ms)
+        return answer()
+      }
+    await once(
+      'me',
+      'key',
+      asked,
+      taking(() => ({ body: {} })),
+    )
+    t.strictSame(until.splice(0), [DAY_MS, DAY_MS])
+    await t.rejects(
+      once(
+        'me',
+        'fault',
+        asked,
+        taking(() => refuse('backend_unavailable')),
+      ),
+    )
+    t.strictSame(until.splice(0), [DAY_MS + 1_000, DAY_MS + 1_000])
+    await t.rejects(
+      once(
+        'me',
+        'mistake',
+        asked,
+        taking(() => refuse('not_unique')),
+      ),
+    )
+    t.strictSame(until.splice(0), [DAY_MS + 2_000, -begun])
+  },
+)

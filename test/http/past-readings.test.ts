@@ -244,6 +244,16 @@ await t.test('one that takes too long is ended, running or waiting, whether it h
   }
 })
 
+await t.test('one has ten seconds where nothing else is said', async (t) => {
+  const { clock, ask, told, beginning } = await serving(t)
+  const asked = ask('one', 'hang')
+  await beginning(1)
+  await clock.advance(9_999)
+  t.strictSame(told, [])
+  await clock.advance(1)
+  t.strictSame([await asked, told], [tooLong, [504]])
+})
+
 await t.test('one whose client has left stops', async (t) => {
   const { ask, named, told, log, metric, beginning, waiting } = await serving(t, few)
   const [gone, goneToo] = [new AbortController(), new AbortController()]
