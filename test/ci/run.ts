@@ -10,11 +10,12 @@ if (reportFile === undefined || suites.length === 0) {
   process.exit(2)
 }
 const results: SuiteResult[] = []
-for (const suite of suites)
+for (const [n, suite] of suites.entries())
   results.push(
     await runSuite(suite, {
       cwd: resolve(import.meta.dirname, '../../..'),
       env: process.env,
+      built: n > 0,
       write: (text) => void process.stdout.write(text),
     }),
   )

@@ -71,5 +71,9 @@ export const suiteOf = (file: string): Suite => {
   return (['unit', 'browser', 'faults'] as const).find(isIn) ?? 'service'
 }
 
+/** Whether a test file is one of those that are run again on the stack of servers. */
+export const runsOnServers = (file: string): boolean =>
+  suiteOf(file) === 'service' && ['http/', 'stories/', 'cli/'].some((folder) => file.startsWith(folder))
+
 /** Every name of the table, to be looked up among the files. */
 export const names = Object.values(members).flat()

@@ -2,16 +2,18 @@ import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { SUITES, type Suite, suiteOf } from './suites.ts'
+import { runsOnServers, SUITES, type Suite, suiteOf } from './suites.ts'
 
 /**
- * `node dist/test/ci/tap.js <suite>… [option]…` runs tap on the test files of the suites. Options are tap's own. Where
- * `--save` names a file that lists test files, only those are run. The run has a temporary folder of its own, which is
- * removed at the end. A process that outlives the run is ended, and fails it.
+ * `node dist/test/ci/tap.js <suite>… [option]…` runs tap on the test files of the suites. `cluster` is the suite of those
+ * that are run again on the stack of servers. Options are tap's own. Where `--save` names a file that lists test files,
+ * only those are run. The run has a temporary folder of its own, which is removed at the end. A process that outlives the
+ * run is ended, and fails it.
  */
 const root = resolve(import.meta.dirname, '../../..')
 const given = process.argv.slice(2)
-const isSuite = (word: string): word is Suite => (SUITES as readonly string[]).includes(word)
+const CLUSTER = 'cluster'
+const isSuite = (word: string): word is Suite | typeof CLUSTER => [...SUITES, CLUSTER].includes(word)
 const suites = given.filter(isSuite)
 const options = given.filter((word) => !isSuite(word))
 
@@ -20,9 +22,11 @@ const saved = (): readonly string[] => {
   const file = save === undefined ? undefined : resolve(root, save)
   return file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
 }
+const isMember = (file: string): boolean =>
+  suites.includes(suiteOf(file)) || (suites.includes(CLUSTER) && runsOnServers(file))
 const ofSuites = (): readonly string[] =>
   readdirSync(resolve(root, 'dist/test'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.js') && suites.includes(suiteOf(file.slice(0, -'.test.js'.length))))
+    .filter((file) => file.endsWith('.test.js') && isMember(file.slice(0, -'.test.js'.length)))
     .toSorted()
     .map((file) => `dist/test/${file}`)
 
@@ -50,14 +54,14 @@ const endLeft = (group: number): readonly string[] => {
 }
 
 if (suites.length === 0) {
-  console.error(`usage: node dist/test/ci/tap.js <${SUITES.join('|')}>… [option of tap]…`)
+  console.error(`usage: node dist/test/ci/tap.js <${[...SUITES, CLUSTER].join('|')}>… [option of tap]…`)
   process.exit(2)
 }
 const files = saved().length > 0 ? saved() : ofSuites()
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-run-'))
 const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...options, ...files], {
   cwd: root,
-  env: { ...process.env, TMPDIR: folder },
+  env: { ...process.env, TMPDIR: folder, ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }) },
   stdio: 'inherit',
   // A group of its own: what is left of it at the end is found by its number.
   detached: true,
