@@ -1,4 +1,4 @@
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from './clock.ts'
 
 /** Milliseconds that work may hold the event loop before it yields. */
@@ -51,21 +51,6 @@ export const gathered = <T>(write: (items: readonly T[]) => Promise<void>): ((it
     }
     gathering.items.push(item)
     return gathering.done
-  }
-}
-
-/** Waits that many milliseconds, or until the signal aborts. */
-export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
-  sleep(ms, undefined, signal && { signal }).catch(() => undefined)
-
-/** The outcome of the work, or that of `late` when the work takes longer than that many milliseconds; a later outcome is dropped. */
-export const within = async <T, L>(ms: number, work: Promise<T>, late: () => L): Promise<T | L> => {
-  let timer: NodeJS.Timeout | undefined
-  const over = new Promise<void>((wake) => (timer = setTimeout(wake, ms)))
-  try {
-    return await Promise.race([work, over.then(late)])
-  } finally {
-    clearTimeout(timer)
   }
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { gathered, keyedQueue, pause, semaphore, within } from '../src/concurrency.ts'
+import { gathered, keyedQueue, semaphore } from '../src/concurrency.ts'
 import { noted } from './noted.ts'
 import { virtualClock } from './virtual-clock.ts'
 
@@ -9,40 +9,6 @@ const held = () => {
   return { wait, free }
 }
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-await t.test('a pause ends with its time, or at once when its signal aborts, and rejects in no case', async (t) => {
-  const stop = new AbortController()
-  const waiting = pause(3_600_000, stop.signal)
-  stop.abort()
-  t.equal(await waiting, undefined)
-  t.equal(await pause(3_600_000, stop.signal), undefined, 'the signal had aborted before')
-  t.equal(await pause(1), undefined)
-})
-
-await t.test('work within its time says what it comes to, a fault too', async (t) => {
-  t.equal(await within(3_600_000, Promise.resolve('done'), () => 'late'), 'done')
-  await t.rejects(
-    within(3_600_000, Promise.reject(new Error('fails')), () => 'late'),
-    { message: 'fails' },
-  )
-})
-
-await t.test(
-  'work that takes longer says what the late one says, or throws it; what it comes to then is dropped',
-  async (t) => {
-    const { wait, free } = held()
-    const failing = wait.then(() => Promise.reject(new Error('dropped')))
-    t.equal(await within(1, failing, () => 'late'), 'late')
-    await t.rejects(
-      within(1, failing, () => {
-        throw new Error('took too long')
-      }),
-      { message: 'took too long' },
-    )
-    free()
-    await soon()
-  },
-)
 
 await t.test('one at a time of a key, in the order given, whatever becomes of those before', async (t) => {
   const inTurn = keyedQueue()

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
 import t from 'tap'
-import { systemClock } from '../../src/clock.ts'
 import { Refusal } from '../../src/errors.ts'
 import { mongoCalls } from '../../src/adapters/mongodb/calls.ts'
 import { mongoViews, type ViewsParts } from '../../src/adapters/mongodb/views.ts'
@@ -12,6 +11,8 @@ import { neededOfTokens } from '../../src/projections/token-slots.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row, Views } from '../../src/projections/views.ts'
 import { memoryLog } from '../memory-log.ts'
+import { noted } from '../noted.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { portOf } from '../adapters/embedded/store.ts'
 
 const time = '2026-01-01T00:00:00.000Z'
@@ -84,9 +85,10 @@ await t.test('a page that is late is asked for again, and a start fails only whe
       return keys.map((_id) => ({ _id, revision: 0n, position: 1n, changes: 1n }))
     },
   }
+  const clock = virtualClock()
   const parts = {
-    calls: mongoCalls(systemClock),
-    clock: systemClock,
+    calls: mongoCalls(clock),
+    clock,
     places,
     rows: {},
     records: {},
@@ -96,10 +98,16 @@ await t.test('a page that is late is asked for again, and a start fails only whe
     for await (const page of views.scan(tokens)) rows += page.length
     return rows
   }
-  t.equal(await scanned(mongoViews(parts)), 1001)
+  const rows = noted(scanned(mongoViews(parts)))
+  await clock.advance(60_000)
+  t.same(rows, [1001])
   t.equal(asked, 4)
   failures = Infinity
   asked = 0
-  await t.rejects(scanned(mongoViews(parts)), new Refusal('backend_unavailable'))
+  const away = noted(scanned(mongoViews(parts)))
+  await clock.advance(250 + 500 + 1_000 + 2_000 - 1)
+  t.same([asked, away], [4, []])
+  await clock.advance(1)
   t.equal(asked, 5)
+  t.match(away, [new Refusal('backend_unavailable')])
 })
