@@ -47,11 +47,11 @@ await t.test(
     await mkdir(data)
     await writeFile(join(data, 'keys'), '{}', { mode: 0o600 })
     const writers = startChild([CHILD, data, '8'])
-    await writers.until(() => writers.count('ack') > 200)
+    await writers.until(() => writers.count('ack') > 200, 'two hundred acknowledgements')
     const before = writers.acked()
     await follow('backup', directory)
     const during = writers.count('ack')
-    await writers.until(() => writers.count('ack') > during + 50)
+    await writers.until(() => writers.count('ack') > during + 50, 'fifty more')
     t.ok(writers.count('ack') > during, 'the writers went on')
     await writers.kill()
 

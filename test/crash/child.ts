@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { eventsSchema } from '../../src/adapters/embedded/schema.ts'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
@@ -66,7 +67,7 @@ const durable = async (directory: string, writers: number) => {
         } catch (error) {
           if (!isRefusal(error, 'backend_unavailable')) throw error
           say('refused')
-          await new Promise((resolve) => setTimeout(resolve, 5))
+          await setImmediate()
         }
       }
     }
@@ -81,14 +82,15 @@ const unsynced = async (directory: string) => {
   const database = await openDatabase(join(directory, 'events.sqlite'), 'durable')
   database.exec(`pragma synchronous=off; ${eventsSchema}`)
   const insert = database.prepare('insert into events values (?, ?, 0, ?, ?, ?, ?, ?)')
-  for (let position = 1; ; position++) {
+  for (let position = 1; position <= MOST; position++) {
     const stream = `token-${randomUUID()}`
     const { id, type, time, data, meta } = issued(stream.slice(6))
     insert.run(position, stream, id, type, time, data, meta)
     say(`ack ${stream} 0 ${id}`)
-    // Without syncs a slow observer would find the small disk full: past this it only waits to be killed.
-    await new Promise((resolve) => setTimeout(resolve, position < MOST ? Number(position % 20 === 0) : 3_600_000))
+    await setImmediate()
   }
+  // Without syncs a slow observer would find the small disk full: past this it only waits to be killed.
+  setInterval(() => undefined, 2 ** 30)
 }
 
 say(`pid ${process.pid}`)

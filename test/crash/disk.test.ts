@@ -6,10 +6,7 @@ import { systemClock } from '../../src/clock.ts'
 import { isRefusal } from '../../src/errors.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { happened } from '../contracts/log.ts'
-import { CHILD, has, inspect, leaveOut, run, startChild } from './rig.ts'
-
-const canTrace = async () =>
-  (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
+import { CHILD, canTrace, inspect, leaveOut, run, startChild } from './rig.ts'
 
 void t.test(
   'a sync that fails ends writing for good: every later append is refused, and nothing acknowledged is lost',
@@ -19,7 +16,7 @@ void t.test(
     const inject = ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:error=EIO:when=80+']
     const traced = ['-f', '-qq', '-o', '/dev/null', ...inject, process.execPath, CHILD, directory, '1']
     const { lines, count, until, kill, acked } = startChild(traced, 'strace')
-    await until(() => count('refused') >= 20)
+    await until(() => count('refused') >= 20, 'twenty refusals')
     const first = lines.indexOf('refused')
     await kill()
     t.ok(count('ack') > 0, 'some were acknowledged before')
@@ -39,7 +36,7 @@ void t.test('each append is synced before it is acknowledged, whatever the defau
   const trace = join(directory, 'trace')
   const traced = ['-f', '-qq', '-o', trace, '-e', 'trace=fsync,fdatasync', process.execPath, CHILD, directory, '1']
   const { count, until, kill } = startChild(traced, 'strace')
-  await until(() => count('ack') >= 200)
+  await until(() => count('ack') >= 200, 'acknowledgement 200')
   await kill()
   const syncs = (await readFile(trace, 'utf8')).split('\n').filter((line) => /f(data)?sync\(/.test(line)).length
   t.ok(count('ack') >= 200 && syncs >= count('ack'), `${count('ack')} acknowledged, ${syncs} syncs`)

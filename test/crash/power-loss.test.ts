@@ -2,13 +2,33 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
-import { type Acked, CHILD, freeze, has, inspect, leaveOut, rounds, run, sleep, startChild } from './rig.ts'
+import {
+  type Acked,
+  type Call,
+  CHILD,
+  canTrace,
+  draws,
+  has,
+  inspect,
+  leaveOut,
+  rounds,
+  run,
+  standsStill,
+  startChild,
+  startUntil,
+} from './rig.ts'
 
 /**
  * Loss of power: the store lies on an ext4 file system in an image file; the writer is frozen and the image copied as it stands. What the
- * writer had not synced is in no copy, which killing a process alone never shows. Answers the copy, mounted, and what was acknowledged.
+ * writer had not synced is in no copy, which killing a process alone never shows. It is frozen when it asks for such a call for the n-th time,
+ * else once it has acknowledged as many events. Answers the copy, mounted, and what was acknowledged.
  */
-const losePower = async (t: Test, how: string): Promise<{ directory: string; acked: Acked }> => {
+const losePower = async (
+  t: Test,
+  how: string,
+  n: number,
+  call?: Call,
+): Promise<{ directory: string; acked: Acked }> => {
   const base = await newDirectory(t)
   const [image, copy, disk, restored] = ['disk.img', 'copy.img', 'disk', 'restored'].map((name) =>
     join(base, name),
@@ -19,10 +39,15 @@ const losePower = async (t: Test, how: string): Promise<{ directory: string; ack
   await mkdir(restored)
   await run('mount', ['-o', 'loop', image, disk])
   try {
-    const { child, until, kill, acked, count } = startChild([CHILD, disk, how])
-    await until(() => count('ack') > 20)
-    await sleep(50 + Math.random() * 150)
-    await freeze(child)
+    const { until, kill, acked, count, pid } = call
+      ? startUntil({ call, n, signal: 'STOP' }, [disk, how])
+      : startChild([CHILD, disk, how])
+    if (call) await until(() => count('pid') > 0, 'the writer to begin')
+    else {
+      await until(() => count('ack') >= n, `acknowledgement ${n}`)
+      process.kill(pid(), 'SIGSTOP')
+    }
+    await standsStill(pid())
     await run('cp', [image, copy])
     await kill()
     await run('mount', ['-o', 'loop', copy, restored])
@@ -32,6 +57,12 @@ const losePower = async (t: Test, how: string): Promise<{ directory: string; ack
     await run('umount', [disk])
   }
 }
+
+/** Moments at which a writer has acknowledged more than twenty events. */
+const moments = [
+  ['fsync,fdatasync', 100, 300],
+  ['pwrite64', 1_500, 3_000],
+] as const
 
 const impossible = async (): Promise<string | undefined> => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'mounting needs root on Linux'
@@ -46,9 +77,12 @@ void t.test('loss of power', async (t) => {
   const reason = await impossible()
   if (reason !== undefined) return leaveOut(t, reason)
   await t.test('everything acknowledged before it is there after it', async (t) => {
-    for (let round = 1; round <= rounds(3); round++) {
-      const { directory, acked } = await losePower(t, String([64, 1, 8][round % 3]))
-      t.ok(acked.size > 20)
+    const [traced, draw] = [await canTrace(), draws(t)]
+    for (let round = 1; round <= rounds(4); round++) {
+      const [call, from, below] = moments[round % 2]!
+      const n = draw(from, below)
+      const { directory, acked } = await losePower(t, String([64, 1, 8][round % 3]), n, traced ? call : undefined)
+      t.ok(acked.size > 20, traced ? `at its ${call} ${n}` : `at acknowledgement ${n}`)
       const { lost, torn, differing, events } = await inspect(directory, acked)
       t.same(
         { lost, torn, differing },
@@ -58,7 +92,7 @@ void t.test('loss of power', async (t) => {
     }
   })
   await t.test('negative control: without syncs the same recipe shows loss', async (t) => {
-    const { directory, acked } = await losePower(t, 'unsynced')
+    const { directory, acked } = await losePower(t, 'unsynced', draws(t)(100, 1_000))
     const { lost } = await inspect(directory, acked)
     t.ok(lost > 0, `${lost} of ${acked.size} lost`)
   })

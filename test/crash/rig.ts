@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
@@ -10,11 +10,11 @@ import type { Stored } from '../../src/events/log.ts'
 import { project } from '../../src/projections/projection.ts'
 import { type TokenDoc, tokens } from '../../src/projections/tokens.ts'
 import type { Row } from '../../src/projections/views.ts'
+import { eventually } from '../wait.ts'
 
 export const CHILD = fileURLToPath(new URL('./child.js', import.meta.url))
 /** Rounds of the kill and power-loss loops; more of them by ROLLCALL_CRASH_ROUNDS. */
 export const rounds = (usual: number): number => Number(process.env['ROLLCALL_CRASH_ROUNDS'] ?? usual)
-export const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 export const run = promisify(execFile)
 
 /** True when a command of the system can be run at all. */
@@ -23,6 +23,28 @@ export const has = (command: string): Promise<boolean> =>
     () => true,
     () => false,
   )
+
+/** True when strace may trace here. */
+export const canTrace = async (): Promise<boolean> =>
+  (await has('strace')) && (await run('strace', ['-o', '/dev/null', 'true']).then(Boolean, () => false))
+
+/** Numbers at random, by a seed that is told; ROLLCALL_CRASH_SEED gives that of a run before. */
+export const draws = (t: Pick<Test, 'comment'>): ((from: number, below: number) => number) => {
+  const seed = Number(process.env['ROLLCALL_CRASH_SEED'] ?? Math.floor(Math.random() * 2 ** 31))
+  t.comment(`drawn by ROLLCALL_CRASH_SEED=${seed}`)
+  let state = seed
+  return (from, below) => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return from + (((mixed ^ (mixed >>> 14)) >>> 0) % (below - from))
+  }
+}
+
+/** What a writer asks of the system for its files. A call of this kind is a moment at which it may end. */
+export type Call = 'fsync,fdatasync' | 'pwrite64'
+/** The signal that comes when the process asks for such a call for the n-th time. */
+export type Moment = { readonly call: Call; readonly n: number; readonly signal: 'KILL' | 'STOP' }
 
 export type Acked = ReadonlyMap<string, { readonly stream: string; readonly revision: bigint }>
 
@@ -37,13 +59,14 @@ export const startChild = (args: readonly string[], command: string = process.ex
     lines.push(...parts)
   })
   const closed = once(child, 'close')
-  const until = async (enough: () => boolean, ms = 120_000) => {
-    for (const end = Date.now() + ms; !enough() && child.exitCode === null && Date.now() < end; ) await sleep(2)
+  /** Waits until it is so, or the process is over. */
+  const until = async (enough: () => boolean, what: string) => {
+    await eventually(() => enough() || child.exitCode !== null || child.signalCode !== null, what)
   }
   /** The process that writes, which is not the one started when that is a tracer. */
+  const pid = () => Number(lines.find((line) => line.startsWith('pid '))?.slice(4) ?? child.pid)
   const kill = async () => {
-    const pid = Number(lines.find((line) => line.startsWith('pid '))?.slice(4) ?? child.pid)
-    process.kill(pid, 'SIGKILL')
+    process.kill(pid(), 'SIGKILL')
     await closed
   }
   const count = (what: string) => lines.filter((line) => line.startsWith(what)).length
@@ -51,21 +74,26 @@ export const startChild = (args: readonly string[], command: string = process.ex
     const said = lines.map((line) => line.split(' ')).filter(([what]) => what === 'ack')
     return new Map(said.map(([, stream = '', revision = '', id = '']) => [id, { stream, revision: BigInt(revision) }]))
   }
-  return { child, lines, count, until, kill, acked }
+  return { child, lines, count, until, kill, acked, pid, closed }
 }
 
-/** Stops a process and waits until it stands still, all its threads included. */
-export const freeze = async (child: ChildProcess): Promise<void> => {
-  child.kill('SIGSTOP')
-  for (let n = 0; n < 500; n++) {
-    if (/\) [Tt] /.test(await readFile(`/proc/${child.pid}/stat`, 'utf8'))) return
-    await sleep(1)
-  }
+/** A writer that gets a signal at a moment of its own, counted by strace. */
+export const startUntil = ({ call, n, signal }: Moment, args: readonly string[]) => {
+  const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:signal=${signal}:when=${n}`]
+  return startChild(['-f', '-qq', '-o', '/dev/null', ...inject, process.execPath, CHILD, ...args], 'strace')
+}
+
+/** Waits until a process that was told to stop stands still, all its threads included. */
+export const standsStill = async (pid: number): Promise<void> => {
+  await eventually(async () => {
+    const threads = await readdir(`/proc/${pid}/task`)
+    const states = await Promise.all(threads.map((thread) => readFile(`/proc/${pid}/task/${thread}/stat`, 'utf8')))
+    return states.every((state) => /\) [Tt] /.test(state))
+  }, 'the process to stand still')
 }
 
 /** Opens what the crash left: how many acknowledged events are gone, whether every stream is whole, and whether the caught-up view equals a rebuild. */
 export const inspect = async (directory: string, acked: Acked) => {
-  const started = Date.now()
   const store = await openEmbedded(directory, {
     clock: systemClock,
     kek: new Uint8Array(32),
@@ -105,7 +133,6 @@ export const inspect = async (directory: string, acked: Acked) => {
       lost: lost.length,
       torn,
       differing: differing + Math.abs(rebuilt.size - rows),
-      recoveryMs: Date.now() - started,
     }
   } finally {
     await store.close()

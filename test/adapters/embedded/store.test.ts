@@ -26,7 +26,7 @@ void t.test(
   async (t) => {
     const directory = await newDirectory(t)
     const { child, until, count, kill } = startChild([CHILD, directory, '1'])
-    await until(() => count('ack') > 0)
+    await until(() => count('ack') > 0, 'the other process to write')
     await t.rejects(open(directory), { message: `data directory ${directory} is in use by process ${child.pid}` })
     await kill()
     const store = await openEmbedded(directory, {
