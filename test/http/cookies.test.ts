@@ -13,7 +13,7 @@ void t.test('cookies carry the attributes of the contract, under the base path t
     stateName: 'service_client_state',
     secure: true,
     publicUrl: 'https://x.example/base/',
-    clock: virtualClock('2026-01-01T00:00:00.900Z'),
+    clock: virtualClock('2026-01-01T00:00:00.999Z'),
   }
   const mount = (trustProxy: boolean) => {
     const jar = cookieJar({ ...shared, trustProxy })
