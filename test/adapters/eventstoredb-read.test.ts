@@ -26,7 +26,7 @@ const answeredBy = (t: Test, answer: (options: ReadAllOptions) => readonly Resol
     patience: PATIENCE,
     quick: QUICK,
   })
-  return { ...read, clock }
+  return { read, clock }
 }
 const isBackwards = ({ direction }: ReadAllOptions) => direction === 'backwards'
 const away = () => {
@@ -44,8 +44,8 @@ void t.test(
   'a node that does not know the head yet is asked again with pauses for 10 s, and never makes the log shorter',
   async (t) => {
     let asked = 0
-    const { readAll, clock } = answeredBy(t, (options) => (isBackwards(options) ? [at(7n)] : (asked++, [])))
-    const read = refused(t, collect(readAll(0n)), 'backend_unavailable')
+    const { read: log, clock } = answeredBy(t, (options) => (isBackwards(options) ? [at(7n)] : (asked++, [])))
+    const read = refused(t, collect(log.readAll(0n)), 'backend_unavailable')
     const over = isOver(read)
     await clock.advance(PATIENCE + PAUSE - 1)
     t.notOk(over())
@@ -58,29 +58,23 @@ void t.test(
 
 void t.test('a read that gets on has its patience again with each page', async (t) => {
   let known = 0n
-  const { readAll, clock } = answeredBy(t, (options) => {
+  const { read: log, clock } = answeredBy(t, (options) => {
     if (isBackwards(options)) return [at(3n)]
     const from = typeof options.fromPosition === 'object' ? options.fromPosition.commit : 0n
     return [1n, 2n, 3n].filter((position) => position >= from && position <= known).map(at)
   })
-  const read = collect(readAll(0n))
+  const read = collect(log.readAll(0n))
   for (known = 0n; known < 3n; known++) await clock.advance(PATIENCE - PAUSE)
   await clock.advance(PAUSE)
   t.equal((await read).length, 3)
 })
 
 void t.test('the head and one event are looked for within one deadline, a page for 10 s', async (t) => {
-  const {
-    head,
-    at: find,
-    first,
-    readAll,
-    clock,
-  } = answeredBy(t, () => {
+  const { read: log, clock } = answeredBy(t, () => {
     throw new Error('away')
   })
-  const quick = [head(), find(7n)]
-  const slow = [first(), collect(readAll(0n))]
+  const quick = [log.head(), log.at(7n)]
+  const slow = [log.first(), collect(log.readAll(0n))]
   const refusals = [...quick, ...slow].map((work) => refused(t, work, 'backend_unavailable'))
   const [quickly, slowly] = [quick.map(isOver), slow.map(isOver)]
   // The last try begins 100 ms before the end, and the pause after it is the longest.
@@ -105,7 +99,7 @@ void t.test('the head and one event are looked for within one deadline, a page f
 
 void t.test('a failure in the middle of the log is no reason to search the log for the place', async (t) => {
   let [searches, failures] = [0, 0]
-  const { readAll, clock } = answeredBy(t, (options) => {
+  const { read: log, clock } = answeredBy(t, (options) => {
     if (isBackwards(options)) {
       searches++
       return [at(1500n)]
@@ -116,7 +110,7 @@ void t.test('a failure in the middle of the log is no reason to search the log f
       ({ event }) => event!.position!.commit <= 1500n,
     )
   })
-  const read = collect(readAll(0n))
+  const read = collect(log.readAll(0n))
   await clock.advance(PAUSE)
   t.equal((await read).length, 1500)
   t.same([failures > 0, searches], [true, 1], 'the head was looked for, and nothing else')
@@ -124,15 +118,15 @@ void t.test('a failure in the middle of the log is no reason to search the log f
 
 void t.test('a log that became shorter says so, and a read begun before is not made shorter by it', async (t) => {
   let positions = [9n, 8n, 7n]
-  const { head, readAll, clock } = answeredBy(t, (options) => (isBackwards(options) ? positions.map(at) : []))
-  t.equal(await head(), 9n)
+  const { read: log, clock } = answeredBy(t, (options) => (isBackwards(options) ? positions.map(at) : []))
+  t.equal(await log.head(), 9n)
   positions = [7n, 6n]
-  t.equal(await head(), 7n, 'put back to an older copy')
-  const read = refused(t, collect(readAll(7n, 9n)), 'backend_unavailable')
+  t.equal(await log.head(), 7n, 'put back to an older copy')
+  const read = refused(t, collect(log.readAll(7n, 9n)), 'backend_unavailable')
   await clock.advance(PATIENCE + PAUSE)
   await read
   positions = [11n, 10n, 7n]
-  t.equal(await head(), 11n)
+  t.equal(await log.head(), 11n)
   positions = []
-  t.equal(await head(), 0n, 'emptied')
+  t.equal(await log.head(), 0n, 'emptied')
 })
