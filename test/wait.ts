@@ -3,6 +3,9 @@ import type { Test } from 'tap'
 
 const LOOK_MS = 5
 
+/** What is left of a type where the value is truthy. */
+export type Truthy<T> = Exclude<T, false | null | undefined>
+
 /** What is waited for just now, told where the process ends before it came. */
 const pending = new Set<string>()
 process.on('exit', () => {
@@ -13,16 +16,13 @@ process.on('exit', () => {
  * Asks until the answer is truthy, and gives it. The time limit of the test file is the only limit: a slow machine takes
  * longer and fails nothing. What is waited for is named if the file ends before.
  */
-export const eventually = async <T>(
-  ask: () => T | Promise<T>,
-  what: string,
-): Promise<Exclude<T, false | null | undefined>> => {
+export const eventually = async <T>(ask: () => T | Promise<T>, what: string): Promise<Truthy<T>> => {
   pending.add(what)
   for (;;) {
     const answer = await ask()
     if (answer) {
       pending.delete(what)
-      return answer as Exclude<T, false | null | undefined>
+      return answer as Truthy<T>
     }
     await sleep(LOOK_MS)
   }
