@@ -7,7 +7,7 @@ const module = resolve(import.meta.dirname, '../src/app/logger.js')
 /** Runs a text in a process of its own, with a logger that writes to `/dev/full`. */
 const onFullDisk = async (encoding: string, text: string) => {
   const script = `const { loggerOf } = await import('${module}')
-    const log = loggerOf({ level: 'INFO', encoding: '${encoding}', file: '/dev/full' })
+    const log = loggerOf({ level: 'INFO', encoding: '${encoding}', file: '/dev/full' }, { now: () => new Date() })
     ${text}`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
     stdio: ['ignore', 'ignore', 'pipe'],
