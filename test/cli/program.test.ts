@@ -125,12 +125,13 @@ await t.test(
     })
     const service = await standIn(({ method }) => (method === 'GET' && --left < 0 ? { body: record('x') } : busy()))
     t.teardown(service.close)
-    const clock = virtualClock()
     /** Waits until the verb rests for so long. */
-    const resting = (ms: number) => eventually(() => clock.waiting().includes(ms), `a rest of ${ms} ms`)
+    const resting = (clock: VirtualClock, ms: number) =>
+      eventually(() => clock.waiting().includes(ms), `a rest of ${ms} ms`)
+    const clock = virtualClock()
     const { over } = running(clock, service, 'token', 'get', 'x')
     for (const asked of [1, 2]) {
-      await resting(1_000)
+      await resting(clock, 1_000)
       await clock.advance(999)
       t.equal(service.seen.length, asked, 'not sooner than the service says')
       await clock.advance(1)
@@ -148,15 +149,16 @@ await t.test(
       ['10s', 2],
     ] as const) {
       const before = service.seen.length
+      const clock = virtualClock()
       const { over } = running(clock, service, 'token', 'get', 'x', '--timeout', timeout)
       for (let n = 1; n < times; n++) {
-        await resting(5_000)
+        await resting(clock, 5_000)
         await clock.advance(5_000)
       }
       t.match(await over, { exit: 7, err: /too many/ }, 'the last answer is told')
       t.equal(service.seen.length - before, times, `${timeout}: no longer than there is time`)
     }
-    t.match(await running(clock, service, 'token', 'create', 'ci').over, { exit: 7, err: /too many/ })
+    t.match(await running(virtualClock(), service, 'token', 'create', 'ci').over, { exit: 7, err: /too many/ })
     t.equal(service.seen.filter(({ method }) => method === 'POST').length, 1)
   },
 )
