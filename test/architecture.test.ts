@@ -222,6 +222,15 @@ await t.test('no behaviour of a route hangs on how its URL begins', async (t) =>
     t.notMatch(readFileSync(resolve(src, name), 'utf8'), byPrefix, name)
 })
 
+await t.test('the command line touches its process through its terminal', async (t) => {
+  const touches =
+    /\bprocess\.(?:stdout|stderr|stdin|env|exitCode)\b|\bprocess\[|\} = process\b(?!\.)|\bconsole\.|\)\.env\(/
+  const port = 'cli/terminal/terminal.ts'
+  for (const name of files.filter((name) => name.startsWith('cli/') && name !== port))
+    t.notMatch(readFileSync(resolve(src, name), 'utf8'), touches, `${name}: take what it needs of the Terminal`)
+  t.match(readFileSync(resolve(src, port), 'utf8'), touches)
+})
+
 await t.test('a source file is at most 200 lines', async (t) => {
   for (const name of files) {
     const lines = readFileSync(resolve(src, name), 'utf8').split('\n').length - 1

@@ -56,7 +56,7 @@ create trigger events_never_go before delete on events begin select raise(abort,
 const gone = (where: string) => `${WITHOUT_GUARDS} delete from events where ${where}; ${GUARDS}`
 
 const refusedWith = async (t: Test, { config, open, file, logged }: Awaited<ReturnType<typeof ran>>, says: RegExp) => {
-  for (const work of [open, () => deleteFlagOffline(config, { namespace: 'default', key: 'f' })]) {
+  for (const work of [open, () => deleteFlagOffline(config, { namespace: 'default', key: 'f' }, () => {})]) {
     const error = await work().then(
       async (running) => (await running?.close(), undefined),
       (error: Error & { exit?: number }) => error,

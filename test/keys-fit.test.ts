@@ -47,7 +47,10 @@ type Line = Readonly<Record<string, unknown>> & { readonly level: string; readon
 
 const refused = async (t: Test, service: Awaited<ReturnType<typeof ran>>, ...says: readonly RegExp[]) => {
   const before = await service.files()
-  for (const work of [service.open, () => deleteFlagOffline(service.config, { namespace: 'default', key: 'f' })]) {
+  for (const work of [
+    service.open,
+    () => deleteFlagOffline(service.config, { namespace: 'default', key: 'f' }, () => {}),
+  ]) {
     const error = await work().then(
       async (running) => (await running?.close(), undefined),
       (error: Error & { exit?: number }) => error,

@@ -84,7 +84,7 @@ const say = (url: string, tokens: readonly string[]) => process.stdout.write(`${
 if (values.prepare) {
   if (values.flags !== '0') await seedFlags(config, Number(values.flags))
   // Servers may have had a bootstrap token long before, and a log has but one.
-  const offline = () => createTokenOffline(config, { name: 'bench' })
+  const offline = () => createTokenOffline(config, { name: 'bench' }, () => {})
   const tokens = [config.storage.type === 'embedded' ? bootstrap : (await offline()).clientToken]
   const { url, close } = await start(config)
   while (tokens.length < Number(values.tokens)) {

@@ -4,8 +4,7 @@ import { meaningsOf } from '../access/meanings.ts'
 import { systemClock } from '../clock.ts'
 import { digester } from '../auth/client-token.ts'
 import { fail } from '../cli/failure.ts'
-import { info } from '../cli/terminal/terminal.ts'
-import type { Services } from '../cli/services.ts'
+import type { Say, Services } from '../cli/services.ts'
 import { reservations } from '../commands/reservations.ts'
 import { type Context, enveloper } from '../commands/envelope.ts'
 import { executor } from '../commands/execute.ts'
@@ -51,24 +50,26 @@ const withOpened = async <O extends { readonly close: () => Promise<void> }, T>(
   }
 }
 
-/** What the stores and the looks at them have to say goes where messages for people go. */
-const saying = (record: unknown, message = ''): void => {
-  const what = JSON.stringify(record)
-  info(what === '{}' ? message : `${message} ${what}`)
+/** Tells people what the stores and the looks at them have to say. */
+const tellerOf = (say: Say) => {
+  const saying = (record: unknown, message = ''): void => {
+    const what = JSON.stringify(record)
+    say(what === '{}' ? message : `${message} ${what}`)
+  }
+  return { info: () => undefined, warn: saying, error: saying }
 }
-const teller = { info: () => undefined, warn: saying, error: saying }
 
-const withStores = <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> =>
-  withOpened(config, () => openStores(config, systemClock, { logger: teller }), work)
+const withStores = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
+  withOpened(config, () => openStores(config, systemClock, { logger: tellerOf(say) }), work)
 
 /**
  * The same for what is written to: first it is seen to, as at a start, that this is the history which the data were begun on, and that the
  * read models fit it. On servers those that run see to the latter.
  */
-const withSettled = <T>(config: Config, work: (stores: Stores) => Promise<T>): Promise<T> =>
-  withStores(config, async (stores) => {
+const withSettled = <T>(config: Config, say: Say, work: (stores: Stores) => Promise<T>): Promise<T> =>
+  withStores(config, say, async (stores) => {
     const { log, keys, snapshots, alone } = stores
-    const rebuilt = alone ? await settle(systemClock, stores, teller) : await insistOnSameLog(stores)
+    const rebuilt = alone ? await settle(systemClock, stores, tellerOf(say)) : await insistOnSameLog(stores)
     if (rebuilt) {
       await snapshots.remove()
       const { execute } = executor(log, enveloper(sealer(keys), 'command-line', systemClock.now), {
@@ -82,9 +83,9 @@ const withSettled = <T>(config: Config, work: (stores: Stores) => Promise<T>): P
   })
 
 /** The history alone on servers, where those that run see to all else. */
-const withHistory = <T>(config: Config, work: (history: History) => Promise<T>): Promise<T> =>
+const withHistory = <T>(config: Config, say: Say, work: (history: History) => Promise<T>): Promise<T> =>
   config.storage.type === 'embedded'
-    ? withSettled(config, work)
+    ? withSettled(config, say, work)
     : withOpened(
         config,
         () => openHistory(config, systemClock),
@@ -104,8 +105,8 @@ const asOperator = (reason: string | undefined): Context => ({
  * Makes a static token on the data itself, for who has lost every other: on a data directory while the service is down, on servers whether it
  * runs or not. Reads and writes the history alone; read models follow.
  */
-export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }) =>
-  withHistory(config, async ({ log, keys, pepper, alone }) => {
+export const createTokenOffline: Services['createTokenOffline'] = (config, { reason, ...request }, say) =>
+  withHistory(config, say, async ({ log, keys, pepper, alone }) => {
     const { now } = systemClock
     const seal = sealer(keys)
     const names = namesOf(config.identifiers)
@@ -136,8 +137,8 @@ export const createTokenOffline: Services['createTokenOffline'] = (config, { rea
  * Deletes a flag on the data directory. Reads what concerns the flag and no more, for what all of them hold may be more than memory; its
  * rows are written at once, so that the next start does not read what is deleted.
  */
-export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }) =>
-  withSettled(config, async ({ log, views, keys, alone }) => {
+export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { namespace, key, reason }, say) =>
+  withSettled(config, say, async ({ log, views, keys, alone }) => {
     const { now } = systemClock
     const { execute, foldOf } = executor(log, enveloper(sealer(keys), 'command-line', now), {
       clock: systemClock,
@@ -164,8 +165,8 @@ export const deleteFlagOffline: Services['deleteFlagOffline'] = (config, { names
   })
 
 /** Where every read model of the data directory stands. */
-export const projectionStatus: Services['projectionStatus'] = (config) =>
-  withStores(config, async ({ log, views, pepper }) => {
+export const projectionStatus: Services['projectionStatus'] = (config, say) =>
+  withStores(config, say, async ({ log, views, pepper }) => {
     const head = await log.head()
     const status = []
     for (const { name, version, ...view } of readModelsOf(pepper.key)) {
@@ -178,8 +179,8 @@ export const projectionStatus: Services['projectionStatus'] = (config) =>
   })
 
 /** Builds read models of the data directory anew. */
-export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }) =>
-  withSettled(config, async ({ log, views, snapshots, pepper }) => {
+export const rebuildProjections: Services['rebuildProjections'] = (config, { names, progress, signal }, say) =>
+  withSettled(config, say, async ({ log, views, snapshots, pepper }) => {
     // What memory began from may have been made of what is built anew.
     await snapshots.remove()
     const chosen = readModelsOf(pepper.key).filter(({ name }) => names.includes(name))

@@ -7,8 +7,9 @@ import type { Config } from '../config/load.ts'
 import type { Kind } from '../config/setting.ts'
 import { oneOf, text } from '../config/types.ts'
 import { EXIT, fail } from './failure.ts'
+import type { Given } from './services.ts'
 import { type Column, table } from './terminal/output.ts'
-import { info, print, readStdin } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 const claim: Kind<unknown> = {
   words: 'anything',
@@ -23,8 +24,8 @@ const person = variants('method', {
   orchestrator: record({ method: oneOf('orchestrator'), namespace: text, service_account: text }, {}),
 })
 
-const contentOf = async (path: string): Promise<string> => {
-  if (path === '-') return await readStdin()
+const contentOf = async (path: string, { readStdin }: Terminal): Promise<string> => {
+  if (path === '-') return (await readStdin()).toString('utf8')
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
@@ -45,9 +46,9 @@ const EXAMPLES = `Such as {"method":"oidc","provider":"corp","claims":{"groups":
 {"method":"codehost","organizations":["acme"],"teams":{"acme":["shop"]}} or
 {"method":"orchestrator","namespace":"shop","service_account":"web"}.`
 
-const subjectIn = async (path: string): Promise<Subject> => {
+const subjectIn = async (path: string, terminal: Terminal): Promise<Subject> => {
   const wrong: string[] = []
-  const found = person.read(jsonIn(await contentOf(path), path), (description, part = '') => {
+  const found = person.read(jsonIn(await contentOf(path, terminal), path), (description, part = '') => {
     wrong.push(`${part.replace(/^\./, '') || 'the whole'}: ${description}`)
     return undefined
   })
@@ -72,9 +73,10 @@ const said = (policy: AccessPolicy, subject: Subject): string => {
 }
 
 /** Says which rules match a set of claims, memberships or an account, and what they give; ends with 3 where it is nothing. */
-export const checkAs = async (config: Config, path: string): Promise<void> => {
+export const checkAs = async (config: Config, path: string, { terminal, endWith }: Given): Promise<void> => {
+  const { print, info } = terminal
   const policy = accessPolicy(config)
-  const subject = await subjectIn(path)
+  const subject = await subjectIn(path, terminal)
   if (policy.rules.length === 0) {
     info('There is no rule: logins and exchanges may do everything.')
     return
@@ -84,7 +86,7 @@ export const checkAs = async (config: Config, path: string): Promise<void> => {
     info(`warning: the provider gives a reference in the place of the claim ${name}, so it is absent`)
   const given = grantsFor(policy, subject)
   if ('holding' in given) {
-    print(table(grantsInForce(given.holding) ?? [], columns, { headers: true, color: true }))
+    print(table(terminal, grantsInForce(given.holding) ?? [], columns, { headers: true, color: true }))
     return
   }
   info(
@@ -92,5 +94,5 @@ export const checkAs = async (config: Config, path: string): Promise<void> => {
       ? 'Refused: no rule grants anything (no_grant).'
       : 'Refused: more grants than a login may have (no_grant).',
   )
-  process.exitCode = EXIT.check
+  endWith(EXIT.check)
 }

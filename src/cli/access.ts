@@ -1,14 +1,12 @@
 import type { Command } from 'commander'
 import { grantText } from '../access/grants.ts'
 import { RIGHTS } from '../access/rights.ts'
-import type { Clock } from '../clock.ts'
 import type { AccessReview } from '../contract/access.ts'
 import { why } from './can-i.ts'
 import type { Client } from './client.ts'
 import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
 import type { Given } from './services.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
-import { info } from './terminal/terminal.ts'
 
 type AccessOptions = TargetOptions & OutputOptions & { readonly namespace?: string; readonly at?: string | undefined }
 type Able = AccessReview['entries'][number] & { readonly right: string }
@@ -42,21 +40,21 @@ const review = async ({ ask }: Client, right: string, { namespace: namespaceKey,
   return { right, position: moment, anonymous, entries }
 }
 
-const access = async (right: string | undefined, options: AccessOptions, clock: Clock): Promise<void> => {
-  const asking = await clientOf(options, clock)
+const access = async (right: string | undefined, options: AccessOptions, given: Given): Promise<void> => {
+  const asking = await clientOf(options, given)
   const reviews: Awaited<ReturnType<typeof review>>[] = []
   for (const one of right === undefined ? RIGHTS : [right])
     reviews.push(await review(asking, one, { ...options, at: reviews[0]?.position ?? options.at }))
   const able = reviews.flatMap((one) => one.entries.map((entry) => ({ ...entry, right: one.right })))
   if (reviews.some(({ anonymous }) => anonymous) && !options.quiet)
-    info('The service asked nobody for a token: whoever reached it could do this without one.')
-  printMany(able, reviews, ({ authenticationId }) => authenticationId, COLUMNS, options)
+    given.terminal.info('The service asked nobody for a token: whoever reached it could do this without one.')
+  printMany(given.terminal, able, reviews, ({ authenticationId }) => authenticationId, COLUMNS, options)
 }
 
 /** `rollcall access`: who may do something somewhere, now or as of any moment. */
-export const addAccess = (program: Command, { clock }: Given): void => {
+export const addAccess = (program: Command, given: Given): void => {
   withField(
-    withOutput(withMoment(withTarget(program.command('access [right]')), clock), [
+    withOutput(withMoment(withTarget(program.command('access [right]'), given), given), [
       'table',
       'csv',
       'json',
@@ -69,5 +67,5 @@ export const addAccess = (program: Command, { clock }: Given): void => {
       'Lists the tokens that have a right (such as flag.update; without one: each right in turn) in a namespace, or without one in every namespace.',
     )
     .option('-n, --namespace <key>', 'in this namespace (default: in every one)')
-    .action((right: string | undefined, options: AccessOptions) => access(right, options, clock))
+    .action((right: string | undefined, options: AccessOptions) => access(right, options, given))
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { grantText } from '../access/grants.ts'
-import type { Clock } from '../clock.ts'
 import type { AccessChecked } from '../contract/access.ts'
 import { EXIT } from './failure.ts'
 import { clientOf, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
@@ -30,12 +29,13 @@ export const why = ({ reason, because }: Pick<AccessChecked, 'reason' | 'because
   return words[reason]
 }
 
-const canI = async (right: string, options: CanIOptions, clock: Clock): Promise<void> => {
+const canI = async (right: string, options: CanIOptions, given: Given): Promise<void> => {
   const { namespace: namespaceKey, tokenId: id, at } = options
-  const { ask } = await clientOf(options, clock)
+  const { ask } = await clientOf(options, given)
   const said = await ask<AccessChecked>('GET', '/auth/v1/access/check', { query: { right, namespaceKey, id, at } })
   const answer = said.allowed ? 'yes' : 'no'
   printOne(
+    given.terminal,
     said,
     () => answer,
     [
@@ -46,17 +46,19 @@ const canI = async (right: string, options: CanIOptions, clock: Clock): Promise<
     ],
     options,
   )
-  if (!said.allowed) process.exitCode = EXIT.check
+  if (!said.allowed) given.endWith(EXIT.check)
 }
 
 /** `rollcall can-i`: whether a token may do something somewhere, now or as of any moment, and why. */
-export const addCanI = (program: Command, { clock }: Given): void => {
-  withField(withOutput(withMoment(withTarget(program.command('can-i <right>')), clock), ['table', 'json', 'name']))
+export const addCanI = (program: Command, given: Given): void => {
+  withField(
+    withOutput(withMoment(withTarget(program.command('can-i <right>'), given), given), ['table', 'json', 'name']),
+  )
     .summary('ask whether a token may do something, and why')
     .description(
       'Asks whether the token used, or with --token-id another, has a right (such as flag.update): in a namespace, or without one in every namespace. Ends with 0 for yes and with 3 for no.',
     )
     .option('-n, --namespace <key>', 'in this namespace (default: in every one)')
     .option('--token-id <id>', 'another token than the one used')
-    .action((right: string, options: CanIOptions) => canI(right, options, clock))
+    .action((right: string, options: CanIOptions) => canI(right, options, given))
 }

@@ -5,21 +5,20 @@ import { isConfigError, printProblem, type Problem } from '../config/problem.ts'
 import { checkAs } from './access-as.ts'
 import { EXIT } from './failure.ts'
 import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
-import type { Given, LoadServices } from './services.ts'
+import type { Given } from './services.ts'
 import { type OutputOptions, printMany } from './terminal/output.ts'
-import { print, info } from './terminal/terminal.ts'
 
-const read = (options: FileOptions) => loadConfig({ ...fileOf(options), env: process.env })
+const read = (options: FileOptions, { terminal: { env } }: Given) => loadConfig({ ...fileOf(options), env })
 
 type Checked = { readonly problems: readonly Problem[] } | { readonly config: Config }
 
 /** The configuration, or what is wrong with one setting or several: as told of every faulty configuration. */
-const checked = async (options: FileOptions, load: LoadServices): Promise<Checked> => {
+const checked = async (options: FileOptions, given: Given): Promise<Checked> => {
   try {
-    const { config, warnings, sources } = read(options)
-    for (const warning of warnings) info(`warning: ${warning}`)
+    const { config, warnings, sources } = read(options, given)
+    for (const warning of warnings) given.terminal.info(`warning: ${warning}`)
     if (config.storage.type !== 'cluster') return { config }
-    const wrong = await (await load()).wrongAddresses(config)
+    const wrong = await (await given.load()).wrongAddresses(config)
     const problems = wrong.map((problem) => ({ ...problem, place: sources.get(problem.key) ?? '' }))
     return problems.length === 0 ? { config } : { problems }
   } catch (error) {
@@ -30,29 +29,31 @@ const checked = async (options: FileOptions, load: LoadServices): Promise<Checke
 
 type CheckOptions = FileOptions & { readonly as?: string }
 
-const check = async (options: CheckOptions, load: LoadServices): Promise<void> => {
-  const found = await checked(options, load)
+const check = async (options: CheckOptions, given: Given): Promise<void> => {
+  const { print, info } = given.terminal
+  const found = await checked(options, given)
   if ('config' in found) {
-    if (options.as !== undefined) return await checkAs(found.config, options.as)
+    if (options.as !== undefined) return await checkAs(found.config, options.as, given)
     info(`${options.config || 'The environment'} is a valid configuration.`)
     return
   }
   const { problems } = found
   print(problems.map((problem) => `${printProblem(problem)}\n`).join(''))
   info(problems.length === 1 ? '1 problem.' : `${problems.length} problems.`)
-  process.exitCode = EXIT.check
+  given.endWith(EXIT.check)
 }
 
 type Shown = { readonly key: string; readonly value: unknown; readonly source: string }
 
-const show = (options: FileOptions & OutputOptions): void => {
-  const { config, sources, warnings } = read(options)
-  for (const warning of warnings) info(`warning: ${warning}`)
+const show = (options: FileOptions & OutputOptions, given: Given): void => {
+  const { config, sources, warnings } = read(options, given)
+  for (const warning of warnings) given.terminal.info(`warning: ${warning}`)
   const shown = publicSettings(config).map(
     ([key, value]): Shown => ({ key, value, source: sources.get(key) ?? 'default' }),
   )
   const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
   printMany(
+    given.terminal,
     shown,
     shown,
     ({ key }) => key,
@@ -66,25 +67,25 @@ const show = (options: FileOptions & OutputOptions): void => {
 }
 
 /** `rollcall config check|show|schema`: nothing is started and no server is asked. */
-export const addConfig = (program: Command, { load }: Given): void => {
+export const addConfig = (program: Command, given: Given): void => {
   const config = program
     .command('config')
     .summary('check and show the configuration')
     .description('Checks and shows the configuration.')
-  withConfig(config.command('check [file]'))
+  withConfig(config.command('check [file]'), given)
     .summary('tell every problem at once; exit 3 when there is one')
     .option(
       '--as <file>',
       'and who would get which grants by authorization.rules: JSON with the method and the claims, memberships or account of one login, - is standard input; exit 3 when it would be refused',
     )
     .action((file: string | undefined, options: CheckOptions) =>
-      check(file === undefined ? options : { ...options, config: file }, load),
+      check(file === undefined ? options : { ...options, config: file }, given),
     )
-  withOutput(withConfig(config.command('show')), ['table', 'json', 'ndjson', 'name'])
+  withOutput(withConfig(config.command('show'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('print what is in effect and where it came from, without secrets')
-    .action(show)
+    .action((options: FileOptions & OutputOptions) => show(options, given))
   config
     .command('schema')
     .summary('print the JSON Schema of the file')
-    .action(() => print(`${JSON.stringify(configSchema(), undefined, 2)}\n`))
+    .action(() => given.terminal.print(`${JSON.stringify(configSchema(), undefined, 2)}\n`))
 }

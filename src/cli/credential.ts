@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fail } from './failure.ts'
-import { readStdin, info } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 const cleaned = (content: string, from: string): string => {
   const token = content.trim()
@@ -22,8 +22,11 @@ const fromFile = (path: string, from: string): string => {
  * The client token: of `--token-file PATH` (or `-`, standard input), ROLLCALL_TOKEN, the file of ROLLCALL_TOKEN_FILE,
  * or `~/.config/rollcall/token`. Undefined without any. Never an argument: every user of the machine could read it.
  */
-export const findToken = async (tokenFile: string | undefined, env: NodeJS.ProcessEnv): Promise<string | undefined> => {
-  if (tokenFile === '-') return cleaned(await readStdin(), 'Standard input')
+export const findToken = async (
+  tokenFile: string | undefined,
+  { env, info, readStdin }: Terminal,
+): Promise<string | undefined> => {
+  if (tokenFile === '-') return cleaned((await readStdin()).toString('utf8'), 'Standard input')
   if (tokenFile !== undefined)
     return cleaned(fromFile(tokenFile, 'The file of --token-file'), 'The file of --token-file')
   const { ROLLCALL_TOKEN: direct, ROLLCALL_TOKEN_FILE: named } = env
@@ -31,7 +34,7 @@ export const findToken = async (tokenFile: string | undefined, env: NodeJS.Proce
   if (named !== undefined && named !== '')
     return cleaned(fromFile(named, 'The file of ROLLCALL_TOKEN_FILE'), 'The file of ROLLCALL_TOKEN_FILE')
 
-  const path = join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'rollcall', 'token')
+  const path = join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? homedir(), '.config'), 'rollcall', 'token')
   const mode = statSync(path, { throwIfNoEntry: false })?.mode
   if (mode === undefined) return undefined
   if ((mode & 0o077) !== 0) info(`warning: others can read ${path}; run: chmod 600 ${path}`)

@@ -1,12 +1,10 @@
 import type { Command } from 'commander'
-import type { Clock } from '../clock.ts'
 import type { BatchEvaluation, BooleanEvaluation, TraceStep, VariantEvaluation } from '../contract/evaluation.ts'
 import type { Client } from './client.ts'
 import { fail } from './failure.ts'
 import { clientOf, pair, type TargetOptions, withField, withMoment, withOutput, withTarget } from './options.ts'
 import type { Given } from './services.ts'
 import { type Column, type OutputOptions, printOne, table } from './terminal/output.ts'
-import { print } from './terminal/terminal.ts'
 
 type EvaluateOptions = TargetOptions &
   OutputOptions & {
@@ -60,20 +58,22 @@ const asked = async ({ ask }: Client, flagKey: string, options: EvaluateOptions)
   })
 }
 
-const evaluate = async (flagKey: string, options: EvaluateOptions, clock: Clock): Promise<void> => {
-  const said = await asked(await clientOf(options, clock), flagKey, options)
-  printOne(said, () => answer(said), COLUMNS, options)
+const evaluate = async (flagKey: string, options: EvaluateOptions, given: Given): Promise<void> => {
+  const said = await asked(await clientOf(options, given), flagKey, options)
+  printOne(given.terminal, said, () => answer(said), COLUMNS, options)
   if (said.trace && options.output === 'table' && options.field === undefined)
-    print(`\n${table(said.trace, STEPS, options)}`)
+    given.terminal.print(`\n${table(given.terminal, said.trace, STEPS, options)}`)
 }
 
 /** `rollcall evaluate`: what a flag says to an entity, now or as of any moment, and why. */
-export const addEvaluate = (program: Command, { clock }: Given): void => {
-  withField(withOutput(withMoment(withTarget(program.command('evaluate <flag>')), clock), ['table', 'json', 'name']))
+export const addEvaluate = (program: Command, given: Given): void => {
+  withField(
+    withOutput(withMoment(withTarget(program.command('evaluate <flag>'), given), given), ['table', 'json', 'name']),
+  )
     .summary('ask a flag about an entity')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .requiredOption('-e, --entity <id>', 'the entity')
     .option('-c, --context <key=value>', 'a pair of the context; may be repeated', pair)
     .option('--explain', 'each step to the answer')
-    .action((flagKey: string, options: EvaluateOptions) => evaluate(flagKey, options, clock))
+    .action((flagKey: string, options: EvaluateOptions) => evaluate(flagKey, options, given))
 }

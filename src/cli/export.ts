@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import type { Clock } from '../clock.ts'
 import type { Flag } from '../contract/flag.ts'
 import type { Namespace } from '../contract/namespace.ts'
 import type { Rollout } from '../contract/rollout.ts'
@@ -14,7 +13,6 @@ import { clientOf, type TargetOptions, withMoment, withTarget } from './options.
 import { progressBar } from './terminal/progress.ts'
 import { all } from './resources.ts'
 import type { Given } from './services.ts'
-import { print, info } from './terminal/terminal.ts'
 
 type ExportOptions = TargetOptions & {
   readonly output?: string
@@ -79,16 +77,12 @@ const lost = ({ namespaceKey, key }: Flag): never =>
     'Export again, or as of a moment with --at.',
   )
 
-const exported = async (options: ExportOptions, clock: Clock): Promise<void> => {
+const exported = async (options: ExportOptions, given: Given): Promise<void> => {
   const { output = '-', namespaces, allNamespaces = false, sortByKey: sort = false, at, quiet = false } = options
   if (allNamespaces && namespaces) fail('usage', 'Give --namespaces or --all-namespaces, not both.')
-  const client = await clientOf(options, clock)
-  const { update, end } = progressBar(
-    process.stderr.isTTY && options.progress && !quiet,
-    clock,
-    quiet ? () => {} : undefined,
-    'flags',
-  )
+  const client = await clientOf(options, given)
+  const { clock, terminal } = given
+  const { update, end } = progressBar(terminal, clock, { progress: options.progress, quiet, unit: 'flags' })
   const trees: Tree[] = []
   try {
     for (const namespace of inOrder(await namespacesOf(client, options), sort)) {
@@ -105,18 +99,19 @@ const exported = async (options: ExportOptions, clock: Clock): Promise<void> => 
     json: () => jsonText(only !== undefined && others.length === 0 ? only : trees),
   }
   const text = texts[format]()
-  if (output === '-') return print(text)
+  if (output === '-') return terminal.print(text)
   try {
     writeFileSync(output, text)
   } catch (error) {
     fail('failed', `${output} cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown error'}).`)
   }
-  if (!quiet) info(`Exported ${trees.length === 1 ? '1 namespace' : `${trees.length} namespaces`} to ${output}.`)
+  if (!quiet)
+    terminal.info(`Exported ${trees.length === 1 ? '1 namespace' : `${trees.length} namespaces`} to ${output}.`)
 }
 
 /** `rollcall export`: the flags and segments of a running service as a document (api.md §13); the same state gives the same bytes. */
-export const addExport = (program: Command, { clock }: Given): void => {
-  withMoment(withTarget(program.command('export')), clock)
+export const addExport = (program: Command, given: Given): void => {
+  withMoment(withTarget(program.command('export'), given), given)
     .summary('write flags and segments to a document')
     .description('Writes namespaces with their flags and segments as a YAML stream or JSON that import reads.')
     .option('-o, --output <file>', 'file to write, - is standard output', '-')
@@ -132,5 +127,5 @@ export const addExport = (program: Command, { clock }: Given): void => {
     .option('--all-namespaces', 'every namespace')
     .option('--sort-by-key', 'flags, segments and variants by key, not as they were made')
     .option('--no-progress', 'no bar')
-    .action((options: ExportOptions) => exported(options, clock))
+    .action((options: ExportOptions) => exported(options, given))
 }

@@ -11,34 +11,35 @@ import {
   withTarget,
 } from './options.ts'
 import type { Given } from './services.ts'
-import { confirm, print } from './terminal/terminal.ts'
+import { confirm } from './terminal/terminal.ts'
 
 type DeleteOptions = TargetOptions &
   FileOptions & { readonly namespace: string; readonly yes?: boolean; readonly reason?: string }
 
 /** Asks the service, or works on the data itself with --data: what a flag holds may be what keeps the service from starting. */
-const remove = async (key: string, options: DeleteOptions, { load, clock }: Given): Promise<void> => {
+const remove = async (key: string, options: DeleteOptions, given: Given): Promise<void> => {
+  const { load, terminal } = given
   const { namespace, data, reason, yes = false } = options
   const path = `/api/v1/namespaces/${segment(namespace)}/flags/${segment(key)}`
   const headers = reasonHeaders(reason)
   const question = `Delete flag "${namespace}/${key}" with its variants, rules and rollouts?`
   if (data === undefined) {
-    const { ask } = await clientOf(options, clock)
+    const { ask } = await clientOf(options, given)
     await ask('GET', path)
-    await confirm(question, yes)
+    await confirm(terminal, question, yes)
     await ask('DELETE', path, { headers })
   } else {
-    const config = embeddedConfig(options)
+    const config = embeddedConfig(options, terminal)
     const { deleteFlagOffline } = await load()
-    await confirm(question, yes)
-    await deleteFlagOffline(config, { namespace, key, ...(reason === undefined ? {} : { reason }) })
+    await confirm(terminal, question, yes)
+    await deleteFlagOffline(config, { namespace, key, ...(reason === undefined ? {} : { reason }) }, terminal.info)
   }
-  print(`${namespace}/${key} deleted\n`)
+  terminal.print(`${namespace}/${key} deleted\n`)
 }
 
 /** `rollcall flag delete`: through the running service, or on the data of one that is down. */
 export const addFlagDelete = (flag: Command, given: Given): void => {
-  withReason(withConfig(withTarget(flag.command('delete <key>'))))
+  withReason(withConfig(withTarget(flag.command('delete <key>'), given), given))
     .summary('delete a flag with its variants, rules and rollouts')
     .description('Deletes a flag: through the running service, or with --data on the data of one that is down.')
     .option('-n, --namespace <key>', 'the namespace', 'default')

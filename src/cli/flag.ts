@@ -1,12 +1,10 @@
 import type { Command } from 'commander'
-import type { Clock } from '../clock.ts'
 import type { Flag, FlagList } from '../contract/flag.ts'
 import { segment } from './client.ts'
 import { addFlagDelete } from './flag-delete.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from './options.ts'
 import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import type { Given } from './services.ts'
-import { info } from './terminal/terminal.ts'
 
 type FlagOptions = TargetOptions & OutputOptions & { readonly namespace: string; readonly at?: string }
 
@@ -34,8 +32,8 @@ const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/
 
 type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolean }
 
-const list = async (options: ListOptions, clock: Clock): Promise<void> => {
-  const { ask } = await clientOf(options, clock)
+const list = async (options: ListOptions, given: Given): Promise<void> => {
+  const { ask } = await clientOf(options, given)
   const { namespace, at, quiet = false } = options
   const limit = options.all ? Infinity : options.limit
   const found: Flag[] = []
@@ -45,32 +43,32 @@ const list = async (options: ListOptions, clock: Clock): Promise<void> => {
     page = await ask<FlagList>('GET', rootOf(namespace), { query })
     found.push(...page.flags)
   } while (page.nextPageToken !== '' && found.length < limit)
-  printMany(found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
-  if (page.nextPageToken !== '' && !quiet) info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+  printMany(given.terminal, found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
+  if (page.nextPageToken !== '' && !quiet)
+    given.terminal.info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
 }
 
 /** `rollcall flag list|get|delete`: the first two now, or as of any moment. */
 export const addFlag = (program: Command, given: Given): void => {
-  const { clock } = given
   const flag = program
     .command('flag')
     .summary('list, see and delete flags')
     .description('Works with the flags of a running service.')
-  withField(withOutput(withMoment(withTarget(flag.command('list')), clock), ['table', 'json', 'ndjson', 'name']))
+  withField(withOutput(withMoment(withTarget(flag.command('list'), given), given), ['table', 'json', 'ndjson', 'name']))
     .summary('list the flags of a namespace, the oldest first')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .option('--limit <number>', 'how many at most', wholeNumber, 25)
     .option('--all', 'all of them')
-    .action((options: ListOptions) => list(options, clock))
-  withField(withOutput(withMoment(withTarget(flag.command('get <key>')), clock), ['table', 'json', 'name']))
+    .action((options: ListOptions) => list(options, given))
+  withField(withOutput(withMoment(withTarget(flag.command('get <key>'), given), given), ['table', 'json', 'name']))
     .summary('print one flag with its variants')
     .option('-n, --namespace <key>', 'the namespace', 'default')
     .action(async (key: string, options: FlagOptions) => {
       const { namespace, at } = options
-      const found = await (await clientOf(options, clock)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, {
+      const found = await (await clientOf(options, given)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, {
         query: { at },
       })
-      printOne(found, () => found.key, MORE, options)
+      printOne(given.terminal, found, () => found.key, MORE, options)
     })
   addFlagDelete(flag, given)
 }

@@ -4,8 +4,8 @@ import { withReason, withTarget } from './options.ts'
 import type { Given } from './services.ts'
 
 /** `rollcall import`: flags, segments and namespaces of a document into a running service. */
-export const addImport = (program: Command, { clock }: Given): void => {
-  withReason(withTarget(program.command('import [file]')))
+export const addImport = (program: Command, given: Given): void => {
+  withReason(withTarget(program.command('import [file]'), given))
     .summary('make the flags and segments of a document')
     .description(
       'Makes the namespaces, segments and flags of a YAML or JSON document. Everything is checked before anything is written.',
@@ -19,6 +19,6 @@ export const addImport = (program: Command, { clock }: Given): void => {
     .action(async (file: string | undefined, options: ImportOptions) => {
       // The rules of the service are checked here too; the other verbs start faster without them.
       const { runImport } = await import('./import/run.ts')
-      await runImport(file, options, clock)
+      await runImport(file, options, given)
     })
 }

@@ -5,7 +5,7 @@ import { EXIT, fail } from './failure.ts'
 import { type FileOptions, fileOf, withConfig } from './options.ts'
 import { progressBar } from './terminal/progress.ts'
 import type { Given, Moved } from './services.ts'
-import { confirm, info } from './terminal/terminal.ts'
+import { confirm, type Terminal } from './terminal/terminal.ts'
 
 type MigrateOptions = FileOptions & {
   readonly from: string
@@ -26,10 +26,9 @@ const sourceOf = ({ from, fromKeys }: MigrateOptions): Config =>
   loadConfig({ env: {}, flags: directory(from, fromKeys) }).config
 
 /** The servers that the configuration names, or a directory. */
-const targetOf = (options: MigrateOptions): Config => {
+const targetOf = (options: MigrateOptions, { env }: Terminal): Config => {
   const { to, from } = options
-  if (to === 'cluster')
-    return loadConfig({ ...fileOf(options), env: process.env, flags: { 'storage.type': 'cluster' } }).config
+  if (to === 'cluster') return loadConfig({ ...fileOf(options), env, flags: { 'storage.type': 'cluster' } }).config
   if (resolve(to) === resolve(from)) fail('usage', '--from and --to are the same directory.')
   return loadConfig({ env: {}, flags: directory(to) }).config
 }
@@ -42,25 +41,27 @@ const summary = ({ events, copied, streams, subjects, lost = 0, digest }: Moved)
     `SHA-256 of the history, the same on both sides: ${digest}`,
   ].join('\n')
 
-const migrate = async (options: MigrateOptions, { load, clock }: Given): Promise<void> => {
+const migrate = async (options: MigrateOptions, { load, clock, terminal, endWith }: Given): Promise<void> => {
   const { from, to, dryRun = false, yes = false } = options
-  const [source, target] = [sourceOf(options), targetOf(options)]
-  if (!dryRun) await confirm(`Copy the history and the keys of ${from} to ${to}?`, yes)
+  const [source, target] = [sourceOf(options), targetOf(options, terminal)]
+  if (!dryRun) await confirm(terminal, `Copy the history and the keys of ${from} to ${to}?`, yes)
 
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
-  const { update, end } = progressBar(process.stderr.isTTY && options.progress, clock)
+  const { update, end } = progressBar(terminal, clock, options)
   try {
     const services = await load()
     const moved = await services.moveStores(source, target, { dryRun, progress: update, signal: stopped.signal })
     end()
-    info(dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing was written.` : summary(moved))
+    terminal.info(
+      dryRun ? `Would copy ${moved.copied} of ${moved.events} events; nothing was written.` : summary(moved),
+    )
   } catch (error) {
     end()
     if (!stopped.signal.aborted) throw error
-    info('Stopped. What was copied stays; the same command goes on from there.')
-    process.exitCode = EXIT.interrupted
+    terminal.info('Stopped. What was copied stays; the same command goes on from there.')
+    endWith(EXIT.interrupted)
   } finally {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, stop)
   }
@@ -68,7 +69,7 @@ const migrate = async (options: MigrateOptions, { load, clock }: Given): Promise
 
 /** `rollcall migrate`: from one store to another, while no service runs on either. */
 export const addMigrate = (program: Command, given: Given): void => {
-  withConfig(program.command('migrate'))
+  withConfig(program.command('migrate'), given)
     .summary('move an embedded store to servers or to another directory')
     .description(
       'Copies every event and every key as they are, and compares them. No service may run on either side. The source is not changed.',

@@ -1,11 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { Clock } from '../clock.ts'
 import { parseDuration } from '../config/duration.ts'
 import { type Client, client, DEFAULT_ADDRESS } from './client.ts'
 import { findToken } from './credential.ts'
 import { fail } from './failure.ts'
 import { momentOf } from './moment.ts'
+import type { Given } from './services.ts'
 import type { Format } from './terminal/output.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 const duration = (text: string): number => {
   const ms = parseDuration(text)
@@ -32,10 +33,20 @@ export type TargetOptions = {
   readonly quiet?: true
 }
 
+/** Gives an option the value of a variable; one on the command line goes before. Commander itself reads the variables of the process alone. */
+const fromEnv = (command: Command, { env }: Terminal, option: string, variable: string): Command => {
+  const value = env[variable]
+  return value === undefined ? command : command.setOptionValueWithSource(option, value, 'env')
+}
+
+const ADDRESS = new Option('--address <url>', 'the running service').default(
+  DEFAULT_ADDRESS,
+  `"${DEFAULT_ADDRESS}", env: ROLLCALL_ADDRESS`,
+)
+
 /** The options of a verb that asks a running service. */
-export const withTarget = (command: Command): Command =>
-  command
-    .addOption(new Option('--address <url>', 'the running service').env('ROLLCALL_ADDRESS').default(DEFAULT_ADDRESS))
+export const withTarget = (command: Command, { terminal }: Given): Command =>
+  fromEnv(command.addOption(ADDRESS), terminal, 'address', 'ROLLCALL_ADDRESS')
     .option('--token-file <path>', 'file that holds the client token, - is standard input (else ROLLCALL_TOKEN)')
     .addOption(
       new Option('--timeout <duration>', 'how long to wait for an answer').argParser(duration).default(10_000, '10s'),
@@ -43,8 +54,10 @@ export const withTarget = (command: Command): Command =>
     .option('-q, --quiet', 'no messages')
 
 /** The client that these options name. */
-export const clientOf = async ({ address, tokenFile, timeout }: TargetOptions, clock: Clock): Promise<Client> =>
-  client(address, await findToken(tokenFile, process.env), timeout, clock)
+export const clientOf = async (
+  { address, tokenFile, timeout }: TargetOptions,
+  { clock, terminal }: Given,
+): Promise<Client> => client(address, await findToken(tokenFile, terminal), timeout, clock)
 
 /** The options of a verb that prints data; `forms` are those it can print, the first by default. */
 export const withOutput = (command: Command, forms: readonly Format[]): Command =>
@@ -62,11 +75,16 @@ export type FileOptions = { readonly config?: string; readonly data?: string }
 export const fileOf = ({ config }: FileOptions): { readonly file?: string } => (config ? { file: config } : {})
 
 /** The options of a verb that reads the configuration. */
-export const withConfig = (command: Command): Command =>
-  command.addOption(new Option('--config <path>', 'configuration file').env('ROLLCALL_CONFIG'))
+export const withConfig = (command: Command, { terminal }: Given): Command =>
+  fromEnv(
+    command.option('--config <path>', 'configuration file (env: ROLLCALL_CONFIG)'),
+    terminal,
+    'config',
+    'ROLLCALL_CONFIG',
+  )
 
 /** A verb that can look at a moment of the past. */
-export const withMoment = (command: Command, { now }: Clock): Command =>
+export const withMoment = (command: Command, { clock: { now } }: Given): Command =>
   command.option('--at <moment>', 'as of then: an RFC 3339 instant, a day, -1h, or a position such as #12', (text) =>
     momentOf(text, now().getTime()),
   )

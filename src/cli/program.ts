@@ -1,11 +1,10 @@
-import { Command, CommanderError } from 'commander'
-import type { Clock } from '../clock.ts'
+import { Command, CommanderError, type OutputConfiguration } from 'commander'
 import { isConfigError } from '../config/problem.ts'
 import { Refusal } from '../errors.ts'
 import { EXIT, isFailure } from './failure.ts'
 import { version } from './manifest.ts'
-import type { Given, LoadServices } from './services.ts'
-import { info } from './terminal/terminal.ts'
+import type { Around, Given } from './services.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 type AddVerb = (program: Command, given: Given) => void
 
@@ -27,12 +26,26 @@ const verbs: Readonly<Record<string, () => Promise<AddVerb>>> = {
   version: async () => (await import('./version.ts')).addVersion,
 }
 
+const WIDTH = 80
+const widthOf = ({ isTTY, columns = WIDTH }: Terminal['streams']['stdout']): number => (isTTY ? columns : WIDTH)
+
+/** Lets Commander write where the verbs write, as wide as the terminal is. */
+const outputOf = ({ streams, print, hasColour }: Terminal): OutputConfiguration => ({
+  writeOut: print,
+  writeErr: (text) => void streams.stderr.write(text),
+  getOutHelpWidth: () => widthOf(streams.stdout),
+  getErrHelpWidth: () => widthOf(streams.stderr),
+  getOutHasColors: hasColour,
+  getErrHasColors: hasColour,
+})
+
 /** The command line with the verb that its first word names, or else with all of them. */
 const program = async (word: string | undefined, given: Given): Promise<Command> => {
   const rollcall = new Command('rollcall')
     .description('Event-sourced client tokens and feature flags.')
     .version(version, '-V, --version')
     .exitOverride()
+    .configureOutput(outputOf(given.terminal))
     .showSuggestionAfterError()
     .showHelpAfterError('(--help shows what there is)')
     .addHelpText(
@@ -56,7 +69,7 @@ const exitOfRefusal = ({ status }: Refusal): number => {
 }
 
 /** Tells an error to the user and gives the exit code that goes with it. */
-const told = (error: unknown): number => {
+const told = (error: unknown, { info }: Terminal): number => {
   // Commander has printed its own errors already.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
   if (isConfigError(error)) {
@@ -70,22 +83,24 @@ const told = (error: unknown): number => {
 }
 
 /** Runs one command line (without the program's name) and gives its exit code. */
-export const run = async (argv: readonly string[], load: LoadServices, clock: Clock): Promise<number> => {
+export const run = async (argv: readonly string[], around: Around): Promise<number> => {
+  const { terminal } = around
   if (argv.some((word) => /^--token(=|$)/.test(word))) {
-    info(
+    terminal.info(
       'error: A token on the command line can be read by every user of the machine.\nUse ROLLCALL_TOKEN, ROLLCALL_TOKEN_FILE or --token-file PATH.',
     )
     return EXIT.usage
   }
-  const rollcall = await program(argv[0], { load, clock })
+  let exit: number = EXIT.ok
+  const rollcall = await program(argv[0], { ...around, endWith: (code) => (exit = code) })
   if (argv.length === 0) {
     rollcall.outputHelp()
     return EXIT.ok
   }
   try {
     await rollcall.parseAsync(argv, { from: 'user' })
-    return Number(process.exitCode ?? EXIT.ok)
+    return exit
   } catch (error) {
-    return told(error)
+    return told(error, terminal)
   }
 }

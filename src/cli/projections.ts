@@ -1,15 +1,11 @@
 import type { Command } from 'commander'
-import { type Config, loadConfig } from '../config/load.ts'
+import { dataConfig } from './embedded.ts'
 import { EXIT, fail } from './failure.ts'
-import { type FileOptions, fileOf, withConfig, withOutput } from './options.ts'
+import { type FileOptions, withConfig, withOutput } from './options.ts'
 import { type Column, type OutputOptions, printMany } from './terminal/output.ts'
 import { progressBar } from './terminal/progress.ts'
-import { flagsOf } from './serve.ts'
 import type { Given, ProjectionStatus } from './services.ts'
-import { confirm, info } from './terminal/terminal.ts'
-
-const configOf = (options: FileOptions): Config =>
-  loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) }).config
+import { confirm } from './terminal/terminal.ts'
 
 const COLUMNS: readonly Column<ProjectionStatus>[] = [
   ['NAME', ({ name }) => name],
@@ -26,7 +22,12 @@ type RebuildOptions = FileOptions & {
   readonly progress: boolean
 }
 
-const rebuild = async (names: readonly string[], options: RebuildOptions, { load, clock }: Given): Promise<void> => {
+const rebuild = async (
+  names: readonly string[],
+  options: RebuildOptions,
+  { load, clock, terminal, endWith }: Given,
+): Promise<void> => {
+  const { info } = terminal
   const { all = false, yes = false, dryRun = false } = options
   if (all === names.length > 0)
     fail(
@@ -34,9 +35,9 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, { load
       all ? 'Give names or --all, not both.' : 'Give the names of projections, or --all.',
       'See them with: rollcall projections status',
     )
-  const config = configOf(options)
+  const config = dataConfig(options, terminal)
   const services = await load()
-  const known = await services.projectionStatus(config)
+  const known = await services.projectionStatus(config, info)
   const unknown = names.filter((name) => !known.some((projection) => projection.name === name))
   if (unknown.length > 0)
     fail(
@@ -49,18 +50,15 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, { load
   const plan = chosen.map(({ name }) => name).join(', ')
   info(`${dryRun ? 'Would rebuild' : 'Rebuilding'} ${plan} from the log, up to position ${chosen[0]?.head ?? '0'}.`)
   if (dryRun) return
-  await confirm(`Rebuild ${plan}?`, yes)
+  await confirm(terminal, `Rebuild ${plan}?`, yes)
 
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)
-  const { update, end } = progressBar(process.stderr.isTTY && options.progress, clock)
+  const { update, end } = progressBar(terminal, clock, options)
   try {
-    await services.rebuildProjections(config, {
-      names: chosen.map(({ name }) => name),
-      progress: update,
-      signal: stopped.signal,
-    })
+    const asked = { names: chosen.map(({ name }) => name), progress: update, signal: stopped.signal }
+    await services.rebuildProjections(config, asked, info)
   } catch (error) {
     if (!stopped.signal.aborted) throw error
   } finally {
@@ -71,24 +69,25 @@ const rebuild = async (names: readonly string[], options: RebuildOptions, { load
     info(
       `Stopped: what was not finished is as it was. To do it again: rollcall projections rebuild ${all ? '--all' : names.join(' ')}`,
     )
-    process.exitCode = EXIT.interrupted
+    endWith(EXIT.interrupted)
   } else info('Done.')
 }
 
 /** `rollcall projections status|rebuild`: on the data, while the service is down. */
 export const addProjections = (program: Command, given: Given): void => {
+  const { load, terminal } = given
   const projections = program
     .command('projections')
     .summary('see and rebuild the read models')
     .description('Works on the data itself, while the service is down.')
-  withOutput(withConfig(projections.command('status')), ['table', 'json', 'ndjson', 'name'])
+  withOutput(withConfig(projections.command('status'), given), ['table', 'json', 'ndjson', 'name'])
     .summary('where each read model stands')
     .option('--data <dir>', 'directory of the embedded store')
     .action(async (options: FileOptions & OutputOptions) => {
-      const all = await (await given.load()).projectionStatus(configOf(options))
-      printMany(all, all, ({ name }) => name, COLUMNS, options)
+      const all = await (await load()).projectionStatus(dataConfig(options, terminal), terminal.info)
+      printMany(terminal, all, all, ({ name }) => name, COLUMNS, options)
     })
-  withConfig(projections.command('rebuild [name...]'))
+  withConfig(projections.command('rebuild [name...]'), given)
     .summary('build read models anew from the log')
     .option('--all', 'every read model')
     .option('--data <dir>', 'directory of the embedded store')

@@ -49,8 +49,8 @@ const asked = (ending: AbortSignal): Promise<void> =>
   })
 
 /** `rollcall serve`: runs until SIGTERM or SIGINT, lets running requests finish and ends with 0; with 1 after a fault. */
-export const addServe = (program: Command, { load }: Given): void => {
-  withConfig(program.command('serve'))
+export const addServe = (program: Command, given: Given): void => {
+  withConfig(program.command('serve'), given)
     .summary('run the service')
     .description('Runs the service in the foreground. Without any configuration: embedded storage, port 8080.')
     .option('--host <address>', 'address to listen on')
@@ -65,8 +65,12 @@ export const addServe = (program: Command, { load }: Given): void => {
       const ending = endAsked()
       if (acceptLostKeys !== undefined) reasonOf(acceptLostKeys, '--accept-lost-keys')
       if (acceptDamagedLog !== undefined) reasonOf(acceptDamagedLog, '--accept-damaged-log')
-      const { config, warnings, meant } = loadConfig({ ...fileOf(options), env: process.env, flags: flagsOf(options) })
-      const { start } = await load()
+      const { config, warnings, meant } = loadConfig({
+        ...fileOf(options),
+        env: given.terminal.env,
+        flags: flagsOf(options),
+      })
+      const { start } = await given.load()
       const fatal = () => process.exit(EXIT.failed)
       try {
         const service = await start(config, { warnings, meant, acceptLostKeys, acceptDamagedLog, ending, fatal, cut })

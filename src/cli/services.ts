@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import type { IssuedToken, NewToken } from '../contract/token.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 /** A token issued just now: the client token is told. */
 export type NewlyIssued = IssuedToken & { readonly clientToken: string }
@@ -19,6 +20,8 @@ export type ProjectionStatus = {
   readonly lag: number
 }
 export type RebuildProgress = { readonly name: string; readonly done: number; readonly total: number }
+/** Takes what the work has to tell people. */
+export type Say = (line: string) => void
 export type Rebuild = {
   readonly names: readonly string[]
   readonly progress: (progress: RebuildProgress) => void
@@ -72,15 +75,16 @@ export type Services = {
   readonly wrongAddresses: (
     config: Config,
   ) => Promise<readonly { readonly key: string; readonly description: string }[]>
-  readonly createTokenOffline: (config: Config, request: TokenRequest) => Promise<NewlyIssued>
+  readonly createTokenOffline: (config: Config, request: TokenRequest, say: Say) => Promise<NewlyIssued>
   /** Deletes a flag; refuses with 404 what is not there. */
   readonly deleteFlagOffline: (
     config: Config,
     flag: { readonly namespace: string; readonly key: string; readonly reason?: string },
+    say: Say,
   ) => Promise<void>
-  readonly projectionStatus: (config: Config) => Promise<readonly ProjectionStatus[]>
+  readonly projectionStatus: (config: Config, say: Say) => Promise<readonly ProjectionStatus[]>
   /** Builds each named read model anew and swaps it in; an aborted one leaves the old in place. */
-  readonly rebuildProjections: (config: Config, rebuild: Rebuild) => Promise<void>
+  readonly rebuildProjections: (config: Config, rebuild: Rebuild, say: Say) => Promise<void>
   /** Copies the whole history and the keys of an embedded store to another place; begun again it goes on where it stopped. */
   readonly moveStores: (from: Config, to: Config, move: Move) => Promise<Moved>
 }
@@ -88,5 +92,11 @@ export type Services = {
 /** Loads app.ts when a verb needs it: the others start faster without. */
 export type LoadServices = () => Promise<Services>
 
+/** What a run of the command line is given. */
+export type Around = { readonly load: LoadServices; readonly clock: Clock; readonly terminal: Terminal }
+
 /** What every verb is given. */
-export type Given = { readonly load: LoadServices; readonly clock: Clock }
+export type Given = Around & {
+  /** Sets the exit code of a run that does not fail. */
+  readonly endWith: (exit: number) => void
+}

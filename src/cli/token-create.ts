@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { Clock } from '../clock.ts'
 import type { Config } from '../config/load.ts'
 import { type Client, client, isUnreachable, segment } from './client.ts'
 import { findToken } from './credential.ts'
@@ -20,8 +19,7 @@ import { type Column, type OutputOptions, printOne, table } from './terminal/out
 import { dataConfig, embeddedConfig } from './embedded.ts'
 import { fail, isFailure } from './failure.ts'
 import type { Authentication } from '../contract/token.ts'
-import type { Given, LoadServices, NewlyIssued, TokenRequest } from './services.ts'
-import { print, info } from './terminal/terminal.ts'
+import type { Given, NewlyIssued, TokenRequest } from './services.ts'
 
 type CreateOptions = TargetOptions &
   FileOptions &
@@ -38,10 +36,10 @@ type CreateOptions = TargetOptions &
   }
 
 /** On the data itself: on a directory while the service is down, on servers at any time. Who did it and why is kept. */
-const makeOnData = async (config: Config, request: TokenRequest, load: LoadServices): Promise<NewlyIssued> => {
+const makeOnData = async (config: Config, request: TokenRequest, { load, terminal }: Given): Promise<NewlyIssued> => {
   if (request.reason === undefined)
     fail('usage', 'Say why with --reason TEXT: a token that is made on the data itself is kept with your name and why.')
-  return (await load()).createTokenOffline(config, request)
+  return (await load()).createTokenOffline(config, request, terminal.info)
 }
 
 /** Ends a token that is not what it was to be: by who made it, or else by itself. */
@@ -59,7 +57,7 @@ const ask = async (
   { reason, ...body }: TokenRequest,
   { address, timeout }: CreateOptions,
   token: string | undefined,
-  clock: Clock,
+  { clock }: Given,
 ): Promise<NewlyIssued> => {
   const maker = client(address, token, timeout, clock)
   const headers = reasonHeaders(reason)
@@ -81,25 +79,27 @@ const ask = async (
 const make = async (
   request: TokenRequest,
   options: CreateOptions,
-  { load, clock }: Given,
+  given: Given,
   addressed: boolean,
 ): Promise<NewlyIssued> => {
-  if (options.data !== undefined) return makeOnData(embeddedConfig(options), request, load)
-  const token = await findToken(options.tokenFile, process.env)
+  const { terminal } = given
+  if (options.data !== undefined) return makeOnData(embeddedConfig(options, terminal), request, given)
+  const token = await findToken(options.tokenFile, terminal)
   const configured = options.config && !addressed
   if (configured && token === undefined) {
-    const config = dataConfig(options)
+    const config = dataConfig(options, terminal)
     if (config.storage.type === 'cluster') {
-      if (!options.quiet) info('No token to ask the service with: working on the servers of the configuration.')
-      return makeOnData(config, request, load)
+      if (!options.quiet)
+        terminal.info('No token to ask the service with: working on the servers of the configuration.')
+      return makeOnData(config, request, given)
     }
   }
   try {
-    return await ask(request, options, token, clock)
+    return await ask(request, options, token, given)
   } catch (error) {
     if (!isUnreachable(error) || !configured) throw error
-    if (!options.quiet) info('No service answers: working on its data.')
-    return makeOnData(dataConfig(options), request, load)
+    if (!options.quiet) terminal.info('No service answers: working on its data.')
+    return makeOnData(dataConfig(options, terminal), request, given)
   }
 }
 
@@ -110,6 +110,7 @@ const create = async (
   addressed: boolean,
   columns: readonly Column<Authentication>[],
 ): Promise<void> => {
+  const { print, info } = given.terminal
   const { description = '', namespace, metadata = {}, reason, output, role, grant = [], rights = [] } = options
   reasonHeaders(reason)
   const grants = [...grant, ...rights]
@@ -140,6 +141,7 @@ const create = async (
     if (!options.quiet) {
       info(
         table(
+          given.terminal,
           rows,
           [
             ['FIELD', ([title]) => title],
@@ -151,12 +153,14 @@ const create = async (
       info('The token, shown only now:')
     }
     print(`${issued.clientToken}\n`)
-  } else printOne(issued, ({ authentication }) => authentication.id, [], options)
+  } else printOne(given.terminal, issued, ({ authentication }) => authentication.id, [], options)
 }
 
 /** `rollcall token create`: prints the token alone on standard output, all else beside it. */
 export const addTokenCreate = (token: Command, given: Given, columns: readonly Column<Authentication>[]): void => {
-  withReason(withField(withOutput(withConfig(withTarget(token.command('create <name>'))), ['table', 'json'])))
+  withReason(
+    withField(withOutput(withConfig(withTarget(token.command('create <name>'), given), given), ['table', 'json'])),
+  )
     .summary('create a static token')
     .description(
       'Creates a static token: through the running service; or, with --reason, on the data itself: with --data on that of a service that is down, with a configuration of servers and no token on these.',

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import type { Clock } from '../clock.ts'
 import { addTokenCreate } from './token-create.ts'
 import { type Client, segment } from './client.ts'
 import { EXIT, type Failure, isFailure } from './failure.ts'
@@ -16,7 +15,7 @@ import {
 import { type Column, escapeControl, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import type { Authentication, AuthenticationList } from '../contract/token.ts'
 import type { Given } from './services.ts'
-import { confirm, print, info } from './terminal/terminal.ts'
+import { confirm, type Terminal } from './terminal/terminal.ts'
 
 /** A pair of the service's own metadata, whatever word it is configured to write in it. */
 const own = ({ metadata }: Authentication, pattern: RegExp): string =>
@@ -44,8 +43,8 @@ type ListOptions = TargetOptions &
 
 const PAGE = 100
 
-const list = async ({ all = false, limit: most, ...options }: ListOptions, clock: Clock): Promise<void> => {
-  const { ask } = await clientOf(options, clock)
+const list = async ({ all = false, limit: most, ...options }: ListOptions, given: Given): Promise<void> => {
+  const { ask } = await clientOf(options, given)
   const { status, method, namespace: namespaceKey, name: q, issuedBy, access } = options
   const limit = all ? Infinity : most
   const found: Authentication[] = []
@@ -56,9 +55,10 @@ const list = async ({ all = false, limit: most, ...options }: ListOptions, clock
     page = await ask<AuthenticationList>('GET', '/auth/v1/tokens', { query })
     found.push(...page.authentications)
   } while (page.nextPageToken !== '' && found.length < limit)
-  printMany(found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
+  printMany(given.terminal, found, { ...page, authentications: found }, ({ id }) => id, COLUMNS, options)
   const total = page.totalCountExact === false ? `more than ${page.totalCount}` : String(page.totalCount)
-  if (page.nextPageToken !== '' && !options.quiet) info(`${found.length} of ${total} shown; --all shows the rest.`)
+  if (page.nextPageToken !== '' && !options.quiet)
+    given.terminal.info(`${found.length} of ${total} shown; --all shows the rest.`)
 }
 
 type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?: boolean; readonly reason?: string }
@@ -66,7 +66,7 @@ type RevokeOptions = TargetOptions & { readonly yes?: boolean; readonly dryRun?:
 type Found = { readonly id: string; readonly record: Authentication }
 
 /** Ids of tokens by what they are: there, ended before (told, and nothing to do), or not to be had (told). */
-const lookUp = async ({ ask }: Client, ids: readonly string[]) => {
+const lookUp = async ({ ask }: Client, ids: readonly string[], terminal: Terminal) => {
   const [found, exits]: [Found[], number[]] = [[], []]
   for (const id of ids) {
     try {
@@ -75,14 +75,14 @@ const lookUp = async ({ ask }: Client, ids: readonly string[]) => {
       if (!isFailure(error)) throw error
       const { deletedAt } = error.about
       if (typeof deletedAt === 'string')
-        info(`${escapeControl(id)} had ended already, at ${escapeControl(deletedAt)}: nothing was done`)
-      else exits.push(notRevoked(id, error))
+        terminal.info(`${escapeControl(id)} had ended already, at ${escapeControl(deletedAt)}: nothing was done`)
+      else exits.push(notRevoked(id, error, terminal))
     }
   }
   return { found, exits }
 }
 
-const notRevoked = (id: string, { message, exit }: Failure): number => {
+const notRevoked = (id: string, { message, exit }: Failure, { info }: Terminal): number => {
   info(`${escapeControl(id)} not revoked: ${message}`)
   return exit
 }
@@ -93,39 +93,43 @@ const described = ({ id, record }: Found): string => {
 }
 
 const revoke = async (
-  given: readonly string[],
+  named: readonly string[],
   { yes = false, dryRun = false, reason, ...target }: RevokeOptions,
-  clock: Clock,
+  given: Given,
 ): Promise<void> => {
-  const ids = [...new Set(given)]
+  const { terminal } = given
+  const ids = [...new Set(named)]
   for (const id of ids) segment(id)
   const headers = reasonHeaders(reason)
-  const client = await clientOf(target, clock)
-  const { found, exits } = await lookUp(client, ids)
-  if (dryRun) for (const { id } of found) info(`${id} would be revoked`)
+  const client = await clientOf(target, given)
+  const { found, exits } = await lookUp(client, ids, terminal)
+  if (dryRun) for (const { id } of found) terminal.info(`${id} would be revoked`)
   else if (found.length > 0)
-    await confirm(found.length === 1 ? `Revoke ${described(found[0]!)}?` : `Revoke ${found.length} tokens?`, yes)
+    await confirm(
+      terminal,
+      found.length === 1 ? `Revoke ${described(found[0]!)}?` : `Revoke ${found.length} tokens?`,
+      yes,
+    )
   for (const { id } of dryRun ? [] : found) {
     try {
       await client.ask('DELETE', `/auth/v1/tokens/${segment(id)}`, { headers })
-      print(`${id} revoked\n`)
+      terminal.print(`${id} revoked\n`)
     } catch (error) {
       if (!isFailure(error)) throw error
-      exits.push(notRevoked(id, error))
+      exits.push(notRevoked(id, error, terminal))
     }
   }
-  if (exits.length > 0) process.exitCode = ids.length === 1 ? exits[0]! : EXIT.failed
+  if (exits.length > 0) given.endWith(ids.length === 1 ? exits[0]! : EXIT.failed)
 }
 
 /** `rollcall token create|list|get|revoke`. */
 export const addToken = (program: Command, given: Given): void => {
-  const { clock } = given
   const token = program
     .command('token')
     .summary('create, list, see and revoke client tokens')
     .description('Works with the tokens of a running service.')
   addTokenCreate(token, given, COLUMNS)
-  withField(withOutput(withTarget(token.command('list')), ['table', 'json', 'ndjson', 'name']))
+  withField(withOutput(withTarget(token.command('list'), given), ['table', 'json', 'ndjson', 'name']))
     .summary('list tokens, the oldest first')
     .option('--status <status>', 'ACTIVE, EXPIRED or DELETED (default: active and expired)', (text) =>
       text.toUpperCase(),
@@ -139,16 +143,16 @@ export const addToken = (program: Command, given: Given): void => {
     )
     .option('--limit <number>', 'how many at most', wholeNumber, 25)
     .option('--all', 'all of them')
-    .action((options: ListOptions) => list(options, clock))
-  withField(withOutput(withTarget(token.command('get <id>')), ['table', 'json', 'name']))
+    .action((options: ListOptions) => list(options, given))
+  withField(withOutput(withTarget(token.command('get <id>'), given), ['table', 'json', 'name']))
     .summary('print one token’s record')
     .action(async (id: string, options: TargetOptions & OutputOptions) => {
-      const record = await (await clientOf(options, clock)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
-      printOne(record, () => record.id, COLUMNS, options)
+      const record = await (await clientOf(options, given)).ask<Authentication>('GET', `/auth/v1/tokens/${segment(id)}`)
+      printOne(given.terminal, record, () => record.id, COLUMNS, options)
     })
-  withReason(withTarget(token.command('revoke <id...>')))
+  withReason(withTarget(token.command('revoke <id...>'), given))
     .summary('revoke tokens: they stop working at once')
     .option('--dry-run', 'say what would be done and do nothing')
     .option('-y, --yes', 'do not ask; needed where there is no terminal')
-    .action((ids: readonly string[], options: RevokeOptions) => revoke(ids, options, clock))
+    .action((ids: readonly string[], options: RevokeOptions) => revoke(ids, options, given))
 }

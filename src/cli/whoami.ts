@@ -1,10 +1,8 @@
 import type { Command } from 'commander'
-import type { Clock } from '../clock.ts'
 import type { Access } from '../contract/access.ts'
 import { clientOf, type TargetOptions, withField, withOutput, withTarget } from './options.ts'
 import type { Given } from './services.ts'
 import { type OutputOptions, printMany } from './terminal/output.ts'
-import { info } from './terminal/terminal.ts'
 
 const about = ({ authenticationId, expiresAt, namespaceKey, full, publishable }: Access): readonly string[] => [
   authenticationId === undefined ? 'No token: the service asks nobody for one.' : `Token ${authenticationId}`,
@@ -14,12 +12,13 @@ const about = ({ authenticationId, expiresAt, namespaceKey, full, publishable }:
   ...(publishable ? ['It can be published.'] : []),
 ]
 
-const whoAmI = async (options: TargetOptions & OutputOptions, clock: Clock): Promise<void> => {
-  const { ask } = await clientOf(options, clock)
+const whoAmI = async (options: TargetOptions & OutputOptions, given: Given): Promise<void> => {
+  const { ask } = await clientOf(options, given)
   const access = await ask<Access>('GET', '/auth/v1/access')
   if (options.output === 'table' && options.field === undefined && !options.quiet)
-    for (const line of about(access)) info(line)
+    for (const line of about(access)) given.terminal.info(line)
   printMany(
+    given.terminal,
     access.places,
     access,
     ({ namespaceKey }) => namespaceKey,
@@ -32,11 +31,11 @@ const whoAmI = async (options: TargetOptions & OutputOptions, clock: Clock): Pro
 }
 
 /** `rollcall whoami`: what the token used may do, and where. */
-export const addWhoAmI = (program: Command, { clock }: Given): void => {
-  withField(withOutput(withTarget(program.command('whoami')), ['table', 'json', 'ndjson', 'name']))
+export const addWhoAmI = (program: Command, given: Given): void => {
+  withField(withOutput(withTarget(program.command('whoami'), given), ['table', 'json', 'ndjson', 'name']))
     .summary('tell what the token used may do, and where')
     .description(
       'Tells the rights of the token used by namespace; * is every namespace and the deployment, or every right.',
     )
-    .action((options: TargetOptions & OutputOptions) => whoAmI(options, clock))
+    .action((options: TargetOptions & OutputOptions) => whoAmI(options, given))
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { wrongAddresses } from '../../src/app/store-addresses.ts'
 import { loadConfig } from '../../src/config/load.ts'
-import { rollcall } from './service.ts'
+import { rollcall, rollcallProcess } from './service.ts'
 
 await t.test(
   'an address that can never be right ends a start with 2, before any server is asked, and is found by the check',
@@ -74,7 +74,7 @@ await t.test(
     }
     const [server, url, said] = wrong[2]!
     const env = environmentOf(server, url)
-    const [checked, started] = await Promise.all([rollcall(['config', 'check'], env), rollcall(['serve'], env)])
+    const [checked, started] = await Promise.all([rollcall(['config', 'check'], env), rollcallProcess(['serve'], env)])
     t.match([checked.exit, checked.out], [3, said])
     t.match([started.exit, started.out, started.err], [2, '', said])
     t.notMatch(checked.out + checked.err + started.err, /hunter2/)

@@ -5,12 +5,10 @@ import t from 'tap'
 import { progressBar } from '../../src/cli/terminal/progress.ts'
 import { expiryOf } from '../../src/cli/expiry.ts'
 import { at } from '../../src/cli/terminal/output.ts'
-import { systemClock } from '../../src/clock.ts'
-import { run } from '../../src/cli/program.ts'
 import type { Services } from '../../src/cli/services.ts'
 import { readModelsOf } from '../../src/projections/all.ts'
 import { startService } from '../start.ts'
-import { type Answer, record, refusal, rollcall, standIn } from './service.ts'
+import { type Answer, record, refusal, rollcall, rollcallProcess, standIn, terminalWith } from './service.ts'
 import { type VirtualClock, virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { insideAt } from './inside.ts'
@@ -220,14 +218,14 @@ await t.test('config show says what is in effect and where it came from', async 
 
 await t.test('who accepts that keys are lost says why', async (t) => {
   for (const reason of [' ', 'x'.repeat(501), 'two\nlines'])
-    t.match(await rollcall(['serve', '--accept-lost-keys', reason]), {
+    t.match(await rollcallProcess(['serve', '--accept-lost-keys', reason]), {
       exit: 2,
       err: /--accept-lost-keys must be 1 to 500 characters/,
     })
 })
 
 await t.test('serve tells all problems of the configuration before it listens', async (t) => {
-  const ran = await rollcall(['serve', '--port', 'many'], { ROLLCALL_LOG_LEVEL: 'LOUD' })
+  const ran = await rollcallProcess(['serve', '--port', 'many'], { ROLLCALL_LOG_LEVEL: 'LOUD' })
   t.match([ran.exit, ran.out, ran.err], [2, '', /log\.level: [^]*server\.http_port: [^]*\(command line\)/])
 })
 
@@ -259,22 +257,19 @@ const house = () => {
   }
   return { asked, load: async () => services }
 }
-/** Runs inside this process; gives the exit code. */
-const inside = async (args: readonly string[], load: () => Promise<Services>) => {
-  const [exit, { exitCode }] = [await run(args, load, systemClock), process]
-  process.exitCode = undefined
-  return exitCode === undefined ? exit : Number(exitCode)
-}
+/** Runs on this house; gives the exit code. */
+const exitOn = async (load: () => Promise<Services>, ...args: readonly string[]) =>
+  (await rollcall(args, {}, '', { load })).exit
 
 await t.test('projections are rebuilt by name or all, and not without a yes', async (t) => {
   const { asked, load } = house()
-  t.equal(await inside(['projections', 'rebuild'], load), 2)
-  t.equal(await inside(['projections', 'rebuild', 'tokens', '--all'], load), 2)
-  t.equal(await inside(['projections', 'rebuild', 'nothing', '--yes'], load), 4)
-  t.equal(await inside(['projections', 'rebuild', '--all', '--dry-run'], load), 0)
+  t.equal(await exitOn(load, 'projections', 'rebuild'), 2)
+  t.equal(await exitOn(load, 'projections', 'rebuild', 'tokens', '--all'), 2)
+  t.equal(await exitOn(load, 'projections', 'rebuild', 'nothing', '--yes'), 4)
+  t.equal(await exitOn(load, 'projections', 'rebuild', '--all', '--dry-run'), 0)
   t.strictSame(asked, [])
-  t.equal(await inside(['projections', 'rebuild', 'tokens', '--yes'], load), 0)
-  t.equal(await inside(['projections', 'rebuild', '--all', '--yes', '--data', folder], load), 0)
+  t.equal(await exitOn(load, 'projections', 'rebuild', 'tokens', '--yes'), 0)
+  t.equal(await exitOn(load, 'projections', 'rebuild', '--all', '--yes', '--data', folder), 0)
   t.strictSame(asked, ['rebuild tokens', 'rebuild tokens flags'])
 })
 
@@ -285,14 +280,14 @@ await t.test(
     const cluster =
       'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
     const file = write('servers.yml', cluster)
-    t.equal(await inside(['migrate', '--from', 'a'], load), 2)
-    t.equal(await inside(['migrate', '--from', 'a', '--to', 'b'], load), 2, 'nobody is there to say yes')
-    t.equal(await inside(['migrate', '--from', 'a', '--to', './a/', '-y'], load), 2, 'to itself')
-    t.equal(await inside(['migrate', '--from', 'a', '--to', 'cluster', '-y'], load), 2, 'to no servers')
+    t.equal(await exitOn(load, 'migrate', '--from', 'a'), 2)
+    t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'b'), 2, 'nobody is there to say yes')
+    t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', './a/', '-y'), 2, 'to itself')
+    t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'cluster', '-y'), 2, 'to no servers')
     t.strictSame(asked, [])
-    t.equal(await inside(['migrate', '--from', 'a', '--to', 'b', '--dry-run'], load), 0)
+    t.equal(await exitOn(load, 'migrate', '--from', 'a', '--to', 'b', '--dry-run'), 0)
     t.equal(
-      await inside(['migrate', '--from', 'a', '--from-keys', 'k', '--to', 'cluster', '--config', file, '-y'], load),
+      await exitOn(load, 'migrate', '--from', 'a', '--from-keys', 'k', '--to', 'cluster', '--config', file, '-y'),
       0,
     )
     t.strictSame(asked, ['move a (a/keys) to embedded b, dry run true', 'move a (k) to cluster ./data, dry run false'])
@@ -303,10 +298,10 @@ await t.test('a token is made on the data where the service is down and only the
   const { asked, load } = house()
   const gone = await standIn(() => ({}))
   gone.close()
-  t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '-q'], load), 2, 'it says why')
-  t.equal(await inside(['token', 'create', 'rescue', '--data', folder, '-q', '--reason', 'lost'], load), 0)
+  t.equal(await exitOn(load, 'token', 'create', 'rescue', '--data', folder, '-q'), 2, 'it says why')
+  t.equal(await exitOn(load, 'token', 'create', 'rescue', '--data', folder, '-q', '--reason', 'lost'), 0)
   t.equal(
-    await inside(['token', 'create', 'rescue', '--address', gone.address, '--config', write('c.yml', '')], load),
+    await exitOn(load, 'token', 'create', 'rescue', '--address', gone.address, '--config', write('c.yml', '')),
     7,
     'an address was named',
   )
@@ -314,13 +309,13 @@ await t.test('a token is made on the data where the service is down and only the
   const cluster =
     'storage: {type: cluster}\neventstore: {url: "esdb://e"}\nmongodb: {url: "mongodb://m"}\nredis: {url: "redis://r"}\n'
   t.equal(
-    await inside(['token', 'create', 'rescue', '--data', folder, '--config', write('cluster.yml', cluster)], load),
+    await exitOn(load, 'token', 'create', 'rescue', '--data', folder, '--config', write('cluster.yml', cluster)),
     2,
   )
   const servers = ['token', 'create', 'more', '--config', write('cluster.yml', cluster)]
-  t.equal(await inside(servers, load), 2, 'it says why on servers too')
-  t.equal(await inside([...servers, '--address', gone.address, '--reason', 'lost'], load), 7, 'an address was named')
-  t.equal(await inside([...servers, '--reason', 'lost'], load), 0)
+  t.equal(await exitOn(load, ...servers), 2, 'it says why on servers too')
+  t.equal(await exitOn(load, ...servers, '--address', gone.address, '--reason', 'lost'), 7, 'an address was named')
+  t.equal(await exitOn(load, ...servers, '--reason', 'lost'), 0)
   t.strictSame(asked.slice(1), ['create more on cluster'])
 })
 
@@ -340,17 +335,18 @@ await t.test('a command that works on data names a store that is there, and make
 
 await t.test('progress without a terminal is a line every ten seconds, with rate and time left', async (t) => {
   const clock = virtualClock()
-  const lines: string[] = []
-  const { update, end } = progressBar(false, clock, (line) => void lines.push(line))
+  const { terminal, err } = terminalWith()
+  const { update, end } = progressBar(terminal, clock, { progress: true })
+  const lines = () => err().split('\n').slice(0, -1)
   const at = async (ms: number) => {
     await clock.advance(ms - clock.monotonic())
     update({ name: 'tokens', done: Math.floor(ms / 10), total: 2500 })
   }
   for (const ms of [0, 5_000, 9_999]) await at(ms)
-  t.strictSame(lines, [])
+  t.strictSame(lines(), [])
   for (const ms of [10_000, 15_000, 19_999, 20_000, 25_000]) await at(ms)
   end()
-  t.strictSame(lines, [
+  t.strictSame(lines(), [
     'tokens: 1000/2500 events, 100 events/s, 15 s left',
     'tokens: 2000/2500 events, 100 events/s, 5 s left',
     'tokens: 2500/2500 events, 100 events/s',

@@ -2,6 +2,11 @@ import { spawn } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { run } from '../../src/cli/program.ts'
+import type { LoadServices } from '../../src/cli/services.ts'
+import { terminalOf } from '../../src/cli/terminal/terminal.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 
 export type Seen = {
   readonly method: string
@@ -62,13 +67,47 @@ export const refusal = (status: number, code: number, reason: string, message: s
 
 export type Ran = { readonly exit: number | null; readonly out: string; readonly err: string }
 
-/** Runs the compiled program, with nothing of this process's environment that could steer it. */
-export const rollcall = async (args: readonly string[], env: NodeJS.ProcessEnv = {}, input = ''): Promise<Ran> => {
+/** Nothing of this process's environment that could steer the program. */
+const BARE = { PATH: process.env['PATH'], HOME: '/nonexistent' }
+
+const kept = () => {
+  const parts: string[] = []
+  const stream = new Writable({ write: (chunk, _, done) => (parts.push(String(chunk)), done()) })
+  return { stream, text: () => parts.join('') }
+}
+
+/** A terminal in memory: standard input holds `input`; nobody sits at it unless `interactive`. */
+export const terminalWith = (env: NodeJS.ProcessEnv = {}, input = '', interactive = false) => {
+  const [out, err] = [kept(), kept()]
+  const stdin = Object.assign(Readable.from(input === '' ? [] : [Buffer.from(input)]), { isTTY: interactive })
+  const terminal = terminalOf({ ...BARE, ...env }, { stdin, stdout: out.stream, stderr: err.stream })
+  return { terminal, out: out.text, err: err.text }
+}
+
+const app: LoadServices = () => import('../../src/app/start.ts')
+
+type Within = { readonly clock?: Clock; readonly load?: LoadServices; readonly interactive?: boolean }
+
+/** Runs the command line in this process, with nothing of its environment; by the clock of the machine and on the real stores unless others are given. */
+export const rollcall = async (
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  input = '',
+  { clock = systemClock, load = app, interactive = false }: Within = {},
+): Promise<Ran> => {
+  const { terminal, out, err } = terminalWith(env, input, interactive)
+  const exit = await run(args, { load, clock, terminal })
+  return { exit, out: out(), err: err() }
+}
+
+/** Runs the compiled program as a process of its own: for what is about the process. */
+export const rollcallProcess = async (
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  input = '',
+): Promise<Ran> => {
   const main = resolve(import.meta.dirname, '../../src/main.js')
-  const child = spawn(process.execPath, [main, ...args], {
-    env: { PATH: process.env['PATH'], HOME: '/nonexistent', ...env },
-    timeout: 60_000,
-  })
+  const child = spawn(process.execPath, [main, ...args], { env: { ...BARE, ...env }, timeout: 60_000 })
   let [out, err] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => (out += chunk))
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => (err += chunk))

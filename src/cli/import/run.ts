@@ -1,15 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync, statSync } from 'node:fs'
-import type { Clock } from '../../clock.ts'
 import { documentsIn } from '../document/read.ts'
 import { EXIT, fail, isFailure } from '../failure.ts'
 import { refuseAll } from './check.ts'
 import { planned } from './plan.ts'
 import { type Rest, type Step, stepsOf, summary } from './write.ts'
 import { clientOf, reasonHeaders, type TargetOptions } from '../options.ts'
+import type { Given } from '../services.ts'
 import { escapeControl } from '../terminal/output.ts'
 import { progressBar } from '../terminal/progress.ts'
-import { confirm, print, readStdinBytes, info } from '../terminal/terminal.ts'
+import { confirm, type Terminal } from '../terminal/terminal.ts'
 
 export type ImportOptions = TargetOptions & {
   readonly stdin?: boolean
@@ -33,12 +33,12 @@ const fromFile = (file: string): Buffer => {
   }
 }
 
-const contentOf = async (file: string | undefined, stdin: boolean): Promise<string> => {
+const contentOf = async (file: string | undefined, stdin: boolean, { readStdin }: Terminal): Promise<string> => {
   const piped = stdin || file === '-'
   if (piped === (file !== undefined && file !== '-')) {
     return fail('usage', piped ? 'Give a file or --stdin, not both.' : 'Give the file to import, or --stdin.')
   }
-  const bytes = piped ? await readStdinBytes(MAX_BYTES) : fromFile(file!)
+  const bytes = piped ? await readStdin(MAX_BYTES) : fromFile(file!)
   return isUtf8(bytes) ? bytes.toString('utf8') : fail('usage', `${piped ? 'Standard input' : file} is not UTF-8 text.`)
 }
 
@@ -46,11 +46,16 @@ const contentOf = async (file: string | undefined, stdin: boolean): Promise<stri
 const AT_ONCE = 8
 
 /** Does the steps; begins no more of them once one has failed or the user wants to stop, and lets those that are begun come to their end. */
-const done = async (steps: readonly Step[], bar: boolean, again: string, clock: Clock): Promise<boolean> => {
+const done = async (
+  steps: readonly Step[],
+  options: ImportOptions,
+  again: string,
+  { clock, terminal, endWith }: Given,
+): Promise<boolean> => {
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)
-  const { update, end } = progressBar(bar, clock, undefined, 'items')
+  const { update, end } = progressBar(terminal, clock, { progress: options.progress && !options.quiet, unit: 'items' })
   let count = 0
   let failed: { readonly error: unknown } | undefined
   const running = new Set<Promise<void>>()
@@ -82,20 +87,22 @@ const done = async (steps: readonly Step[], bar: boolean, again: string, clock: 
     throw failed.error
   }
   if (count === steps.length) return true
-  info(`Stopped: ${standing}`)
-  process.exitCode = EXIT.interrupted
+  terminal.info(`Stopped: ${standing}`)
+  endWith(EXIT.interrupted)
   return false
 }
 
-const run = async (file: string | undefined, options: ImportOptions, clock: Clock): Promise<void> => {
+const run = async (file: string | undefined, options: ImportOptions, given: Given): Promise<void> => {
+  const { terminal } = given
+  const { print, info } = terminal
   const { stdin = false, skipExisting = false, drop = false, dryRun = false, yes = false, quiet = false } = options
   const headers = reasonHeaders(options.reason)
   if (options.tokenFile === '-' && (stdin || file === '-'))
     fail('usage', 'Standard input cannot hold both the token and the document.')
   const unknown = (path: string) =>
     info(`warning: ${escapeControl(path)} is not a part of any document and was not read`)
-  const documents = documentsIn(await contentOf(file, stdin), quiet ? () => {} : unknown)
-  const client = await clientOf(options, clock)
+  const documents = documentsIn(await contentOf(file, stdin, terminal), quiet ? () => {} : unknown)
+  const client = await clientOf(options, given)
   const { plans, problems } = await planned(client, documents, { skipExisting, drop })
   refuseAll(problems)
 
@@ -106,16 +113,16 @@ const run = async (file: string | undefined, options: ImportOptions, clock: Cloc
     return
   }
   const drops = steps.filter(({ sign }) => sign === '-').length
-  if (drops > 0) await confirm(`Drop ${drops} flags and segments first?`, yes)
+  if (drops > 0) await confirm(terminal, `Drop ${drops} flags and segments first?`, yes)
   const again = `rollcall import ${file ?? '--stdin'} --skip-existing`
-  const finished = await done(steps, process.stderr.isTTY && options.progress && !quiet, again, clock)
+  const finished = await done(steps, options, again, given)
   if (finished && !quiet) info(`Imported: ${summary(steps)}.`)
 }
 
 /** Reads the documents, plans, and writes the plan; whatever it tells is harmless to a terminal. */
-export const runImport = async (file: string | undefined, options: ImportOptions, clock: Clock): Promise<void> => {
+export const runImport = async (file: string | undefined, options: ImportOptions, given: Given): Promise<void> => {
   try {
-    await run(file, options, clock)
+    await run(file, options, given)
   } catch (error) {
     if (isFailure(error)) error.message = error.message.split('\n').map(escapeControl).join('\n')
     throw error

@@ -1,7 +1,7 @@
 import Table from 'cli-table3'
 import { csvOf } from '../../contract/csv.ts'
 import { fail } from '../failure.ts'
-import { hasColour, print } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 export type Format = 'table' | 'csv' | 'json' | 'ndjson' | 'name'
 export type OutputOptions = {
@@ -39,6 +39,7 @@ const BARE = {
 
 /** A table without lines, one item a line, the same in a pipe as on a terminal but for the colour. */
 export const table = <T>(
+  { hasColour }: Pick<Terminal, 'hasColour'>,
   items: readonly T[],
   columns: readonly Column<T>[],
   { headers, color }: Pick<OutputOptions, 'headers' | 'color'>,
@@ -73,6 +74,7 @@ const raw = (value: unknown): string => (typeof value === 'string' ? value : JSO
 
 /** Prints one thing: its table, its JSON, its name, or one field of it without a newline. */
 export const printOne = <T>(
+  terminal: Terminal,
   item: T,
   name: (item: T) => string,
   columns: readonly Column<T>[],
@@ -80,12 +82,13 @@ export const printOne = <T>(
 ): void => {
   if (look.field !== undefined) {
     const value = at(item, look.field)
-    print(value === undefined ? fail('notFound', `There is no field ${look.field}.`) : raw(value))
+    terminal.print(value === undefined ? fail('notFound', `There is no field ${look.field}.`) : raw(value))
     return
   }
   const forms: Readonly<Record<Format, () => string>> = {
     table: () =>
       table(
+        terminal,
         columns.filter(([, text]) => text(item) !== ''),
         [
           ['FIELD', ([title]) => title],
@@ -98,11 +101,12 @@ export const printOne = <T>(
     ndjson: () => `${JSON.stringify(item)}\n`,
     name: () => `${name(item)}\n`,
   }
-  print(forms[look.output]())
+  terminal.print(forms[look.output]())
 }
 
 /** Prints many things: a table, on a terminal or as CSV, the JSON of `whole`, a JSON line each, a name a line, or one field of each a line. */
 export const printMany = <T>(
+  terminal: Terminal,
   items: readonly T[],
   whole: unknown,
   name: (item: T) => string,
@@ -111,15 +115,15 @@ export const printMany = <T>(
 ): void => {
   const { field } = look
   if (field !== undefined) {
-    print(items.map((item) => `${raw(at(item, field) ?? '')}\n`).join(''))
+    terminal.print(items.map((item) => `${raw(at(item, field) ?? '')}\n`).join(''))
     return
   }
   const forms: Readonly<Record<Format, () => string>> = {
-    table: () => table(items, columns, look),
+    table: () => table(terminal, items, columns, look),
     csv: () => csvOf(items, columns),
     json: () => `${JSON.stringify(whole, undefined, 2)}\n`,
     ndjson: () => items.map((item) => `${JSON.stringify(item)}\n`).join(''),
     name: () => items.map((item) => `${name(item)}\n`).join(''),
   }
-  print(forms[look.output]())
+  terminal.print(forms[look.output]())
 }

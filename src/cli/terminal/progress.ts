@@ -1,7 +1,7 @@
 import { Presets, SingleBar } from 'cli-progress'
 import type { Clock } from '../../clock.ts'
 import type { RebuildProgress } from '../services.ts'
-import { info } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 const EVERY_MS = 10_000
 
@@ -10,16 +10,21 @@ export type ProgressBar = { readonly update: (progress: RebuildProgress) => void
 const rest = (seconds: number): string =>
   Number.isFinite(seconds) ? `${Math.ceil(seconds)} s left` : 'time left unknown'
 
-/**
- * Shows progress on standard error: a bar on a terminal, else a line every 10 s. Work that takes less shows none. `unit` is
- * what is counted.
- */
+type Look = {
+  /** Whether a bar is wanted. */
+  readonly progress: boolean
+  readonly quiet?: boolean | undefined
+  /** What is counted. */
+  readonly unit?: string
+}
+
+/** Shows progress on standard error: a bar on a terminal, else a line every 10 s, and when it is quiet neither. Work that takes less shows none. */
 export const progressBar = (
-  terminal: boolean,
+  { streams: { stderr }, info }: Terminal,
   { monotonic }: Clock,
-  say: (line: string) => void = info,
-  unit = 'events',
+  { progress: wanted, quiet = false, unit = 'events' }: Look,
 ): ProgressBar => {
+  const terminal = stderr.isTTY === true && wanted && !quiet
   let current: { name: string; from: number; done: number } | undefined
   let bar: SingleBar | undefined
   let told = monotonic()
@@ -33,7 +38,7 @@ export const progressBar = (
     current = { name, from: monotonic(), done }
     if (!terminal) return
     bar = new SingleBar(
-      { format: `${name} {bar} {value}/{total} {rate} ${unit}/s, {left}`, stream: process.stderr, hideCursor: true },
+      { format: `${name} {bar} {value}/{total} {rate} ${unit}/s, {left}`, stream: stderr, hideCursor: true },
       Presets.shades_classic,
     )
     bar.start(total, done, { rate: 0, left: rest(Infinity) })
@@ -47,10 +52,10 @@ export const progressBar = (
       const facts = { rate: Math.round(rate), left: rest((total - done) / rate) }
       bar?.setTotal(total)
       bar?.update(done, facts)
-      if (terminal || (monotonic() - told < EVERY_MS && (done < total || silent))) return
+      if (terminal || quiet || (monotonic() - told < EVERY_MS && (done < total || silent))) return
       told = monotonic()
       silent = false
-      say(`${name}: ${done}/${total} ${unit}, ${facts.rate} ${unit}/s${done < total ? `, ${facts.left}` : ''}`)
+      info(`${name}: ${done}/${total} ${unit}, ${facts.rate} ${unit}/s${done < total ? `, ${facts.left}` : ''}`)
     },
     end: stop,
   }

@@ -1,39 +1,29 @@
 import { createInterface } from 'node:readline/promises'
+import type { Readable, Writable } from 'node:stream'
 import { fail } from '../failure.ts'
 
-/** A reader that has seen enough (`| head`) is no failure. */
-const closed = (error: NodeJS.ErrnoException): never => process.exit(error.code === 'EPIPE' ? 0 : 1)
+type Input = Readable & { readonly isTTY?: boolean }
+type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number }
+type Streams = { readonly stdin: Input; readonly stdout: Output; readonly stderr: Output }
 
-/** Data, for pipes and files. */
-export const print = (text: string): void => {
-  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', closed)
-  process.stdout.write(text)
+/** What a run of the command line touches of its process. */
+export type Terminal = {
+  readonly env: NodeJS.ProcessEnv
+  readonly streams: Streams
+  /** Data, for pipes and files. */
+  readonly print: (text: string) => void
+  /** Messages, for people. */
+  readonly info: (text: string) => void
+  /** Standard input to its end; more than `most` bytes are refused. */
+  readonly readStdin: (most?: number) => Promise<Buffer>
+  /** True when standard output is a terminal that wants colour. */
+  readonly hasColour: () => boolean
 }
 
-/** Messages, for people. */
-export const info = (text: string): void => {
-  process.stderr.write(`${text}\n`)
-}
-
-/** True when standard output is a terminal that wants colour. */
-export const hasColour = (): boolean =>
-  process.stdout.isTTY && (process.env['NO_COLOR'] ?? '') === '' && process.env['TERM'] !== 'dumb'
-
-/** A dangerous step goes on with --yes, or with a yes typed at a terminal. */
-export const confirm = async (question: string, yes: boolean): Promise<void> => {
-  if (yes) return
-  if (!process.stdin.isTTY) fail('usage', `${question} Nobody is there to answer.`, 'Say yes beforehand with --yes.')
-  const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${question} [y/N] `)
-  terminal.close()
-  if (!/^y(es)?$/i.test(answer.trim())) fail('failed', 'Nothing was done.')
-}
-
-/** Standard input to its end; more than `most` bytes are refused. */
-export const readStdinBytes = async (most = Infinity): Promise<Buffer> => {
+const readAll = async (stdin: Input, most: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of process.stdin) {
+  for await (const chunk of stdin) {
     chunks.push(chunk as Buffer)
     size += (chunk as Buffer).length
     if (size > most) fail('usage', `Standard input holds more than ${most} bytes.`)
@@ -41,4 +31,42 @@ export const readStdinBytes = async (most = Infinity): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
-export const readStdin = async (): Promise<string> => (await readStdinBytes()).toString('utf8')
+/** A terminal of these streams, each opened when it is first used. */
+export const terminalOf = (env: NodeJS.ProcessEnv, streams: Streams): Terminal => ({
+  env,
+  streams,
+  print: (text) => void streams.stdout.write(text),
+  info: (text) => void streams.stderr.write(`${text}\n`),
+  readStdin: (most = Infinity) => readAll(streams.stdin, most),
+  hasColour: () => streams.stdout.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb',
+})
+
+/** A reader that has seen enough (`| head`) is no failure. */
+const closed = (error: NodeJS.ErrnoException): never => process.exit(error.code === 'EPIPE' ? 0 : 1)
+
+/** The terminal of this process. */
+export const processTerminal = (): Terminal =>
+  terminalOf(process.env, {
+    get stdin() {
+      return process.stdin
+    },
+    get stdout() {
+      const { stdout } = process
+      if (stdout.listenerCount('error') === 0) stdout.on('error', closed)
+      return stdout
+    },
+    get stderr() {
+      return process.stderr
+    },
+  })
+
+/** A dangerous step goes on with --yes, or with a yes typed at a terminal. */
+export const confirm = async ({ streams }: Terminal, question: string, yes: boolean): Promise<void> => {
+  if (yes) return
+  const { stdin: input, stderr: output } = streams
+  if (!input.isTTY) fail('usage', `${question} Nobody is there to answer.`, 'Say yes beforehand with --yes.')
+  const terminal = createInterface({ input, output })
+  const answer = await terminal.question(`${question} [y/N] `)
+  terminal.close()
+  if (!/^y(es)?$/i.test(answer.trim())) fail('failed', 'Nothing was done.')
+}
