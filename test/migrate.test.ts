@@ -1,10 +1,9 @@
 import { deepStrictEqual } from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, copyFile, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { openKeyFile } from '../src/adapters/embedded/key-file.ts'
@@ -18,6 +17,7 @@ import { migrate, type HistoryStore } from '../src/app/migrate/copy.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { collect, happened } from './contracts/log.ts'
 import { memoryLog } from './memory-log.ts'
+import { rollcall } from './cli/service.ts'
 import { startService } from './start.ts'
 import { eventually } from './wait.ts'
 
@@ -269,11 +269,7 @@ await t.test('a dry run counts what is missing and writes nothing; a stopped mov
   t.equal(to.all.length, 0)
 })
 
-const rollcall = async (...args: readonly string[]) =>
-  promisify(execFile)(process.execPath, [MAIN, 'migrate', ...args], { env: { PATH: process.env['PATH'] } }).then(
-    ({ stderr }) => ({ code: 0, stderr }),
-    (error: { code: number; stderr: string }) => ({ code: error.code, stderr: error.stderr }),
-  )
+const migrating = (...args: readonly string[]) => rollcall(['migrate', ...args])
 const inFile = async (directory: string): Promise<number> => {
   if (!existsSync(join(directory, 'events.sqlite'))) return 0
   const database = await openDatabase(join(directory, 'events.sqlite'), 'read')
@@ -311,8 +307,8 @@ await t.test(
 
     const moved = await newDirectory(t)
     const to = join(moved, 'data')
-    const dry = await rollcall('--from', from, '--to', to, '--dry-run')
-    t.match(dry, { code: 0, stderr: `Would copy ${total} of ${total} events; nothing was written.\n` })
+    const dry = await migrating('--from', from, '--to', to, '--dry-run')
+    t.match(dry, { exit: 0, err: `Would copy ${total} of ${total} events; nothing was written.\n` })
     t.notOk(existsSync(to), 'a dry run does not make the directory')
 
     let there = 0
@@ -328,14 +324,11 @@ await t.test(
     }
     t.ok(there >= 20 && there < total, `killed after ${there} of ${total} events`)
 
-    const rest = await rollcall('--from', from, '--to', to, '--yes')
-    t.equal(rest.code, 0, rest.stderr)
-    const copied = Number(/(\d+) events copied, (\d+) there/.exec(rest.stderr)?.[1])
+    const rest = await migrating('--from', from, '--to', to, '--yes')
+    t.equal(rest.exit, 0, rest.err)
+    const copied = Number(/(\d+) events copied, (\d+) there/.exec(rest.err)?.[1])
     t.ok(copied > 0 && copied <= total - there, `the second run copied ${copied}`)
-    t.match(
-      rest.stderr,
-      new RegExp(`${total} there in all\\.\nCompared: every event in order and each of \\d+ streams`),
-    )
+    t.match(rest.err, new RegExp(`${total} there in all\\.\nCompared: every event in order and each of \\d+ streams`))
     t.equal(await readFile(join(to, 'keys'), 'utf8'), await readFile(join(from, 'keys'), 'utf8'))
 
     const again = await startService(t, {}, { directory: moved })
@@ -346,8 +339,8 @@ await t.test(
     })
     await again.close()
     t.match(
-      await rollcall('--from', from, '--to', to, '--yes'),
-      { code: 0 },
+      await migrating('--from', from, '--to', to, '--yes'),
+      { exit: 0 },
       'a service that only read has added nothing',
     )
   },
@@ -355,22 +348,22 @@ await t.test(
 
 await t.test('rollcall migrate says what is wrong before it touches anything', async (t) => {
   const directory = await newDirectory(t)
-  t.match(await rollcall('--from', join(directory, 'no'), '--to', join(directory, 'b'), '-y'), {
-    code: 4,
-    stderr: /There is no .*events\.sqlite/,
+  t.match(await migrating('--from', join(directory, 'no'), '--to', join(directory, 'b'), '-y'), {
+    exit: 4,
+    err: /There is no .*events\.sqlite/,
   })
   t.notOk(existsSync(join(directory, 'events.sqlite')))
   t.notOk(existsSync(join(directory, 'keys')), 'a source without keys gets none')
 
   const service = await startService(t)
   const from = join(service.directory, 'data')
-  t.match(await rollcall('--from', from, '--to', join(directory, 'b'), '-y'), {
-    code: 1,
-    stderr: /is in use by process/,
+  t.match(await migrating('--from', from, '--to', join(directory, 'b'), '-y'), {
+    exit: 1,
+    err: /is in use by process/,
   })
   await service.close()
   const elsewhere = join(directory, 'elsewhere')
   await copyFile(join(from, 'keys'), elsewhere)
   await chmod(elsewhere, 0o600)
-  t.match(await rollcall('--from', from, '--from-keys', elsewhere, '--to', join(directory, 'b'), '-y'), { code: 0 })
+  t.match(await migrating('--from', from, '--from-keys', elsewhere, '--to', join(directory, 'b'), '-y'), { exit: 0 })
 })

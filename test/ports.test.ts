@@ -9,7 +9,7 @@ import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { openStores } from '../src/app/stores.ts'
 import { freePort } from './free-port.ts'
-import { rollcall } from './cli/service.ts'
+import { rollcallProcess } from './cli/service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-ports-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
@@ -21,7 +21,7 @@ await t.test('a port that cannot be had ends the start before anything is made, 
   t.teardown(() => new Promise((closed) => holder.close(closed)))
   const free = await freePort()
   const data = join(folder, 'new')
-  const serve = (args: readonly string[], env = {}) => rollcall(['serve', '--data', data, ...args], env)
+  const serve = (args: readonly string[], env = {}) => rollcallProcess(['serve', '--data', data, ...args], env)
   const rows: readonly (readonly [readonly string[], NodeJS.ProcessEnv, string])[] = [
     [
       ['--host', '127.0.0.1', '--port', String(taken)],

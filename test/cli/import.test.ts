@@ -8,7 +8,7 @@ import { onCluster } from '../cluster/own.ts'
 import { type Started, startService } from '../start.ts'
 import { contents } from './documents.ts'
 import { exported, file, inside } from './inside.ts'
-import { refusal, rollcall, standIn } from './service.ts'
+import { refusal, rollcall, rollcallProcess, standIn } from './service.ts'
 
 const N = '/api/v1/namespaces'
 const keysOf = async (service: Started, list: 'flags' | 'segments', namespace = 'default') => {
@@ -238,7 +238,7 @@ segments: [{key: s, name: New}]`
       await service.request<{ flags: readonly { key: string; name: string }[] }>('GET', `${N}/default/flags`)
     ).json.flags.map(({ key, name }) => `${key} ${name}`)
 
-  const skipping = await rollcall(['import', '--stdin', '--skip-existing', '--dry-run'], env, yaml)
+  const skipping = await rollcallProcess(['import', '--stdin', '--skip-existing', '--dry-run'], env, yaml)
   t.equal(
     skipping.out,
     '~ segment default/s\n+ segment default/t\n~ flag default/f\n+ flag default/h\n+ namespace team\n+ segment team/s\n',

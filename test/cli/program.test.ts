@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -59,7 +61,40 @@ await t.test('version is that of the package', async (t) => {
     version: string
   }
   t.match(JSON.parse((await rollcall(['version', '-o', 'json'])).out), { version, node: process.versions.node })
-  t.equal((await rollcall(['--version'])).out, `${version}\n`)
+  t.strictSame(await rollcallProcess(['--version']), { exit: 0, out: `${version}\n`, err: '' })
+})
+
+await t.test('a reader that has seen enough is no failure', async (t) => {
+  const main = resolve(import.meta.dirname, '../../src/main.js')
+  for (const args of [['config', 'schema'], ['--help']]) {
+    const child = spawn(process.execPath, [main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    let err = ''
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => (err += chunk))
+    t.strictSame([await once(child, 'close'), err], [[0, null], ''], args.join(' '))
+  }
+})
+
+await t.test('an option goes before the environment, and that before the default', async (t) => {
+  const service = await standIn(() => ({ body: record('x') }))
+  t.teardown(service.close)
+  const [here, nowhere] = [service.address, 'http://127.0.0.1:1']
+  const get = (args: readonly string[], env: NodeJS.ProcessEnv) => rollcall(['token', 'get', 'x', ...args], env)
+  t.equal((await get([], { ROLLCALL_ADDRESS: here })).exit, 0)
+  t.equal((await get(['--address', here], { ROLLCALL_ADDRESS: nowhere })).exit, 0)
+  t.match(await get(['--address', nowhere], { ROLLCALL_ADDRESS: here }), {
+    exit: 7,
+    err: /No service answers at http:\/\/127\.0\.0\.1:1\./,
+  })
+  t.match(await get(['--help'], { ROLLCALL_ADDRESS: here }), {
+    out: /default: "http:\/\/127\.0\.0\.1:8080",\s+env: ROLLCALL_ADDRESS\)/,
+  })
+  const [named, other] = [write('named.yml', 'log: {level: WARN}'), write('other.yml', 'log: {level: ERROR}')]
+  const level = async (args: readonly string[], env: NodeJS.ProcessEnv) =>
+    /^log\.level +(.*)$/m.exec((await rollcall(['config', 'show', ...args], env)).out)![1]
+  t.equal(await level(['--config', named], { ROLLCALL_CONFIG: other }), 'named.yml line 1  WARN')
+  t.equal(await level([], { ROLLCALL_CONFIG: other }), 'other.yml line 1  ERROR')
+  t.match(await rollcall(['config', 'show', '--help']), { out: /configuration file \(env: ROLLCALL_CONFIG\)/ })
 })
 
 await t.test('an answer of the service decides the exit code', async (t) => {
@@ -386,6 +421,7 @@ await t.test('read models are told of and built anew on the data, while the serv
     return JSON.parse(out) as readonly Readonly<Record<string, unknown>>[]
   }
   t.match(await rollcall(['projections', 'status', '--data', data]), { exit: 1, err: /is in use by process/ })
+  await eventually(async () => /^rollcall_view_lag_events 0$/m.test(await service.metrics()), 'all rows to be written')
   await service.close()
   const stood = await status()
   t.strictSame(

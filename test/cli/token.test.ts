@@ -9,7 +9,7 @@ import { collect } from '../contracts/log.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { insideAt } from './inside.ts'
-import { record, refusal, rollcall, standIn } from './service.ts'
+import { record, refusal, rollcall, rollcallProcess, standIn } from './service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-cli-'))
 const SECRET = 'hunter2-secret-token'
@@ -103,8 +103,8 @@ await t.test(
     writeFileSync(file, 'from-file\n', { mode: 0o600 })
     mkdirSync(join(folder, 'home/rollcall'), { recursive: true })
     writeFileSync(join(folder, 'home/rollcall/token'), 'from-home\n', { mode: 0o644 })
-    const used = async (args: readonly string[], env: NodeJS.ProcessEnv, input = '') => {
-      const ran = await rollcall(
+    const used = async (args: readonly string[], env: NodeJS.ProcessEnv, input = '', runs = rollcall) => {
+      const ran = await runs(
         ['token', 'list', '--address', service.address, ...args],
         { XDG_CONFIG_HOME: join(folder, 'home'), ...env },
         input,
@@ -114,13 +114,17 @@ await t.test(
     }
     const all = { ROLLCALL_TOKEN: 'from-env', ROLLCALL_TOKEN_FILE: file }
     t.equal((await used(['--token-file', file], all)).authorization, 'Bearer from-file')
-    t.equal((await used(['--token-file', '-'], all, 'from-stdin\n')).authorization, 'Bearer from-stdin')
+    for (const runs of [rollcall, rollcallProcess])
+      t.equal((await used(['--token-file', '-'], all, 'from-stdin\n', runs)).authorization, 'Bearer from-stdin')
     t.equal((await used([], all)).authorization, 'Bearer from-env')
     t.equal((await used([], { ROLLCALL_TOKEN_FILE: file })).authorization, 'Bearer from-file')
     const home = await used([], {})
     t.equal(home.authorization, 'Bearer from-home')
     t.match(home.err, /chmod 600/, 'others can read it')
     t.equal((await used([], { XDG_CONFIG_HOME: folder })).authorization, undefined)
+    mkdirSync(join(folder, '.config/rollcall'), { recursive: true })
+    writeFileSync(join(folder, '.config/rollcall/token'), 'from-dot-config\n', { mode: 0o600 })
+    t.equal((await used([], { XDG_CONFIG_HOME: '', HOME: folder })).authorization, 'Bearer from-dot-config')
     const bad = await rollcall(['token', 'list', '--address', service.address], {
       ROLLCALL_TOKEN: `${SECRET}\nX-Other: 1`,
     })
@@ -254,6 +258,18 @@ await t.test('revoke asks first, also for one, goes on after a failure, and says
   t.equal(mixed.out, 'a revoked\nb revoked\n')
   t.match(mixed.err, /bad not revoked: .*permission denied/)
   t.equal((await revoke('bad', '--yes')).exit, 5)
+})
+
+await t.test('at a terminal revoke asks, and goes on with a yes', async (t) => {
+  const service = await standIn(({ method }) => (method === 'GET' ? { body: record('a') } : {}))
+  t.teardown(service.close)
+  const answered = (answer: string) =>
+    rollcall(['token', 'revoke', 'a', '--address', service.address], {}, `${answer}\n`, { interactive: true })
+  for (const answer of ['', 'n', 'yess'])
+    t.match(await answered(answer), { exit: 1, out: '', err: /Revoke "ci" \(a\)\? \[y\/N\] .*Nothing was done/s })
+  t.equal(service.seen.filter(({ method }) => method === 'DELETE').length, 0)
+  for (const answer of ['y', ' Yes ']) t.match(await answered(answer), { exit: 0, out: 'a revoked\n' })
+  t.equal(service.seen.filter(({ method }) => method === 'DELETE').length, 2)
 })
 
 await t.test('revoke tells what was there', async (t) => {

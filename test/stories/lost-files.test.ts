@@ -3,6 +3,7 @@ import { cp, mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
+import { rollcall } from '../cli/service.ts'
 import { type Started, startService } from '../start.ts'
 import { systemClock } from '../../src/clock.ts'
 import { eventually } from '../wait.ts'
@@ -259,12 +260,6 @@ await t.test('read models older than the history: not ready until the lists are 
   t.comment(`${unready} times not ready`)
 })
 
-const rollcall = (...args: readonly string[]) =>
-  spawnSync(process.execPath, [main, ...args], {
-    encoding: 'utf8',
-    timeout: HANGS_MS,
-    env: { ...process.env, NODE_OPTIONS: '' },
-  })
 /** Every verb that writes to a data directory. */
 const verbs = [
   ['flag', 'delete', 'f', '--yes', '--data'],
@@ -283,13 +278,13 @@ await t.test('a verb that works on the data refuses another history, as a start 
   const views = await contents(data, 'views.sqlite')
   const away = join(await scratch(t), 'moved')
   for (const verb of verbs) {
-    const { status, stderr } = rollcall(...verb, data)
-    t.equal(status, 1, stderr)
-    t.match(stderr, /another history than the one that this deployment was begun on/)
+    const { exit, err } = await rollcall([...verb, data])
+    t.equal(exit, 1, err)
+    t.match(err, /another history than the one that this deployment was begun on/)
   }
-  const { status, stderr } = rollcall('migrate', '--from', data, '--to', away, '--yes')
-  t.equal(status, 1, stderr)
-  t.match(stderr, /another history/)
+  const { exit, err } = await rollcall(['migrate', '--from', data, '--to', away, '--yes'])
+  t.equal(exit, 1, err)
+  t.match(err, /another history/)
   t.equal(await contents(data, 'views.sqlite'), views)
   t.equal((await other.reopen(), await names(other)).length, 1, 'nothing was written to it')
 })
@@ -306,9 +301,9 @@ for (const verb of verbs)
       const gone = await issue(first)
       await first.close()
       await putBack('events.sqlite', copy, dataOf(first))
-      const { status, stderr } = rollcall(...verb, dataOf(first))
-      t.equal(status, 0, stderr)
-      t.match(stderr, /the read models do not fit the history.*shorter.*"events_gone":3/)
+      const { exit, err } = await rollcall([...verb, dataOf(first)])
+      t.equal(exit, 0, err)
+      t.match(err, /the read models do not fit the history.*shorter.*"events_gone":3/)
       const service = await startService(t, embedded, { directory: first.directory })
       t.strictSame(await names(service), verb[0] === 'flag' ? [] : ['one'])
       t.equal(await accepted(service, gone.bearer), 401)
