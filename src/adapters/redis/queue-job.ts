@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts'
 import type { Job, Progress } from '../../jobs/queue.ts'
 import type { LastRuns } from './queue-runs.ts'
 import { type Client, type Health, soon } from './connection.ts'
-import { heard, redisView, retries } from './queue-view.ts'
+import { heard, missedTurn, redisView } from './queue-view.ts'
 
 /** A worker that dies gives its job up after about six seconds, however often that happens. */
 const worker = {
@@ -34,11 +34,14 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 
 /** The runs of one job in this process, never two at once. */
 const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) => {
-  const { name } = job
+  const { name, every } = job
   let running: Promise<void> | undefined
   /** When the job was last known to begin, anywhere; and which run that was. */
   let began = Number.NEGATIVE_INFINITY
   let known: number | undefined
+  /** When it was last known to run, anywhere. */
+  let ran = Number.NEGATIVE_INFINITY
+  const noteRunning = () => void (ran = clock.monotonic())
 
   const runOnce = async (turn: Turn | undefined) => {
     const startedAt = clock.now().getTime()
@@ -61,7 +64,11 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
   }
 
   return {
-    run: (turn?: Turn): Promise<void> => (running ??= runOnce(turn).finally(() => (running = undefined))),
+    run: (turn?: Turn): Promise<void> =>
+      (running ??= runOnce(turn).finally(() => {
+        running = undefined
+        noteRunning()
+      })),
     running: (): Promise<void> | undefined => running,
     /** Takes note of the last run that all instances know of. */
     note: (startedAt: number | undefined): void => {
@@ -69,8 +76,10 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
         began = clock.monotonic()
       known = startedAt ?? known
     },
-    /** Milliseconds since the job was last known to begin. */
-    age: (): number => clock.monotonic() - began,
+    /** Takes note that it runs just now, in whichever instance. */
+    noteRunning,
+    /** Milliseconds for which the job has been due: an interval after its last run began, and never before that was over. */
+    overdue: (): number => clock.monotonic() - Math.max(began + every, ran),
   }
 }
 
@@ -81,7 +90,7 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
  */
 export const bullmqJob = (job: Job, parts: JobParts) => {
   const { clock, client, prefix, signal, grace, onError, health } = parts
-  const { name, every } = job
+  const { name } = job
   const options = { connection: client, prefix }
   const own = ownRuns(job, parts)
   let alone = false
@@ -133,11 +142,12 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
     if (seen) {
       own.note(seen.startedAt)
       alone = false
+      if (seen.runs) return own.noteRunning()
     }
-    const overdue = own.age() - every - (alone ? 0 : grace)
-    if (overdue < 0 || seen?.runs) return
+    const overdue = own.overdue() - (alone ? 0 : grace)
+    if (overdue < 0) return
     if (seen && opened && overdue < grace) {
-      await heard(clock, opened.queue.add(name, {}, { ...retries, jobId: `overdue-${name}` }), health)
+      await heard(clock, opened.queue.add(name, {}, missedTurn(name, seen.startedAt)), health)
       return
     }
     alone = true

@@ -11,6 +11,15 @@ export const retries = {
   removeOnComplete: true,
   removeOnFail: { count: 10 },
 } as const
+/**
+ * The turn that an instance asks for when the scheduler gave none after the run that began then. Its identifier outlasts it, so
+ * that instances that ask one after the other have one run.
+ */
+export const missedTurn = (name: string, startedAt = 0) => ({
+  ...retries,
+  removeOnComplete: { count: 10 },
+  jobId: `missed-${name}-${startedAt}`,
+})
 /** A connection that has not answered for so long is made anew. */
 const DEAF_MS = 5000
 
