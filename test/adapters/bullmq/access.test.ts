@@ -7,7 +7,7 @@ import { queueContract } from '../../contracts/queue.ts'
 import { redisCluster } from '../redis-topologies.ts'
 import { ownRedis, type Server } from '../servers.ts'
 import { shareLimits, until } from './sharing.ts'
-import { sharedQueue } from './store.ts'
+import { contractedQueue, sharedQueue } from './store.ts'
 
 /** The line of the guide that makes the user. */
 const guide = readFileSync(resolve(import.meta.dirname, '../../../../docs/guides/operations.md'), 'utf8')
@@ -37,9 +37,10 @@ const user = { username: 'rollcall', password: 'change-me' } as const
 const all = async (t: Test, place: RedisPlace, servers: readonly Server[]) => {
   const { denied, empty, close } = await withUser(servers)
   await t.test('a queue keeps what it promises', async (t) =>
-    queueContract(t, async () => {
+    queueContract(t, async (t) => {
       await empty()
-      return sharedQueue(place, undefined, PREFIX)
+      const { username: _, password: __, ...admin } = place
+      return contractedQueue(t, place, { prefix: PREFIX, admin })
     }),
   )
   t.ok(await shareLimits(place, PREFIX), 'limits are shared')

@@ -4,14 +4,14 @@ import { connectRedis, familyOf } from '../../../src/adapters/redis/connection.t
 import { queueContract } from '../../contracts/queue.ts'
 import { redisCluster } from '../redis-topologies.ts'
 import { counting, ignore, shareLimits } from './sharing.ts'
-import { sharedQueue } from './store.ts'
+import { contractedQueue } from './store.ts'
 
 const cluster = await redisCluster(t)
 
 await t.test('a Redis Cluster of three masters', { skip: cluster.skip }, async (t) => {
   const { place, servers } = cluster.topology!
 
-  await t.test('keeps what a queue promises', async (t) => queueContract(t, async () => sharedQueue(place)))
+  await t.test('keeps what a queue promises', async (t) => queueContract(t, async (t) => contractedQueue(t, place)))
 
   await t.test('has limits that instances share', async (t) => t.ok(await shareLimits(place)))
 

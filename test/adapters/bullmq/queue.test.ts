@@ -1,9 +1,9 @@
 import t from 'tap'
 import { queueContract } from '../../contracts/queue.ts'
 import { redisAddresses } from '../servers.ts'
-import { sharedQueue } from './store.ts'
+import { contractedQueue } from './store.ts'
 
 for (const { name, skip, ...at } of await redisAddresses(t))
   await t.test(`Queue on ${name}`, { skip }, async (t) =>
-    queueContract(t, async () => sharedQueue('url' in at ? at.url : '')),
+    queueContract(t, async (t) => contractedQueue(t, { url: 'url' in at ? at.url : '' })),
   )

@@ -1,7 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import type { Test } from 'tap'
+import { Queue as Turns } from 'bullmq'
 import { systemClock } from '../../../src/clock.ts'
 import type { RedisPlace } from '../../../src/adapters/redis/address.ts'
+import { connectRedis, familyOf } from '../../../src/adapters/redis/connection.ts'
 import { openBullmq } from '../../../src/adapters/redis/queue.ts'
+import type { QueueStore } from '../../contracts/queue.ts'
+import { virtualClock } from '../../virtual-clock.ts'
+import { eventually } from '../../wait.ts'
 
 /** A queue of its own on a Redis, that several may have open. */
 export const sharedQueue = (place: string | RedisPlace, grace?: number, prefix = `test-${randomUUID()}`) => {
@@ -19,4 +25,48 @@ export const sharedQueue = (place: string | RedisPlace, grace?: number, prefix =
       ...(grace !== undefined && { grace }),
     })
   return { open, errors, faults, counts, prefix, keys: `{${prefix}}`, shared: true }
+}
+
+/**
+ * A queue that several may have open, for the contract. BullMQ goes by the clock of the machine, on which the intervals do not
+ * pass: it is told that the next turn is due. `admin` is a place where everything may be done.
+ */
+export const contractedQueue = (
+  t: Test,
+  place: RedisPlace,
+  { prefix = `test-${randomUUID()}`, admin = place } = {},
+): QueueStore => {
+  const clock = virtualClock()
+  const errors: unknown[] = []
+  const ignore = () => undefined
+  const health = { failed: ignore, worked: ignore }
+  const client = connectRedis(admin, true, health)
+  t.teardown(familyOf(client))
+  const names = new Map<string, Turns>()
+  /** The next turn of a job is due, unless it is so already. */
+  const promote = async (turns: Turns): Promise<boolean> => {
+    if ((await turns.getWaitingCount()) > 0) return true
+    const delayed = await turns.getDelayed()
+    for (const turn of delayed) await turn.promote()
+    return delayed.length > 0
+  }
+  return {
+    open: async () => {
+      const queue = await openBullmq(place, { clock, prefix, health, onError: (_, error) => errors.push(error) })
+      const schedule: typeof queue.schedule = async (job) => {
+        await queue.schedule(job)
+        if (!names.has(job.name))
+          names.set(job.name, new Turns(job.name, { connection: client, prefix: `{${prefix}}` }))
+      }
+      return { ...queue, schedule }
+    },
+    pass: async (ms) => {
+      if (ms === 0) return
+      clock.jump(ms)
+      for (const [name, turns] of names) await eventually(() => promote(turns), `the next turn of ${name}`)
+    },
+    errors,
+    clock,
+    shared: true,
+  }
 }

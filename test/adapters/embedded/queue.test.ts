@@ -1,5 +1,11 @@
 import t from 'tap'
 import { queueContract } from '../../contracts/queue.ts'
+import { virtualClock } from '../../virtual-clock.ts'
 import { portOf } from './store.ts'
 
-void t.test('Queue', async (t) => queueContract(t, (t) => portOf(t, 'queue')))
+void t.test('Queue', async (t) =>
+  queueContract(t, async (t) => {
+    const clock = virtualClock()
+    return { ...(await portOf(t, 'queue', clock)), clock, pass: clock.advance }
+  }),
+)
