@@ -46,6 +46,8 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
   /** When the job was last known to begin, anywhere; and which run that was. */
   let began = Number.NEGATIVE_INFINITY
   let known: number | undefined
+  /** The run before the last of this instance, which Redis still tells of until it has heard of the last. */
+  let replaced: number | undefined
   /** When it was last known to run, anywhere. */
   let ran = Number.NEGATIVE_INFINITY
   const noteRunning = () => void (ran = clock.monotonic())
@@ -58,6 +60,7 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
       if (runs.noteProgress({ name, startedAt, progress })) turn?.updateProgress(progress).catch(health.failed)
     }
     began = clock.monotonic()
+    replaced = known
     known = startedAt
     runs.note({ name, startedAt })
     try {
@@ -79,9 +82,9 @@ const ownRuns = (job: Job, { clock, runs, signal, onError, health }: JobParts) =
     running: (): Promise<void> | undefined => running,
     /** Takes note of the last run that all instances know of. */
     note: (startedAt: number | undefined): void => {
-      if (began === Number.NEGATIVE_INFINITY || (startedAt !== undefined && startedAt !== known))
-        began = clock.monotonic()
-      known = startedAt ?? known
+      const isNew = startedAt !== undefined && startedAt !== known && startedAt !== replaced
+      if (began === Number.NEGATIVE_INFINITY || isNew) began = clock.monotonic()
+      if (isNew) known = startedAt
     },
     /** Takes note that it runs just now, in whichever instance. */
     noteRunning,

@@ -5,8 +5,9 @@ import t, { type Test } from 'tap'
 import type { RedisPlace } from '../../../src/adapters/redis/address.ts'
 import { queueContract } from '../../contracts/queue.ts'
 import { redisCluster } from '../redis-topologies.ts'
+import { eventually } from '../../wait.ts'
 import { ownRedis, type Server } from '../servers.ts'
-import { shareLimits, until } from './sharing.ts'
+import { shareLimits } from './sharing.ts'
 import { contractedQueue, sharedQueue } from './store.ts'
 
 /** The line of the guide that makes the user. */
@@ -101,11 +102,12 @@ await t.test('what is denied is told of, and works once it is allowed', { skip }
   const queue = await store.open()
   let runs = 0
   await queue.schedule({ name: 'tick', every: 300, run: async () => void runs++ })
-  t.ok(await until(() => runs > 2), 'jobs go on')
+  await eventually(() => runs > 2, 'jobs to go on')
   t.match(String(store.faults[0]), /NOPERM/)
   await admin.call(command, args)
   const before = store.counts.worked
-  t.ok(await until(() => store.counts.worked > before + 3), 'it is asked again, and answers')
+  await eventually(() => store.counts.worked > before + 3, 'Redis to be asked again, and to answer')
+  t.ok(await queue.runs())
   await queue.close()
   admin.disconnect()
 })

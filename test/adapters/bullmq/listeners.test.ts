@@ -5,8 +5,9 @@ import { systemClock } from '../../../src/clock.ts'
 import { type Client, connectRedis, familyOf } from '../../../src/adapters/redis/connection.ts'
 import { bullmqJob } from '../../../src/adapters/redis/queue-job.ts'
 import { lastRuns } from '../../../src/adapters/redis/queue-runs.ts'
+import { eventually } from '../../wait.ts'
 import { ownRedis } from '../servers.ts'
-import { ignore, until } from './sharing.ts'
+import { ignore } from './sharing.ts'
 
 const RECONNECTIONS = 100
 const { server, skip } = await ownRedis(t)
@@ -52,13 +53,13 @@ await t.test('a hundred connections made anew leave no listener behind', { skip 
     for (let n = 0; n < times; n++) {
       const before = ready
       await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
-      if (!(await until(() => ready > before))) t.fail('not connected again')
-      await until(() => clients.every(({ status }) => status === 'ready'))
+      await eventually(() => ready > before, 'a connection made anew')
+      await eventually(() => clients.every(({ status }) => status === 'ready'), 'all connections')
     }
     const enough = ran + 3
-    t.ok(await until(() => ran >= enough), 'the job goes on')
+    await eventually(() => ran >= enough, 'the job to go on')
   }
-  t.ok(await until(() => ran > 2))
+  await eventually(() => ran > 2, 'three runs')
   await again(5)
   const early = counted()
   t.equal(early.length, 3, 'the connection, that of the worker, and the signal')

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
+import { eventually } from '../../wait.ts'
 import { ownRedis } from '../servers.ts'
 import { sharedQueue } from './store.ts'
 
@@ -32,9 +33,8 @@ await t.test(
     })
     await ended
     t.ok(after - before <= 10, `${after - before} calls`)
-    for (let n = 0; n < 500 && !(await queue.runs())[0]?.finishedAt; n++)
-      await new Promise((next) => setTimeout(next, 5))
-    t.match(await redis.hget(`${keys}:runs`, 'talkative'), /"done":100000/)
+    const last = () => redis.hget(`${keys}:runs`, 'talkative')
+    t.match(await eventually(async () => (await last())?.includes('finishedAt') && last(), 'its end'), /"done":100000/)
     await queue.close()
   },
 )

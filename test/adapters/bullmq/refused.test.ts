@@ -1,56 +1,107 @@
 import { Redis } from 'ioredis'
 import t from 'tap'
+import { eventually } from '../../wait.ts'
 import { redisCluster } from '../redis-topologies.ts'
 import { ownRedis } from '../servers.ts'
-import { counting, sleep, until } from './sharing.ts'
+import { LOOK_MS, stepped } from './stepped.ts'
 
 const { server, skip } = await ownRedis(t)
 const cluster = await redisCluster(t)
+const BACK_OFF_MS = 2000
+const EVERY = 600_000
+/** What one look asks of the keys. */
+const REFUSED_A_LOOK = 3
 
 /** How many calls a server has refused. */
 const refusals = async (redis: Redis): Promise<number> =>
   Number(/total_error_replies:(\d+)/.exec(await redis.info('stats'))?.[1])
 
-await t.test('a Redis that is full is told of, is not asked all the time, and jobs go on', { skip }, async (t) => {
-  const redis = new Redis(server!.url)
-  const { more, heard, close, faults, errors, counts } = await counting({ url: server!.url })
-  t.ok(await more(2), 'before')
-  t.same(faults, [])
-  await redis.config('SET', 'maxmemory', '1')
-  t.ok(await until(() => faults.length > 0), 'it is told')
-  t.match(faults[0], { message: /^OOM/ })
-  const before = await refusals(redis)
-  await sleep(4000)
-  const refused = (await refusals(redis)) - before
-  t.ok(refused < 200, `${refused} refusals in 4 s by two instances`)
-  t.ok(await more(4), 'jobs go on')
-  await redis.config('SET', 'maxmemory', '0')
-  const told = faults.length
-  t.ok(await heard(3))
-  await sleep(3000)
-  const [later, worked] = [faults.length, counts.worked]
-  await sleep(3000)
-  t.equal(faults.length, later, `nothing is refused any more (${later - told} at first)`)
-  t.ok(counts.worked > worked)
-  t.ok(await more(4), 'and afterwards')
-  t.same(errors, [])
-  redis.disconnect()
-  await close()
-})
+await t.test(
+  'a worker that is refused asks again after two seconds, and jobs go on afterwards',
+  { skip },
+  async (t) => {
+    const redis = new Redis(server!.url)
+    const { clock, open, schedule, look, sleep, turns, faults, errors } = stepped(server!.url)
+    const queue = await open()
+    const { queue: tidy, end } = turns('tidy')
+    let runs = 0
+    await schedule({ name: 'tidy', every: EVERY, run: async () => void runs++ }, queue)
+    await eventually(() => runs === 1, 'the first run')
+    await look()
+    t.same(faults, [])
+    const next = await eventually(async () => (await tidy.getDelayed())[0], 'the next turn')
+    await next.promote()
+    await eventually(() => runs === 2, 'the second')
+    await redis.config('SET', 'maxmemory', '1')
+    const heldBack = () => clock.waiting().includes(BACK_OFF_MS)
+    await eventually(heldBack, 'the worker to be held back')
+    t.match(faults[0], { message: /^OOM/ })
+    await eventually(() => clock.waiting().length === 2, 'all answers')
+    for (let round = 1; round <= 3; round++) {
+      const [refused, told] = [await refusals(redis), faults.length]
+      await clock.advance(BACK_OFF_MS - 1)
+      t.same([await refusals(redis), faults.length], [refused, told], 'nothing is asked for meanwhile')
+      await clock.advance(1)
+      await eventually(heldBack, 'the next refusal')
+      t.ok(faults.length > told, 'it is told')
+    }
+    /** Lets its interval pass, and looks until the job has run again. */
+    const goesOn = async (when: string) => {
+      const before = runs
+      sleep(EVERY)
+      await eventually(async () => {
+        await clock.advance(LOOK_MS)
+        return runs > before
+      }, when)
+    }
+    await goesOn('a run meanwhile')
+    await redis.config('SET', 'maxmemory', '0')
+    await eventually(async () => {
+      await clock.advance(LOOK_MS)
+      return clock.waiting().length === 1
+    }, 'a worker that is not held back')
+    const told = faults.length
+    await goesOn('a run afterwards')
+    t.notMatch(faults.slice(told).map(String).join(), /OOM/, 'nothing is refused any more')
+    t.same(errors, [])
+    redis.disconnect()
+    await end()
+    await queue.close()
+  },
+)
 
 await t.test('a node of a Redis Cluster that is taken for a server of its own', { skip: cluster.skip }, async (t) => {
-  const { servers } = cluster.topology!
-  /** One that has other slots than those of the keys. */
-  const asked = servers.map(({ url }) => new Redis(url))
-  const all = await Promise.all(servers.map(({ url }) => counting({ url })))
-  for (const { more } of all) t.ok(await more(3), 'jobs go on')
-  const before = await Promise.all(asked.map(refusals))
-  await sleep(4000)
-  const refused = (await Promise.all(asked.map(refusals))).map((count, n) => count - before[n]!)
-  t.ok(Math.max(...refused) < 200, `${refused.join(', ')} refusals in 4 s`)
-  const told = all.flatMap(({ faults }) => faults)
-  t.ok(told.length > 0)
-  t.match(told[0], { message: /^MOVED/ })
-  for (const { close } of all) await close()
-  for (const redis of asked) redis.disconnect()
+  let strangers = 0
+  for (const { url } of cluster.topology!.servers) {
+    const redis = new Redis(url)
+    /** Two of the three have other slots than that of the keys. */
+    const { clock, keys, open, sleep, faults } = stepped(url, 3000, 'refused')
+    const own = await redis.exists(`${keys}:runs`).then(
+      () => true,
+      () => false,
+    )
+    const queue = await open()
+    let runs = 0
+    await queue.schedule({ name: 'tidy', every: EVERY, run: async () => void runs++ })
+    await eventually(() => runs === 1, 'the first run')
+    if (!own) {
+      strangers++
+      await eventually(() => clock.waiting().includes(BACK_OFF_MS), 'the worker to be held back')
+      t.match(faults[0], { message: /^MOVED/ })
+      await eventually(() => clock.waiting().length === 2, 'all answers')
+      const before = await refusals(redis)
+      await clock.advance(BACK_OFF_MS - 1)
+      await eventually(() => clock.waiting().length === 2, 'the answers to one look')
+      t.equal((await refusals(redis)) - before, REFUSED_A_LOOK, 'only the look is refused meanwhile')
+      sleep(EVERY)
+      const goesOn = async () => {
+        await clock.advance(LOOK_MS)
+        return runs === 2
+      }
+      await eventually(goesOn, 'the next run')
+    }
+    await queue.close()
+    redis.disconnect()
+  }
+  t.equal(strangers, 2)
 })

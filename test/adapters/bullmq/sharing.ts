@@ -2,14 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../../src/clock.ts'
 import type { RedisPlace } from '../../../src/adapters/redis/address.ts'
 import { openRedisLimits } from '../../../src/adapters/redis/rate-limit.ts'
+import { eventually } from '../../wait.ts'
 import { sharedQueue } from './store.ts'
 
-export const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
-/** Whether it becomes so within twenty seconds. */
-export const until = async (enough: () => boolean | Promise<boolean>, ms = 20_000) => {
-  for (const end = Date.now() + ms; !(await enough()) && Date.now() < end; ) await sleep(20)
-  return enough()
-}
 export const ignore = () => undefined
 
 /** A job that counts its runs by two instances on a queue, and how often Redis was heard of. */
@@ -18,14 +13,15 @@ export const counting = async (place: RedisPlace) => {
   const queues = [await store.open(), await store.open()]
   let runs = 0
   for (const queue of queues) await queue.schedule({ name: 'tick', every: 300, run: async () => void runs++ })
+  /** Runs beyond those so far. */
   const more = (count: number) => {
     const enough = runs + count
-    return until(() => runs >= enough)
+    return eventually(() => runs >= enough, `${count} more runs`)
   }
   /** Redis has answered again, so many times. */
   const heard = (times: number) => {
     const enough = store.counts.worked + times
-    return until(() => store.counts.worked >= enough)
+    return eventually(() => store.counts.worked >= enough, `${times} answers of Redis`)
   }
   return { ...store, more, heard, close: () => Promise.all(queues.map((queue) => queue.close())) }
 }
@@ -36,8 +32,8 @@ export const shareLimits = async (place: RedisPlace, prefix: string = randomUUID
   const [one, two] = [openRedisLimits(place, options), openRedisLimits(place, options)]
   const [first, second] = [one.limiter('failures', 10), two.limiter('failures', 10)]
   for (let n = 0; n < 20; n++) first.count('ann')
-  const shared = await until(() => (second.exhausted('ann') ? true : (second.count('ann'), false)), 5000)
-  const known = await until(() => first.exhausted('ann'))
+  await eventually(() => second.exhausted('ann') || void second.count('ann'), 'what the other counted')
+  await eventually(() => first.exhausted('ann'), 'what was counted here')
   await Promise.all([one.close(), two.close()])
-  return shared && known
+  return true
 }

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto'
+import { Queue as Turns } from 'bullmq'
+import { Redis } from 'ioredis'
 import { openBullmq } from '../../../src/adapters/redis/queue.ts'
 import type { Job, Queue } from '../../../src/jobs/queue.ts'
 import { virtualClock } from '../../virtual-clock.ts'
@@ -11,8 +13,7 @@ export const LOOK_MS = 1000
  * Instances on one Redis whose clock stands still. BullMQ goes by the clock of the machine, on which the intervals of the tests
  * do not pass: it gives a turn where a test says so.
  */
-export const stepped = (url: string, grace = 3000) => {
-  const prefix = `stepped-${randomUUID()}`
+export const stepped = (url: string, grace = 3000, prefix = `stepped-${randomUUID()}`) => {
   const keys = `{${prefix}}`
   const still = virtualClock()
   let slept = 0
@@ -46,5 +47,15 @@ export const stepped = (url: string, grace = 3000) => {
   }
   /** Lets time pass in which no instance looks, as on a machine that sleeps. */
   const sleep = (ms: number) => void (slept += ms)
-  return { clock, keys, sleep, open, schedule, look, answered, faults, errors }
+  /** The queue of a job in BullMQ, on a connection of its own. */
+  const turns = (name: string) => {
+    const connection = new Redis(url, { maxRetriesPerRequest: null })
+    const queue = new Turns(name, { connection, prefix: keys })
+    const end = () => {
+      connection.disconnect()
+      return queue.close()
+    }
+    return { queue, end }
+  }
+  return { clock, turns, keys, sleep, open, schedule, look, answered, faults, errors }
 }
