@@ -2,7 +2,19 @@ import t from 'tap'
 import type { EventLog, NewEvent, Stored } from '../../src/events/log.ts'
 import { happened } from '../contracts/log.ts'
 import { type StandIn, startEventStore } from '../stand-ins/eventstoredb/server.ts'
-import { following, open, sleep, threeNodes, until } from './eventstoredb-nodes.ts'
+import { randomInt } from 'node:crypto'
+import { eventually } from '../wait.ts'
+import { following, open, threeNodes } from './eventstoredb-nodes.ts'
+
+/** Says at which append each fault strikes; the same again with the same seed. */
+const seed = Number(process.env['ROLLCALL_TEST_SEED'] ?? randomInt(2 ** 31))
+const drawn = (() => {
+  let state = seed
+  return (most: number) => {
+    state = (state * 48_271 + 1) % (2 ** 31 - 1)
+    return 1 + (state % most)
+  }
+})()
 
 const placed = ({ id, position }: Stored) => `${id} ${position}`
 
@@ -12,6 +24,7 @@ const writer = async (
   stream: string,
   size: number,
   running: () => boolean,
+  onAcknowledged: () => void,
 ): Promise<readonly string[]> => {
   const acknowledged: string[] = []
   let refused: readonly NewEvent[] | undefined
@@ -23,6 +36,7 @@ const writer = async (
       const { positions } = await log.append(stream, events, last)
       for (const [n, { id }] of events.entries()) acknowledged.push(`${id} ${positions[n]}`)
       refused = undefined
+      onAcknowledged()
     } catch {
       refused = events
     }
@@ -46,8 +60,29 @@ void t.test(
     t.teardown(() => process.off('unhandledRejection', onRejection))
     const seen = following(t, logs[0]!.log)
     let running = true
+    let acks = 0
+    t.comment(`seed ${seed}`)
+    /** So many appends more are acknowledged. */
+    const appended = (count: number) => {
+      const enough = acks + count
+      return eventually(() => acks >= enough, `${count} appends`)
+    }
+    /** So many more have asked a node for the leader. */
+    const sought = (count: number) => {
+      const asked = () => nodes.reduce((sum, { counts }) => sum + counts.gossip, 0)
+      const enough = asked() + count
+      return eventually(() => asked() >= enough, `${count} who look for the leader`)
+    }
     const writing = Promise.all(
-      Array.from({ length: 12 }, (_, n) => writer(logs[n % 3]!.log, `test-${n}`, 1 + (n % 3), () => running)),
+      Array.from({ length: 12 }, (_, n) =>
+        writer(
+          logs[n % 3]!.log,
+          `test-${n}`,
+          1 + (n % 3),
+          () => running,
+          () => void acks++,
+        ),
+      ),
     )
 
     const leader = () => nodes.findIndex(({ port }) => port === cluster.leader)
@@ -63,28 +98,28 @@ void t.test(
       resigns: async (led) => elect(led + 1),
       killed: async (led) => {
         nodes[led]!.kill()
-        await sleep(200)
+        await sought(drawn(3))
         elect(led + 1)
-        await sleep(200)
+        await appended(drawn(20))
         await start(led)
       },
       hangs: async (led) => {
         nodes[led]!.freeze(true)
-        await sleep(700)
+        await sought(drawn(3))
         elect(led + 1)
-        await sleep(500)
+        await appended(drawn(40))
         nodes[led]!.freeze(false)
       },
       cutOff: async (led) => {
         nodes[led]!.cutOff(true)
         elect(led + 2)
-        await sleep(400)
+        await appended(drawn(40))
         nodes[led]!.cutOff(false)
       },
-      allKilled: async () => {
-        for (const node of nodes) {
+      allKilled: async (led) => {
+        for (const [n, node] of nodes.entries()) {
           node.kill()
-          await sleep(60)
+          if (n === led && n < 2) await sought(1)
         }
         for (const index of nodes.keys()) await start(index)
       },
@@ -95,7 +130,7 @@ void t.test(
     for (const [name, happen] of Object.entries(faults)) {
       t.comment(`the leader ${name}`)
       await happen(leader())
-      await sleep(300)
+      await appended(drawn(60))
     }
     running = false
     const acknowledged = await writing
@@ -109,7 +144,7 @@ void t.test(
         mine,
       )
     }
-    await until(() => seen.length >= written.length)
+    await eventually(() => seen.length >= written.length, 'the events')
     t.same(
       seen.map(placed),
       written.map(({ id, position }) => `${id} ${position}`),

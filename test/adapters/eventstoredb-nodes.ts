@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
-import { systemClock } from '../../src/clock.ts'
+import { type Clock, systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import type { EventLog, Stored } from '../../src/events/log.ts'
 import type { Cluster } from '../stand-ins/eventstoredb/cluster.ts'
@@ -9,21 +9,16 @@ import { type Faults, type StandIn, startEventStore } from '../stand-ins/eventst
 export const categories = ['test']
 export const fresh = () => `test-${randomUUID()}`
 export const ids = (events: readonly Stored[]) => events.map(({ id }) => id)
-export const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-export const until = async (enough: () => boolean, ms = 10_000) => {
-  for (const end = Date.now() + ms; !enough() && Date.now() < end; ) await sleep(5)
-}
-
 type Opened = { readonly log: EventLog; readonly errors: unknown[] }
 /** A log that is closed with the test, and what its followers survived. */
 export const open = async (
   t: Test,
   url: string,
-  { deadline = 400, patience = 8000, inFlight = 4000 } = {},
+  { deadline = 400, patience = 8000, inFlight = 4000, clock = systemClock as Clock } = {},
 ): Promise<Opened> => {
   const errors: unknown[] = []
   const log = await openEventStore(url, {
-    clock: systemClock,
+    clock,
     prefix: '',
     categories,
     onError: (_, error) => errors.push(error),

@@ -9,7 +9,7 @@ import { type Read, readUntil, type Take } from './read-until.ts'
 /** Own timer over the driver's deadline, for what the driver does before a call has one (discovery, connecting). */
 const GRACE = 250
 /** Reads on the wire at once, by what for: a connection carries 100 calls, and what must be answered soon waits for nothing that is many. Appends have the rest. */
-const READS = { head: 4, log: 6, stream: 20 } as const
+export const READS = { head: 4, log: 6, stream: 20 } as const
 export type Lane = keyof typeof READS
 /** Expired calls in a row after which the client is made anew: by itself it leaves a hung server only after 17 s. */
 const STRIKES = 2

@@ -54,7 +54,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   const cluster = named ?? { leader: 0, ports: new Set() }
   const led = cluster.ahead === undefined ? store : behind(store, cluster.ahead)
   const followers: Followers = { silent: false, drops: new Set() }
-  const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0, elsewhere: 0 }
+  const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0, elsewhere: 0, gossip: 0 }
   const committing = new Set<string>()
   let bound = port
   let thaw: (() => void) | undefined
@@ -185,7 +185,11 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   server.addService(featuresService.ServerFeaturesService, { getSupportedMethods: supportedMethods })
   const gossip = members(cluster)
   server.addService(gossipService.GossipService, {
-    read: (...asked: Parameters<typeof gossip>) => void (frozen ?? Promise.resolve()).then(() => gossip(...asked)),
+    read: async (...asked: Parameters<typeof gossip>) => {
+      await frozen
+      counts.gossip++
+      gossip(...asked)
+    },
   })
   const credentials = secured
     ? grpc.ServerCredentials.createSsl(null, [
