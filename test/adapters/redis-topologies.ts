@@ -4,16 +4,13 @@ import { Redis } from 'ioredis'
 import { generate } from 'selfsigned'
 import type { RedisPlace } from '../../src/adapters/redis/address.ts'
 import { freePort } from '../free-port.ts'
+import { eventually } from '../wait.ts'
 import { IN_MEMORY, type Owner, redisWith, type Server } from './servers.ts'
 
-const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 const portOf = ({ url }: Server): number => Number(new URL(url).port)
 
-/** Waits until it holds, and fails with what is missing after twenty seconds. */
-const becomes = async (what: string, holds: () => Promise<boolean>): Promise<void> => {
-  for (const end = Date.now() + 20_000; !(await holds().catch(() => false)); await sleep(50))
-    if (Date.now() > end) throw new Error(`${what} within 20 s`)
-}
+/** Waits until it holds. */
+const becomes = (what: string, holds: () => Promise<boolean>) => eventually(() => holds().catch(() => false), what)
 
 type Topology = { readonly servers: readonly Server[]; readonly place: RedisPlace }
 export type FoundTopology =

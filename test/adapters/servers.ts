@@ -7,14 +7,12 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { freePort } from '../free-port.ts'
+import { eventually } from '../wait.ts'
 
 /** Long enough for most first builds; what was built until then is kept by Go for the next time. */
 const BUILD_MS = 160_000
-const START_MS = 10_000
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
-
-const sleep = (ms: number) => new Promise((wake) => setTimeout(wake, ms))
 
 const answers = (port: number) =>
   new Promise<boolean>((told) => {
@@ -63,9 +61,10 @@ const launcher = async (
   }
   const start = async () => {
     child = spawn(command, args(port, directory), { cwd: directory, stdio: 'ignore' })
-    for (const end = Date.now() + START_MS; !(await answers(port)); await sleep(20)) {
-      if (Date.now() > end || child.exitCode !== null) throw new Error(`${command} did not start`)
-    }
+    await eventually(() => {
+      if (child?.exitCode !== null) throw new Error(`${command} did not start`)
+      return answers(port)
+    }, `${command} to start`)
   }
   const copies: string[] = []
   const copy = async () => {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Test } from 'tap'
 import { isRefusal, type Reason, Refusal } from '../../src/errors.ts'
 import type { Expected, EventLog, NewEvent, Stored } from '../../src/events/log.ts'
+import { eventually } from '../wait.ts'
 
 /** One store that can be opened, closed and opened again, and that nothing else writes to. */
 export type LogStore = { readonly open: () => Promise<EventLog> }
@@ -41,16 +42,19 @@ export const refused = async (t: Test, promise: Promise<unknown>, reason: Reason
 }
 const fresh = (category = 'test') => `${category}-${randomUUID()}`
 
+/** What waits for the test, and what lets it go on. */
+const held = () => {
+  let go = () => {}
+  return [new Promise<void>((told) => (go = told)), () => go()] as const
+}
+
 const follower = (log: EventLog, after: bigint) => {
   const stop = new AbortController()
   const seen: Stored[] = []
   const ended = (async () => {
     for await (const page of log.follow(after, stop.signal)) seen.push(...page)
   })()
-  const until = async (enough: () => boolean) => {
-    for (const end = Date.now() + 10_000; !enough() && Date.now() < end; )
-      await new Promise((resolve) => setTimeout(resolve, 2))
-  }
+  const until = (enough: () => boolean) => eventually(enough, 'what is followed')
   const close = async () => {
     stop.abort()
     await ended
@@ -273,19 +277,21 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
       await complete('readAll', log.readAll(before))
       const stop = new AbortController()
       const arriving = log.follow(await log.head(), stop.signal)
+      const [written, all] = held()
       await complete('follow', log.follow(before, stop.signal))
       const reading = (async () => {
         let pages = 0
         for await (const page of arriving) {
           pages++
           t.ok(sizeOf(page.slice(0, -1)) < 4 * 1_048_576, `${page.length} events that came while they were followed`)
-          await new Promise((resolve) => setTimeout(resolve, pages === 1 ? 1500 : 0))
+          await written
           if (numbers(mine(page, new Set([stream]))).includes(23)) return pages
         }
         return pages
       })()
       await Promise.resolve()
       for (let n = 12; n < 24; n++) await log.append(stream, [large(n)], BigInt(n - 1))
+      all()
       t.ok((await reading) > 1)
       stop.abort()
     }),
@@ -335,12 +341,15 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
       const own = new Set(streams)
       const before = await log.head()
       const early = follower(log, before)
+      const [begun, begin] = held()
       const write = async (stream: string) => {
-        for (let n = 0; n < 40; n++)
+        for (let n = 0; n < 40; n++) {
           await log.append(stream, [happened(n), happened(n)], n === 0 ? 'none' : BigInt(n * 2 - 1))
+          begin()
+        }
       }
       const writing = Promise.all(streams.map(write))
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await begun
       const late = follower(log, before)
       await writing
       const total = streams.length * 80
@@ -362,11 +371,12 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
       const stop = new AbortController()
       const seen: Stored[] = []
       const after = await log.head()
+      const [written, all] = held()
       const reading = (async () => {
         for await (const page of log.follow(after, stop.signal)) {
           t.ok(page.length <= 1000)
           seen.push(...page.filter((event) => event.stream === stream))
-          await new Promise((resolve) => setTimeout(resolve, 20))
+          await written
           if (seen.length >= 3000) stop.abort()
         }
       })()
@@ -376,6 +386,7 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
           Array.from({ length: 250 }, (_, k) => happened(n + k)),
           n === 0 ? 'none' : BigInt(n - 1),
         )
+      all()
       await reading
       t.same(
         numbers(seen),
@@ -386,8 +397,12 @@ export const logContract = (t: Test, make: (t: Test) => Promise<LogStore>): void
 
   void t.test('an aborted follow ends at once, also when nothing comes', (t) =>
     withLog(t, async (log) => {
+      const before = await log.head()
+      await log.append(fresh(), [happened(1)], 'none')
       const idle = follower(log, await log.head())
-      await new Promise((resolve) => setTimeout(resolve, 10))
+      const busy = follower(log, before)
+      await busy.until(() => busy.seen.length > 0)
+      await busy.close()
       await idle.close()
       const aborted = AbortSignal.abort()
       for await (const _ of log.follow(0n, aborted)) t.fail('nothing comes after the abort')
