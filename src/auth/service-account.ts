@@ -61,11 +61,12 @@ const claimed = (payload: Readonly<Record<string, unknown>>): Account => {
   return { ...(byClaim ?? bySubject ?? refuseToken('token names no service account')), ...details }
 }
 
-/** The account of verified claims: the claim object `kubernetes.io` must name it, and the subject too. */
+/** The account of verified claims: the claim object `kubernetes.io` must name it, and a subject must not name another. */
 export const signedFor = (payload: Readonly<Record<string, unknown>>): Account => {
   const { byClaim, bySubject, details } = namesIn(payload)
   if (!byClaim) return refuseToken('token has no usable claim kubernetes.io')
-  if (!bySubject || !agree(byClaim, bySubject)) return refuseToken('token has another subject than its service account')
+  if (payload['sub'] !== undefined && (!bySubject || !agree(byClaim, bySubject)))
+    return refuseToken('token has another subject than its service account')
   return { ...byClaim, ...details }
 }
 

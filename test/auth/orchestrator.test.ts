@@ -546,7 +546,7 @@ await t.test('jwks: a document or key set that says nothing usable is a 503', as
     })
 })
 
-await t.test('jwks: a signed token must carry a claim object that names its own subject', async (t) => {
+await t.test('jwks: a signed token must carry a whole claim object, and no other subject', async (t) => {
   const cluster = await begin(t)
   const { verify } = open(cluster, { verification: 'jwks' })
   const web = { name: 'web', uid: 'uid-of-account' }
@@ -563,7 +563,11 @@ await t.test('jwks: a signed token must carry a claim object that names its own 
     ['an account that is a text', { 'kubernetes.io': { namespace: 'apps', serviceaccount: 'web' } }],
     ['an account without a name', { 'kubernetes.io': { namespace: 'apps', serviceaccount: { uid: 'u' } } }],
     ['a name that is no text', { 'kubernetes.io': { namespace: 'apps', serviceaccount: { name: ['web'] } } }],
-    ['no subject', { sub: undefined }],
+    ['neither a subject nor an account', { sub: undefined, 'kubernetes.io': { namespace: 'apps' } }],
+    ['neither a subject nor a claim object', { sub: undefined, 'kubernetes.io': undefined }],
+    ['null as subject', { sub: null }],
+    ['an empty subject', { sub: '' }],
+    ['a subject that is a list', { sub: ['system:serviceaccount:apps:web'] }],
     ['a subject of another kind', { sub: 'system:node:n' }],
     ['another account as subject', { sub: 'system:serviceaccount:apps:root' }],
     ['another namespace in the subject', { sub: 'system:serviceaccount:kube-system:web' }],
@@ -575,4 +579,6 @@ await t.test('jwks: a signed token must carry a claim object that names its own 
     })
   const bare = await cluster.token({ claims: claimObject({ serviceaccount: { name: 'web' } }) })
   t.equal((await verify(bare, '::1')).name, 'web', 'the uid may be missing')
+  const { namespace, name } = await verify(await cluster.token({ claims: { sub: undefined } }), '::1')
+  t.strictSame([namespace, name], ['apps', 'web'], 'the subject may be missing')
 })
