@@ -2,15 +2,15 @@ import type { Unreadable } from '../events/unreadable.ts'
 import type { AnyProjection } from './projection.ts'
 import type { Closed, Row } from './views.ts'
 
-/** The documents that are closed here by an event that cannot be read. `tell` hears of each stream once. */
+/** The documents that are closed here by an event that cannot be read. `tell` hears once of each stream which event it is, and nothing of the document. */
 export const closedDocuments = (projections: readonly AnyProjection[], tell: (event: Unreadable) => void) => {
   const closed = new Map(projections.map(({ category }) => [category, new Map<string, Closed>()]))
   const told = new Set<string>()
 
-  const note = (event: Unreadable): void => {
-    if (told.has(event.stream)) return
-    told.add(event.stream)
-    tell(event)
+  const note = ({ stream, revision, type, position, why }: Unreadable): void => {
+    if (told.has(stream)) return
+    told.add(stream)
+    tell({ stream, revision, type, position, why })
   }
 
   return {
