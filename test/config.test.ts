@@ -120,13 +120,13 @@ await t.test('a provider comes from variables, its name in lower case, and over 
     [`${P}_MY_IDP_CLIENT_SECRET`]: 's',
   }
   const env = { ...one, ROLLCALL_SERVER_PUBLIC_URL: 'https://me.example.com' }
-  t.match(fromEnv(env).config.authentication.methods.oidc.providers['my_idp'], {
+  t.match(fromEnv(env).config.authentication.methods.oidc.providers.get('my_idp'), {
     client_id: 'me',
     redirect_address: 'https://me.example.com',
     scopes: [],
   })
   const file = write('authentication: {methods: {oidc: {providers: {my_idp: {client_id: file, scopes: [email]}}}}}')
-  t.match(loadConfig({ file, env }).config.authentication.methods.oidc.providers['my_idp'], {
+  t.match(loadConfig({ file, env }).config.authentication.methods.oidc.providers.get('my_idp'), {
     client_id: 'me',
     scopes: ['email'],
   })
@@ -134,17 +134,36 @@ await t.test('a provider comes from variables, its name in lower case, and over 
     [P]: '{"x":{"issuer_url":"https://id.example.com","client_id":"c","client_secret":"s"}}',
     ROLLCALL_SERVER_PUBLIC_URL: 'http://a',
   }
-  t.equal(fromEnv(whole).config.authentication.methods.oidc.providers['x']?.client_id, 'c')
+  t.equal(fromEnv(whole).config.authentication.methods.oidc.providers.get('x')?.client_id, 'c')
 })
 
 await t.test('all providers may come from one variable, as JSON', async (t) => {
   const { config } = fromEnv({
     [P]: '{"acme":{"issuer_url":"https://id.example.com","client_id":"me","client_secret":"s","redirect_address":"https://me.example.com"}}',
   })
-  t.equal(config.authentication.methods.oidc.providers['acme']?.client_id, 'me')
+  t.equal(config.authentication.methods.oidc.providers.get('acme')?.client_id, 'me')
   const { message } = failed(() => fromEnv({ [P]: 'hunter2' }))
   t.match(message, /methods\.oidc\.providers: expected a map of settings \(ROLLCALL_\w+_PROVIDERS\)/)
   t.notMatch(message, /hunter2/)
+})
+
+await t.test('providers stay in the order in which they are given, whatever their names', async (t) => {
+  const client = { issuer_url: 'https://id.example.com', client_id: 'me', client_secret: 's' }
+  const names = ['zeta', '10', 'alpha', '2', '1']
+  const given = names.map((name) => `${JSON.stringify(name)}: ${JSON.stringify(client)}`)
+  const env = { ROLLCALL_SERVER_PUBLIC_URL: 'https://me.example.com' }
+  const inOrder = (options: Parameters<typeof loadConfig>[0]) => [
+    ...loadConfig(options).config.authentication.methods.oidc.providers.keys(),
+  ]
+  t.strictSame(inOrder({ env: { ...env, [P]: `{${given.join(', ')}}` } }), names, 'as JSON in a variable')
+  const yaml = (list: readonly string[]) =>
+    ['authentication:', '  methods:', '    oidc:', '      providers:', ...list.map((line) => `        ${line}`)].join(
+      '\n',
+    )
+  t.strictSame(inOrder({ env, file: write(yaml(given)) }), names, 'in a file')
+  t.strictSame(inOrder({ env, file: write(yaml(given.map((line) => line.replaceAll(/^"(\w+)"/g, '$1')))) }), names)
+  const later = { [`${P}_0_ISSUER_URL`]: client.issuer_url, [`${P}_0_CLIENT_ID`]: 'me', [`${P}_0_CLIENT_SECRET`]: 's' }
+  t.strictSame(inOrder({ env: { ...env, ...later }, file: write(yaml(given)) }), [...names, '0'], 'variables add to it')
 })
 
 await t.test('a text comes from the file that a variable with _FILE names', async (t) => {
@@ -282,7 +301,7 @@ await t.test('the example file is the default, also with every # taken away', as
     .replace('#redirect', 'redirect')
     .replace(/redirect_address:$/gm, 'redirect_address: https://a.b')
   const { config } = loadConfig({ file: write(whole), env: {} })
-  t.match(config.authentication.methods.oidc.providers['example'], { client_id: 'rollcall' })
+  t.match(config.authentication.methods.oidc.providers.get('example'), { client_id: 'rollcall' })
   t.match(config.server, fromEnv({}).config.server)
 })
 

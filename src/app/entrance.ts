@@ -41,7 +41,7 @@ export const entranceOf = async (
       ...methods,
       oidc: {
         ...methods.oidc,
-        providers: Object.entries(methods.oidc.providers).map(([key, { display_name: name }]) => ({ key, name })),
+        providers: Array.from(methods.oidc.providers, ([key, { display_name: name }]) => ({ key, name })),
       },
     },
   }

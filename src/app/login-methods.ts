@@ -26,7 +26,7 @@ const oidcWays = async (
   const ways = new Map<string, LoginMethod>()
   if (!enabled) return ways
   const { oidcProvider } = await import('../auth/oidc.ts')
-  for (const [name, { issuer_url, client_id, client_secret, redirect_address, scopes }] of Object.entries(providers)) {
+  for (const [name, { issuer_url, client_id, client_secret, redirect_address, scopes }] of providers) {
     const path = `/auth/v1/method/oidc/${name}/callback`
     const client = { issuerUrl: issuer_url, clientId: client_id, clientSecret: client_secret, scopes }
     const settings = {

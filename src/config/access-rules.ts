@@ -63,7 +63,7 @@ const ofRule = ({ authentication, authorization }: Config, rule: Written, n: num
       ? [
           [
             RULES,
-            !Object.hasOwn(providers, rule.provider) && `provider "${rule.provider}" is not configured`,
+            !providers.has(rule.provider) && `provider "${rule.provider}" is not configured`,
             `[${n}].provider`,
           ] as const,
         ]

@@ -1,4 +1,4 @@
-import { isDerived, isMany, isSetting, type Group, type Node } from './setting.ts'
+import { isDerived, isMany, isSetting, membersOf, type Group, type Node } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 
 type Plain = { readonly [key: string]: unknown }
@@ -6,7 +6,7 @@ type Plain = { readonly [key: string]: unknown }
 const shown = (node: Node, value: unknown): unknown => {
   if (isSetting(node)) return value === undefined ? undefined : node.kind.show(value)
   const inner = (name: string) => (isMany(node) ? node.each : node[name]!)
-  const entries = Object.entries(value as Plain).map(([name, entry]) => [name, shown(inner(name), entry)] as const)
+  const entries = membersOf(value as object).map(([name, entry]) => [name, shown(inner(name), entry)] as const)
   return Object.fromEntries(entries.filter(([, entry]) => entry !== undefined))
 }
 

@@ -15,7 +15,7 @@ const ofMethods = ({
   authorization: { rules },
 }: Config): Readonly<Record<Method, readonly Door[]>> => ({
   token: [],
-  oidc: Object.keys(oidc.providers).map((name) => ({
+  oidc: Array.from(oidc.providers.keys(), (name) => ({
     word: `oidc.${name}`,
     open: oidc.enabled && oidc.email_matches.length === 0,
     sentence: `${base}.oidc.email_matches is empty, so everybody with an account at the provider ${name} can log in`,

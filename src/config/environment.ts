@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { didYouMean } from './did-you-mean.ts'
+import { orderedJson } from './file.ts'
 import type { Problem } from './problem.ts'
 import { isMany, isSetting, leaves, type Group, type Node, type Setting } from './setting.ts'
 
@@ -44,7 +45,7 @@ const finder = (table: Group): ((variable: string) => Target | undefined) => {
 
 const json = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return orderedJson(text)
   } catch {
     return text
   }

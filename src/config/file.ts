@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { basename } from 'node:path'
 import type { Problem } from './problem.ts'
 
-/** A configuration file: its plain value, and where in it a key stands. */
+/** A configuration file: its value with maps as Map, and where in it a key stands. */
 export type ConfigFile = {
   readonly tree: unknown
   readonly placeOf: (key: string) => string
@@ -12,6 +12,12 @@ export type ConfigFile = {
 
 /** Loaded with the first file: a start that has none does without. */
 const yaml = () => createRequire(import.meta.url)('yaml') as typeof import('yaml')
+
+/** The value of a JSON text with maps as Map, which keep the order of their members. Throws as JSON.parse does. */
+export const orderedJson = (text: string): unknown => {
+  const value: unknown = JSON.parse(text)
+  return typeof value === 'object' ? (yaml().parse(text, { mapAsMap: true }) as unknown) : value
+}
 
 /** Reads a YAML or JSON file. What cannot be read is a problem, reported without quoting the file, which may hold secrets. */
 export const readConfigFile = (path: string): ConfigFile => {
@@ -41,7 +47,7 @@ export const readConfigFile = (path: string): ConfigFile => {
   })
   let tree: unknown
   try {
-    tree = problems.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 })
+    tree = problems.length > 0 ? undefined : document.toJS({ maxAliasCount: 100, mapAsMap: true })
   } catch {
     problems.push({ key: path, description: 'has an alias (*name) that names nothing or too much', place: name })
   }

@@ -4,7 +4,7 @@ import { readConfigFile } from './file.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { configError, type Problem } from './problem.ts'
 import { warnings, errors } from './rules.ts'
-import { type Group, isDerived, isMany, isSetting, type Node, required, type Setting } from './setting.ts'
+import { type Group, isDerived, isMany, isSetting, membersOf, type Node, required, type Setting } from './setting.ts'
 import { type Config, settings } from './settings.ts'
 
 export type { Config, Provider } from './settings.ts'
@@ -31,19 +31,27 @@ export type LoadOptions = {
 const OPEN = new Set(['authentication.methods.jwt'])
 const TABLE: Group = settings
 
+/** A value as a setting reads it: with objects in place of maps. */
+const plain = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(plain)
+  return value instanceof Map
+    ? Object.fromEntries(membersOf(value).map(([name, member]) => [name, plain(member)]))
+    : value
+}
+
 type Reading = {
   readonly given: Map<string, Given>
   readonly names: Map<string, Set<string>>
   readonly problems: Problem[]
 }
 
-/** Lays a plain tree over what was given before. */
+/** Lays a tree over what was given before. */
 const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => string, reading: Reading): void => {
   if (value === undefined || value === null) return
   const problem = (description: string, at = key) =>
     reading.problems.push({ key: at || 'the file', description, place: placeOf(at) })
   if (isSetting(node)) {
-    reading.given.set(key, { key, value, place: placeOf(key) })
+    reading.given.set(key, { key, value: plain(value), place: placeOf(key) })
     return
   }
   if (typeof value !== 'object' || Array.isArray(value)) {
@@ -51,7 +59,7 @@ const lay = (node: Node, value: unknown, key: string, placeOf: (key: string) => 
     return
   }
   const inner = (name: string) => (key === '' ? name : `${key}.${name}`)
-  for (const [name, entry] of Object.entries(value)) {
+  for (const [name, entry] of membersOf(value)) {
     if (isMany(node)) {
       if (!node.names.test(name)) problem(`the name must match ${node.names.source}`, inner(name))
       else {
@@ -80,12 +88,16 @@ const expand = (node: Node, names: Reading['names'], key = ''): readonly (readon
 
 const assemble = (node: Node, names: Reading['names'], values: ReadonlyMap<string, unknown>, key = ''): unknown => {
   if (isSetting(node)) return values.get(key)
-  const groups = isMany(node)
-    ? [...(names.get(key) ?? [])].map((name) => [name, node.each] as const)
-    : Object.entries(node)
-  const group = Object.create(isMany(node) ? null : Object.prototype) as Record<string, unknown>
-  for (const [name, inner] of groups) group[name] = assemble(inner, names, values, key === '' ? name : `${key}.${name}`)
-  return group
+  if (isMany(node))
+    return new Map(
+      Array.from(names.get(key) ?? [], (name) => [name, assemble(node.each, names, values, `${key}.${name}`)]),
+    )
+  return Object.fromEntries(
+    Object.entries(node).map(([name, inner]) => [
+      name,
+      assemble(inner, names, values, key === '' ? name : `${key}.${name}`),
+    ]),
+  )
 }
 
 /** Reads all sources and checks every rule of api.md §12. Throws one ConfigError with every problem there is; no message holds a value that may be secret. */

@@ -40,7 +40,8 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
   return [
     ['authentication.required', required && none && 'is true and no method is enabled: nobody could get in'],
     [`${base}.jwt.enabled`, jwt.enabled && 'the method jwt is reserved and not offered in this version'],
-    ...Object.entries(oidc.providers).map(
+    ...Array.from(
+      oidc.providers,
       ([name, { redirect_address }]): Finding => [
         `${base}.oidc.providers.${name}.redirect_address`,
         redirect_address === undefined && address,
@@ -132,7 +133,7 @@ export const warnings = (config: Config): readonly string[] => {
     ),
     [
       'authentication.methods.oidc.providers',
-      oidc.enabled && Object.keys(oidc.providers).length === 0 && 'is empty, so nobody can log in that way',
+      oidc.enabled && oidc.providers.size === 0 && 'is empty, so nobody can log in that way',
     ],
     ...(['server_url', 'api_url'] as const).map(
       (key): Finding => [

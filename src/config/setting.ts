@@ -24,12 +24,12 @@ export type Setting<T> = { readonly kind: Kind<T>; readonly initial: unknown; re
 /** A map from a name to a group of settings of its own. */
 export type MapOf<P> = { readonly each: P; readonly names: RegExp; readonly sentence: string }
 
-/** What a table of settings holds once it is read; maps have no prototype, so `constructor` names nothing. */
+/** What a table of settings holds once it is read; the groups of a map are in the order in which they were given. */
 export type Values<T> =
   T extends Setting<infer V>
     ? V
     : T extends MapOf<infer P>
-      ? Readonly<Record<string, Values<P>>>
+      ? ReadonlyMap<string, Values<P>>
       : { readonly [K in keyof T]: Values<T[K]> }
 
 export type Group = { readonly [name: string]: Node }
@@ -56,6 +56,10 @@ export const required: Derived<never> = {
 
 export const isSetting = (node: Node): node is Setting<unknown> => 'kind' in node && 'initial' in node
 export const isMany = (node: Node): node is MapOf<Group> => 'each' in node
+/** The members of a map, in their order where it is one that keeps it: in an object, names of digits come first. */
+export const membersOf = (map: object): readonly (readonly [name: string, member: unknown])[] =>
+  map instanceof Map ? Array.from(map, ([name, member]) => [String(name ?? ''), member] as const) : Object.entries(map)
+
 export const isDerived = (initial: unknown): initial is Derived<unknown> =>
   typeof initial === 'object' && initial !== null && 'from' in initial
 

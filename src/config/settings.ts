@@ -187,4 +187,4 @@ export const settings = {
 
 /** The effective configuration, by the names of the file. Durations are milliseconds. */
 export type Config = Values<typeof settings>
-export type Provider = Config['authentication']['methods']['oidc']['providers'][string]
+export type Provider = Values<(typeof settings)['authentication']['methods']['oidc']['providers']['each']>

@@ -317,6 +317,6 @@ await t.test('addresses are put right', async (t) => {
   const { providers } = load(
     nested({ [`${M}.oidc.providers`]: { g: { ...google, issuer_url: 'https://id.example.com/' } } }),
   ).authentication.methods.oidc
-  t.equal(providers['g']?.issuer_url, 'https://id.example.com/', 'an issuer stays letter for letter')
-  t.equal(providers['constructor'], undefined)
+  t.equal(providers.get('g')?.issuer_url, 'https://id.example.com/', 'an issuer stays letter for letter')
+  t.equal(providers.get('constructor'), undefined)
 })

@@ -61,6 +61,19 @@ await t.test('the token list goes both ways and tells static tokens from session
   t.match(methods.methods[2]!.metadata, { providers: { main: { name: 'Ädams & Co' } }, order: ['main'] })
 })
 
+await t.test('providers are listed in the order of the configuration, whatever their names', async (t) => {
+  const client = '{"issuer_url":"http://127.0.0.1:1","client_id":"me","client_secret":"s"}'
+  const names = ['zeta', '10', 'alpha', '2']
+  const { request } = await startService(t, {
+    'server.public_url': 'http://127.0.0.1',
+    'authentication.methods.oidc.enabled': 'true',
+    'authentication.methods.oidc.providers': `{${names.map((name) => `"${name}":${client}`).join(',')}}`,
+  })
+  const { methods } = (await request<{ methods: { metadata?: object }[] }>('GET', '/auth/v1/method', undefined, open))
+    .json
+  t.match(methods[2]!.metadata, { order: names })
+})
+
 await t.test('a display name that is too long or of two lines is a configuration error', async (t) => {
   for (const name of ['x'.repeat(65), 'a\nb'])
     await t.rejects(startService(t, { 'authentication.methods.codehost.display_name': name }), /display_name/)
