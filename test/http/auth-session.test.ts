@@ -75,6 +75,23 @@ await t.test('U1: a token that may be published tells nothing of its record', as
     t.match(await of(asked), { authentication: { expiresAt: EXPIRES }, service: { version: /./ } })
 })
 
+await t.test('U1: guesses at tokens are limited as everywhere', async (t) => {
+  const clock = virtualClock(new Date().toISOString())
+  const service = await startService(t, { 'rate_limit.enabled': 'true' }, { clock })
+  const ask = async (headers: Headers) => (await service.request('GET', SESSION, undefined, headers)).status
+  const statuses = new Set<number>()
+  for (let n = 0; n < 300; n++) statuses.add(await ask(n % 2 ? bearer(`guess-${n}`) : cookie(`guess-${n}`)))
+  t.strictSame([...statuses], [200])
+  const limited = await service.request('GET', SESSION, undefined, bearer('one-more-guess'))
+  t.match(refusalOf(limited), { status: 429, reason: 'rate_limited' })
+  t.match(limited.headers['retry-after'], /^\d+$/)
+  t.equal(await ask(cookie('one-more-guess')), 429)
+  t.equal(await ask({}), 200, 'a valid token is never refused for it')
+  t.equal(await ask(open), 200, 'nor is who has none')
+  await clock.advance(60_000)
+  t.equal(await ask(bearer('one-more-guess')), 200)
+})
+
 await t.test('A14: the session ends, the token does not', async (t) => {
   const service = await startService(t)
   const token = await made(service)

@@ -89,13 +89,20 @@ const table: Readonly<Record<string, readonly string[]>> = {
   'token.create': ['POST /auth/v1/method/token'],
 }
 
+/** The route that takes a credential and wants none. */
+const WELCOME = 'GET /auth/v1/self/session'
+
 /** A row's routes, each with what `/openapi.json` has to say of it. */
 const stated = Object.entries(table).flatMap(([right, routes]) => {
   const scopes = right === 'none' ? [] : [right]
-  const security = right === 'public' ? [] : [{ bearer: scopes }, { cookie: scopes }]
+  const guarded = [{ bearer: scopes }, { cookie: scopes }]
+  const securityOf = (route: string) => {
+    if (right === 'public') return []
+    return route === WELCOME ? [{}, ...guarded] : guarded
+  }
   return routes
     .flatMap((route) => (route.includes('[N]') ? [route.replace('[N]', N), route.replace('[N]', '/api/v1')] : [route]))
-    .map((route) => [route.replace(/ N(?=\/|$)/, ` ${N}`), security] as const)
+    .map((route) => [route.replace(/ N(?=\/|$)/, ` ${N}`), securityOf(route)] as const)
 })
 
 await t.test('each route wants the right that the contract names, and says so in /openapi.json', async (t) => {
@@ -108,4 +115,14 @@ await t.test('each route wants the right that the contract names, and says so in
   )
   t.strictSame(Object.fromEntries(mounted), Object.fromEntries(stated))
   t.equal(mounted.length, stated.length)
+})
+
+await t.test('a route that wants no credential refuses nobody for want of one', async (t) => {
+  const { service } = await everyWay(t)
+  const { json } = await service.request<{
+    readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>
+  }>('GET', '/openapi.json')
+  const statuses = (path: string) => Object.keys(json.paths[path]!['get']!.responses)
+  t.strictSame(statuses('/auth/v1/self/session'), ['200', '429', '503'])
+  t.strictSame(statuses('/auth/v1/self'), ['200', '401', '403', '503'])
 })

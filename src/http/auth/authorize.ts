@@ -158,8 +158,8 @@ export const authorizer = (
     const judged = (entry: TokenInUse | undefined): Refusal | undefined => {
       if (entry && !rule.refuses(entry)) return admit(request, entry, kind)
       if (welcome) {
-        unusable(request, reply, kind === 'cookie')
-        return undefined
+        const refusal = unusable(request, reply, kind === 'cookie')
+        return refusal.reason === 'rate_limited' ? refusal : undefined
       }
       if (open) return letIn(request)
       if (!entry) return unusable(request, reply, kind === 'cookie')

@@ -36,15 +36,18 @@ export type Operation = {
 }
 
 const json = (schema: object) => ({ 'application/json': { schema } })
+const ofCredential = ({ credential }: Access): readonly Reason[] => {
+  if (credential === 'public') return []
+  if (credential === 'welcome') return ['rate_limited', 'auth_stale']
+  return ['credential_missing', 'credential_invalid', 'token_scoped', 'right_missing', 'auth_stale']
+}
 const common = (spec: Spec): readonly Reason[] => [
   ...(spec.body || spec.query || spec.url.includes(':') ? (['invalid_argument'] as const) : []),
   ...('at' in (spec.query?.schema.properties ?? {})
     ? (['rate_limited', 'history_busy', 'deadline_exceeded'] as const)
     : []),
   ...(spec.body ? (['malformed_body', 'body_too_large', 'unsupported_charset'] as const) : []),
-  ...(spec.access.credential === 'public'
-    ? []
-    : (['credential_missing', 'credential_invalid', 'token_scoped', 'right_missing', 'auth_stale'] as const)),
+  ...ofCredential(spec.access),
   ...(spec.writes
     ? (['write_conflict', 'idempotency_mismatch', 'idempotency_in_progress', 'backend_unavailable'] as const)
     : []),
@@ -84,11 +87,11 @@ const headerParameters = ({ method, writes, access }: Spec, namespaceHeader: str
     .map((name) => ({ name, in: 'header', required: false, schema: Text }))
 }
 
-/** What must be presented: a credential in one of both places, with the right that the route wants. */
+/** What must be presented: a credential in one of both places, with the right that the route wants. `{}` stands for nothing. */
 const securityOf = (access: Access): Operation['security'] => {
   if (access.credential === 'public') return []
   const rights = access.right === 'none' ? [] : [access.right]
-  return [{ bearer: rights }, { cookie: rights }]
+  return [...(access.credential === 'welcome' ? [{}] : []), { bearer: rights }, { cookie: rights }]
 }
 
 const operation = (spec: Spec, namespaceHeader: string): Operation => {
