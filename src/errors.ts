@@ -142,6 +142,12 @@ export const inPlace = <T>(place: string, work: () => T): T => {
 export const isRefusal = (error: unknown, reason: Reason): error is Refusal =>
   error instanceof Refusal && error.reason === reason
 
+/** What made an error happen in the end: the last of its causes that says anything. */
+export const rootCause = (error: unknown): unknown => {
+  const cause = error instanceof AggregateError ? error.errors[0] : error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && (cause.message !== '' || cause instanceof AggregateError) ? rootCause(cause) : error
+}
+
 /** Why something failed, for the log: what caused a refusal, or the error itself. On one line, and without what an address says of a user. */
 export const whyOf = (error: unknown): string | undefined => {
   const cause = error instanceof Refusal ? error.cause : error

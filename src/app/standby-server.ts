@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http'
 import { isFailure } from '../cli/failure.ts'
 import { isConfigError } from '../config/problem.ts'
 import type { Clock } from '../clock.ts'
-import { Refusal, refuse, whyOf } from '../errors.ts'
+import { Refusal, refuse, rootCause, whyOf } from '../errors.ts'
 import { requestId } from '../http/wire/framing.ts'
 import { cleanTarget, named } from '../http/wire/path.ts'
 import type { Port } from '../http/wire/port.ts'
@@ -73,7 +73,7 @@ const RETRY_MS = 1_000
 
 /**
  * Begins, and waits meanwhile for servers that are not up yet, in whatever order they come. What will not mend by itself
- * is not tried again. Each thing that is missing is told once, and the end of the wait.
+ * is not tried again. What is missing is told with its cause, again when either changes, and so is the end of the wait.
  */
 export const sooner = async <T>(
   begin: () => Promise<T>,
@@ -92,9 +92,9 @@ export const sooner = async <T>(
       return begun
     } catch (error) {
       if (isFailure(error) || isConfigError(error) || ending?.aborted) throw error
-      const missing = room.missing(error)
-      if (missing !== told) logger.warn({ missing, why: whyOf(error) }, 'not ready to start; trying until it is')
-      told = missing
+      const [missing, why] = [room.missing(error), whyOf(rootCause(error))]
+      if (`${missing}: ${why}` !== told) logger.warn({ missing, why }, 'not ready to start; trying until it is')
+      told = `${missing}: ${why}`
       await sleep(RETRY_MS, ending)
     }
   }
