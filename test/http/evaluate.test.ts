@@ -298,8 +298,14 @@ await t.test('single evaluations', async (t) => {
     await request('POST', B, { flagKey: 'secret-c' })
     const text = await service.metrics()
     const of = 'namespace="default",flag="counted"'
-    t.match(text, `rollcall_evaluations_requests_total{${of}} 2\n`)
+    t.match(text, `rollcall_evaluations_requests_total{${of}} 3\n`)
     t.match(text, `rollcall_evaluations_errors_total{${of}} 1\n`)
+    const nobody = 'namespace="",flag=""'
+    const [asked, refused] = ['requests', 'errors'].map(
+      (kind) => new RegExp(`^rollcall_evaluations_${kind}_total{${nobody}} (\\d+)$`, 'm').exec(text)?.[1],
+    )
+    t.match(asked, /^\d+$/, 'of flags that are not there too')
+    t.equal(refused, asked)
     t.match(text, `rollcall_evaluations_latency_milliseconds_count{${of}} 2\n`)
     const labels = 'type="boolean",match="false",reason="DEFAULT_EVALUATION_REASON",segment="",value="true"'
     t.match(text, `rollcall_evaluations_results_total{${of},${labels}} 2\n`)

@@ -31,8 +31,12 @@ export const noFlag = (namespace: string, key: string): never =>
 /** Asks flags and keeps count of it (api.md §8, §11.1). Refuses as `/evaluate/v1` does: 404 for a flag that is not there, 400 for one of the other type. */
 export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
   const tallyOf = flagCounters(metrics)
-  /** Keys that name no flag are the client's words, and no labels. */
-  const missing = metrics.evaluationErrors('', '')
+  /** Counts of what no flag can be asked about. A key that names no flag is the client's word, and no label. */
+  const [askedInVain, refused] = [metrics.evaluations('', ''), metrics.evaluationErrors('', '')]
+  const inVain = () => {
+    askedInVain.value++
+    refused.value++
+  }
 
   const counted = <A>(tally: FlagCounters, start: number, answer: A, told: CachedAnswer): Said<A> => {
     told.count.value++
@@ -61,15 +65,23 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
     return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.variant(answer))
   }
 
-  /** The flag, if there is one. */
+  /** The flag, if there is one. Refuses one that cannot be read. */
   const look = (flags: Flags, namespace: string, key: string): Compiled | undefined => {
-    const flag = flags.compiled(namespace, key)
-    if (!flag) missing.value++
+    let flag: Compiled | undefined
+    try {
+      flag = flags.compiled(namespace, key)
+    } catch (error) {
+      inVain()
+      throw error
+    }
+    if (!flag) inVain()
     return flag
   }
 
   const otherType = (flag: Compiled, namespace: string): never => {
-    tallyOf(flag, namespace).refused.value++
+    const tally = tallyOf(flag, namespace)
+    tally.asked.value++
+    tally.refused.value++
     return refuse('wrong_flag_type', `flag type ${flagTypes.wire[flag.type]} invalid`)
   }
 
