@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-import { systemClock } from './clock.ts'
-import { run } from './cli/program.ts'
+import { tooOld } from './cli/node-version.ts'
 import type { LoadServices } from './cli/services.ts'
-import { processTerminal } from './cli/terminal/terminal.ts'
+
+const USAGE = 2
 
 /** Loaded late: the house is heavy, and most verbs do without it. Those that write to stores write for their owner only. */
 const load: LoadServices = () => {
@@ -10,4 +10,14 @@ const load: LoadServices = () => {
   return import('./app/start.ts')
 }
 
-process.exitCode = await run(process.argv.slice(2), { load, clock: systemClock, terminal: processTerminal() })
+/** Runs the command line. Its modules are loaded here, for an old Node.js cannot load them. */
+const main = async (): Promise<number> => {
+  const { systemClock: clock } = await import('./clock.ts')
+  const { run } = await import('./cli/program.ts')
+  const { processTerminal } = await import('./cli/terminal/terminal.ts')
+  return run(process.argv.slice(2), { load, clock, terminal: processTerminal() })
+}
+
+const old = tooOld(process.versions.node)
+if (old !== undefined) process.stderr.write(`error: ${old}\n`)
+process.exitCode = old === undefined ? await main() : USAGE
