@@ -23,6 +23,7 @@ const ofClaim = (name: string, claim: string, ...anyOf: string[]) =>
 const policy: AccessPolicy = {
   rules: [ofClaim('ann', 'email', 'ann@example.org'), ofClaim('devs', '/realm_access/roles', 'dev')],
   unmatched: 'refuse',
+  assumeVerified: [],
   roles: BUILT_IN,
   requireRole: false,
 }

@@ -25,13 +25,18 @@ export const isClaim = (text: string): boolean => text !== '' && !(isPointer(tex
 export const isReferenced = (claims: Claims, claim: string): boolean =>
   member(claims['_claim_names'], pathOf(claim)[0]!) !== undefined
 
-const unverified = (claims: Claims): boolean =>
-  claims['email_verified'] === false || claims['email_verified'] === 'false'
+/**
+ * Whether `email_verified` says that an address is verified: `true` or "true", and nothing else. Where the provider says nothing of it, `assumed`
+ * is the answer.
+ */
+export const isVerified = (said: unknown, assumed: boolean): boolean =>
+  said === undefined ? assumed : said === true || said === 'true'
 
 /** The texts that a claim holds: itself, or those of its list. An e-mail address that is not verified is none, nor is a reference. */
-export const textsOf = (claims: Claims, claim: string): readonly string[] => {
+export const textsOf = (claims: Claims, claim: string, assumeVerified = false): readonly string[] => {
   const path = pathOf(claim)
-  if (isReferenced(claims, claim) || (path[0] === 'email' && unverified(claims))) return []
+  if (isReferenced(claims, claim)) return []
+  if (path[0] === 'email' && !isVerified(claims['email_verified'], assumeVerified)) return []
   const value = path.reduce(member, claims as unknown)
   const all: readonly unknown[] = Array.isArray(value) ? value : [value]
   return all.filter((one) => typeof one === 'string')

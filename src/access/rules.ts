@@ -33,8 +33,10 @@ export type Rule = OidcRule | CodehostRule | OrchestratorRule
 /** The access that a deployment is configured with. */
 export type AccessPolicy = {
   readonly rules: readonly Rule[]
-  /** What they get whom no rule matches. */
-  readonly unmatched: 'refuse' | readonly Grant[]
+  /** What they get whom no rule matches; undefined where the configuration does not say, which is nothing once there is a rule. */
+  readonly unmatched: 'refuse' | readonly Grant[] | undefined
+  /** The providers that say nothing of whether an e-mail address is verified, and whose addresses count as verified. */
+  readonly assumeVerified: readonly string[]
   /** Built-in and own. */
   readonly roles: readonly Role[]
   /** A static token must be given a role or grants. */
@@ -54,6 +56,10 @@ export type Subject =
 /** What rules give: a holding, or nothing, because none grants anything or because it is more than a token may have. */
 export type Given = { readonly holding: Holding } | { readonly refused: 'nothing' | 'too_many' }
 
+/** Whether logins and exchanges are under rules: there is one, or the configuration says what they get whom none matches. */
+export const isGoverned = ({ rules, unmatched }: Pick<AccessPolicy, 'rules' | 'unmatched'>): boolean =>
+  rules.length > 0 || unmatched !== undefined
+
 const covers = (listed: readonly string[], name: string): boolean => listed.includes('*') || listed.includes(name)
 
 const isMember = (teams: Readonly<Record<string, readonly string[]>>, team: string): boolean => {
@@ -61,12 +67,14 @@ const isMember = (teams: Readonly<Record<string, readonly string[]>>, team: stri
   return Object.hasOwn(teams, organization) && teams[organization]!.includes(slug)
 }
 
-const matches = (rule: Rule, subject: Subject): boolean => {
+const matches = (rule: Rule, subject: Subject, assumeVerified: readonly string[]): boolean => {
   if (rule.method === 'oidc')
     return (
       subject.method === 'oidc' &&
       rule.provider === subject.provider &&
-      textsOf(subject.claims, rule.claim).some((text) => rule.anyOf.includes(text))
+      textsOf(subject.claims, rule.claim, assumeVerified.includes(rule.provider)).some((text) =>
+        rule.anyOf.includes(text),
+      )
     )
   if (rule.method === 'codehost')
     return (
@@ -82,8 +90,11 @@ const matches = (rule: Rule, subject: Subject): boolean => {
 }
 
 /** The rules that match, by name: their order in the configuration is no matter. */
-export const matchingRules = (rules: readonly Rule[], subject: Subject): readonly Rule[] =>
-  rules.filter((rule) => matches(rule, subject)).sort((a, b) => (a.name < b.name ? -1 : 1))
+export const matchingRules = (
+  { rules, assumeVerified }: Pick<AccessPolicy, 'rules' | 'assumeVerified'>,
+  subject: Subject,
+): readonly Rule[] =>
+  rules.filter((rule) => matches(rule, subject, assumeVerified)).sort((a, b) => (a.name < b.name ? -1 : 1))
 
 /** A grant with the namespace of the account in its place; nothing where that can be the key of none. */
 const placed = (grant: Grant, subject: Subject): readonly Grant[] => {
@@ -100,13 +111,11 @@ const merged = (grants: readonly Grant[]): readonly Grant[] => {
   return [...known.values()]
 }
 
-/** What the rules give a login or an exchange. Without any rule it is the full reach. */
-export const grantsFor = (
-  { rules, unmatched, roles }: Pick<AccessPolicy, 'rules' | 'unmatched' | 'roles'>,
-  subject: Subject,
-): Given => {
-  if (rules.length === 0) return { holding: {} }
-  const matching = matchingRules(rules, subject)
+/** What the rules give a login or an exchange. Where it is under none it is the full reach. */
+export const grantsFor = (policy: Omit<AccessPolicy, 'requireRole'>, subject: Subject): Given => {
+  if (!isGoverned(policy)) return { holding: {} }
+  const { unmatched = 'refuse', roles } = policy
+  const matching = matchingRules(policy, subject)
   const others = unmatched === 'refuse' ? [] : unmatched
   const given =
     matching.length === 0

@@ -28,9 +28,15 @@ const toldAs = (claim: string, { claim: pseudonym, identity }: Pseudonyms): ((va
 const ruleTold = (rule: Rule, names: Pseudonyms): Configured['rules'][number] =>
   rule.method === 'oidc' ? { ...rule, anyOf: rule.anyOf.map(toldAs(rule.claim, names)) } : rule
 
+/** To refuse whom no rule matches goes without saying where there is a rule. */
+const unmatchedTold = (rules: readonly Rule[], unmatched: AccessPolicy['unmatched']): Pick<Configured, 'unmatched'> => {
+  if (typeof unmatched === 'object') return { unmatched }
+  return unmatched === 'refuse' && rules.length === 0 ? { unmatched: [] } : {}
+}
+
 /** The configuration of access as the history tells it. */
 export const configuredAccess = (
-  { rules, unmatched, roles, requireRole }: AccessPolicy,
+  { rules, unmatched, assumeVerified, roles, requireRole }: AccessPolicy,
   { authentication: { required, exclude } }: Pick<Config, 'authentication'>,
   names: Pseudonyms,
 ): Configured => ({
@@ -40,7 +46,8 @@ export const configuredAccess = (
   requireRole,
   roles: meaningsOf(roles),
   rules: rules.map((rule) => ruleTold(rule, names)),
-  ...(unmatched !== 'refuse' && { unmatched }),
+  ...unmatchedTold(rules, unmatched),
+  ...(assumeVerified.length > 0 && { assumeVerified }),
 })
 
 const LATER = 'which access is configured is told in the history once every instance reads that'
@@ -95,7 +102,7 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
         waits = false
       } catch (error) {
         later(error)
-        if (configured.rules.length > 0) logger.warn({}, NO_LOGINS)
+        if (configured.rules.length > 0 || configured.unmatched) logger.warn({}, NO_LOGINS)
         else logger.info({}, LATER)
       }
     },

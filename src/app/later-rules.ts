@@ -1,3 +1,4 @@
+import { isGoverned } from '../access/rules.ts'
 import { completeTokens } from '../http/complete.ts'
 import type { Service } from '../http/service.ts'
 import { laterRulesSweep } from '../jobs/later-rules.ts'
@@ -13,7 +14,7 @@ export const sweepOf = (
   { onError, clock }: Pick<Core, 'onError' | 'clock'>,
   logger: Pick<Logger, 'info'>,
 ) =>
-  access.rules.length === 0
+  !isGoverned(access)
     ? undefined
     : laterRulesSweep({
         views,

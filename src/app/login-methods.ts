@@ -19,7 +19,7 @@ type Methods = Config['authentication']['methods']
 
 const oidcWays = async (
   { enabled, providers }: Methods['oidc'],
-  admits: LoginMethod['admits'],
+  admits: Logins['admits'],
   faults: PortFaults,
   clock: Clock,
 ) => {
@@ -42,7 +42,7 @@ const oidcWays = async (
       provider: name,
       callbackPath: pathOf(redirect_address!, path),
       ...provider,
-      admits,
+      admits: (attributes) => admits(name, attributes),
     })
   }
   return ways
@@ -98,8 +98,9 @@ export const loginMethods = async (
   const matches = restricted
     ? (await import('../config/email.ts')).emailMatcher(methods.oidc.email_matches)
     : () => true
-  const admits: LoginMethod['admits'] = ({ 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
-    !restricted || emailRule(matches, { email, email_verified })
+  const admits: Logins['admits'] = (provider, { 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
+    !restricted ||
+    emailRule(matches, { email, email_verified }, methods.oidc.providers.get(provider)?.assume_email_verified)
   return {
     oidc: await oidcWays(methods.oidc, admits, faults, clock),
     codehost: await codehostWay(methods.codehost, accessPolicy(config).rules, names, faults, clock),

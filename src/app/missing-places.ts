@@ -10,7 +10,7 @@ export const tellMissingPlaces = (
 ): void => {
   const given = [
     ...rules.map(({ name, grants }) => [`authorization.rules: rule "${name}"`, grants] as const),
-    ...(unmatched === 'refuse' ? [] : [['authorization.unmatched', unmatched] as const]),
+    ...(typeof unmatched === 'object' ? [['authorization.unmatched', unmatched] as const] : []),
   ]
   for (const [what, grants] of given) {
     const places = new Set(grants.map(({ place }) => place).filter((place) => place !== ITS_NAMESPACE))

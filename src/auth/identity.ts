@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { isVerified } from '../access/claims.ts'
 import { unavailable } from './provider-fetch.ts'
 
 /** The sealed form in an event of at most 64 KiB is a third longer. */
@@ -25,17 +26,15 @@ export const freshSecrets = (): LoginSecrets => {
 }
 
 /**
- * True when the whole of `email` matches and `email_verified` is neither false nor "false". Takes the claims of an ID
+ * True when the whole of `email` matches and is verified; `assumeVerified` where the provider says nothing of that. Takes the claims of an ID
  * token, or the attributes kept of them.
  */
 export const emailRule = (
   matches: (email: string) => boolean,
   claims: { readonly email?: unknown; readonly email_verified?: unknown },
+  assumeVerified = false,
 ): boolean =>
-  typeof claims.email === 'string' &&
-  claims.email_verified !== false &&
-  claims.email_verified !== 'false' &&
-  matches(claims.email)
+  typeof claims.email === 'string' && isVerified(claims.email_verified, assumeVerified) && matches(claims.email)
 
 /** A text as it can be kept: unpaired surrogates, which JSON escapes let through, are replaced. */
 export const text = (value: unknown): string | undefined =>

@@ -15,6 +15,7 @@ import {
   type ServerMetadata,
   setJwksCache,
 } from 'openid-client'
+import { isVerified } from '../access/claims.ts'
 import type { Clock } from '../clock.ts'
 import { codeOf, given, refuseCallback } from './callback.ts'
 import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
@@ -163,9 +164,8 @@ const identity = (provider: string, issuer: string, claims: Readonly<Record<stri
   const sub = text(claims['sub'])
   if (!sub) return refuseCallback('oidc', 'id_token_invalid')
   const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
-  const verified = ['true', 'false'].find(
-    (word) => claims['email_verified'] === word || claims['email_verified'] === (word === 'true'),
-  )
+  const said = claims['email_verified']
+  const verified = said === undefined ? undefined : String(isVerified(said, false))
   const attributes = attributesOf({
     'oidc.provider': provider,
     'oidc.email': email,

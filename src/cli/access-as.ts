@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { type GrantInForce, grantsInForce } from '../access/holding.ts'
-import { type AccessPolicy, grantsFor, matchingRules, referencedClaims, type Subject } from '../access/rules.ts'
+import {
+  type AccessPolicy,
+  grantsFor,
+  isGoverned,
+  matchingRules,
+  referencedClaims,
+  type Subject,
+} from '../access/rules.ts'
 import { accessPolicy } from '../config/access-rules.ts'
 import { empty, list, map, record, variants } from '../config/collections.ts'
 import type { Config } from '../config/load.ts'
@@ -67,7 +74,7 @@ const columns: readonly Column<GrantInForce>[] = [
 
 const said = (policy: AccessPolicy, subject: Subject): string => {
   const { rules } = policy
-  const matching = matchingRules(rules, subject).map(({ name }) => name)
+  const matching = matchingRules(policy, subject).map(({ name }) => name)
   const of = `${rules.length} rule${rules.length === 1 ? '' : 's'}`
   return matching.length === 0 ? `None of ${of} matches.` : `${matching.length} of ${of}: ${matching.join(', ')}.`
 }
@@ -77,7 +84,7 @@ export const checkAs = async (config: Config, path: string, { terminal, endWith 
   const { print, info } = terminal
   const policy = accessPolicy(config)
   const subject = await subjectIn(path, terminal)
-  if (policy.rules.length === 0) {
+  if (!isGoverned(policy)) {
     info('There is no rule: logins and exchanges may do everything.')
     return
   }

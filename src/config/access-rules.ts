@@ -34,12 +34,19 @@ const ruleOf = (written: Written): Rule => {
 }
 
 /** The access that a configuration gives to logins, exchanges and new tokens. */
-export const accessPolicy = ({ authorization: { rules, unmatched, roles, require_role } }: Config): AccessPolicy => ({
-  rules: rules.map(ruleOf),
-  unmatched: unmatched === 'refuse' ? unmatched : unmatched.map(grantOf),
-  roles: rolesWith(roles),
-  requireRole: require_role,
-})
+export const accessPolicy = ({ authentication, authorization }: Config): AccessPolicy => {
+  const { rules, unmatched, roles, require_role } = authorization
+  const { providers } = authentication.methods.oidc
+  return {
+    rules: rules.map(ruleOf),
+    unmatched: typeof unmatched === 'object' ? unmatched.map(grantOf) : unmatched,
+    assumeVerified: [...providers].flatMap(([name, { assume_email_verified }]) =>
+      assume_email_verified ? [name] : [],
+    ),
+    roles: rolesWith(roles),
+    requireRole: require_role,
+  }
+}
 
 const unknownRoles = (
   { roles }: Authorization,
@@ -89,7 +96,7 @@ export const accessErrors = (config: Config): readonly Finding[] => {
   const open = 'has no effect where authentication.required is false'
   return [
     ...rules.flatMap((rule, n) => ofRule(config, rule, n)),
-    ...unknownRoles(authorization, UNMATCHED, unmatched === 'refuse' ? [] : unmatched, ''),
+    ...unknownRoles(authorization, UNMATCHED, typeof unmatched === 'object' ? unmatched : [], ''),
     ...Object.keys(roles).flatMap(ofRole),
     [
       'authentication.methods.codehost.scopes',
@@ -103,16 +110,33 @@ export const accessErrors = (config: Config): readonly Finding[] => {
   ]
 }
 
-/** What is probably not meant: a method without any rule while others have one. */
+/** What is probably not meant: a method without any rule while others have one, or access by role without a rule for who logs in. */
 export const accessWarnings = ({ authentication, authorization }: Config): readonly Finding[] => {
-  const { rules, unmatched } = authorization
+  const { rules, unmatched, roles, require_role } = authorization
+  const enabled = (['oidc', 'codehost', 'orchestrator'] as const).filter(
+    (method) => authentication.methods[method].enabled,
+  )
   const effect =
-    unmatched === 'refuse' ? 'nobody gets in that way' : `everybody who comes that way has what ${UNMATCHED} says`
-  return (['oidc', 'codehost', 'orchestrator'] as const).map((method) => [
-    RULES,
-    rules.length > 0 &&
-      authentication.methods[method].enabled &&
-      !rules.some((rule) => rule.method === method) &&
-      `have none for the method ${method}, which is enabled: ${effect}`,
-  ])
+    typeof unmatched === 'object'
+      ? `everybody who comes that way has what ${UNMATCHED} says`
+      : 'nobody gets in that way'
+  const under = rules.length > 0 || unmatched !== undefined
+  const byRole = Object.keys(roles).length > 0 ? ROLES : 'authorization.require_role'
+  return [
+    ...enabled.map(
+      (method): Finding => [
+        RULES,
+        under &&
+          !rules.some((rule) => rule.method === method) &&
+          `have none for the method ${method}, which is enabled: ${effect}`,
+      ],
+    ),
+    [
+      byRole,
+      !under &&
+        enabled.length > 0 &&
+        (require_role || byRole === ROLES) &&
+        `is set, and there is no rule in ${RULES}: whoever comes by ${enabled.join(', ')} may do everything; set ${UNMATCHED}, or add a rule`,
+    ],
+  ]
 }

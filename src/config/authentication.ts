@@ -77,6 +77,11 @@ export const authentication = {
           client_secret: setting(secret, required, 'Client secret that the provider gave.'),
           redirect_address: setting(url, publicUrl, 'Base URL that the provider sends browsers back to.'),
           scopes: setting(list(text), [], 'Scopes to ask for; openid is added.'),
+          assume_email_verified: setting(
+            bool,
+            false,
+            'Take an e-mail address as verified where the provider says nothing of it (no claim email_verified).',
+          ),
           nonce: setting(ignored, none, 'Accepted without effect: a nonce is always fresh.'),
           use_pkce: setting(ignored, none, 'Accepted without effect: PKCE is always on.'),
         },

@@ -70,9 +70,13 @@ export const authorization = {
   rules: setting(
     { ...counted(list(rule), { most: MOST_RULES }), words: 'list of rules' },
     [],
-    'What logins and exchanges may do, each rule `{name, method, …, grants}`: who matches one has its grants (`editor@shop`, `viewer@*`). Without any rule they may do everything.',
+    'What logins and exchanges may do, each rule `{name, method, …, grants}`: who matches one has its grants (`editor@shop`, `viewer@*`). Without any rule, and without `unmatched`, they may do everything.',
   ),
-  unmatched: setting(unmatched, 'refuse', 'What they get whom no rule matches, once there is one: nothing, or grants.'),
+  unmatched: setting(
+    unmatched,
+    undefined,
+    'What they get whom no rule matches: nothing (`refuse`), or grants. Where it is set they are under rules, though there be none; not set it is `refuse` once there is a rule.',
+  ),
   roles: setting(map(some(right)), empty, 'Roles of your own: rights by name.'),
   require_role: setting(bool, false, 'Refuse to make a static token without role or grants.'),
 } as const

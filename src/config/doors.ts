@@ -12,7 +12,7 @@ const ofMethods = ({
   authentication: {
     methods: { oidc, codehost, orchestrator },
   },
-  authorization: { rules },
+  authorization: { rules, unmatched },
 }: Config): Readonly<Record<Method, readonly Door[]>> => ({
   token: [],
   oidc: Array.from(oidc.providers.keys(), (name) => ({
@@ -31,7 +31,7 @@ const ofMethods = ({
     {
       word: 'orchestrator',
       open: orchestrator.enabled && orchestrator.allowed.length === 0,
-      sentence: `${base}.orchestrator.allowed is empty, so every service account of the cluster gets a token ${rules.length === 0 ? 'without bounds' : 'with what authorization.rules grant'}`,
+      sentence: `${base}.orchestrator.allowed is empty, so every service account of the cluster gets a token ${rules.length === 0 && unmatched === undefined ? 'without bounds' : 'with what authorization.rules grant'}`,
     },
   ],
 })

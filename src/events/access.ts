@@ -24,7 +24,7 @@ export const accessEvents = {
         roles: meanings('What roles mean, built-in ones and those of the configuration.'),
         rules: Type.Immutable(
           list(
-            'What logins and exchanges are granted; none: they may do everything.',
+            'What logins and exchanges are granted; none, and no `unmatched`: they may do everything.',
             object('A rule.', {
               name: word('Its name.', 'name of a rule'),
               method: oneOf('Of which logins or exchanges.', ['oidc', 'codehost', 'orchestrator']),
@@ -43,7 +43,13 @@ export const accessEvents = {
           ),
         ),
         unmatched: Type.Optional(
-          grants('What they are granted whom no rule matches, once there is a rule; absent: they are refused.'),
+          grants(
+            'What they are granted whom no rule matches; empty: nothing, though there be no rule. Absent: nothing once there is a rule, and everything where there is none.',
+          ),
+        ),
+        assumeVerified: names(
+          'The providers whose e-mail addresses count as verified where they say nothing of it.',
+          'name of a provider in the configuration',
         ),
       },
     ),

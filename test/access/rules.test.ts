@@ -19,9 +19,10 @@ const at = (text: string): Grant => {
   return read.grant
 }
 const grants = (...texts: readonly string[]) => texts.map(at)
-const policy = (rules: readonly Rule[], unmatched: AccessPolicy['unmatched'] = 'refuse') => ({
+const policy = (rules: readonly Rule[], unmatched?: AccessPolicy['unmatched']) => ({
   rules,
   unmatched,
+  assumeVerified: [] as readonly string[],
   roles: rolesWith({ release: ['flag.update', 'flag.read'] }),
 })
 const platform: Rule = {
@@ -53,14 +54,22 @@ const login = (claims: Readonly<Record<string, unknown>>, provider = 'corp'): Su
 })
 const member = (organizations: readonly string[], teams = {}): Subject => ({ method: 'codehost', organizations, teams })
 const account = (namespace: string, name = 'app'): Subject => ({ method: 'orchestrator', namespace, account: name })
-const texts = (rules: readonly Rule[], subject: Subject, unmatched: AccessPolicy['unmatched'] = 'refuse') => {
+const texts = (rules: readonly Rule[], subject: Subject, unmatched?: AccessPolicy['unmatched']) => {
   const given = grantsFor(policy(rules, unmatched), subject)
   if ('refused' in given) return given.refused
   return given.holding.grants?.map(({ place, role, rule }) => `${role}@${place} by ${rule}`)
 }
 
 await t.test('without any rule everybody may do everything', async (t) => {
-  t.strictSame(grantsFor(policy([], grants('viewer@*')), login({})), { holding: {} })
+  for (const subject of [login({}), member([]), account('shop')])
+    t.strictSame(grantsFor(policy([]), subject), { holding: {} })
+})
+
+await t.test('where it is said what the unmatched get, they get that, though there be no rule', async (t) => {
+  for (const subject of [login({}), member([]), account('shop')]) {
+    t.equal(texts([], subject, 'refuse'), 'nothing')
+    t.strictSame(texts([], subject, grants('viewer@*')), ['viewer@* by undefined'])
+  }
 })
 
 await t.test('with one rule everybody is under rules', async (t) => {
@@ -94,7 +103,7 @@ await t.test('accounts are matched by namespace and by name', async (t) => {
     [account('other'), false],
     [account('*'), false],
   ] as const)
-    t.equal(matchingRules([rule], subject).length, matched ? 1 : 0, JSON.stringify(subject))
+    t.equal(matchingRules(policy([rule]), subject).length, matched ? 1 : 0, JSON.stringify(subject))
 })
 
 await t.test('a namespace that can be no key grants nothing, least of all everywhere', async (t) => {
@@ -146,17 +155,32 @@ await t.test('claims are found by name or by JSON Pointer', async (t) => {
 await t.test('an e-mail address that is not verified matches nothing', async (t) => {
   const rule: Rule = { ...platform, claim: 'email', anyOf: ['a@example.com'] }
   const given = (email_verified: unknown, claim = 'email') =>
-    matchingRules([{ ...rule, claim }], login({ email: 'a@example.com', email_verified })).length
+    matchingRules(policy([{ ...rule, claim }]), login({ email: 'a@example.com', email_verified })).length
   for (const [verified, matched] of [
     [true, 1],
     ['true', 1],
-    [undefined, 1],
-    [null, 1],
+    [undefined, 0],
+    [null, 0],
     [false, 0],
     ['false', 0],
+    ['False', 0],
+    ['TRUE', 0],
+    [' true', 0],
+    ['no', 0],
+    [0, 0],
+    [1, 0],
+    [[true], 0],
+    [[false], 0],
+    [{}, 0],
   ] as const)
-    for (const claim of ['email', '/email']) t.equal(given(verified, claim), matched, `${claim} ${String(verified)}`)
-  t.equal(matchingRules([rule], login({ email: 'A@example.com' })).length, 0, 'exactly')
+    for (const claim of ['email', '/email'])
+      t.equal(given(verified, claim), matched, `${claim} ${JSON.stringify(verified)}`)
+  t.equal(matchingRules(policy([rule]), login({ email: 'A@example.com', email_verified: true })).length, 0, 'exactly')
+  const assuming = { ...policy([rule]), assumeVerified: [platform.provider] }
+  const assumed = (claims: object) => matchingRules(assuming, login({ email: 'a@example.com', ...claims })).length
+  t.equal(assumed({}), 1, 'absence counts where the operator says so')
+  for (const email_verified of [false, 'false', null, 0, 'no']) t.equal(assumed({ email_verified }), 0)
+  t.equal(matchingRules({ ...assuming, assumeVerified: ['other'] }, login({ email: 'a@example.com' })).length, 0)
 })
 
 await t.test('a claim that is a reference is absent, and told by its name', async (t) => {

@@ -104,6 +104,8 @@ await t.test('the unmatched get what is said of them, and without rules there is
   const open = file({ authentication, authorization: { rules, roles, unmatched: ['client@shop'] } })
   t.match(await as({ method: 'codehost' }, open), { exit: 0, out: /^client@shop +unmatched +flag\.evaluate$/m })
   t.match(await as({ method: 'codehost' }, file({})), { exit: 0, out: '', err: /^There is no rule/ })
+  const refusing = file({ authentication, authorization: { unmatched: 'refuse' } })
+  t.match(await as({ method: 'codehost' }, refusing), { exit: 3, out: '', err: /None of 0 rules matches\.\nRefused/ })
 })
 
 await t.test('a file that says not who logs in is told what it lacks', async (t) => {

@@ -132,7 +132,7 @@ await t.test('rules come from the environment as JSON', async (t) => {
 
 await t.test('nothing is the default', async (t) => {
   const { config } = loaded({})
-  t.match(accessPolicy(config), { rules: [], unmatched: 'refuse', requireRole: false })
+  t.match(accessPolicy(config), { rules: [], unmatched: undefined, requireRole: false })
   t.equal(config.rate_limit.client, 6000)
 })
 
@@ -217,6 +217,16 @@ await t.test('a method that is on and has no rule while others have is warned of
     loaded(tree(authorization)).warnings.filter((line) => line.startsWith('authorization'))
   t.strictSame(warned({}), [])
   t.strictSame(warned({ rules: [oidc] }), [
+    'authorization.rules have none for the method codehost, which is enabled: nobody gets in that way',
+  ])
+  const open = (what: string) => [
+    `authorization.${what} is set, and there is no rule in authorization.rules: whoever comes by oidc, codehost may do everything; set authorization.unmatched, or add a rule`,
+  ]
+  t.strictSame(warned({ require_role: true }), open('require_role'))
+  t.strictSame(warned({ roles }), open('roles'))
+  t.strictSame(warned({ roles, require_role: true, rules: [oidc, codehost] }), [])
+  t.strictSame(warned({ roles, require_role: true, unmatched: 'refuse' }), [
+    'authorization.rules have none for the method oidc, which is enabled: nobody gets in that way',
     'authorization.rules have none for the method codehost, which is enabled: nobody gets in that way',
   ])
   t.strictSame(warned({ rules: [orchestrator], unmatched: ['viewer@*'] }), [

@@ -41,7 +41,7 @@ const started = async (meanwhile: (execute: Execute, time: number) => unknown, n
       return execute(...asked)
     },
     applied: async () => undefined,
-    access: { rules: [editors], unmatched: 'refuse', roles: BUILT_IN, requireRole: false },
+    access: { rules: [editors], unmatched: 'refuse', assumeVerified: [], roles: BUILT_IN, requireRole: false },
     number: async () => 1,
   })
   return { narrow, times: () => times, told: () => log.all.slice(1).map(({ type }) => type), log }

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Started } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventsOf } from './events-of.ts'
-import { begin, bearer, CODEHOST, comeBack, cookiesOf, logIn, OIDC, refusalOf, visit } from './people.ts'
+import { begin, bearer, CODEHOST, comeBack, cookiesOf, logIn, OIDC, refusalOf, type Settings, visit } from './people.ts'
 import { exchange, group, lastIssued, lastOf, reachOf, underRules } from './ruled.ts'
 
 const noGrant = { status: 403, code: 7, reason: 'no_grant', message: 'permission denied' }
@@ -86,7 +86,7 @@ await t.test('claims are found by pointer, compared exactly, and nothing but tex
   }
   t.equal((await answers({ realm_access: { roles: ['a', 'flags'] } })).status, 200)
   t.equal((await answers({ 'https://example.com/role': 'yes' })).status, 200)
-  t.equal((await answers({ email: 'alice@example.com' })).status, 200)
+  t.equal((await answers({ email: 'alice@example.com', email_verified: true })).status, 200)
   for (const claims of [
     {},
     { realm_access: { roles: ['FLAGS', 'flags '] } },
@@ -94,6 +94,8 @@ await t.test('claims are found by pointer, compared exactly, and nothing but tex
     { '/realm_access/roles': 'flags' },
     { 'https://example.com/role': [['yes']] },
     { 'https://example.com/role': true },
+    { email: 'alice@example.com' },
+    { email: 'alice@example.com', email_verified: 0 },
     { email: 'alice@example.com', email_verified: false },
     { email: 'alice@example.com', email_verified: 'false' },
   ])
@@ -121,9 +123,9 @@ await t.test(
       { 'authentication.methods.oidc.email_matches': '[".*@example\\\\.com"]' },
       { clock },
     )
-    liar.lies = { claims: { email: 'alice@other.example' } }
+    liar.lies = { claims: { email: 'alice@other.example', email_verified: true } }
     t.match(refusalOf((await logIn(service, OIDC)).answer), { status: 401, reason: 'email_not_allowed' })
-    liar.lies = { claims: { email: 'alice@example.com' } }
+    liar.lies = { claims: { email: 'alice@example.com', email_verified: true } }
     const { answer } = await logIn(service, OIDC)
     t.match(refusalOf(answer), noGrant)
     t.equal(cookiesOf(answer)['service_client_token'], undefined, 'no token')
@@ -155,6 +157,47 @@ await t.test(
     await service.close()
     const told = await eventsOf(service.directory, isRefused)
     t.ok(told.some(({ data }) => data['reason'] === 'no_grant' && data['provider'] === 'main'))
+  },
+)
+
+await t.test('to refuse the unmatched refuses everybody while there is no rule', async (t) => {
+  const { service } = await underRules(t, { unmatched: 'refuse' })
+  for (const way of [OIDC, CODEHOST]) t.match(refusalOf((await logIn(service, way)).answer), noGrant)
+  t.match(await lastOf(service, 'AccessConfigured'), { rules: [], unmatched: [] })
+})
+
+await t.test(
+  'an address of which the provider does not say whether it is verified counts where the operator says so',
+  async (t) => {
+    const rules = [{ ...group('mail', ['alice@example.com'], 'viewer@*'), claim: 'email' }]
+    const assume = { 'authentication.methods.oidc.providers.main.assume_email_verified': 'true' }
+    const matching = { 'authentication.methods.oidc.email_matches': '["alice@example\\\\.com"]' }
+    const statuses = async (settings: Settings, ...all: readonly object[]) => {
+      const { service, liar } = await underRules(t, { rules }, settings)
+      const found: (readonly number[])[] = []
+      for (const claims of all) {
+        liar.lies = { claims: { email: 'alice@example.com', ...claims } }
+        const { answer, token } = await logIn(service, OIDC)
+        const later =
+          answer.status === 200 ? await service.request('GET', '/auth/v1/self', undefined, bearer(token)) : answer
+        found.push([answer.status, later.status])
+      }
+      return found
+    }
+    const unclear = [{ email_verified: 0 }, { email_verified: null }, { email_verified: 'no' }]
+    t.strictSame(
+      await statuses({}, {}, ...unclear),
+      [{}, ...unclear].map(() => [403, 403]),
+    )
+    t.strictSame(
+      await statuses(matching, {}, ...unclear),
+      [{}, ...unclear].map(() => [401, 401]),
+    )
+    t.strictSame(await statuses(assume, {}, ...unclear), [[200, 200], ...unclear.map(() => [403, 403])])
+    t.strictSame(await statuses({ ...assume, ...matching }, {}, ...unclear), [
+      [200, 200],
+      ...unclear.map(() => [401, 401]),
+    ])
   },
 )
 

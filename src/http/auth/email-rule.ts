@@ -12,10 +12,10 @@ export const emailRule = ({ log, sealer, logins }: Service) => {
       entry.method === 'oidc' && logins.restricted && verdicts.get(entry) !== true,
     refuses: (entry: TokenEntry): boolean => verdicts.get(entry) === false,
     ask: async <E extends TokenEntry>(entry: E): Promise<E> => {
-      const profile = (await rowNow(log, tokens, entry.id))?.doc?.profile
-      const opened = profile === undefined ? undefined : await sealer.open(profile)
+      const doc = (await rowNow(log, tokens, entry.id))?.doc
+      const opened = doc?.profile === undefined ? undefined : await sealer.open(doc.profile)
       const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
-      verdicts.set(entry, logins.admits(attributes))
+      verdicts.set(entry, logins.admits(doc?.provider ?? '', attributes))
       return entry
     },
   }

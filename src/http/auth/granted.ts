@@ -1,4 +1,4 @@
-import { grantsFor, MAX_GRANTS, referencedClaims, type Subject } from '../../access/rules.ts'
+import { grantsFor, isGoverned, MAX_GRANTS, referencedClaims, type Subject } from '../../access/rules.ts'
 import { isRefusal, refuse } from '../../errors.ts'
 import type { Service } from '../service.ts'
 import type { TokenGrant } from './issue-token.ts'
@@ -30,7 +30,7 @@ const noGrant = ({ metrics }: Pick<Service, 'metrics'>): never => {
  */
 export const grantedTo = async (service: Service, subject: Subject): Promise<Granted> => {
   const { access } = service.settings
-  if (access.rules.length === 0) {
+  if (!isGoverned(access)) {
     const policy = await numberWithoutRules(service)
     return policy === undefined ? {} : { policy }
   }

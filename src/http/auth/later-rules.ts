@@ -1,3 +1,4 @@
+import { isGoverned } from '../../access/rules.ts'
 import type { TokenInUse } from '../../projections/token-slots.ts'
 import type { Service } from '../service.ts'
 
@@ -7,8 +8,7 @@ import type { Service } from '../service.ts'
  */
 export const laterRules = ({ settings: { access }, policy, narrow, verifier }: Service) => ({
   /** Whether the rules are still to be asked about a token. Where there are none, there is nothing to ask. */
-  isOpen:
-    access.rules.length === 0 ? () => false : (entry: TokenInUse): boolean => entry.judged < (policy.known() ?? -1),
+  isOpen: !isGoverned(access) ? () => false : (entry: TokenInUse): boolean => entry.judged < (policy.known() ?? -1),
   /** The token as it is under the rules; undefined where they leave it nothing. */
   ask: async (entry: TokenInUse, secret: string): Promise<TokenInUse | undefined> => {
     const number = policy.known() ?? -1

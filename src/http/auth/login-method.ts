@@ -25,8 +25,8 @@ export type Logins = {
   readonly pseudonyms: Pseudonyms
   /** Authorize and callback requests of one client (api.md §2.4). */
   readonly attempts: Limiter
-  /** True unless the e-mail rule of the configuration keeps these attributes of an OpenID Connect token out. */
-  readonly admits: (attributes: Readonly<Record<string, string>>) => boolean
+  /** True unless the e-mail rule of the configuration keeps these attributes of an OpenID Connect token of this provider out. */
+  readonly admits: (provider: string, attributes: Readonly<Record<string, string>>) => boolean
   /** True when there is such a rule. */
   readonly restricted: boolean
 }
