@@ -40,6 +40,7 @@ export const refusals = {
   right_missing: { status: 403, code: 7, sentence: 'permission denied' },
   grant_exceeds: { status: 403, code: 7, sentence: 'permission denied' },
   no_grant: { status: 403, code: 7, sentence: 'permission denied' },
+  host_not_allowed: { status: 403, code: 7, sentence: 'this host is not allowed' },
   cross_site: { status: 403, code: 7, sentence: 'permission denied' },
   route_not_found: { status: 404, code: 5, sentence: 'Not Found' },
   not_found: { status: 404, code: 5, sentence: 'resource not found' },

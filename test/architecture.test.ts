@@ -13,7 +13,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   contract: ['access'],
   // What the API refuses, its configuration refuses too: in the same words, and by the same form of a client token.
   config: ['contract', 'auth', 'access'],
-  auth: [],
+  // What a claim says of an e-mail address is one rule, at the login and for access.
+  auth: ['access'],
   commands: ['events', 'access'],
   projections: ['events', 'access'],
   audit: ['events', 'projections', 'access'],

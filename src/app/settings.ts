@@ -44,6 +44,7 @@ export const serviceSettings = (config: Config): Settings => {
       trustedOrigins: session.csrf.trusted_origins,
     },
     publicUrl: server.public_url,
+    allowedHosts: server.allowed_hosts,
     corsOrigins: cors.enabled ? cors.allowed_origins : [],
     mostBytes: server.max_response_bytes,
     trustProxy: server.trust_proxy,

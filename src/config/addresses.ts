@@ -12,6 +12,14 @@ export const host = textual('host name', {
       : 'must be a host name',
 })
 
+/** A host name, or with a dot in front every name below it. */
+export const hostOrBelow = textual('host name', {
+  check: (value) =>
+    /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value)
+      ? undefined
+      : 'must be a host name such as flags.example.com, or .example.com',
+})
+
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
 /** True for a URL that is https, or http on a loopback host. */
 export const isSafe = (url: string): boolean => {

@@ -1,4 +1,4 @@
-import { connection, listener, originOrAll, proxies, url } from './addresses.ts'
+import { connection, hostOrBelow, listener, originOrAll, proxies, url } from './addresses.ts'
 import { authentication } from './authentication.ts'
 import { authorization } from './authorization.ts'
 import { list } from './collections.ts'
@@ -36,6 +36,11 @@ export const settings = {
       proxies,
       false,
       'Proxies whose X-Forwarded-For, -Proto, -Host and -Prefix headers count: all, none, or these addresses.',
+    ),
+    allowed_hosts: setting(
+      list(hostOrBelow),
+      [],
+      'Host names by which the service may be asked without a credential, where `authentication.required` is false or `exclude.management` true: `flags.example.com`, or `.example.com` for every name below. Addresses, names without a dot, localhost and that of server.public_url always may.',
     ),
     body_limit: setting(
       integer(1, 2 ** 31 - 1),

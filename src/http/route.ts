@@ -7,6 +7,7 @@ import { type Answer, send } from './wire/reply.ts'
 import { jsonBody, takeBody } from './wire/body.ts'
 import { framing } from './wire/framing.ts'
 import { rawQuery } from './wire/path.ts'
+import { vary } from './wire/vary.ts'
 import { insistOnStatement, type Statement } from './statements.ts'
 import { type Wants, wantsOf } from './auth/wants.ts'
 import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
@@ -120,6 +121,8 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   insistOnStatement(options)
   const { method, url, access, body, query, run } = options
   const noStore = options.cache === 'no-store'
+  /** Whoever asks with another credential may be answered otherwise. */
+  const varies = !noStore && method === 'GET' && access.credential !== 'public'
   const discards = method === 'GET' || method === 'DELETE'
   const { afterParse, answered, authorize, authorizeRest } = app
   const { monotonic, after } = app.clock
@@ -174,6 +177,7 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
 
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
     if (noStore) reply.header('cache-control', 'no-store')
+    if (varies) vary(reply, 'authorization, cookie')
     takeBody(request, limit, (bytes, refusal) => {
       try {
         if (refusal) throw refusal

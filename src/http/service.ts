@@ -47,6 +47,8 @@ export type Settings = {
     readonly trustedOrigins: readonly string[]
   }
   readonly publicUrl: string | undefined
+  /** Names by which the service may be asked without a credential. */
+  readonly allowedHosts: readonly string[]
   /** Origins that CORS answers, `*` for all; none when it is off. */
   readonly corsOrigins: readonly string[]
   /** Bytes that an answer of many parts may have. */

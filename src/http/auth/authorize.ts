@@ -11,6 +11,7 @@ import { allowedCells, callersByToken } from './callers.ts'
 import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
 import { laterRules } from './later-rules.ts'
+import { ownHost } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
@@ -45,6 +46,9 @@ const refusalNotes =
     return refusal
   }
 
+const FOREIGN_HOST =
+  'a request without a credential named a host that is not ours and was refused; if it is yours, add it to server.allowed_hosts'
+
 const tooMany = (limiter: Limiter): Refusal =>
   new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })
 
@@ -53,6 +57,8 @@ const decisions = (service: Service) => {
   const { failures, clients, settings, cookies, uses } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
+  const isOwnHost =
+    settings.required && !settings.exclude.management ? () => true : ownHost(settings.publicUrl, settings.allowedHosts)
   const allowedBy = allowedCells(service)
   const callersOf = callersByToken(allowedBy)
   const anonymous = allowedBy('none')
@@ -83,6 +89,10 @@ const decisions = (service: Service) => {
 
     /** Lets somebody in who has shown no usable credential, because the route is open. */
     letIn: (request: FastifyRequest): Refusal | undefined => {
+      if (!isOwnHost(request.host)) {
+        service.warn('host', { host: request.host.slice(0, 255) }, FOREIGN_HOST)
+        return noted(request, new Refusal('host_not_allowed'))
+      }
       if (unsafe.has(request.method) && isForeign(request)) return noted(request, new Refusal('cross_site'))
       anonymous.value++
       return undefined
@@ -148,7 +158,7 @@ export const authorizer = (
     } catch (error) {
       if (cookies.isTwice(request)) cookies.clearToken(request, reply)
       const refusal = noted(request, error as Refusal)
-      return welcome ? done() : done(refusal)
+      return done(welcome ? letIn(request) : refusal)
     }
     if (access.credential === 'bearer' && given.kind === 'cookie') given = { kind: 'none' }
     const open = isOpen[access.credential]
@@ -159,7 +169,7 @@ export const authorizer = (
       if (entry && !rule.refuses(entry)) return admit(request, entry, kind)
       if (welcome) {
         const refusal = unusable(request, reply, kind === 'cookie')
-        return refusal.reason === 'rate_limited' ? refusal : undefined
+        return refusal.reason === 'rate_limited' ? refusal : letIn(request)
       }
       if (open) return letIn(request)
       if (!entry) return unusable(request, reply, kind === 'cookie')

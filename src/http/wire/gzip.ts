@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { pipeline, type Writable } from 'node:stream'
 import { promisify } from 'node:util'
 import { constants, createGzip, gzip } from 'node:zlib'
+import { vary } from './vary.ts'
 
 const offer = /(?:^|,)\s*(?:(?:x-)?gzip|\*)\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
 const offerOfBrotli = /(?:^|,)\s*br\s*(?:;\s*q=([\d.]+)\s*)?(?=,|$)/i
@@ -44,8 +45,7 @@ export const zippedFast = (body: string | Buffer): Promise<Buffer> => zip(body, 
 
 /** Says that the body is in gzip. */
 export const nameGzip = (reply: FastifyReply): void => {
-  const others = reply.getHeader('vary')
-  reply.header('vary', others === undefined ? 'accept-encoding' : `${String(others)}, accept-encoding`)
+  vary(reply, 'accept-encoding')
   reply.header('content-encoding', 'gzip')
 }
 
