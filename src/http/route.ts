@@ -7,7 +7,7 @@ import { type Answer, send } from './wire/reply.ts'
 import { jsonBody, takeBody } from './wire/body.ts'
 import { framing } from './wire/framing.ts'
 import { rawQuery } from './wire/path.ts'
-import { vary } from './wire/vary.ts'
+import { toldCaches } from './wire/caches.ts'
 import { insistOnStatement, type Statement } from './statements.ts'
 import { type Wants, wantsOf } from './auth/wants.ts'
 import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
@@ -120,9 +120,7 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
 ): void => {
   insistOnStatement(options)
   const { method, url, access, body, query, run } = options
-  const noStore = options.cache === 'no-store'
-  /** Whoever asks with another credential may be answered otherwise. */
-  const varies = !noStore && method === 'GET' && access.credential !== 'public'
+  const forCaches = toldCaches(options)
   const discards = method === 'GET' || method === 'DELETE'
   const { afterParse, answered, authorize, authorizeRest } = app
   const { monotonic, after } = app.clock
@@ -176,8 +174,7 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
   }
 
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
-    if (noStore) reply.header('cache-control', 'no-store')
-    if (varies) vary(reply, 'authorization, cookie')
+    forCaches(reply)
     takeBody(request, limit, (bytes, refusal) => {
       try {
         if (refusal) throw refusal

@@ -11,7 +11,7 @@ import { allowedCells, callersByToken } from './callers.ts'
 import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
 import { laterRules } from './later-rules.ts'
-import { ownHost } from './own-host.ts'
+import { hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
@@ -57,8 +57,7 @@ const decisions = (service: Service) => {
   const { failures, clients, settings, cookies, uses } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   const isForeign = foreignPage(fromOwnPages, settings.corsOrigins)
-  const isOwnHost =
-    settings.required && !settings.exclude.management ? () => true : ownHost(settings.publicUrl, settings.allowedHosts)
+  const isOwnHost = hostsLetIn(settings)
   const allowedBy = allowedCells(service)
   const callersOf = callersByToken(allowedBy)
   const anonymous = allowedBy('none')

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
+import type { Service } from '../service.ts'
 
 /** The name in a Host header, without its port and brackets, in lower case. */
 const nameOf = (host: string): string =>
@@ -25,3 +26,7 @@ export const ownHost = (publicUrl: string | undefined, allowed: readonly string[
     return isIP(name) !== 0 || !name.includes('.') || names.has(name) || endings.some((ending) => name.endsWith(ending))
   }
 }
+
+/** The hosts by which somebody without a credential is let in: any, where nobody is to management. */
+export const hostsLetIn = ({ required, exclude, publicUrl, allowedHosts }: Service['settings']) =>
+  required && !exclude.management ? () => true : ownHost(publicUrl, allowedHosts)
