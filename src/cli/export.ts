@@ -13,6 +13,7 @@ import { clientOf, type TargetOptions, withMoment, withTarget } from './options.
 import { progressBar } from './terminal/progress.ts'
 import { all } from './resources.ts'
 import type { Given } from './services.ts'
+import { printForeign } from './terminal/terminal.ts'
 
 type ExportOptions = TargetOptions & {
   readonly output?: string
@@ -99,7 +100,7 @@ const exported = async (options: ExportOptions, given: Given): Promise<void> => 
     json: () => jsonText(only !== undefined && others.length === 0 ? only : trees),
   }
   const text = texts[format]()
-  if (output === '-') return terminal.print(text)
+  if (output === '-') return printForeign(terminal, text)
   try {
     writeFileSync(output, text)
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { Flag, FlagList } from '../contract/flag.ts'
-import { segment } from './client.ts'
+import { type Client, segment } from './client.ts'
+import { EXIT, isFailure } from './failure.ts'
 import { addFlagDelete } from './flag-delete.ts'
 import { clientOf, type TargetOptions, wholeNumber, withField, withMoment, withOutput, withTarget } from './options.ts'
 import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
@@ -32,17 +33,27 @@ const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/
 
 type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolean }
 
+/** Fails for a namespace that is not there, whose list is empty as well. Who may not see namespaces is not told. */
+const insistOnNamespace = async ({ ask }: Client, namespace: string, at: string | undefined): Promise<void> => {
+  try {
+    await ask('GET', `/api/v1/namespaces/${segment(namespace)}`, { query: { at } })
+  } catch (error) {
+    if (!isFailure(error) || error.exit !== EXIT.denied) throw error
+  }
+}
+
 const list = async (options: ListOptions, given: Given): Promise<void> => {
-  const { ask } = await clientOf(options, given)
+  const client = await clientOf(options, given)
   const { namespace, at, quiet = false } = options
   const limit = options.all ? Infinity : options.limit
   const found: Flag[] = []
   let page: FlagList = { flags: [], nextPageToken: '', totalCount: 0 }
   do {
     const query = { limit: Math.min(PAGE, limit - found.length), pageToken: page.nextPageToken, at }
-    page = await ask<FlagList>('GET', rootOf(namespace), { query })
+    page = await client.ask<FlagList>('GET', rootOf(namespace), { query })
     found.push(...page.flags)
   } while (page.nextPageToken !== '' && found.length < limit)
+  if (found.length === 0) await insistOnNamespace(client, namespace, at)
   printMany(given.terminal, found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
   if (page.nextPageToken !== '' && !quiet)
     given.terminal.info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)

@@ -12,22 +12,17 @@ import {
   withReason,
   withTarget,
 } from './options.ts'
-import { type Column, escapeControl, type OutputOptions, printMany, printOne } from './terminal/output.ts'
+import { type Column, type OutputOptions, printMany, printOne } from './terminal/output.ts'
 import type { Authentication, AuthenticationList } from '../contract/token.ts'
+import { nameOf, namespaceOf } from './record.ts'
 import type { Given } from './services.ts'
-import { confirm, type Terminal } from './terminal/terminal.ts'
-
-/** A pair of the service's own metadata, whatever word it is configured to write in it. */
-const own = ({ metadata }: Authentication, pattern: RegExp): string =>
-  Object.entries(metadata).find(([key]) => pattern.test(key))?.[1] ?? ''
-const NAME = /^io\.[a-z0-9_]+\.auth\.(token\.name|email|[a-z0-9_]+\.serviceaccount\.name|[a-z0-9_]+\.sub)$/
-const NAMESPACE = /^io\.[a-z0-9_]+\.auth\.(token\.namespace|[a-z0-9_]+\.namespace)$/
+import { confirm, escapeControl, type Terminal } from './terminal/terminal.ts'
 
 const COLUMNS: readonly Column<Authentication>[] = [
   ['ID', ({ id }) => id],
   ['METHOD', ({ method }) => method.replace(/^METHOD_/, '')],
-  ['NAME', (record) => own(record, NAME)],
-  ['NAMESPACE', (record) => own(record, NAMESPACE)],
+  ['NAME', nameOf],
+  ['NAMESPACE', namespaceOf],
   ['STATUS', ({ status }) => status],
   ['CREATED', ({ createdAt }) => createdAt],
   ['EXPIRES', ({ expiresAt }) => expiresAt ?? 'never'],
@@ -88,7 +83,7 @@ const notRevoked = (id: string, { message, exit }: Failure, { info }: Terminal):
 }
 
 const described = ({ id, record }: Found): string => {
-  const name = own(record, NAME)
+  const name = nameOf(record)
   return escapeControl(name === '' ? id : `"${name}" (${id})`)
 }
 

@@ -98,7 +98,10 @@ await t.test('can-i, whoami and access', async (t) => {
   const me = await rollcall(['whoami'], asViewer)
   t.equal(me.exit, 0)
   t.match(me.out, /^NAMESPACE +RIGHTS\n\* +flag.evaluate flag.snapshot flag.read /)
-  t.match(me.err, new RegExp(`Token ${of.authentication.id}\nIt never expires.`))
+  t.equal(
+    me.err,
+    `Token ${of.authentication.id}\nName: =viewer\nMethod: static token\nAccess: viewer@*\nIt never expires.\n`,
+  )
   t.equal((await rollcall(['whoami', '-q'], asViewer)).err, '')
 
   const who = async (...args: readonly string[]) => rollcall(['access', ...args], env)

@@ -29,6 +29,16 @@ await t.test('flags are listed and shown, now and as they were', async (t) => {
   t.match(then.out, /ENABLED +false\nVARIANTS +on\*\nNAME +First\n/)
   t.match(JSON.parse((await flag('get', 'f0', '-o', 'json')).out), { key: 'f0', variants: [{ key: 'on' }] })
   t.match(await flag('get', 'nothing'), { exit: 4, err: /flag "default\/nothing" not found/ })
+  t.match(await flag('list', '-n', 'nope'), { exit: 4, out: '', err: /namespace "nope" not found/ })
+  await service.request('POST', '/api/v1/namespaces', { key: 'later', name: 'Later' })
+  t.match(await flag('list', '-n', 'later'), { exit: 0, out: /^KEY/ }, 'an empty one is there')
+  t.equal((await flag('list', '-n', 'later', '--at', `#${String(before.headers['event-position'])}`)).exit, 4)
+  const { json: narrow } = await service.request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
+    name: 'reader',
+    grants: [{ namespaceKey: '*', rights: ['flag.read'] }],
+  })
+  const asReader = { ...env, ROLLCALL_TOKEN: narrow.clientToken }
+  t.equal((await rollcall(['flag', 'list', '-n', 'nope'], asReader)).exit, 0, 'who may not see namespaces is not told')
   t.equal((await flag('get', 'f0', '--at', 'soon')).exit, 2)
   t.equal((await flag('get', 'f0', '--at', '-1h')).exit, 4, 'an hour ago there was none')
 })

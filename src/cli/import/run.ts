@@ -7,9 +7,8 @@ import { planned } from './plan.ts'
 import { type Rest, type Step, stepsOf, summary } from './write.ts'
 import { clientOf, reasonHeaders, type TargetOptions } from '../options.ts'
 import type { Given } from '../services.ts'
-import { escapeControl } from '../terminal/output.ts'
 import { progressBar } from '../terminal/progress.ts'
-import { confirm, type Terminal } from '../terminal/terminal.ts'
+import { confirm, escapeControl, type Terminal } from '../terminal/terminal.ts'
 
 export type ImportOptions = TargetOptions & {
   readonly stdin?: boolean
@@ -55,7 +54,7 @@ const done = async (
   const stopped = new AbortController()
   const stop = () => stopped.abort()
   process.once('SIGINT', stop)
-  const { update, end } = progressBar(terminal, clock, { progress: options.progress && !options.quiet, unit: 'items' })
+  const { update, end } = progressBar(terminal, clock, { ...options, unit: 'items' })
   let count = 0
   let failed: { readonly error: unknown } | undefined
   const running = new Set<Promise<void>>()

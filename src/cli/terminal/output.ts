@@ -1,7 +1,7 @@
 import Table from 'cli-table3'
 import { csvOf } from '../../contract/csv.ts'
 import { fail } from '../failure.ts'
-import type { Terminal } from './terminal.ts'
+import { escapeControl, printForeign, type Terminal } from './terminal.ts'
 
 export type Format = 'table' | 'csv' | 'json' | 'ndjson' | 'name'
 export type OutputOptions = {
@@ -11,13 +11,6 @@ export type OutputOptions = {
   readonly color: boolean
 }
 export type Column<T> = readonly [title: string, text: (item: T) => string]
-
-/** Control characters, and those that turn the direction of writing, shown as escapes: a name must not steer the terminal. */
-export const escapeControl = (text: string): string =>
-  text.replace(
-    /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu,
-    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
 
 const BARE = {
   top: '',
@@ -82,7 +75,7 @@ export const printOne = <T>(
 ): void => {
   if (look.field !== undefined) {
     const value = at(item, look.field)
-    terminal.print(value === undefined ? fail('notFound', `There is no field ${look.field}.`) : raw(value))
+    printForeign(terminal, value === undefined ? fail('notFound', `There is no field ${look.field}.`) : raw(value))
     return
   }
   const forms: Readonly<Record<Format, () => string>> = {
@@ -101,7 +94,9 @@ export const printOne = <T>(
     ndjson: () => `${JSON.stringify(item)}\n`,
     name: () => `${name(item)}\n`,
   }
-  terminal.print(forms[look.output]())
+  const text = forms[look.output]()
+  if (look.output === 'table') terminal.print(text)
+  else printForeign(terminal, text)
 }
 
 /** Prints many things: a table, on a terminal or as CSV, the JSON of `whole`, a JSON line each, a name a line, or one field of each a line. */
@@ -115,7 +110,7 @@ export const printMany = <T>(
 ): void => {
   const { field } = look
   if (field !== undefined) {
-    terminal.print(items.map((item) => `${raw(at(item, field) ?? '')}\n`).join(''))
+    printForeign(terminal, items.map((item) => `${raw(at(item, field) ?? '')}\n`).join(''))
     return
   }
   const forms: Readonly<Record<Format, () => string>> = {
@@ -125,5 +120,7 @@ export const printMany = <T>(
     ndjson: () => items.map((item) => `${JSON.stringify(item)}\n`).join(''),
     name: () => items.map((item) => `${name(item)}\n`).join(''),
   }
-  terminal.print(forms[look.output]())
+  const text = forms[look.output]()
+  if (look.output === 'table') terminal.print(text)
+  else printForeign(terminal, text)
 }

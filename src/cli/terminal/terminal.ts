@@ -31,12 +31,27 @@ const readAll = async (stdin: Input, most: number): Promise<Buffer> => {
   return Buffer.concat(chunks)
 }
 
+/** Control characters, and those that turn the direction of writing. */
+const STEERING = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu
+const escaped = (sign: string): string => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** A text whose control characters are shown as escapes: a name must not steer the terminal. */
+export const escapeControl = (text: string): string => text.replace(STEERING, escaped)
+
+/** The same of several lines: tabs and the ends of lines stay. In JSON the escapes mean what they stand for. */
+const escapeLines = (text: string): string =>
+  text.replace(STEERING, (sign) => (sign === '\n' || sign === '\t' ? sign : escaped(sign)))
+
+/** Prints data that others wrote: as it is, and on a terminal with its control characters as escapes. */
+export const printForeign = ({ streams, print }: Terminal, text: string): void =>
+  print(streams.stdout.isTTY === true ? escapeLines(text) : text)
+
 /** A terminal of these streams, each opened when it is first used. */
 export const terminalOf = (env: NodeJS.ProcessEnv, streams: Streams): Terminal => ({
   env,
   streams,
   print: (text) => void streams.stdout.write(text),
-  info: (text) => void streams.stderr.write(`${text}\n`),
+  info: (text) => void streams.stderr.write(`${streams.stderr.isTTY === true ? escapeLines(text) : text}\n`),
   readStdin: (most = Infinity) => readAll(streams.stdin, most),
   hasColour: () => streams.stdout.isTTY === true && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb',
 })

@@ -11,7 +11,7 @@ import { allowedCells, callersByToken } from './callers.ts'
 import { addressKey, type Credential, credential, foreignPage, sameOrigin } from './credential.ts'
 import { emailRule } from './email-rule.ts'
 import { laterRules } from './later-rules.ts'
-import { hostsLetIn } from './own-host.ts'
+import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
@@ -45,9 +45,6 @@ const refusalNotes =
     })
     return refusal
   }
-
-const FOREIGN_HOST =
-  'a request without a credential named a host that is not ours and was refused; if it is yours, add it to server.allowed_hosts'
 
 const tooMany = (limiter: Limiter): Refusal =>
   new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })

@@ -2,6 +2,9 @@ import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import type { Service } from '../service.ts'
 
+export const FOREIGN_HOST =
+  'a request without a credential named a host that is not ours and was refused; if it is yours, add it to server.allowed_hosts'
+
 /** The name in a Host header, without its port and brackets, in lower case. */
 const nameOf = (host: string): string =>
   host
