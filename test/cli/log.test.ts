@@ -28,8 +28,8 @@ await t.test(
     t.equal(wrong.exit, 3)
     const found = JSON.parse(wrong.out) as { check: string; where: string; found: string }[]
     for (const one of [
-      { check: 'guards', where: 'events_never_change' },
-      { check: 'guards', where: 'events_never_go' },
+      { check: 'guards', where: 'trigger events_never_change' },
+      { check: 'guards', where: 'trigger events_never_go' },
       { check: 'positions', where: 'position 2' },
       { check: 'ids', found: '2 events have it' },
       { check: 'times', found: /older/ },

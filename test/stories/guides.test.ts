@@ -6,6 +6,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
+import { allowed, reachOf } from '../../src/access/reach.ts'
+import { bitOf } from '../../src/access/rights.ts'
+import { grantsFor, type Subject } from '../../src/access/rules.ts'
+import { accessPolicy } from '../../src/config/access-rules.ts'
+import { FORMAT } from '../../src/events/catalog.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { signIn } from '../auth/stand-ins/provider.ts'
@@ -46,6 +51,40 @@ await t.test('every configuration in the guides is one', async (t) => {
       t.strictSame(warnings, [], yaml)
     }
   }
+})
+
+await t.test('with the configuration of the guide only the platform team may delete', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'guides-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'config.yml')
+  const [whole = ''] = yamlOf('access').filter((yaml) => yaml.includes('rules:'))
+  await writeFile(file, whole)
+  const flags = { 'authentication.methods.orchestrator.ca_path': file }
+  const policy = accessPolicy(loadConfig({ file, env: {}, flags }).config)
+  const people: readonly (readonly [who: string, subject: Subject, deletes: boolean, updates: boolean])[] = [
+    ['the platform team', { method: 'oidc', provider: 'corp', claims: { groups: ['platform-admins'] } }, true, true],
+    ['the staff', { method: 'oidc', provider: 'corp', claims: { groups: ['staff'] } }, false, false],
+    ['the team', { method: 'codehost', organizations: ['acme'], teams: { acme: ['shop'] } }, false, true],
+    ['a pod', { method: 'orchestrator', namespace: 'shop', account: 'app' }, false, false],
+  ]
+  for (const [who, subject, deletes, updates] of people) {
+    const given = grantsFor(policy, subject)
+    if ('refused' in given) throw new Error(`${who} is refused`)
+    const reach = reachOf({ grants: given.holding.grants, roles: given.holding.roles }, true)
+    for (const [right, may] of [
+      ['flag.delete', deletes],
+      ['segment.delete', deletes],
+      ['flag.update', updates],
+      ['flag.evaluate', true],
+    ] as const)
+      t.equal(allowed(reach, bitOf(right), 'shop'), may, `${who}: ${right}`)
+  }
+})
+
+await t.test('the operations guide names the format of the history that this version writes', (t) => {
+  const guide = readFileSync(join(root, 'docs/guides/operations.md'), 'utf8')
+  t.equal(/This version writes format (\d+) at most\./.exec(guide)?.[1], String(FORMAT))
+  t.end()
 })
 
 await t.test('every reason and every file that the guides name is there', async (t) => {

@@ -26,20 +26,34 @@ const GUARDS: ReadonlyMap<string, string> = new Map(
     .flatMap((part, n, parts) => (n % 3 === 2 ? [[part, parts[n - 1]!] as const] : [])),
 )
 
-const guards = (database: Database): readonly Finding[] => {
+const INDEX = 'events_stream'
+/** What could have happened to the events without each guard. */
+const WITHOUT: Readonly<Record<string, string>> = {
+  events_never_change: 'events could be changed meanwhile',
+  events_never_go: 'events could be deleted meanwhile',
+  [INDEX]: 'a revision could be written twice meanwhile',
+}
+
+/** The guards that are not as the schema makes them, by name. */
+const wrongGuards = (database: Database): readonly (readonly [name: string, found: string])[] => {
   const texts = rowsOf(database, "select name, sql from sqlite_schema where tbl_name = 'events'").all()
   const there = new Map(texts as [string, string | null][])
-  return [...GUARDS].flatMap(([name, text]): Finding[] => {
+  return [...GUARDS].flatMap(([name, text]) => {
     const found = there.get(name)
-    if (found?.endsWith(` ${text}`)) return []
-    return [{ check: 'guards', where: name, found: found ? 'it was changed' : 'it was taken away' }]
+    return found?.endsWith(` ${text}`) ? [] : [[name, found ? 'it was changed' : 'it was taken away'] as const]
   })
 }
 
+const guards = (database: Database): readonly Finding[] =>
+  wrongGuards(database).map(([name, found]) => ({
+    check: 'guards',
+    where: `${name === INDEX ? 'index' : 'trigger'} ${name}`,
+    found: `${found}, so ${WITHOUT[name]}`,
+  }))
+
 /** Takes away guards that were changed, so that the schema makes them anew. */
 export const dropChanged = (database: Database): void => {
-  for (const { where } of guards(database))
-    database.exec(`drop ${where === 'events_stream' ? 'index' : 'trigger'} if exists ${where}`)
+  for (const { where } of guards(database)) database.exec(`drop ${where.replace(' ', ' if exists ')}`)
 }
 
 const events = (count: number) => (count === 1 ? '1 event' : `${count} events`)
@@ -121,7 +135,7 @@ export const lookAtLog = (database: Database): Look => {
   if (!rowsOf(database, IS_THERE).get()) return NOTHING
   const missing = guards(database)
   // Without its index counting would read the whole log.
-  if (missing.some(({ where }) => where === 'events_stream')) return { ...NOTHING, findings: missing }
+  if (missing.some(({ where }) => where.endsWith(INDEX))) return { ...NOTHING, findings: missing }
   const head = headOf(database)
   const [positionsMissing, gaps] = positions(database, head)
   const [revisionsMissing, holes] = revisions(database, head)
