@@ -3,7 +3,6 @@ import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
 import { deadUrl, json as answers, unusable } from '../auth/stand-ins/listen.ts'
 import { type Headers, type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { roomInMinute } from './minute.ts'
 import { clusterSettings, EXCHANGE, type Issued, open, refusalOf, type Settings } from './people.ts'
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
@@ -208,8 +207,8 @@ await t.test(
   'a client may try 60 times a minute, whatever it sends, and history says how often it tried',
   async (t) => {
     const cluster = await clusterStandIn(t)
-    const service = await startService(t, clusterSettings(cluster))
-    await roomInMinute()
+    const clock = virtualClock()
+    const service = await startService(t, clusterSettings(cluster), { clock })
     for (let n = 0; n < 60; n++) t.equal((await exchange(service, 'junk')).status, 401)
     const limited = await service.request('POST', EXCHANGE, '{', open)
     t.match(
@@ -217,8 +216,12 @@ await t.test(
       { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' },
       'before the body is looked at',
     )
-    t.match(limited.headers['retry-after'], /^\d+$/)
+    t.equal(limited.headers['retry-after'], '60')
     t.equal((await service.request('GET', '/auth/v1/self')).status, 200, 'nobody else is')
+    await clock.advance(60_000 - (clock.now().getTime() % 60_000) - 1)
+    t.equal((await exchange(service, 'junk')).status, 429, 'until the last millisecond of the minute')
+    await clock.advance(1)
+    t.equal((await exchange(service, 'junk')).status, 401, 'and no longer')
   },
 )
 

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { eventsOf } from './events-of.ts'
-import { roomInMinute } from './minute.ts'
 import {
   begin,
   bearer,
@@ -15,6 +14,7 @@ import {
   type Settings,
   visit,
 } from './people.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const agent = { 'user-agent': 'agent-of-alice' }
 
@@ -162,8 +162,7 @@ await t.test('what a holder lost is told one by one, with one cause', async (t) 
 })
 
 await t.test('every refused request is counted', async (t) => {
-  const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' })
-  await roomInMinute()
+  const { service } = await everyWay(t, { 'rate_limit.enabled': 'true' }, { clock: virtualClock() })
   for (let n = 0; n < 320; n++) await service.request('GET', '/auth/v1/self', undefined, bearer('nobody'))
   for (let n = 0; n < 10; n++) await service.request('GET', '/auth/v1/self', undefined, open)
   await service.close()

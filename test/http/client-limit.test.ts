@@ -1,18 +1,21 @@
 import t from 'tap'
 import { startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { granted } from './granted.ts'
-import { roomInMinute } from './minute.ts'
 import { refusalOf } from './people.ts'
 
 const LIMIT = '5'
 const asked = { flagKey: 'none', entityId: 'e' }
 
 await t.test('a token that anybody may have has a limit for each client address', async (t) => {
-  const service = await startService(t, { 'rate_limit.client': LIMIT, 'server.trust_proxy': 'true' })
+  const service = await startService(
+    t,
+    { 'rate_limit.client': LIMIT, 'server.trust_proxy': 'true' },
+    { clock: virtualClock() },
+  )
   const [one, other] = [await granted(service, { role: 'client' }), await granted(service, { role: 'client' })]
   const server = await granted(service, { role: 'server' })
   const bound = await granted(service, { role: 'client', namespaceKey: 'default' })
-  await roomInMinute(20_000)
   const ask = async ({ headers }: typeof one, from: string, path = '/evaluate/v1/boolean') =>
     service.request('POST', path, asked, { ...headers, 'x-forwarded-for': from })
   const statuses = async (by: typeof one, from: string, times = 7) => {
@@ -34,7 +37,7 @@ await t.test('a token that anybody may have has a limit for each client address'
 
   const over = await ask(one, '192.0.2.1', '/api/v1/namespaces')
   t.match(refusalOf(over), { status: 429, code: 8, reason: 'rate_limited', message: 'too many requests' })
-  t.match(over.headers['retry-after'], /^\d+$/, 'before it is asked what the token may do')
+  t.equal(over.headers['retry-after'], '60', 'before it is asked what the token may do')
   t.equal((await service.request('GET', '/livez', undefined, one.headers)).status, 200, 'public routes do not look')
 })
 

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
-import { type Fields, type Headers, type Response, type Started, startService } from '../start.ts'
+import { type Fields, type Headers, type Response, type Started, type StartOptions, startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
 import { eventsOf } from './events-of.ts'
 import { granted, withNamespaces } from './granted.ts'
-import { roomInMinute } from './minute.ts'
 import { type Problem, refusalOf } from './people.ts'
 
 const N = '/api/v1/namespaces'
@@ -27,8 +27,8 @@ const missingIn = (right: string, key: string) => missing(right, ` in namespace 
 const missingEverywhere = (right: string) => missing(right, ' in every namespace', { namespaceKey: '*' })
 
 /** A service with the namespaces `shop` and `desk`, and a way to ask it as a token of some grants. */
-const shops = async (test: Test, settings: Readonly<Record<string, string>> = {}) => {
-  const service = await withNamespaces(await startService(test, settings), 'shop', 'desk')
+const shops = async (test: Test, settings: Readonly<Record<string, string>> = {}, options: StartOptions = {}) => {
+  const service = await withNamespaces(await startService(test, settings, options), 'shop', 'desk')
   const as = async (asked: Fields) => {
     const { headers, id } = await granted(service, asked)
     const ask = (method: string, path: string, body?: unknown, more: Headers = {}) =>
@@ -289,11 +289,10 @@ const decisions = async ({ metrics }: Started) => {
 }
 
 await t.test('every refusal is counted once, whichever step decides it, and none as allowed', async (t) => {
-  const { service, as } = await shops(t)
+  const { service, as } = await shops(t, {}, { clock: virtualClock() })
   const inShop = (await granted(service, { namespaceKey: 'shop' })).id
   const few = ['flag.evaluate', 'namespace.read', 'token.read', 'token.create', 'flag.read'] as const
   const { ask, id } = await as({ grants: [rights('shop', ...few)] })
-  await roomInMinute()
   const since = await decisions(service)
   const refused: readonly Parameters<typeof ask>[] = [
     ['GET', `${N}/desk/flags`],

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { roomInMinute } from './minute.ts'
 import { bearer, cookiesOf, type Issued, open, refusalOf, type Settings } from './people.ts'
 
 const SELF = '/auth/v1/self/session'
@@ -44,9 +43,8 @@ await t.test('U1 says who is signed in, A13 when the session ends', async (t) =>
 
 for (const required of [true, false])
   await t.test(`U1: an unusable cookie is nobody, cleared and counted; required: ${required}`, async (t) => {
-    const service = await startService(t, { 'authentication.required': String(required) })
+    const service = await startService(t, { 'authentication.required': String(required) }, { clock: virtualClock() })
     const { request } = service
-    await roomInMinute()
     const refused = async () =>
       Number(
         /auth_decisions_total\{result="refused",reason="credential_invalid",.*\} (\d+)/.exec(
