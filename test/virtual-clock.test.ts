@@ -24,6 +24,15 @@ await t.test('timers are due in order, and what each sets off is done before the
   t.strictSame(clock.waiting(), [])
 })
 
+await t.test('who moves it while another does comes after: it never goes back', async (t) => {
+  const clock = virtualClock()
+  const seen: number[] = []
+  clock.every(1, () => seen.push(clock.monotonic()))
+  await Promise.all([clock.advance(3), clock.advance(1), clock.advance(2)])
+  t.strictSame(seen, [1, 2, 3, 4, 5, 6])
+  t.equal(clock.monotonic(), 6)
+})
+
 await t.test('what is cancelled is not done', async (t) => {
   const clock = virtualClock()
   const done: string[] = []

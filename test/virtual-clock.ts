@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../src/clock.ts'
 
 /** A clock that stands still until a test moves it. */
 export type VirtualClock = Clock & {
-  /** Moves both clocks on by so many milliseconds, through every timer that is due, in order; what each sets off comes to rest before the next. */
+  /** Moves both clocks on by so many milliseconds, through every timer that is due, in order; what each sets off comes to rest before the next. Who moves it meanwhile too comes after. */
   readonly advance: (ms: number) => Promise<void>
   /** Moves the wall clock alone, as somebody does who sets it. */
   readonly jump: (ms: number) => void
@@ -42,6 +42,24 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
   const settle = async () => {
     for (let n = 0; n < TURNS; n++) await setImmediate()
   }
+  const move = async (ms: number) => {
+    const end = elapsed + ms
+    await settle()
+    for (let timer = next(); timer && timer.due <= end; timer = next()) {
+      pass(timer.due)
+      timers.delete(timer)
+      if (timer.every !== undefined) {
+        timer.due += timer.every
+        timers.add(timer)
+      }
+      timer.work()
+      await settle()
+    }
+    pass(end)
+    await settle()
+  }
+  /** The last move that was asked for. */
+  let moved = Promise.resolve()
 
   return {
     now: () => {
@@ -73,21 +91,10 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
       set(ms, () => stop.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError')))
       return stop.signal
     },
-    advance: async (ms) => {
-      const end = elapsed + ms
-      await settle()
-      for (let timer = next(); timer && timer.due <= end; timer = next()) {
-        pass(timer.due)
-        timers.delete(timer)
-        if (timer.every !== undefined) {
-          timer.due += timer.every
-          timers.add(timer)
-        }
-        timer.work()
-        await settle()
-      }
-      pass(end)
-      await settle()
+    advance: (ms) => {
+      const done = moved.then(() => move(ms))
+      moved = done.catch(() => undefined)
+      return done
     },
     jump: (ms) => void (wall += ms),
     settle,
