@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
-import { sleep } from './revoking.ts'
+import { eventually } from '../wait.ts'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../../..')
@@ -140,10 +140,11 @@ export type Serving = Awaited<ReturnType<typeof serve>>
 
 /** Asks again while the instance says that it does not know. */
 export const known = async (ask: () => Promise<Answer>): Promise<Answer> => {
-  for (let n = 0; ; n++, await sleep(100)) {
+  const knows = ({ text }: Answer) => !/"(?:auth_stale|backend_unavailable|view_behind)"/.test(text)
+  return eventually(async () => {
     const answer = await ask()
-    if (!/"(?:auth_stale|backend_unavailable|view_behind)"/.test(answer.text) || n >= 100) return answer
-  }
+    return knows(answer) && answer
+  }, 'an answer of an instance that knows')
 }
 
 /** A token that an instance makes, and its id. */
@@ -153,9 +154,9 @@ export const issue = async (service: Serving, name: string) => {
   return { token: String(json['clientToken']), id: (json['authentication'] as { readonly id: string }).id }
 }
 
-/** Whether an instance answers the holder of a token so, within five seconds. */
-export const becomes = async (service: Serving, token: string, wanted: number): Promise<boolean> => {
-  for (let n = 0; n < 50; n++, await sleep(100))
-    if ((await service.request('GET', '/auth/v1/self', undefined, token)).status === wanted) return true
-  return false
-}
+/** Waits until an instance answers the holder of a token so. */
+export const becomes = (service: Serving, token: string, wanted: number): Promise<boolean> =>
+  eventually(
+    async () => (await service.request('GET', '/auth/v1/self', undefined, token)).status === wanted,
+    `the answer ${wanted}`,
+  )

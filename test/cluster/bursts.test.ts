@@ -5,8 +5,9 @@ import { enveloper } from '../../src/commands/envelope.ts'
 import { executor } from '../../src/commands/execute.ts'
 import { token } from '../../src/commands/token.ts'
 import { startService, type Started } from '../start.ts'
-import { type Bearer, becomes, issue, known, revoke, sleep, useKnown } from './revoking.ts'
+import { type Bearer, becomes, issue, known, revoke, use } from './revoking.ts'
 import { startStack } from './stack.ts'
+import { walkingClock } from './walking.ts'
 
 const { stack, skip } = await startStack(t)
 
@@ -48,7 +49,7 @@ const elsewhere = async (url: string) => {
 
 await t.test('bursts on one instance, seen from another', { skip }, async (t) => {
   const settings = { ...stack!.settings, 'rate_limit.enabled': 'false' }
-  const a = await startService(t, settings)
+  const a = await startService(t, settings, { clock: walkingClock(t) })
   const flag = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' }
   t.equal((await a.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200)
   const issued: { readonly bearer: Bearer; readonly id: string }[] = []
@@ -57,10 +58,10 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
     AT_ONCE,
     async () => void issued.push(await issue(a)),
   )
-  const b = await startService(t, settings)
+  const b = await startService(t, settings, { clock: walkingClock(t) })
 
   await t.test('as many first uses at once, on an instance that has just started, are all answered', async (t) => {
-    const statuses = await Promise.all(issued.map(({ bearer }) => useKnown(b, bearer)))
+    const statuses = await Promise.all(issued.map(({ bearer }) => use(b, bearer)))
     t.strictSame([...new Set(statuses)], [200])
   })
 
@@ -78,8 +79,8 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
     const after = { 'after-position': String(newest) }
     const seen = await known(() => b.request('GET', '/api/v1/namespaces/default/flags/f', undefined, after))
     t.equal(seen.status, 200)
-    for (const { bearer } of ended) t.equal(await useKnown(b, bearer), 401)
-    t.equal(await useKnown(b, kept.bearer), 200)
+    for (const { bearer } of ended) t.equal(await use(b, bearer), 401)
+    t.equal(await use(b, kept.bearer), 200)
     t.equal((await reads(b)) - before, 0)
     t.equal((await reads(a)) - beforeHere, 0, 'nor does it take one here')
   })
@@ -87,13 +88,13 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
   await t.test('many revocations that others write leave every instance ready, and are in force at once', async (t) => {
     const ending = issued.slice(200, 1_400)
     const last = ending.at(-1)!
-    for (const service of [a, b]) t.equal(await useKnown(service, last.bearer), 200)
+    for (const service of [a, b]) t.equal(await use(service, last.bearer), 200)
     const others = await elsewhere(stack!.settings['eventstore.url']!)
     t.teardown(others.close)
     const over = new AbortController()
     const unready: string[] = []
     const looked = [a, b].map(async (service) => {
-      for (; !over.signal.aborted; await sleep(50)) {
+      while (!over.signal.aborted) {
         const { status, text } = await service.request('GET', '/readyz?verbose')
         if (status !== 200) unready.push(text)
       }
@@ -103,9 +104,9 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
     await Promise.all(looked)
     t.strictSame(unready, [])
     for (const service of [a, b]) {
-      const statuses = await Promise.all(ending.slice(-100).map(({ bearer }) => useKnown(service, bearer)))
+      const statuses = await Promise.all(ending.slice(-100).map(({ bearer }) => use(service, bearer)))
       t.strictSame([...new Set(statuses)], [401])
-      t.equal(await useKnown(service, issued[100]!.bearer), 200)
+      t.equal(await use(service, issued[100]!.bearer), 200)
     }
   })
 })

@@ -5,9 +5,11 @@ import t, { type Test } from 'tap'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { type Authentication, everyWay, logIn, OIDC } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
-import { FLAGS, linesOf, names, onStack, own, refusedStart, seen } from './restoring.ts'
-import { type Bearer, issue, known, revoke, sleep } from './revoking.ts'
+import { eventually } from '../wait.ts'
+import { FLAGS, linesOf, names, onStack, own, ready, refusedStart, written } from './restoring.ts'
+import { type Bearer, issue, known, revoke } from './revoking.ts'
 import { type Stack, startStack } from './stack.ts'
+import { walkingClock } from './walking.ts'
 
 /** What was acknowledged: tokens that live and that were revoked, flags, and who logged in. */
 type Acknowledged = {
@@ -27,7 +29,9 @@ const issued = async (service: Started, count: number) => {
 const ran = async (t: Test, stack: Stack) => {
   const keys = join(await newDirectory(t), 'keys')
   const settings = { ...stack.settings, 'keys.file': keys, 'rate_limit.enabled': 'false' }
-  const { service, liar } = await everyWay(t, settings)
+  // The provider goes by the clock of the machine.
+  const clock = walkingClock(t, new Date().toISOString())
+  const { service, liar } = await everyWay(t, settings, { clock })
   const acknowledge = async (sub: string, toRevoke: readonly { readonly id: string; readonly bearer: Bearer }[]) => {
     liar.lies = { claims: { sub } }
     const { authentication } = await logIn(service, OIDC)
@@ -51,7 +55,7 @@ const ran = async (t: Test, stack: Stack) => {
   }
   const ending = await issued(service, 2 * EVERY)
   const before: Acknowledged = await acknowledge('alice', ending.slice(0, EVERY))
-  while (!/^rollcall_view_lag_events 0$/m.test(await service.metrics())) await sleep(50)
+  await written(service)
   const older = await copyOf()
   const after: Acknowledged = await acknowledge('bob', ending.slice(EVERY))
   await service.close()
@@ -175,19 +179,19 @@ await onStack(
     for (const one of cases)
       await t.test(nameOf(one), async (t) => {
         await putBack(stack, deployment, other, one)
-        const directory = await newDirectory(t)
+        const [directory, clock] = [await newDirectory(t), walkingClock(t, new Date().toISOString())]
         const log = async () => own(linesOf(await readFile(join(directory, 'log'), 'utf8')))
         if (one.refused) {
-          t.match(await refusedStart(t, deployment.settings, { directory }), one.refused)
+          t.match(await refusedStart(t, deployment.settings, { directory, clock }), one.refused)
           t.equal((await log()).length, 1, 'in one line')
           return
         }
         const accepting = one.accepted ? { acceptLostKeys: 'MongoDB had no backup' } : {}
-        const service = await startService(t, deployment.settings, { directory, ...accepting })
-        await seen(t, service)
+        const service = await startService(t, deployment.settings, { directory, clock, ...accepting })
+        await ready(service)
         await counted(t, service, deployment, one)
         const job = /^rollcall_job_last_outcome\{name="cleanup-token",outcome="ok"\} 1$/m
-        if (one.Redis) while (!job.test(await service.metrics())) await sleep(50)
+        if (one.Redis) await eventually(async () => job.test(await service.metrics()), 'the end of a job')
         t.match(await log(), one.told ?? [])
         t.equal((await log()).length, one.told?.length ?? 0, 'nothing else')
         const made = await issue(service)

@@ -5,6 +5,7 @@ import { clusterSettings, oidcSettings, PUBLIC } from '../http/people.ts'
 import { linkTo, type Mode, type Proxy } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
 import { type Stack, startStack } from './stack.ts'
+import { walkingClock } from './walking.ts'
 
 export const backends = ['eventstore', 'mongodb', 'redis', 'provider', 'orchestrator'] as const
 export type Backend = (typeof backends)[number]
@@ -24,10 +25,12 @@ const onProcess = (server: Stack['mongo']): readonly Fault[] => [
   { name: 'SIGSTOP', begin: async () => server.freeze(), end: async () => server.thaw() },
 ]
 
-/** Two instances on the same servers, with every way for a server to fail: `a` reaches each over a link of its own, `b` the stores directly. Or why there are none. */
+/** Two instances on the same servers, with every way for a server to fail: `a` reaches each over a link of its own, `b` the stores directly. Their clocks go on; `clock` is that of `a`. Or why there are none. */
 export const startFaulty = async (t: Test) => {
   const { stack, skip } = await startStack(t)
   if (!stack) return { skip }
+  // The provider goes by the clock of the machine.
+  const clock = walkingClock(t, new Date().toISOString())
   const [liar, orchestrator] = [await lyingProvider(t), await clusterStandIn(t)]
   const events = await linkTo(t, stack.settings['eventstore.url']!)
   const [mongo, redis] = [await linkTo(t, stack.mongo.url), await linkTo(t, stack.redis.url)]
@@ -39,15 +42,16 @@ export const startFaulty = async (t: Test) => {
   }
 
   const settings = { ...stack.settings, 'rate_limit.enabled': 'false', 'server.public_url': PUBLIC }
-  const b = await startService(t, settings)
-  const a = await startService(t, {
+  const b = await startService(t, settings, { clock: walkingClock(t, clock.now().toISOString()) })
+  const settingsOfA = {
     ...settings,
     'eventstore.url': events.url,
     'mongodb.url': mongo.url,
     'redis.url': redis.url,
     ...oidcSettings('main', issuer, lyingClient),
     ...clusterSettings({ ...orchestrator, url: api.url }),
-  })
+  }
+  const a = await startService(t, settingsOfA, { clock })
   const faults: Readonly<Record<Backend, readonly Fault[]>> = {
     eventstore: [
       { name: 'SIGKILL', begin: async () => stack.eventstore.kill(), end: stack.eventstore.restart },
@@ -59,5 +63,5 @@ export const startFaulty = async (t: Test) => {
     provider: onLink(provider.link, 'refuse', 'blackhole', 'reset', 'garbage'),
     orchestrator: onLink(api.link, 'refuse', 'blackhole', 'reset', 'garbage'),
   }
-  return { a, b, serviceAccountToken: () => orchestrator.token(), faults, skip: false } as const
+  return { a, b, clock, serviceAccountToken: () => orchestrator.token(), faults, skip: false } as const
 }

@@ -3,7 +3,7 @@ import { systemClock } from '../../src/clock.ts'
 import { openEventStore } from '../../src/adapters/eventstoredb/open.ts'
 import { collect } from '../contracts/log.ts'
 import { becomes, issue, known, later, present, serve, type Serving, isOfReach } from './builds.ts'
-import { sleep } from './revoking.ts'
+import { eventually } from '../wait.ts'
 import { startStack } from './stack.ts'
 
 /** A build that is to come, with format 3: a revocation says why, and a change of expiry has a shape that the one before cannot say. */
@@ -74,8 +74,7 @@ await t.test(
 
     t.equal(await now.end(), 0)
     const switched = () => next.told('INFO').find(({ msg }) => String(msg).endsWith('is written from here on'))
-    for (let n = 0; n < 100 && !switched(); n++) await sleep(50)
-    t.match(switched(), { from: 2, to: 3, instances: 1 })
+    t.match(await eventually(switched, 'a build that writes its own format'), { from: 2, to: 3, instances: 1 })
     const second = await ended(next)
     t.equal(second.wire, 'TokenRevoked.v2')
     t.equal((await expire(next)).status, 200)

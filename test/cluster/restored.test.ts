@@ -1,18 +1,19 @@
 import { MongoClient } from 'mongodb'
+import type { Test } from 'tap'
 import { startEventStore } from '../stand-ins/eventstoredb/server.ts'
 import { type Started, startService } from '../start.ts'
-import { FLAGS, lines, names, onStack, own, refusedStart, seen } from './restoring.ts'
-import { becomes, type Bearer, issue, revoke, sleep, startTwo, use } from './revoking.ts'
+import { eventually } from '../wait.ts'
+import { FLAGS, lines, names, onStack, own, ready, refusedStart, written } from './restoring.ts'
+import { becomes, type Bearer, issue, revoke, startTwo as startStill, use } from './revoking.ts'
 import { type Stack, startStack } from './stack.ts'
+import { walkingClock } from './walking.ts'
 
 /** Servers come back with other data than before: under running instances, and between a stop and a start. */
 const ended = async (service: Started) => (await service.logged()).includes('"msg":"rollcall has stopped"')
 /** Waits until the service has ended by itself. */
-const ends = async (service: Started, ms = 30_000): Promise<boolean> => {
-  for (const end = performance.now() + ms; performance.now() < end; await sleep(50))
-    if (await ended(service)) return true
-  return false
-}
+const ends = (service: Started) => eventually(() => ended(service), 'the end of a service')
+/** Two instances whose clocks go on. */
+const startTwo = (t: Test, stack: Stack) => startStill(t, stack, { clocks: { a: walkingClock(t), b: walkingClock(t) } })
 const gone = async (service: Started, bearer: Bearer) => use(service, bearer).catch(() => 'ended' as const)
 const rename = async (service: Started, name: string) =>
   (await service.request('PUT', `${FLAGS}/f`, { key: 'f', name, type: 'BOOLEAN_FLAG_TYPE', enabled: true })).status
@@ -20,7 +21,7 @@ const rename = async (service: Started, name: string) =>
 await onStack(
   'an event store put back to an older copy under running instances ends them, and the next start tells',
   async (t, stack) => {
-    const { a, b } = await startTwo(t, stack)
+    const { a, b, clocks } = await startTwo(t, stack)
     const keep = await issue(a)
     t.ok(await becomes(b, keep.bearer, 200))
     const copy = stack.eventstore.copy()
@@ -29,17 +30,17 @@ await onStack(
     for (let n = 0; n < 10; n++) await issue(b)
     t.ok(await becomes(b, lost.bearer, 200))
     await stack.eventstore.restore(copy)
-    const since = performance.now()
+    const since = clocks.b.monotonic()
     await revoke(a, keep.id).catch(() => undefined)
     let late = 0
-    while (!((await ended(a)) && (await ended(b))) && performance.now() - since < 30_000) {
-      const asked = performance.now()
+    await eventually(async () => {
+      const asked = clocks.b.monotonic()
       if ((await gone(b, keep.bearer)) === 200 && asked - since > 4_000) late++
-      await sleep(50)
-    }
+      return (await ended(a)) && (await ended(b))
+    }, 'the end of both')
     t.equal(late, 0, 'nobody is let in on a history that is gone')
     for (const one of [a, b]) {
-      t.ok(await ends(one))
+      await ends(one)
       t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
     }
 
@@ -50,7 +51,7 @@ await onStack(
     )
     await b.reopen()
     for (const one of [a, b]) {
-      await seen(t, one)
+      await ready(one)
       t.strictSame(await names(one), ['F'])
       t.equal(await use(one, lost.bearer), 401)
     }
@@ -65,11 +66,12 @@ await onStack(
 const writesTaken = async (services: readonly Started[]) => {
   let taken = 0
   const write = async (service: Started) => {
-    for (const end = performance.now() + 30_000; performance.now() < end && !(await ended(service)); await sleep(5)) {
+    await eventually(async () => {
       const body = { name: 'late' }
       const answer = await service.request('POST', '/auth/v1/method/token', body).catch(() => undefined)
       if (answer?.status === 200) taken++
-    }
+      return ended(service)
+    }, 'the end of a service')
   }
   await Promise.all(services.flatMap((service) => [write(service), write(service)]))
   return taken
@@ -104,7 +106,7 @@ for (const [what, other] of [
       await stack.eventstore.restore(other(copy))
       t.equal(await writesTaken([a, b]), 0)
       for (const one of [a, b]) {
-        t.ok(await ends(one))
+        await ends(one)
         t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
       }
     },
@@ -117,12 +119,12 @@ await onStack(
     const copy = stack.eventstore.copy()
     t.equal(await rename(a, 'two'), 200)
     t.equal((await a.request('POST', FLAGS, { key: 'g', name: 'G', type: 'BOOLEAN_FLAG_TYPE' })).status, 200)
-    await sleep(2_000)
+    await written(a)
     await a.close()
     await b.close()
     await stack.eventstore.restore(copy)
-    const c = await startService(t, stack.settings)
-    await seen(t, c)
+    const c = await startService(t, stack.settings, { clock: walkingClock(t) })
+    await ready(c)
     t.strictSame(await names(c), ['F'])
     const [line] = await lines(c)
     t.match(line, { cause: 'shorter' })
@@ -147,26 +149,27 @@ const database = async ({ settings }: Stack) => {
 await onStack('another event store, and an emptied one, are refused, and nothing is written', async (t, stack) => {
   const { a, b } = await startTwo(t, stack)
   const { bearer } = await issue(a)
-  await sleep(2_000)
+  await written(a)
   await a.close()
   await b.close()
   const before = await database(stack)
   const foreign = await startEventStore()
   t.teardown(() => foreign.kill())
   const { stack: other } = await startStack(t)
-  const away = await startService(t, { ...other!.settings, 'eventstore.url': foreign.url })
+  const clock = walkingClock(t)
+  const away = await startService(t, { ...other!.settings, 'eventstore.url': foreign.url }, { clock })
   await away.close()
   t.match(
-    await refusedStart(t, { ...stack.settings, 'eventstore.url': foreign.url }),
+    await refusedStart(t, { ...stack.settings, 'eventstore.url': foreign.url }, { clock }),
     /begins with event|keys do not fit/,
   )
   t.equal(await database(stack), before)
   const copy = stack.eventstore.copy()
   await stack.eventstore.restore()
-  t.match(await refusedStart(t, stack.settings), /another history.*it is empty/)
+  t.match(await refusedStart(t, stack.settings, { clock }), /another history.*it is empty/)
   t.equal(await database(stack), before)
   await stack.eventstore.restore(copy)
-  const c = await startService(t, stack.settings)
+  const c = await startService(t, stack.settings, { clock: walkingClock(t) })
   t.equal(await use(c, bearer), 200)
   t.strictSame(await lines(c), [])
 })
@@ -177,10 +180,10 @@ await onStack(
     const { a, b } = await startTwo(t, stack)
     await stack.eventstore.restore()
     for (const one of [a, b]) {
-      t.ok(await ends(one))
+      await ends(one)
       t.match(own(await lines(one)), [/^rollcall ends: the history is not the one that this instance followed/])
     }
-    t.match(await refusedStart(t, stack.settings), /it is empty/)
+    t.match(await refusedStart(t, stack.settings, { clock: walkingClock(t) }), /it is empty/)
   },
 )
 
@@ -189,20 +192,21 @@ await onStack(
   async (t, stack) => {
     const { a, b } = await startTwo(t, stack)
     const { bearer } = await issue(a)
-    await sleep(1_500)
+    await written(a)
     const client = await MongoClient.connect(stack.settings['mongodb.url']!)
     const db = client.db(stack.settings['mongodb.database'])
     for (const { name } of await db.listCollections().toArray())
       if (/^(?:tokens|flags|namespaces|segments)_|^views$/.test(name)) await db.collection(name).drop()
     await issue(a).catch(() => undefined)
-    t.ok(await ends(a))
+    await ends(a)
     t.match(own(await lines(a)), [/^rollcall ends: the read models are lost/])
-    t.ok(await ends(b), 'so does who writes them after')
+    // So does who writes them after.
+    await ends(b)
     t.match(own(await lines(b)), [/^rollcall ends: the read models are lost/])
     await a.reopen()
     await b.reopen()
     for (const one of [a, b]) {
-      await seen(t, one)
+      await ready(one)
       t.equal(await use(one, bearer), 200)
       t.strictSame(await names(one), ['F'])
     }
@@ -211,7 +215,7 @@ await onStack(
 
     for (const { name } of await db.listCollections().toArray())
       if (name.startsWith('tokens_')) await db.collection(name).deleteMany({})
-    const c = await startService(t, stack.settings)
+    const c = await startService(t, stack.settings, { clock: walkingClock(t) })
     t.match((await lines(c))[0], { cause: 'rows_missing', read_models: ['tokens'] })
     t.equal(await use(c, bearer), 200)
     await client.close()

@@ -1,7 +1,8 @@
 import root, { type Test } from 'tap'
 import { isFailure } from '../../src/cli/failure.ts'
 import { type Started, startService } from '../start.ts'
-import { known, sleep } from './revoking.ts'
+import { eventually } from '../wait.ts'
+import { known } from './revoking.ts'
 import { type Stack, startStack } from './stack.ts'
 
 export const FLAGS = '/api/v1/namespaces/default/flags'
@@ -23,11 +24,15 @@ export const names = async (service: Started) =>
   (await known(() => service.request<{ flags: readonly { name: string }[] }>('GET', FLAGS))).json.flags.map(
     ({ name }) => name,
   )
-export const seen = async (t: Test, service: Started) => {
-  for (let n = 0; n < 100; n++, await sleep(100))
-    if ((await service.request('GET', '/readyz')).status === 200) return t.pass('ready')
-  return t.fail('it is not ready')
-}
+/** Waits until it is ready. */
+export const ready = (service: Started) =>
+  eventually(async () => (await service.request('GET', '/readyz')).status === 200, 'a service that is ready')
+/** Waits until the read models hold all that was written. */
+export const written = (service: Started) =>
+  eventually(
+    async () => /^rollcall_view_lag_events 0$/m.test(await service.metrics()),
+    'read models that hold everything',
+  )
 /** A test on servers of its own, or why there are none. */
 export const onStack = (name: string, body: (t: Test, stack: Stack) => Promise<unknown>, timeout = 180_000) =>
   root.test(name, { timeout }, async (t) => {

@@ -14,6 +14,8 @@ export type Stack = {
     readonly restore: (copy?: readonly Recorded[]) => Promise<void>
     /** While it hangs it takes every call and answers none. */
     readonly hang: (hangs: boolean) => void
+    /** Before it takes the next append to a stream that is called so, it waits for this. */
+    readonly overtake: (name: RegExp, work: () => Promise<unknown>) => void
   }
   readonly mongo: Server
   readonly redis: Server
@@ -47,6 +49,13 @@ export const startStack = async (
       else delete events.faults.before
       for (const release of held) release()
       held = []
+    },
+    overtake: (name, work) => {
+      events.faults.before = async (call, stream) => {
+        if (call !== 'append' || !name.test(stream)) return
+        delete events.faults.before
+        await work()
+      }
     },
     copy: () => [...law.all],
     restore: async (copy) => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { becomes, EARLIEST, earlier, issue, known, present, serve, type Serving, isOfReach } from './builds.ts'
-import { sleep } from './revoking.ts'
+import { eventually } from '../wait.ts'
 import { startStack } from './stack.ts'
 
 /** This build and an earlier one on the same store: beside each other, and one after the other. */
@@ -46,7 +46,7 @@ const honours = async (t: Test, service: Serving, kept: Kept, who: string) => {
     const ask = () => service.request('POST', '/evaluate/v1/boolean', { flagKey, entityId: 'e' })
     t.match((await known(ask)).json, { enabled: true }, `${who}: flag ${flagKey}`)
   }
-  for (let n = 0; n < 100 && (await service.request('GET', '/readyz')).status !== 200; n++) await sleep(100)
+  await eventually(async () => (await service.request('GET', '/readyz')).status === 200, 'a service that is ready')
   const { json } = await known(() => service.request('GET', F))
   t.equal(json['totalCount'], kept.flags.length, `${who}: the list of flags`)
   const tokens = await known(() => service.request('GET', '/auth/v1/tokens'))

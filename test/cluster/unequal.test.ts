@@ -5,8 +5,9 @@ import { newDirectory } from '../adapters/embedded/store.ts'
 import { lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { logIn, OIDC, oidcSettings, PUBLIC, refusalOf } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
-import { FLAGS, lines, linesOf, names, onStack, own, refusedStart, seen } from './restoring.ts'
+import { FLAGS, lines, linesOf, names, onStack, own, ready, refusedStart } from './restoring.ts'
 import { becomes, issue, known, revoke } from './revoking.ts'
+import { walkingClock } from './walking.ts'
 
 type Settings = Readonly<Record<string, string>>
 const flag = (key: string) => ({ key, name: key, type: 'BOOLEAN_FLAG_TYPE' })
@@ -72,13 +73,15 @@ await onStack('instances whose settings differ hold together', async (t, stack) 
     'server.public_url': PUBLIC,
     ...(oidcSettings('main', liar.url, lyingClient) as Settings),
   }
-  const a = await startService(t, settings)
+  // The provider goes by the clock of the machine.
+  const a = await startService(t, settings, { clock: walkingClock(t, new Date().toISOString()) })
   t.equal((await make(a, 'f')).status, 200)
 
   for (const [name, [different, each]] of Object.entries(works))
     await t.test(name, async (t) => {
-      const b = await startService(t, { ...settings, ...different })
-      await seen(t, b)
+      const clock = walkingClock(t, new Date().toISOString())
+      const b = await startService(t, { ...settings, ...different }, { clock })
+      await ready(b)
       await together(t, a, b)
       await each(t, a, b)
       t.strictSame(own([...(await lines(a)), ...(await lines(b))]), [], 'no fault is told')
@@ -102,7 +105,7 @@ await onStack('instances whose settings differ hold together', async (t, stack) 
   ] as const)
     await t.test(`${name} is refused in one line, and changes nothing for the other`, async (t) => {
       const directory = await newDirectory(t)
-      t.match(await refusedStart(t, different, { directory }), says)
+      t.match(await refusedStart(t, different, { directory, clock: walkingClock(t) }), says)
       t.equal(own(linesOf(await readFile(join(directory, 'log'), 'utf8'))).length, 1)
       const { bearer } = await issue(a)
       t.ok(await becomes(a, bearer, 200))
