@@ -2,8 +2,8 @@ import type { Test } from 'tap'
 import { virtualClock, type VirtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 
-/** Much shorter than anything that waits for these clocks, and no longer than the pause between two looks: servers have as much real time. */
-const STEP_MS = 5
+/** Much shorter than anything that waits for these clocks, and about the time between two looks: servers have as much real time. */
+const STEP_MS = 10
 
 const walk = (clocks: readonly VirtualClock[], over: () => boolean) =>
   eventually(async () => {

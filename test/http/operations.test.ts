@@ -186,15 +186,17 @@ await t.test('tokens are counted by method and status, after a restart too', asy
 await t.test(
   'the page tells of the last run of each job, of the lease on the read models and of the proof of the head',
   async (t) => {
-    const before = Date.now()
-    const service = await startService(t, { 'authentication.methods.token.cleanup.interval': '90m' })
+    const clock = virtualClock()
+    const before = clock.now().getTime()
+    const settings = { 'authentication.methods.token.cleanup.interval': '90m' }
+    const service = await startService(t, settings, { clock })
     const ended = /^rollcall_job_last_outcome\{name="cleanup-token",outcome="ok"\} 1$/m
     const ageOf = (page: string) => Number(/^rollcall_freshness_age_seconds (\S+)$/m.exec(page)?.[1])
     const page = await eventually(async () => {
       const text = await service.metrics()
       return ended.test(text) && ageOf(text) < 2 ? text : undefined
     }, 'the end of a job and a proof of the head')
-    const seconds = (Date.now() - before) / 1000
+    const seconds = (clock.now().getTime() - before) / 1000
     t.match(page, /^rollcall_job_last_outcome\{name="cleanup-token",outcome="failed"\} 0$/m)
     t.match(page, /^rollcall_job_interval_seconds\{name="cleanup-token"\} 5400$/m)
     t.match(page, /^rollcall_job_last_items\{name="cleanup-token",of="done"\} 0$/m)

@@ -3,13 +3,13 @@ import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import { freePort } from '../free-port.ts'
 
-/** `blackhole`: connections stay open and nothing comes through. `reset`: every connection is broken. `refuse`: nobody listens. `garbage`: whatever is sent, noise comes back. `slow`: everything comes later. */
-export type Mode = 'pass' | 'blackhole' | 'reset' | 'refuse' | 'garbage' | 'slow'
+/** `blackhole`: connections stay open and nothing comes through. `reset`: every connection is broken. `refuse`: nobody listens. `garbage`: whatever is sent, noise comes back. */
+export type Mode = 'pass' | 'blackhole' | 'reset' | 'refuse' | 'garbage'
 
 const NOISE = 64
 
 /** A link to a port of loopback that can fail. Every mode holds for the connections there are and for new ones; what a blackhole held back goes on when it ends. */
-const startProxy = async (target: number, slowMs = 200) => {
+const startProxy = async (target: number) => {
   let mode: Mode = 'pass'
   const sockets = new Set<Socket>()
 
@@ -21,12 +21,11 @@ const startProxy = async (target: number, slowMs = 200) => {
   const carry = (from: Socket, to: Socket, back: boolean) => {
     sockets.add(from)
     from.setNoDelay(true)
-    const later = (work: () => void) => (mode === 'slow' ? setTimeout(work, slowMs) : work())
     from.on('data', (bytes) => {
-      if (mode !== 'garbage') later(() => void to.write(bytes))
+      if (mode !== 'garbage') to.write(bytes)
       else if (!back) from.write(randomBytes(NOISE))
     })
-    from.on('end', () => later(() => void to.end()))
+    from.on('end', () => to.end())
     from.on('error', () => to.destroy())
     from.on('close', () => {
       sockets.delete(from)
