@@ -44,10 +44,19 @@ const TOKEN = 'the-bootstrap-token-of-the-tests'
 
 const isStale = ({ status, text }: Response<unknown>) => onCluster && status === 503 && text.includes('"auth_stale"')
 
-/** Comes to a later millisecond: tokens that were made in the same one are listed by their random ids. */
-const nextMillisecond = async (clock: VirtualClock | undefined): Promise<void> => {
-  if (clock) return clock.advance(1)
-  for (const now = Date.now(); Date.now() === now; ) await new Promise((wake) => setImmediate(wake))
+/** Comes to a later millisecond: tokens that were made in the same one are listed by their random ids. Who comes while the clock is moved waits for the next one, with all others. */
+const milliseconds = (clock: VirtualClock | undefined): (() => Promise<void>) => {
+  if (!clock)
+    return async () => {
+      for (const now = Date.now(); Date.now() === now; ) await new Promise((wake) => setImmediate(wake))
+    }
+  let moving: Promise<void> = Promise.resolve()
+  let next: Promise<void> | undefined
+  return () =>
+    (next ??= moving.then(() => {
+      next = undefined
+      return (moving = clock.advance(1))
+    }))
 }
 
 /** A service really started: a store of its own, a free port, log in a file. It closes itself after the test. The store is the embedded one, or servers when `ROLLCALL_TEST_STACK=cluster`. */
@@ -81,6 +90,7 @@ export const startService = async (
     return opened
   }
   let running = await open()
+  const nextMillisecond = milliseconds(clock)
   /** Pages of metrics that were given. */
   let pages = 0
   let closed = false
@@ -144,7 +154,7 @@ export const startService = async (
       const given = await exchange<T>(method, path, body, headers)
       return isStale(given) ? undefined : given
     }, `an answer of an instance that is not stale to ${method} ${path}`)
-    if (method === 'POST') await nextMillisecond(clock)
+    if (method === 'POST') await nextMillisecond()
     const { status, text, headers: told } = answer
     if (status >= 300 || text === '' || !told['content-type']?.startsWith('application/json')) return answer
     wrongWith ??= answersBy((await exchange<Document>('GET', '/openapi.json', undefined, {})).json)

@@ -7,7 +7,8 @@ import { token } from '../../src/commands/token.ts'
 import { startService, type Started } from '../start.ts'
 import { type Bearer, becomes, issue, known, revoke, use } from './revoking.ts'
 import { startStack } from './stack.ts'
-import { walkingClock } from './walking.ts'
+import { walking } from './walking.ts'
+import { virtualClock } from '../virtual-clock.ts'
 
 const { stack, skip } = await startStack(t)
 
@@ -49,7 +50,8 @@ const elsewhere = async (url: string) => {
 
 await t.test('bursts on one instance, seen from another', { skip }, async (t) => {
   const settings = { ...stack!.settings, 'rate_limit.enabled': 'false' }
-  const a = await startService(t, settings, { clock: walkingClock(t) })
+  const clocks = [virtualClock(), virtualClock()] as const
+  const a = await startService(t, settings, { clock: clocks[0] })
   const flag = { key: 'f', name: 'F', type: 'BOOLEAN_FLAG_TYPE' }
   t.equal((await a.request('POST', '/api/v1/namespaces/default/flags', flag)).status, 200)
   const issued: { readonly bearer: Bearer; readonly id: string }[] = []
@@ -58,7 +60,7 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
     AT_ONCE,
     async () => void issued.push(await issue(a)),
   )
-  const b = await startService(t, settings, { clock: walkingClock(t) })
+  const b = await startService(t, settings, { clock: clocks[1] })
 
   await t.test('as many first uses at once, on an instance that has just started, are all answered', async (t) => {
     const statuses = await Promise.all(issued.map(({ bearer }) => use(b, bearer)))
@@ -77,7 +79,8 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
       if (position > newest) newest = position
     })
     const after = { 'after-position': String(newest) }
-    const seen = await known(() => b.request('GET', '/api/v1/namespaces/default/flags/f', undefined, after))
+    const read = () => b.request('GET', '/api/v1/namespaces/default/flags/f', undefined, after)
+    const seen = await walking(clocks, () => known(read))
     t.equal(seen.status, 200)
     for (const { bearer } of ended) t.equal(await use(b, bearer), 401)
     t.equal(await use(b, kept.bearer), 200)
@@ -99,9 +102,11 @@ await t.test('bursts on one instance, seen from another', { skip }, async (t) =>
         if (status !== 200) unready.push(text)
       }
     })
-    await each(ending.toReversed(), FEW, ({ id }) => others.revoke(id)).finally(() => over.abort())
-    for (const service of [a, b]) t.ok(await becomes(service, last.bearer, 401))
-    await Promise.all(looked)
+    await walking(clocks, async () => {
+      await each(ending.toReversed(), FEW, ({ id }) => others.revoke(id)).finally(() => over.abort())
+      for (const service of [a, b]) t.ok(await becomes(service, last.bearer, 401))
+      await Promise.all(looked)
+    })
     t.strictSame(unready, [])
     for (const service of [a, b]) {
       const statuses = await Promise.all(ending.slice(-100).map(({ bearer }) => use(service, bearer)))

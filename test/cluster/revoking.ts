@@ -18,7 +18,7 @@ export const known = <T extends { readonly status: number }>(ask: () => Promise<
   eventually(async () => {
     const answer = await ask()
     return answer.status !== 503 && answer
-  }, 'an answer of an instance that knows') as Promise<T>
+  }, 'an answer of an instance that knows')
 
 type Issued = { readonly clientToken: string; readonly authentication: { readonly id: string } }
 
