@@ -6,7 +6,8 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { loadConfig } from '../src/config/load.ts'
-import { leaves } from '../src/config/setting.ts'
+import { variableOf } from '../src/config/environment.ts'
+import { type Kind, leaves } from '../src/config/setting.ts'
 import { settings } from '../src/config/settings.ts'
 import { has, leaveOut } from './crash/rig.ts'
 
@@ -80,6 +81,17 @@ await t.test('what templates and values set are settings', (t) => {
   const { allowed, audiences } = loaded(t, example).authentication.methods.orchestrator
   t.ok(allowed.length > 0 && audiences.length > 0)
   t.notMatch(JSON.stringify(allowed), /\*/)
+  t.end()
+})
+
+await t.test('every secret is refused under config, and the example of a variable names one', (t) => {
+  const [, listed = ''] = /define "rollcall\.secretKeys" -}}\n([^]*?)\n\{\{- end }}/.exec(all)!
+  const hidden = (kind: Kind<unknown>) => kind.show('esdb://me:pw@host?x=1') === undefined
+  const secrets = leaves(settings).filter(([, { kind }]) => kind.textual && hidden(kind))
+  t.strictSame(listed.split('\n').toSorted(), secrets.map(([key]) => key).toSorted())
+  const [, name = ''] = /^# - name: (ROLLCALL_\w+)$/m.exec(read('values.yaml'))!
+  const patterns = secrets.map(([key]) => new RegExp(`^${variableOf(key).replace('*', '[A-Z]+')}$`))
+  t.ok(patterns.some((pattern) => pattern.test(name)))
   t.end()
 })
 
@@ -183,6 +195,17 @@ await t.test('what helm makes of it', async (t) => {
     t.notMatch(JSON.stringify(one('Deployment', made)), /prometheus\.io/)
   })
 
+  await t.test('secrets come into the pod from a Secret', async (t) => {
+    const env = [{ name: 'ROLLCALL_REDIS_PASSWORD', valueFrom: { secretKeyRef: { name: 'logins', key: 'redis' } } }]
+    const envFrom = [{ secretRef: { name: 'logins' } }]
+    const made = documents(
+      await helm('--set-json', `env=${JSON.stringify(env)}`, '--set-json', `envFrom=${JSON.stringify(envFrom)}`),
+    )
+    const [container] = podOf(one('Deployment', made)).containers
+    t.match(container, { envFrom })
+    t.match(container.env.at(-1), env[0])
+  })
+
   await t.test('what cannot be meant is refused with what to do', async (t) => {
     const everybody = [{ namespace: 'apps', service_accounts: ['*'] }]
     for (const [args, says] of [
@@ -200,6 +223,13 @@ await t.test('what helm makes of it', async (t) => {
       [['--set-json', 'networkPolicy.clients=[]'], /clients must name who may ask/],
       [['--set-json', 'networkPolicy.stores.to=[]'], /stores\.to must name where the servers are/],
       [[...withExchanges, '--set-json', 'config.authentication.methods.orchestrator.allowed=[]'], /allowed must name/],
+      [['--set', 'config.authentication.methods.codehost.client_secret=x'], /codehost\.client_secret is a secret/],
+      [
+        ['--set', 'config.authentication.methods.oidc.providers.corp.client_secret=x'],
+        /providers\.\*\.client_secret is a secret.*envFrom/,
+      ],
+      [['--set', 'config.authentication.methods.token.bootstrap.token=x'], /bootstrap\.token is a secret/],
+      [['--set', 'config.redis.password=x'], /redis\.password is a secret/],
     ] as const)
       await t.rejects(helm(...args), { message: says }, String(says))
   })

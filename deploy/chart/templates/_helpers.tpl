@@ -38,7 +38,36 @@ metrics:
   address: {{ printf "0.0.0.0:%d" (int .Values.metrics.port) | quote }}
 {{- end }}
 
+{{- /* Everybody who may read the namespace reads a ConfigMap, so it holds no secret. */}}
+{{- define "rollcall.secretKeys" -}}
+eventstore.url
+mongodb.url
+redis.url
+redis.password
+redis.sentinel_password
+authentication.methods.token.bootstrap.token
+authentication.methods.oidc.providers.*.client_secret
+authentication.methods.codehost.client_secret
+{{- end }}
+
+{{- define "rollcall.refuseSecrets" -}}
+{{- range $key := splitList "\n" (include "rollcall.secretKeys" $) }}
+{{- $found := list $.Values.config }}
+{{- range $part := splitList "." $key }}
+{{- $next := list }}
+{{- range $node := $found }}
+{{- if kindIs "map" $node }}
+{{- if eq $part "*" }}{{ $next = concat $next (values $node) }}{{ else if hasKey $node $part }}{{ $next = append $next (get $node $part) }}{{ end }}
+{{- end }}
+{{- end }}
+{{- $found = $next }}
+{{- end }}
+{{- range $found }}{{ if . }}{{ fail (printf "config.%s is a secret, and a ConfigMap is none: give it by env or envFrom from a Secret" $key) }}{{ end }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{- define "rollcall.config" -}}
+{{- include "rollcall.refuseSecrets" . }}
 {{- toYaml (mustMergeOverwrite (deepCopy .Values.config) (fromYaml (include "rollcall.settings" .))) }}
 {{- end }}
 
@@ -109,6 +138,12 @@ spec:
         - { name: ROLLCALL_MONGODB_URL_FILE, value: /etc/rollcall-secrets/mongodb-url }
         - { name: ROLLCALL_REDIS_URL_FILE, value: /etc/rollcall-secrets/redis-url }
         {{- end }}
+        {{- with .Values.env }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- with .Values.envFrom }}
+      envFrom: {{- toYaml . | nindent 8 }}
+      {{- end }}
       volumeMounts:
         - { name: config, mountPath: /etc/rollcall, readOnly: true }
         {{- if include "rollcall.secret" . }}
