@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import type { Files } from '../adapters/embedded/read-only.ts'
 import type { Standing } from '../adapters/embedded/standing.ts'
+import { UNUSABLE } from '../adapters/embedded/directory.ts'
 import { damagedFile } from '../adapters/embedded/sqlite.ts'
 import type { Clock } from '../clock.ts'
-import { isFailure } from '../cli/failure.ts'
+import { fail, isFailure } from '../cli/failure.ts'
 import type { Config } from '../config/load.ts'
 import type { Binding } from '../events/binding.ts'
 import type { Keys } from '../events/personal.ts'
@@ -71,6 +72,8 @@ const inDirectory = async <T>(directory: string, open: () => Promise<T>): Promis
     if (isFailure(cause)) throw cause
     const found = cause instanceof Refusal && cause.cause instanceof Error ? cause.cause : cause
     const why = found instanceof Error ? found.message : String(found)
+    if (found instanceof Error && 'code' in found && found.code === UNUSABLE)
+      fail('usage', `data directory ${directory} cannot be used: ${why}`)
     if (damagedFile(found) !== undefined) damagedStart(`data directory ${directory} cannot be used: ${why}`)
     throw why.includes(directory) ? cause : new Error(`data directory ${directory} cannot be used: ${why}`, { cause })
   }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises'
+import { link, open, readFile, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeDirectory } from './directory.ts'
 
 const BYTES = 32
 
@@ -21,7 +22,7 @@ const print = ({ pepper: { kid, key }, kek }: KeyFile): string => {
 
 /** Appears whole or not at all, and never in place of another: two processes that make it at once read the same one. */
 const create = async (path: string, content: KeyFile): Promise<void> => {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(path))
   const temporary = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
   const file = await open(temporary, 'wx', 0o600)
   try {

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { atPlace } from './directory.ts'
 import { privateFile } from './private-file.ts'
 import { type Database, isBusy, openDatabase } from './sqlite.ts'
 
@@ -9,6 +10,7 @@ import { type Database, isBusy, openDatabase } from './sqlite.ts'
  */
 export const lockDirectory = async (directory: string): Promise<() => void> => {
   const pidFile = join(directory, 'lock.pid')
+  atPlace(() => privateFile(join(directory, 'lock')))
   let database: Database | undefined
   try {
     database = await openDatabase(join(directory, 'lock'), 'lock')

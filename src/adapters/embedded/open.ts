@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../clock.ts'
 import type { Binding } from '../../events/binding.ts'
@@ -8,6 +7,7 @@ import type { Queue } from '../../jobs/queue.ts'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import type { Views } from '../../projections/views.ts'
 import { type Channel, openChannel } from './channel.ts'
+import { makeDirectory } from './directory.ts'
 import { embeddedBinding, embeddedKeys } from './keys.ts'
 import { lockDirectory } from './lock.ts'
 import { embeddedLog } from './log.ts'
@@ -80,7 +80,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     options.onDamagedViews?.(error)
     putAside(error)
   })
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  makeDirectory(directory)
   const paths = {
     events: join(directory, 'events.sqlite'),
     views: join(directory, 'views.sqlite'),

@@ -1,5 +1,6 @@
-import { chmodSync, closeSync, fchmodSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, fchmodSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeDirectory } from './directory.ts'
 
 const OWN = 0o600
 
@@ -26,6 +27,6 @@ export const closeToOthers = (path: string): void => {
  * A file that is there is never opened: to close it would end the locks that SQLite holds on it.
  */
 export const privateFile = (path: string): void => {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDirectory(dirname(path))
   if (!madeNow(path)) closeToOthers(path)
 }

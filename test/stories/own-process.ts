@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Test } from 'tap'
+
+const TOKEN = 'the-bootstrap-token-of-the-tests'
+/** A process that does not end by itself is killed before the time limit of a file is over. */
+const HANGS_MS = 240_000
+const main = resolve(import.meta.dirname, '../../src/main.js')
+export type Line = Readonly<Record<string, unknown>>
+
+/** A folder that is gone after the test. */
+export const scratch = async (t: Test) => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+export type Served = {
+  readonly ask: (
+    method: string,
+    path: string,
+    body?: object,
+  ) => Promise<{ readonly status: number; readonly text: string }>
+  /** What it ended with. */
+  readonly ended: Promise<number | string>
+  readonly kill: ChildProcess['kill']
+  readonly lines: () => readonly Line[]
+  readonly err: () => string
+  /** False where it ended instead. */
+  readonly listens: boolean
+}
+
+/** A service as a process of its own, once it listens or has ended; one that does neither is killed. */
+export const serve = async (t: Test, data: string): Promise<Served> => {
+  const child = spawn(process.execPath, [main, 'serve', '--data', data, '--host', '127.0.0.1', '--port', '0'], {
+    env: { PATH: process.env['PATH'], ROLLCALL_AUTHENTICATION_METHODS_TOKEN_BOOTSTRAP_TOKEN: TOKEN },
+    timeout: HANGS_MS,
+    killSignal: 'SIGKILL',
+  })
+  let [out, err] = ['', '']
+  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  child.stderr.on('data', (data: Buffer) => (err += String(data)))
+  const url = await new Promise<string | undefined>((listening) => {
+    void ended.then(() => listening(undefined))
+    child.stdout.on('data', (data: Buffer) => {
+      out += String(data)
+      const found = /"url":"([^"]+)"/.exec(out)
+      if (found) listening(found[1])
+    })
+  })
+  return {
+    ask: async (method, path, body) => {
+      const answer = await fetch(`${url}${path}`, {
+        method,
+        headers: { authorization: `Bearer ${TOKEN}`, connection: 'close' },
+        ...(body && { body: JSON.stringify(body) }),
+      })
+      return { status: answer.status, text: await answer.text() }
+    },
+    ended,
+    kill: (signal) => child.kill(signal),
+    lines: () =>
+      out
+        .split('\n')
+        .filter((line) => line.endsWith('}'))
+        .map((line) => JSON.parse(line) as Line),
+    err: () => err,
+    listens: url !== undefined,
+  }
+}

@@ -1,0 +1,44 @@
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { scratch, serve } from './own-process.ts'
+
+/** A service is started on a place that cannot be its data directory. */
+const refused = async (t: Test, place: string, why: RegExp) => {
+  const service = await serve(t, place)
+  t.notOk(service.listens)
+  t.equal(await service.ended, 2, service.err())
+  const [line, ...more] = service.err().trimEnd().split('\n')
+  t.strictSame(more, [], 'it is one sentence')
+  t.ok(line!.startsWith(`error: data directory ${place} cannot be used: `), line!)
+  t.match(line, why)
+}
+
+await t.test('a place where no directory can be made is refused at once', async (t) => {
+  await refused(t, '/proc/foo', /ENOENT/)
+  await refused(t, '/proc/foo/bar', /ENOENT/)
+})
+
+await t.test('a file, and a path below one', async (t) => {
+  const file = join(await scratch(t), 'file')
+  await writeFile(file, 'x')
+  await refused(t, file, /\/file is not a directory$/)
+  await refused(t, join(file, 'below'), /\/file is not a directory$/)
+})
+
+await t.test('a link to nothing, a path below one, and a link to itself', async (t) => {
+  const place = await scratch(t)
+  await symlink(join(place, 'nothing'), join(place, 'dangling'))
+  await symlink(join(place, 'loop'), join(place, 'loop'))
+  await refused(t, join(place, 'dangling'), /\/dangling is a link to nothing$/)
+  await refused(t, join(place, 'dangling', 'below'), /\/dangling is a link to nothing$/)
+  await refused(t, join(place, 'loop'), /ELOOP/)
+})
+
+await t.test('a directory that nothing can be written in', async (t) => {
+  const own = join(await scratch(t), 'closed')
+  await mkdir(own)
+  await chmod(own, 0o555)
+  // Root may write in any directory of a disk.
+  await refused(t, process.getuid?.() === 0 ? '/sys' : own, /EACCES|EPERM|EROFS/)
+})
