@@ -99,6 +99,8 @@ const openDirectory: Open = async (config, clock, told, { secrets, acceptLostKey
   }
   const onSetAside = (file: string, { message }: Error) =>
     logger.warn({ file, why: message }, 'damaged read models were set aside: they are built anew from the history')
+  const onSnapshotSetAside = (file: string, { message }: Error) =>
+    logger.warn({ file, why: message }, 'what stood in the place of the snapshot of memory was set aside')
   const watching = {
     ...(onLost && { onLost }),
     ...(onDamage && { onDamage }),
@@ -106,7 +108,7 @@ const openDirectory: Open = async (config, clock, told, { secrets, acceptLostKey
     ...(onFull && { onFull }),
   }
   const embedded = await inDirectory(data_dir, () =>
-    openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, ...watching }),
+    openEmbedded(data_dir, { clock, kek: decide, onError, onSetAside, onSnapshotSetAside, ...watching }),
   )
   return {
     ...embedded,

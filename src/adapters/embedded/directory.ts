@@ -18,7 +18,7 @@ export const atPlace = <T>(work: () => T): T => {
 }
 
 /** What a look at a place finds; nothing below a file. */
-const at = (path: string, look: typeof statSync | typeof lstatSync) => {
+const at = (path: string, look: typeof statSync) => {
   try {
     return look(path, { throwIfNoEntry: false })
   } catch (error) {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { link, open, readFile, rm, stat } from 'node:fs/promises'
+import { link, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeDirectory } from './directory.ts'
+import { bytesOf, insistOnFiles } from './regular-file.ts'
 
 const BYTES = 32
 
@@ -82,15 +83,18 @@ const aboutFile = async <T>(path: string, what: string, work: () => Promise<T>):
 
 /** Reads the key file of api.md §12.3; undefined when there is none. Throws when others may read it, or when it is not whole. */
 export const readKeyFile = async (path: string): Promise<KeyFile | undefined> => {
-  const found = await aboutFile(path, 'cannot be read', () =>
-    stat(path).catch((error: NodeJS.ErrnoException) => (error.code === 'ENOENT' ? undefined : Promise.reject(error))),
-  )
+  const found = await aboutFile(path, 'cannot be read', async () => {
+    insistOnFiles(path)
+    return stat(path).catch((error: NodeJS.ErrnoException) =>
+      error.code === 'ENOENT' ? undefined : Promise.reject(error),
+    )
+  })
   if (!found) return undefined
   if (process.platform !== 'win32' && !isPrivate(found))
     throw new Error(
       `key file ${path} may be read by others than its owner (mode ${(found.mode & 0o777).toString(8)}): chmod 600 it; in a mounted Secret, 440 and of this process's group`,
     )
-  return parse(await aboutFile(path, 'cannot be read', () => readFile(path, 'utf8')), path)
+  return parse(await aboutFile(path, 'cannot be read', async () => String(await bytesOf(path))), path)
 }
 
 /** Reads the key file, and makes it durably when there is none: of fresh keys, or of those given. */

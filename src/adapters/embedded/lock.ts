@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { atPlace } from './directory.ts'
 import { privateFile } from './private-file.ts'
+import { insistOnFiles } from './regular-file.ts'
 import { type Database, isBusy, openDatabase } from './sqlite.ts'
 
 /**
@@ -10,6 +11,7 @@ import { type Database, isBusy, openDatabase } from './sqlite.ts'
  */
 export const lockDirectory = async (directory: string): Promise<() => void> => {
   const pidFile = join(directory, 'lock.pid')
+  insistOnFiles(join(directory, 'lock'), pidFile)
   atPlace(() => privateFile(join(directory, 'lock')))
   let database: Database | undefined
   try {

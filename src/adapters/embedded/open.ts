@@ -14,9 +14,19 @@ import { embeddedLog } from './log.ts'
 import { embeddedQueue } from './queue.ts'
 import { roomOf } from './disk-space.ts'
 import type { Files } from './read-only.ts'
+import { insistOnFiles } from './regular-file.ts'
 import { snapshotFile } from './snapshot-file.ts'
 import { setAside } from './set-aside.ts'
-import { damagedFile, type Database, isBroken, isMisshapen, ofFile, openDatabase, whileOpen } from './sqlite.ts'
+import {
+  damagedFile,
+  type Database,
+  filesOf,
+  isBroken,
+  isMisshapen,
+  ofFile,
+  openDatabase,
+  whileOpen,
+} from './sqlite.ts'
 import { type Standing, withStanding } from './standing.ts'
 import { embeddedViews } from './views.ts'
 
@@ -55,6 +65,8 @@ export type EmbeddedOptions = {
   readonly onDamagedViews?: (error: Error) => void
   /** Told when that is done, with its new name. */
   readonly onSetAside?: (file: string, cause: Error) => void
+  /** Told when something was set aside that stood in the place of the snapshot and is no file. */
+  readonly onSnapshotSetAside?: (file: string, cause: Error) => void
   /** Told when the disk is full, and when there is room again. */
   readonly onFull?: (full: boolean) => void
 }
@@ -88,6 +100,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   }
   /** At once: open connections go on with the file that they have, and an end that takes too long leaves no damage behind. */
   const putAside = once((error) => onSetAside?.(setAside(paths.views), error))
+  for (const file of [paths.events, paths.subjects]) await ofFile(file, () => insistOnFiles(...filesOf(file)))
   const unlock = await lockDirectory(directory)
   const readers: Database[] = []
   const room = roomOf(directory, clock, onFull)
@@ -127,7 +140,7 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
       await release()
     }
     const binding = embeddedBinding(writer)
-    const snapshots = snapshotFile(join(directory, 'memory.snapshot'))
+    const snapshots = snapshotFile(join(directory, 'memory.snapshot'), options.onSnapshotSetAside)
     const files: Files = {
       paths,
       flushed: readModels.flushed,

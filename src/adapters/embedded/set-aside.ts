@@ -1,12 +1,17 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { lstatSync, renameSync, rmSync } from 'node:fs'
 
-/** Puts a database that is damaged out of the way, with what SQLite wrote beside it, in place of one that was put there before; gives its new name. */
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/**
+ * Puts a file, or what stands in its place, out of the way, with what SQLite wrote beside it, in place of one that was put there before; gives
+ * its new name. The file goes first: SQLite believes nothing that it finds beside one that is new.
+ */
 export const setAside = (file: string): string => {
   const aside = `${file}.damaged`
-  rmSync(`${file}-shm`, { force: true })
-  for (const beside of ['-wal', '']) {
-    if (existsSync(`${file}${beside}`)) renameSync(`${file}${beside}`, `${aside}${beside}`)
-    else rmSync(`${aside}${beside}`, { force: true })
+  for (const beside of ['', '-wal']) {
+    rmSync(`${aside}${beside}`, { force: true, recursive: true })
+    if (isThere(`${file}${beside}`)) renameSync(`${file}${beside}`, `${aside}${beside}`)
   }
+  for (const beside of ['-shm', '-journal']) rmSync(`${file}${beside}`, { force: true, recursive: true })
   return aside
 }

@@ -1,7 +1,9 @@
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Snapshots } from '../../projections/snapshots.ts'
 import { closeToOthers } from './private-file.ts'
+import { bytesOf, noFileAt } from './regular-file.ts'
+import { setAside } from './set-aside.ts'
 
 const OWN = 0o600
 
@@ -14,19 +16,30 @@ const synced = async (path: string): Promise<void> => {
   }
 }
 
-/** A snapshot in a file, its owner's alone: written whole beside the one before, and then put in its place. */
-export const snapshotFile = (path: string): Snapshots => {
+/**
+ * A snapshot in a file, its owner's alone: written whole beside the one before, and then put in its place. What stands there and is no file is
+ * put aside, and told with its new name and why.
+ */
+export const snapshotFile = (
+  path: string,
+  onSetAside: (file: string, why: Error) => void = () => undefined,
+): Snapshots => {
   const next = `${path}.new`
+  for (const place of [path, next]) {
+    const found = noFileAt(place)
+    if (found !== undefined) onSetAside(setAside(place), new Error(`${place} is ${found} and no file`))
+  }
   closeToOthers(path)
   return {
     read: () =>
-      readFile(path).catch((error: unknown) => {
+      bytesOf(path).catch((error: unknown) => {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
         throw error
       }),
     write: async (parts) => {
       try {
-        const file = await open(next, 'w', OWN)
+        await rm(next, { force: true })
+        const file = await open(next, 'wx', OWN)
         try {
           await file.chmod(OWN)
           for await (const part of parts) await file.appendFile(part)

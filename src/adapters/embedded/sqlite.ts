@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { Refusal, refuse } from '../../errors.ts'
 import { closeToOthers, privateFile } from './private-file.ts'
+import { insistOnFiles, NO_FILE } from './regular-file.ts'
 
 export type Value = string | number | bigint | Uint8Array | null
 export type Statement = {
@@ -39,15 +40,19 @@ const settings: Readonly<Record<Mode, string>> = {
   lock: 'pragma journal_mode=memory',
 }
 
+/** The files of a database: its own first. */
+export const filesOf = (path: string): readonly string[] => [path, `${path}-wal`, `${path}-shm`, `${path}-journal`]
+
 /**
  * Opens a database file. All but readers create it, for its owner only; SQLite gives the files beside it the same mode.
  * Waits up to 5 s for another process that holds it.
  */
 export const openDatabase = async (path: string, mode: Mode): Promise<Database> => {
   const { DatabaseSync } = await driver()
+  insistOnFiles(...filesOf(path))
   if (mode !== 'read') {
     privateFile(path)
-    for (const beside of ['wal', 'shm', 'journal']) closeToOthers(`${path}-${beside}`)
+    for (const beside of filesOf(path).slice(1)) closeToOthers(beside)
   }
   const database = new DatabaseSync(path, { readOnly: mode === 'read', timeout: mode === 'lock' ? 0 : 5000 })
   database.exec(settings[mode])
@@ -150,12 +155,14 @@ export const isBusy = (error: unknown): boolean => code(error) === 5
 export const isFull = (error: unknown): boolean => code(error) === 13
 /** The disk, or what it holds, is at fault: CORRUPT, IOERR, CANTOPEN, NOTADB. */
 export const isBroken = (error: unknown): boolean => [10, 11, 14, 26].includes(code(error) ?? 0)
+const isNoFile = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === NO_FILE
 /** What was read makes no sense, though SQLite gave it: not JSON, no number. */
 const isSenseless = (error: unknown): boolean =>
   (error instanceof SyntaxError || error instanceof TypeError || error instanceof RangeError) &&
   !('code' in error && error.code === 'ERR_INVALID_ARG_TYPE')
-/** The file does not hold what was written into it: CORRUPT, NOTADB, or rows that make no sense. */
-export const isDamage = (error: unknown): boolean => [11, 26].includes(code(error) ?? 0) || isSenseless(error)
+/** The file does not hold what was written into it: CORRUPT, NOTADB, or rows that make no sense; or it is no file. */
+export const isDamage = (error: unknown): boolean =>
+  [11, 26].includes(code(error) ?? 0) || isSenseless(error) || isNoFile(error)
 /** Tables, indexes or rows are not as this program makes them: ERROR, CONSTRAINT, MISMATCH. */
 export const isMisshapen = (error: unknown): boolean => [1, 19, 20].includes(code(error) ?? 0)
 

@@ -1,4 +1,5 @@
-import { readdir, stat } from 'node:fs/promises'
+import { spawnSync } from 'node:child_process'
+import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { snapshotFile } from '../../../src/adapters/embedded/snapshot-file.ts'
@@ -24,5 +25,34 @@ void t.test('the file is its owner’s alone, and nothing is left beside it', as
 })
 
 void t.test('a file that cannot be read is an error, not the absence of one', async (t) => {
-  await t.rejects(snapshotFile(await newDirectory(t)).read(), /EISDIR/)
+  const path = join(await newDirectory(t), 'memory.snapshot')
+  const snapshots = snapshotFile(path)
+  await mkdir(path)
+  await t.rejects(snapshots.read(), /is a directory and no file/)
 })
+
+void t.test(
+  'a named pipe is put aside when it stands there at first, and never waited for when it comes later',
+  async (t) => {
+    const path = join(await newDirectory(t), 'memory.snapshot')
+    const told: string[] = []
+    const piped = (place: string) => spawnSync('mkfifo', [place])
+    piped(path)
+    piped(`${path}.new`)
+    const snapshots = snapshotFile(path, (file, { message }) => told.push(`${file}: ${message}`))
+    t.same(told, [
+      `${path}.damaged: ${path} is a named pipe and no file`,
+      `${path}.new.damaged: ${path}.new is a named pipe and no file`,
+    ])
+    t.equal(await snapshots.read(), undefined)
+    piped(path)
+    await t.rejects(snapshots.read(), /is a named pipe and no file/)
+    piped(`${path}.new`)
+    await snapshots.write(
+      (async function* () {
+        yield Buffer.from('x')
+      })(),
+    )
+    t.same(await snapshots.read(), Buffer.from('x'))
+  },
+)

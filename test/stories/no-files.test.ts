@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process'
+import { cp, lstat, mkdir, readFile, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { startService } from '../start.ts'
+import { scratch, serve } from './own-process.ts'
+
+/** In the place of a file of the data directory stands something that is none: to open it may take for ever. */
+const PIPE = 'a named pipe'
+const makers: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
+  [PIPE]: async (path) => spawnSync('mkfifo', [path]),
+  'a directory': (path) => mkdir(path),
+  'a device': (path) => symlink('/dev/zero', path),
+  'a link that leads to no file': (path) => symlink(path, path),
+}
+
+/** Copies of what a service left that ran and was stopped. */
+const ran = async (t: Test) => {
+  const first = await startService(t, { 'storage.type': 'embedded' })
+  await first.request('POST', '/api/v1/namespaces/default/flags', { key: 'f', name: 'one' })
+  await first.close()
+  return async () => {
+    const copy = join(await scratch(t), 'data')
+    await cp(join(first.directory, 'data'), copy, { recursive: true })
+    return copy
+  }
+}
+const put = async (path: string, make: (path: string) => Promise<unknown>) => {
+  await rm(path, { force: true })
+  await make(path)
+}
+
+await t.test('in the place of what can be made anew it is set aside', async (t) => {
+  const copied = await ran(t)
+  for (const [name, kinds] of [
+    ['memory.snapshot', [PIPE, 'a link that leads to no file']],
+    ['memory.snapshot.new', [PIPE]],
+    ['views.sqlite', [PIPE, 'a directory']],
+  ] as const)
+    for (const what of kinds)
+      await t.test(`${what} as ${name}`, async (t) => {
+        const make = makers[what]!
+        const data = await copied()
+        await put(join(data, name), make)
+        const service = await serve(t, data)
+        t.ok(service.listens, service.err())
+        t.match((await service.ask('GET', '/api/v1/namespaces/default/flags/f')).text, /"name":"one"/)
+        service.kill('SIGTERM')
+        t.equal(await service.ended, 0)
+        const told = service.lines().filter(({ level, msg }) => level === 'WARN' && /set aside/.test(String(msg)))
+        t.match(told, [{ file: join(data, `${name}.damaged`), why: new RegExp(`${name} is ${what} and no file`) }])
+        t.equal(told.length, 1)
+        t.notOk((await lstat(join(data, `${name}.damaged`))).isFile())
+        if (name === 'memory.snapshot') t.ok((await readFile(join(data, name))).length > 0, 'it is written anew')
+      })
+})
+
+await t.test('in the place of what is the truth, or of the lock, it refuses the start', async (t) => {
+  const copied = await ran(t)
+  for (const [name, kinds] of [
+    ['events.sqlite', Object.keys(makers)],
+    ['events.sqlite-wal', [PIPE]],
+    ['subjects.sqlite', [PIPE]],
+    ['keys', [PIPE, 'a link that leads to no file']],
+    ['lock', [PIPE]],
+    ['lock.pid', [PIPE]],
+  ] as const)
+    for (const what of kinds)
+      await t.test(`${what} as ${name}`, async (t) => {
+        const make = makers[what]!
+        const data = await copied()
+        await put(join(data, name), make)
+        const service = await serve(t, data)
+        t.notOk(service.listens)
+        t.equal(await service.ended, 1)
+        t.match(service.err(), `${name} is ${what} and no file`)
+        t.notOk((await lstat(join(data, name))).isFile(), 'it is left as it is')
+      })
+})
