@@ -26,9 +26,11 @@ import type { Progress } from '../projections/engine/rebuild.ts'
 import { pastOf } from './past.ts'
 import type { Past } from './past-worker.ts'
 import { progressLines } from './progress-lines.ts'
+import { readModelsOf } from '../projections/all.ts'
 import { readinessOf } from './readiness.ts'
 import { tellMissingPlaces } from './missing-places.ts'
 import { serviceSettings } from './settings.ts'
+import { viewRenewal } from './renewal.ts'
 import { membership } from './roll.ts'
 import { bind, type Rebuilt, settle } from './settle.ts'
 import type { Stores } from './stores.ts'
@@ -41,6 +43,8 @@ export type Composed = {
   readonly service: Service
   /** Fills memory, makes what every log begins with, and starts the jobs; stops at the next page once the signal aborts. */
   readonly begin: (ending?: AbortSignal) => Promise<void>
+  /** Makes read models anew that were found damaged. */
+  readonly renew: (error: Error) => void
   /** Says that this instance takes no more requests. */
   readonly drain: () => void
   readonly close: () => Promise<void>
@@ -141,6 +145,9 @@ export const compose = async (
   const parts = { logger, past, draining: () => draining, policy: access }
   const service = await serviceOf(config, core, parts)
   const sweep = sweepOf(service, core, logger)
+  const { renewal } = opened
+  const models = readModelsOf(stores.pepper.key)
+  const renewed = renewal && viewRenewal({ clock, log, views: stores.views, models, renewal, logger, fatal })
   return {
     service,
     begin: async (ending) => {
@@ -169,10 +176,12 @@ export const compose = async (
       sweep?.begin()
       if (lease) stores.writesWhile(() => lease.fresh() && follower.viewsAdvance())
     },
+    renew: (error) => renewed?.met(error),
     drain: () => {
       draining = true
     },
     close: async () => {
+      await renewed?.close()
       await sweep?.close()
       await past.close()
       await service.refusals.close()

@@ -1,11 +1,12 @@
 import { fail } from '../cli/failure.ts'
 import type { Fatal } from './fatal.ts'
 
-const VIEWS =
-  'rollcall ends: the read models are damaged; their file is set aside, and the next start builds them anew from the history'
 const LOG =
   'rollcall ends: the history is damaged; see all of it with: rollcall log check. Bring the file back from the backup'
 const LOST = 'rollcall ends: the embedded store can be written no more by this process'
+
+/** A store that is lost is not worth waiting for: milliseconds that its orderly end may take. */
+const AT_ONCE_MS = 1_000
 
 /** The error of a start that met damage of a file which nothing can make anew. */
 export const damagedStart = (what: string): never =>
@@ -16,10 +17,10 @@ export const damagedStart = (what: string): never =>
   )
 
 /**
- * What comes of files that are found damaged. Once the service runs it ends. While it starts, the start fails at once, whatever it waits for;
- * where the read models alone are at fault it may be tried again.
+ * What comes of files that are found damaged. While it starts, the start fails at once, whatever it waits for; where the read models alone are at
+ * fault it may be tried again. Once the service runs it ends at once, or has damaged read models made anew (`renew`).
  */
-export const damageWatch = (fatal: Fatal) => {
+export const damageWatch = (fatal: Fatal, renew: (error: Error) => void) => {
   let running = false
   let views = false
   let met = false
@@ -27,11 +28,12 @@ export const damageWatch = (fatal: Fatal) => {
   const lost = new Promise<never>((_, reject) => (lose = reject))
   lost.catch(() => undefined)
 
-  const meet = (error: Error, message: string, failed: () => unknown) => {
+  const meet = (end: () => void, failed: unknown) => {
     met = true
-    if (running) fatal(error, message)
-    else lose(failed())
+    if (running) end()
+    else lose(failed)
   }
+  const ends = (message: string) => (error: Error) => meet(() => fatal(error, message, AT_ONCE_MS), failure(error))
   const failure = (error: Error): unknown => {
     try {
       return damagedStart(error.message)
@@ -40,11 +42,11 @@ export const damageWatch = (fatal: Fatal) => {
     }
   }
   return {
-    onLost: (error: Error): void => meet(error, LOST, () => failure(error)),
-    onDamage: (error: Error): void => meet(error, LOG, () => failure(error)),
+    onLost: ends(LOST),
+    onDamage: ends(LOG),
     onDamagedViews: (error: Error): void => {
       views = true
-      meet(error, VIEWS, () => error)
+      meet(() => renew(error), error)
     },
     /** The work of a start, or a rejection as soon as damage is met. */
     during: async (work: Promise<unknown>): Promise<void> => {

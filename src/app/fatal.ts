@@ -1,8 +1,8 @@
 import type { Clock } from '../clock.ts'
 import type { Logger } from './logger.ts'
 
-/** Shuts the service down in order after a fault that it cannot survive. The first fault does so; later ones are only logged. */
-export type Fatal = (error: unknown, message: string) => void
+/** Shuts the service down in order after a fault that it cannot survive, within so many milliseconds. The first fault does so; later ones are only logged. */
+export type Fatal = (error: unknown, message: string, patience?: number) => void
 
 /** Milliseconds that the shutdown may take. Then the process just exits: what was acknowledged is durable. */
 const PATIENCE_MS = 20_000
@@ -21,8 +21,10 @@ export const faults = (log: Logger, { after }: Pick<Clock, 'after'>, exit: (() =
   let fallen = false
   let end: (() => Promise<void>) | undefined
 
+  let patience = PATIENCE_MS
+
   const finish = async (): Promise<void> => {
-    const late = after(PATIENCE_MS, () => exit?.())
+    const late = after(patience, () => exit?.())
     try {
       await end?.()
     } catch (error) {
@@ -32,8 +34,9 @@ export const faults = (log: Logger, { after }: Pick<Clock, 'after'>, exit: (() =
     exit?.()
   }
 
-  const fatal: Fatal = (error, message) => {
+  const fatal: Fatal = (error, message, within = PATIENCE_MS) => {
     log.error({ err: error instanceof Error ? error : new Error(String(error)) }, message)
+    if (!fallen) patience = within
     if (!fallen && (end || exit)) void finish()
     fallen = true
   }

@@ -9,7 +9,7 @@ const PATIENCE_MS = 1000
 /** What an instance needs to take requests. A queue or views that are away, a full disk, and documents that cannot be read, do not keep it from answering. */
 export const readinessOf = (
   clock: Clock,
-  { log, views, queue, alone, sharing, full }: Stores,
+  { log, views, queue, alone, sharing, full, renewal }: Stores,
   draining: () => boolean,
   fresh: () => boolean,
   readable: () => boolean,
@@ -24,9 +24,13 @@ export const readinessOf = (
   return async () => {
     const reach = [works(log.head()), works(views.checkpoint(resources[0]!)), works(queue.runs()), holds(caughtUp())]
     const [store, viewed, jobs, whole] = (await Promise.all(reach)) as [boolean, boolean, boolean, boolean]
+    const renewed = renewal?.isWhole() === false
     const checks = [
       { name: 'log', status: status(store, 'failed') },
-      { name: 'views', status: status(whole && viewed, alone || !whole ? 'failed' : 'degraded') },
+      {
+        name: 'views',
+        status: status(whole && viewed && !renewed, !whole || (alone && !renewed) ? 'failed' : 'degraded'),
+      },
       { name: 'storage', status: status(!full(), 'degraded') },
       { name: 'events', status: status(readable(), 'degraded') },
       { name: 'queue', status: status(jobs && sharing(), 'degraded') },

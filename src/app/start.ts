@@ -65,10 +65,10 @@ const begun = async (
         )
       : logger.info({ directory }, 'the disk has room again')
   for (let tries = 1; ; tries++) {
-    const { during, ofViews, ...watching } = damageWatch(fatal)
+    let composed: Composed | undefined
+    const { during, ofViews, ...watching } = damageWatch(fatal, (error) => composed?.renew(error))
     const opened = stores ?? (await openStores(config, clock, { onError, onFull, ...watching, logger }, accepting))
     logger.info({ kid: opened.pepper.kid }, 'the keys are those of this log')
-    let composed: Composed | undefined
     try {
       composed = await compose(config, opened, logger, clock, fatal)
       await during(unlessEnding(clock, composed.begin(ending), ending))

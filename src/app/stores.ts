@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Files } from '../adapters/embedded/read-only.ts'
+import type { Renewal } from '../adapters/embedded/renewable-views.ts'
 import type { Standing } from '../adapters/embedded/standing.ts'
 import { UNUSABLE } from '../adapters/embedded/directory.ts'
 import { damagedFile } from '../adapters/embedded/sqlite.ts'
@@ -33,6 +34,8 @@ export type Stores = {
   readonly adapters: Readonly<Record<'log' | 'views' | 'queue', string>>
   readonly keys: Keys
   readonly binding: Binding
+  /** Of an embedded store, makes damaged read models anew while all else goes on. */
+  readonly renewal?: Renewal
   /** The files of an embedded store, for who reads them in a thread of its own. */
   readonly files?: Files
   readonly pepper: { readonly kid: string; readonly key: Uint8Array }

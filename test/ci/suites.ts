@@ -41,6 +41,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'memory-log',
     'ordered-time',
     'port-faults',
+    'renewal',
     'roll',
     'time',
     'virtual-clock',
@@ -61,6 +62,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'adapters/bullmq/topologies',
     'stories/damaged-files',
     'stories/lost-files',
+    'stories/renewed-views',
   ],
 }
 

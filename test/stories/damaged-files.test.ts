@@ -1,45 +1,17 @@
-import { cp, open, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { open, readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
-import { startService } from '../start.ts'
-import { type Line, scratch, type Served, serve } from './own-process.ts'
+import { of, ran, type Served, serve, spoil } from './own-process.ts'
 
 /** Files of a data directory are damaged, before a start and under a running service. */
-const embedded = { 'storage.type': 'embedded' }
 const F = '/api/v1/namespaces/default/flags'
 const PAGE = 4096
-
-/** A data directory of a service that has run and was stopped: tokens, and a flag with parts. */
-const ran = async (t: Test) => {
-  const first = await startService(t, { ...embedded, 'rate_limit.enabled': 'false' })
-  await first.request('POST', F, { key: 'f', name: 'one', type: 'BOOLEAN_FLAG_TYPE', enabled: true })
-  for (let n = 0; n < 150; n++)
-    await first.request('POST', '/auth/v1/method/token', { name: `token ${n}`, description: 'd'.repeat(100) })
-  await first.close()
-  const data = join(first.directory, 'data')
-  await rm(join(data, 'memory.snapshot'), { force: true })
-  return async () => {
-    const copy = join(await scratch(t), 'data')
-    await cp(data, copy, { recursive: true })
-    return copy
-  }
-}
-
-const of = (lines: readonly Line[], level: string) => lines.filter((line) => line['level'] === level)
 
 const overwrite = async (file: string, at: number, bytes: Uint8Array) => {
   const handle = await open(file, 'r+')
   await handle.write(bytes, 0, bytes.length, at)
   await handle.close()
-}
-/** Puts a text that is no JSON in place of the documents of a view. */
-const spoil = async (data: string, view: string) => {
-  const database = await openDatabase(join(data, 'views.sqlite'), 'rebuildable')
-  const tables = "select name from sqlite_schema where type = 'table' and name glob ?"
-  const [table] = database.prepare(tables).all(`${view}_[0-9]*`) as { readonly name: string }[]
-  database.exec(`update "${table!.name}" set _doc = '{"key":' where _doc is not null`)
-  database.close()
 }
 const eventsIn = async (data: string): Promise<string> => {
   const database = await openDatabase(join(data, 'events.sqlite'), 'read')
@@ -93,20 +65,6 @@ const endsWithOne = async (t: Test, service: Served, says: RegExp) => {
   t.match(line, { msg: says, err: { message: /\.sqlite: / } })
   t.strictSame(more, [], 'it is told once')
 }
-
-await t.test('read models found damaged by a running service end it, and the next start heals', async (t) => {
-  const copied = await ran(t)
-  const data = await copied()
-  const service = await serve(t, data)
-  await spoil(data, 'tokens')
-  // It may have met the damage by itself, and be gone.
-  const answer = await service.ask('GET', '/auth/v1/tokens').catch(() => undefined)
-  if (answer) t.match(answer, { status: 503, text: /backend_unavailable|view_behind/ })
-  await endsWithOne(t, service, /^rollcall ends: the read models are damaged/)
-  t.match(of(service.lines(), 'WARN'), [{ file: join(data, 'views.sqlite.damaged') }])
-  const next = await serve(t, data)
-  t.match((await next.ask('GET', '/auth/v1/tokens?pageSize=1')).text, /"totalCount":151/)
-})
 
 await t.test('a bad page of the history met by a read ends the service, and is told once', async (t) => {
   const copied = await ran(t)

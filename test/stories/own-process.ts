@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
+import { openDatabase } from '../../src/adapters/embedded/sqlite.ts'
+import { startService } from '../start.ts'
 
+const embedded = { 'storage.type': 'embedded' }
+const F = '/api/v1/namespaces/default/flags'
 const TOKEN = 'the-bootstrap-token-of-the-tests'
 /** A process that does not end by itself is killed before the time limit of a file is over. */
 const HANGS_MS = 240_000
@@ -18,11 +22,40 @@ export const scratch = async (t: Test) => {
   return directory
 }
 
+/** A data directory of a service that has run and was stopped: tokens, and a flag with parts. */
+export const ran = async (t: Test) => {
+  const first = await startService(t, { ...embedded, 'rate_limit.enabled': 'false' })
+  await first.request('POST', F, { key: 'f', name: 'one', type: 'BOOLEAN_FLAG_TYPE', enabled: true })
+  for (let n = 0; n < 150; n++)
+    await first.request('POST', '/auth/v1/method/token', { name: `token ${n}`, description: 'd'.repeat(100) })
+  await first.close()
+  const data = join(first.directory, 'data')
+  await rm(join(data, 'memory.snapshot'), { force: true })
+  return async () => {
+    const copy = join(await scratch(t), 'data')
+    await cp(data, copy, { recursive: true })
+    return copy
+  }
+}
+
+/** Puts a text that is no JSON in place of the documents of a view. */
+export const spoil = async (data: string, view: string) => {
+  const database = await openDatabase(join(data, 'views.sqlite'), 'rebuildable')
+  const tables = "select name from sqlite_schema where type = 'table' and name glob ?"
+  const [table] = database.prepare(tables).all(`${view}_[0-9]*`) as { readonly name: string }[]
+  database.exec(`update "${table!.name}" set _doc = '{"key":' where _doc is not null`)
+  database.close()
+}
+
+/** The lines of a level. */
+export const of = (lines: readonly Line[], level: string) => lines.filter((line) => line['level'] === level)
+
 export type Served = {
   readonly ask: (
     method: string,
     path: string,
     body?: object,
+    token?: string,
   ) => Promise<{ readonly status: number; readonly text: string }>
   /** What it ended with. */
   readonly ended: Promise<number | string>
@@ -56,10 +89,10 @@ export const serve = async (t: Test, data: string): Promise<Served> => {
     })
   })
   return {
-    ask: async (method, path, body) => {
+    ask: async (method, path, body, token = TOKEN) => {
       const answer = await fetch(`${url}${path}`, {
         method,
-        headers: { authorization: `Bearer ${TOKEN}`, connection: 'close' },
+        headers: { authorization: `Bearer ${token}`, connection: 'close' },
         ...(body && { body: JSON.stringify(body) }),
       })
       return { status: answer.status, text: await answer.text() }

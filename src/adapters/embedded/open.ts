@@ -10,25 +10,18 @@ import { type Channel, openChannel } from './channel.ts'
 import { makeDirectory } from './directory.ts'
 import { embeddedBinding, embeddedKeys } from './keys.ts'
 import { lockDirectory } from './lock.ts'
-import { embeddedLog } from './log.ts'
+import { embeddedLog, type LogFile } from './log.ts'
 import { embeddedQueue } from './queue.ts'
 import { roomOf } from './disk-space.ts'
 import type { Files } from './read-only.ts'
 import { insistOnFiles } from './regular-file.ts'
+import { type Renewal, renewableViews } from './renewable-views.ts'
 import { snapshotFile } from './snapshot-file.ts'
 import { setAside } from './set-aside.ts'
-import {
-  damagedFile,
-  type Database,
-  filesOf,
-  isBroken,
-  isMisshapen,
-  ofFile,
-  openDatabase,
-  whileOpen,
-} from './sqlite.ts'
+import { damagedFile, filesOf, isBroken, isMisshapen, ofFile, openDatabase, whileOpen } from './sqlite.ts'
 import { type Standing, withStanding } from './standing.ts'
-import { embeddedViews } from './views.ts'
+import { embeddedRecords } from './view-records.ts'
+import { embeddedViews, type ViewReaders } from './views.ts'
 
 export type Embedded = {
   readonly log: EventLog
@@ -38,6 +31,8 @@ export type Embedded = {
   readonly keys: Keys
   readonly binding: Binding
   readonly files: Files
+  /** Makes damaged read models anew while all else goes on. */
+  readonly renewal: Renewal
   /** True while the disk has no room for what is to be written. */
   readonly full: () => boolean
   /** Ends the jobs, writes what waits, and gives the directory free. */
@@ -61,7 +56,7 @@ export type EmbeddedOptions = {
   readonly onLost?: (error: Error) => void
   /** Told once when the log is found damaged by who reads it. */
   readonly onDamage?: (error: Error) => void
-  /** Told once when the file of the read models is found damaged. It is set aside when the store is closed. */
+  /** Told of each file of read models that is found damaged, once it is set aside. */
   readonly onDamagedViews?: (error: Error) => void
   /** Told when that is done, with its new name. */
   readonly onSetAside?: (file: string, cause: Error) => void
@@ -80,6 +75,30 @@ const once = (tell: (error: Error) => void) => {
   }
 }
 
+/** Opens the views that there are in a file. */
+const viewsOf =
+  (
+    file: string,
+    { channel, clock, events, ofLog }: Pick<ViewReaders, 'clock' | 'events'> & { channel: Channel; ofLog: LogFile },
+  ) =>
+  (onDamage: (error: Error) => void) =>
+    ofFile(
+      file,
+      async () => {
+        const reader = await openDatabase(file, 'read')
+        const close = () => reader.close()
+        const another = () => openDatabase(file, 'read')
+        try {
+          const watched = { views: { file, onDamage }, events: ofLog }
+          return { views: embeddedViews(channel, { clock, views: reader, events, another, watched }), close }
+        } catch (error) {
+          close()
+          throw error
+        }
+      },
+      isMisshapen,
+    )
+
 type Opened = { readonly store: Embedded } | { readonly spoiled: Error }
 
 /** Opens the store, or gives what is wrong with the file of the read models, which was set aside then. */
@@ -87,11 +106,6 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   const { clock, kek: given, onError, onLost = () => undefined, onFull = () => undefined, onSetAside } = options
   let spoiled: Error | undefined
   const onDamage = once((error) => options.onDamage?.(error))
-  const onDamagedViews = once((error) => {
-    spoiled = error
-    options.onDamagedViews?.(error)
-    putAside(error)
-  })
   makeDirectory(directory)
   const paths = {
     events: join(directory, 'events.sqlite'),
@@ -99,12 +113,24 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
     subjects: join(directory, 'subjects.sqlite'),
   }
   /** At once: open connections go on with the file that they have, and an end that takes too long leaves no damage behind. */
-  const putAside = once((error) => onSetAside?.(setAside(paths.views), error))
+  const putAside = (error: Error): void => {
+    spoiled = undefined
+    try {
+      onSetAside?.(setAside(paths.views), error)
+    } catch (failed) {
+      onLost(failed as Error)
+    }
+  }
+  const onDamagedViews = (error: Error): void => {
+    putAside(error)
+    options.onDamagedViews?.(error)
+  }
   for (const file of [paths.events, paths.subjects]) await ofFile(file, () => insistOnFiles(...filesOf(file)))
   const unlock = await lockDirectory(directory)
-  const readers: Database[] = []
+  const readers: { readonly close: () => void }[] = []
   const room = roomOf(directory, clock, onFull)
   let channel: Channel | undefined
+  let readModels: Awaited<ReturnType<typeof renewableViews>> | undefined
   /** The writer goes last: only then can it bring everything into the files themselves. */
   const release = async () => {
     room.close()
@@ -116,41 +142,41 @@ const opened = async (directory: string, options: EmbeddedOptions): Promise<Open
   try {
     const decided = typeof given === 'function' ? await withStanding(paths, given) : { kek: given }
     const { kek, damage, accepted }: Kek = decided
-    const writer = await openChannel(paths, { onLost, onDamagedViews, noRoom: room.lacking })
+    const damagedViews = (error: Error) => (readModels ? readModels.damaged(error) : onDamagedViews(error))
+    const writer = await openChannel(paths, { onLost, onDamagedViews: damagedViews, noRoom: room.lacking })
     channel = writer
     const events = await openDatabase(paths.events, 'read')
-    const views = await ofFile(paths.views, () => openDatabase(paths.views, 'read'))
-    readers.push(events, views)
+    readers.push(events)
     const ofLog = { file: paths.events, onDamage }
     const log = embeddedLog(writer, events, ofLog)
     await damage?.(log)
     await accepted?.(log)
     const keys = await embeddedKeys(writer, kek, accepted !== undefined)
-    const watched = { views: { file: paths.views, onDamage: onDamagedViews }, events: ofLog }
-    const another = () => openDatabase(paths.views, 'read')
-    const readModels = await ofFile(
-      paths.views,
-      () => embeddedViews(writer, { clock, views, events, another, watched }),
-      isMisshapen,
-    )
     const reading = whileOpen(() => true, { ...ofLog, isDamage: isBroken })
+    const opening = viewsOf(paths.views, { channel: writer, clock, events, ofLog })
+    const records = embeddedRecords(writer, events, clock, reading)
+    readModels = await renewableViews(writer, records, opening, onDamagedViews)
+    const { views, renewal, file, damaged } = readModels
+    readers.push(readModels)
     const queue = embeddedQueue(writer, events, clock, onError, reading)
     const close = async () => {
-      for (const port of [queue, log, readModels, keys]) await port.close()
+      for (const port of [queue, log, views, keys]) await port.close()
       await release()
     }
     const binding = embeddedBinding(writer)
     const snapshots = snapshotFile(join(directory, 'memory.snapshot'), options.onSnapshotSetAside)
     const files: Files = {
       paths,
-      flushed: readModels.flushed,
-      onDamage: (file, error) => (file === paths.views ? onDamagedViews(error) : onDamage(error)),
+      flushed: views.flushed,
+      onDamage: (of, error, era) => (of === paths.views ? damaged(error, era) : onDamage(error)),
+      views: file,
     }
-    return { store: { log, views: readModels, snapshots, queue, keys, binding, files, full: room.full, close } }
+    return { store: { log, views, snapshots, queue, keys, binding, files, renewal, full: room.full, close } }
   } catch (error) {
-    if (damagedFile(error) === paths.views) spoiled ??= error as Error
+    const found = damagedFile(error) === paths.views ? (error as Error) : undefined
+    spoiled = found
     await release()
-    if (spoiled) return { spoiled }
+    if (found) return { spoiled: found }
     throw error
   }
 }

@@ -53,13 +53,15 @@ export type Calls = {
   readonly scrubKeys: () => void
   readonly readBinding: () => FlatBinding | undefined
   readonly writeBinding: (event: string, position: number) => FlatBinding
+  /** Goes on with another file of views, that which stands in the place of the one before. */
+  readonly renewViews: () => void
   readonly close: () => void
 }
 export type Op = keyof Calls
 export type Side = 'log' | 'views' | 'keys'
 
 export type Request = readonly [id: number, op: Op, args: readonly unknown[]]
-export const sides: Readonly<Record<Exclude<Op, 'close'>, Side>> = {
+export const sides: Readonly<Record<Exclude<Op, 'close' | 'renewViews'>, Side>> = {
   append: 'log',
   swapRecord: 'log',
   ran: 'log',

@@ -4,6 +4,7 @@ import type { FindLeast, Views } from '../../projections/views.ts'
 import { embeddedLog } from './log.ts'
 import type { Paths } from './protocol.ts'
 import { leastFinder, partsReader } from './read-together.ts'
+import type { ViewsFile } from './renewable-views.ts'
 import { type Database, openDatabase } from './sqlite.ts'
 import { closed } from './standing.ts'
 import { embeddedViews } from './views.ts'
@@ -12,7 +13,9 @@ import { embeddedViews } from './views.ts'
 export type Files = {
   readonly paths: Pick<Paths, 'events' | 'views'>
   readonly flushed: () => Promise<void>
-  readonly onDamage: (file: string, error: Error) => void
+  readonly onDamage: (file: string, error: Error, era: number) => void
+  /** The file of the views that there is just now. */
+  readonly views: ViewsFile
 }
 
 export type ReadOnly = {

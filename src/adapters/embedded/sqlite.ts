@@ -152,7 +152,8 @@ const code = (error: unknown): number | undefined => {
 /** SQLITE_BUSY: another connection holds the file. */
 export const isBusy = (error: unknown): boolean => code(error) === 5
 /** SQLITE_FULL: nothing was written, and there may be room again later. */
-export const isFull = (error: unknown): boolean => code(error) === 13
+export const isFull = (error: unknown): boolean =>
+  code(error) === 13 || (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
 /** The disk, or what it holds, is at fault: CORRUPT, IOERR, CANTOPEN, NOTADB. */
 export const isBroken = (error: unknown): boolean => [10, 11, 14, 26].includes(code(error) ?? 0)
 const isNoFile = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === NO_FILE

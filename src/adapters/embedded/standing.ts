@@ -21,7 +21,12 @@ export type Standing = {
 
 const isThere = (path: string): boolean => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
 /** A channel to no writer. */
-export const closed: Channel = { call: async () => refuse('backend_unavailable'), close: async () => undefined }
+export const closed: Channel = {
+  call: async () => refuse('backend_unavailable'),
+  loseViews: () => undefined,
+  renewViews: async () => refuse('backend_unavailable'),
+  close: async () => undefined,
+}
 const HAS_TABLE = "select 1 from sqlite_master where type = 'table' and name = ?"
 
 /** Looks at a directory that this process has locked and nobody writes to yet, and makes no file in it but those that SQLite puts beside its own. */

@@ -42,9 +42,25 @@ const { database: events, writer: log } = await opened(paths.events, 'durable', 
 const { database: subjects, writer: keys } = await opened(paths.subjects, 'erasing', (database) =>
   keysWriter(database, `${paths.subjects}-journal`),
 )
-const { database: readModels, writer: views } = await opened(paths.views, 'rebuildable', viewsWriter, isMisshapen)
-const databases: Readonly<Record<Side, Database>> = { log: events, views: readModels, keys: subjects }
-const ops: Calls = { ...log.ops, ...views.ops, ...keys.ops, close: () => undefined }
+const openViews = async () => {
+  const database = await openDatabase(paths.views, 'rebuildable')
+  try {
+    return { database, writer: viewsWriter(database) }
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+let { database: readModels, writer: views } = await ofFile(paths.views, openViews, isMisshapen)
+const databases: Record<Side, Database> = { log: events, views: readModels, keys: subjects }
+const withViews = ({ ops: own }: typeof views): Calls => ({
+  ...log.ops,
+  ...own,
+  ...keys.ops,
+  renewViews: () => undefined,
+  close: () => undefined,
+})
+let ops = withViews(views)
 const lost = new Map<Side, Failure>()
 
 const answer = (group: readonly Request[], outcome: Reply[1]) =>
@@ -111,10 +127,37 @@ const settle = (database: Database) => {
   }
 }
 
+const shut = (database: Database) => {
+  try {
+    database.close()
+  } catch {
+    // It is closed already: another was to take its place, and did not open.
+  }
+}
+
+/** Goes on with the file that stands in the place of the views now; what waits for room in the one before is refused. */
+const renew = async (request: Request): Promise<void> => {
+  lost.set('views', { kind: 'lost', message: 'another file takes its place' })
+  writeViews([])
+  shut(readModels)
+  try {
+    ;({ database: readModels, writer: views } = await openViews())
+    databases.views = readModels
+    ops = withViews(views)
+    lost.delete('views')
+    answer([request], { values: [undefined] })
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const kind = isFull(error) ? 'full' : isDamage(error) || isMisshapen(error) ? 'damaged' : 'failed'
+    answer([request], { kind, message, side: 'views' })
+  }
+}
+let renewing = Promise.resolve()
+
 const close = (request: Request) => {
   for (const [side, database] of Object.entries(databases)) {
     if (!lost.has(side as Side)) settle(database)
-    database.close()
+    shut(database)
   }
   answer([request], { values: [undefined] })
   port.close()
@@ -124,12 +167,13 @@ port.on('message', (first: readonly Request[]) => {
   const waiting = [...first]
   for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
     waiting.push(...(next.message as Request[]))
-  const of = (side: Side) => waiting.filter(([, op]) => op !== 'close' && sides[op] === side)
+  const of = (side: Side) => waiting.filter(([, op]) => op !== 'close' && op !== 'renewViews' && sides[op] === side)
   const durable = of('log')
   if (durable.length > 0) commit('log', durable)
   for (const request of of('keys')) commit('keys', [request])
   writeViews(of('views'))
+  for (const request of waiting.filter(([, op]) => op === 'renewViews')) renewing = renewing.then(() => renew(request))
   const end = waiting.find(([, op]) => op === 'close')
-  if (end) close(end)
+  if (end) void renewing.then(() => close(end))
 })
 port.postMessage('ready')
