@@ -29,6 +29,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'http/fields',
     'http/float32',
     'http/input',
+    'http/last-change',
     'http/metrics-page',
     'access-policy',
     'architecture',

@@ -10,7 +10,7 @@ export const lastChanges = ({ views }: { readonly views: Pick<Views, 'get'> }) =
     views.get<TokenDoc>(tokens, id).then(
       (row) => row?.doc?.attributes['token.name'],
       (error: unknown) => {
-        if (isRefusal(error, 'backend_unavailable')) return undefined
+        if (isRefusal(error, 'backend_unavailable') || isRefusal(error, 'view_behind')) return undefined
         throw error
       },
     )
