@@ -1,12 +1,26 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { openEmbedded } from '../../src/adapters/embedded/open.ts'
 import { systemClock } from '../../src/clock.ts'
 import { isRefusal } from '../../src/errors.ts'
 import { newDirectory } from '../adapters/embedded/store.ts'
 import { happened } from '../contracts/log.ts'
+import { serve, spoil } from '../stories/own-process.ts'
+import { eventually } from '../wait.ts'
 import { CHILD, canTrace, inspect, leaveOut, run, startChild } from './rig.ts'
+
+const TOKENS = '/auth/v1/tokens?pageSize=1'
+
+/** Mounts a disk of 4 MiB on a directory; says why where that cannot be, and gives false. */
+const smallDisk = async (t: Test, directory: string): Promise<boolean> => {
+  const mounted =
+    process.getuid?.() === 0 &&
+    (await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).then(Boolean, () => false))
+  if (mounted) t.teardown(() => run('umount', ['-l', directory]))
+  else leaveOut(t, 'mounting a small file system needs root')
+  return mounted
+}
 
 void t.test(
   'a sync that fails ends writing for good: every later append is refused, and nothing acknowledged is lost',
@@ -44,11 +58,7 @@ void t.test('each append is synced before it is acknowledged, whatever the defau
 
 void t.test('a full disk refuses cleanly, loses nothing, and goes on when there is room again', async (t) => {
   const directory = await newDirectory(t)
-  const mounted =
-    process.getuid?.() === 0 &&
-    (await run('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', directory]).then(Boolean, () => false))
-  if (!mounted) return leaveOut(t, 'mounting a small file system needs root')
-  t.teardown(() => run('umount', ['-l', directory]))
+  if (!(await smallDisk(t, directory))) return
   const filler = join(directory, 'filler')
   await writeFile(filler, Buffer.alloc(2 ** 20))
   const store = await openEmbedded(directory, {
@@ -83,4 +93,36 @@ void t.test('a full disk refuses cleanly, loses nothing, and goes on when there 
     [],
   )
   await store.close()
+})
+
+void t.test('read models that are built anew on a full disk wait for room, and are whole then', async (t) => {
+  const directory = await newDirectory(t)
+  if (!(await smallDisk(t, directory))) return
+  const data = join(directory, 'data')
+  const service = await serve(t, data)
+  t.ok(service.listens, service.err())
+  for (let n = 0; n < 20; n++)
+    t.equal((await service.ask('POST', '/auth/v1/method/token', { name: `n ${n}` })).status, 200)
+  t.equal((await service.ask('GET', TOKENS)).status, 200)
+  await spoil(data, 'tokens')
+  const filler = join(directory, 'filler')
+  await run('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096']).catch(() => undefined)
+  t.match(await service.ask('GET', '/auth/v1/tokens'), { status: 503, text: /"view_behind"/ })
+  await eventually(() => service.lines().some(({ msg }) => /^disk full/.test(String(msg))), 'a line on the full disk')
+  t.match(await service.ask('GET', TOKENS), { status: 503, text: /"view_behind"/ })
+  t.match(
+    (await service.ask('GET', '/readyz?verbose')).text,
+    /"views","status":"degraded".*"storage","status":"degraded"/,
+  )
+  await rm(filler)
+  const whole = await eventually(async () => {
+    const { status, text } = await service.ask('GET', TOKENS)
+    return status === 200 && text
+  }, 'a list of tokens')
+  t.match(whole, /"totalCount":21/)
+  const errors = service.lines().filter(({ level }) => level === 'ERROR')
+  t.match(errors, [{ msg: /^disk full/ }])
+  t.equal(errors.length, 1)
+  service.kill('SIGTERM')
+  t.equal(await service.ended, 0)
 })
