@@ -1,4 +1,5 @@
 import t from 'tap'
+import { damageWatch } from '../src/app/damage.ts'
 import { faults } from '../src/app/fatal.ts'
 import { viewRenewal } from '../src/app/renewal.ts'
 import type { Views } from '../src/projections/views.ts'
@@ -103,4 +104,32 @@ await t.test('a fault that is not worth waiting for ends the process within the 
     t.equal(exits, 1)
     release()
   }
+})
+
+await t.test('damage of the history ends a service within a second, that of the read models ends none', async (t) => {
+  const told: unknown[] = []
+  const watch = damageWatch(
+    (_, message, patience) => told.push([message.slice(0, 38), patience]),
+    ({ message }) => told.push(message),
+  )
+  await watch.during(Promise.resolve())
+  watch.onDamagedViews(damage)
+  t.strictSame(told, [damage.message])
+  watch.onDamage(new Error('events.sqlite: torn'))
+  watch.onLost(new Error('subjects.sqlite: torn'))
+  t.strictSame(told.slice(1), [
+    ['rollcall ends: the history is damaged;', 1_000],
+    ['rollcall ends: the embedded store can ', 1_000],
+  ])
+})
+
+await t.test('damage met by a start fails it, whatever it waits for, and says what may be tried again', async (t) => {
+  const running = () => t.fail('it does not run yet')
+  const [ofViews, ofLog] = [damageWatch(running, running), damageWatch(running, running)]
+  const starts = [ofViews, ofLog].map((watch) => watch.during(new Promise(() => undefined)))
+  ofViews.onDamagedViews(damage)
+  ofLog.onDamage(damage)
+  await t.rejects(starts[0]!, { message: damage.message })
+  await t.rejects(starts[1]!, { exit: 1, message: /row makes no sense\nBring the file back/ })
+  t.strictSame([ofViews.ofViews(), ofLog.ofViews()], [true, false])
 })

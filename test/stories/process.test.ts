@@ -72,7 +72,11 @@ await t.test('what cannot start says why and ends', async (t) => {
 
   const file = join(await directoryOf(t), 'file')
   await writeFile(file, '')
-  t.match(await failed(t, file), { exit: 1, err: new RegExp(file), out: '' })
+  t.match(await failed(t, file), {
+    exit: 2,
+    err: new RegExp(`${file} is not a directory`),
+    out: /^\{"level":"ERROR".*\}\n$/,
+  })
 
   const broken = await directoryOf(t)
   await writeFile(join(broken, 'events.sqlite'), 'this was never a database, whatever its name says '.repeat(20))
