@@ -108,7 +108,10 @@ void t.test('read models that are built anew on a full disk wait for room, and a
   const filler = join(directory, 'filler')
   await run('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096']).catch(() => undefined)
   t.match(await service.ask('GET', '/auth/v1/tokens'), { status: 503, text: /"view_behind"/ })
-  await eventually(() => service.lines().some(({ msg }) => /^disk full/.test(String(msg))), 'a line on the full disk')
+  await eventually(
+    () => service.lines().some(({ msg }) => String(msg).startsWith('disk full')),
+    'a line on the full disk',
+  )
   t.match(await service.ask('GET', TOKENS), { status: 503, text: /"view_behind"/ })
   t.match(
     (await service.ask('GET', '/readyz?verbose')).text,
@@ -121,8 +124,10 @@ void t.test('read models that are built anew on a full disk wait for room, and a
   }, 'a list of tokens')
   t.match(whole, /"totalCount":21/)
   const errors = service.lines().filter(({ level }) => level === 'ERROR')
-  t.match(errors, [{ msg: /^disk full/ }])
-  t.equal(errors.length, 1)
+  // SQLite may call the disk broken where it has no room for what it puts beside a new file.
+  const others = errors.filter(({ msg }) => msg !== 'the read models could not be built anew; it is tried again')
+  t.match(others, [{ msg: /^disk full/ }])
+  t.equal(others.length, 1)
   service.kill('SIGTERM')
   t.equal(await service.ended, 0)
 })
