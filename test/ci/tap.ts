@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -7,8 +8,8 @@ import { runsOnServers, SUITES, type Suite, suiteOf } from './suites.ts'
 /**
  * `node dist/test/ci/tap.js <suite>… [option]…` runs tap on the test files of the suites. `cluster` is the suite of those
  * that are run again on the stack of servers. Options are tap's own. Where `--save` names a file that lists test files,
- * only those are run. The run has a temporary folder of its own, which is removed at the end. A process that outlives the
- * run is ended, and fails it.
+ * only those are run. The run has a temporary folder of its own, which is removed at the end. The files of the suite
+ * `browser` share one Chromium. A process that outlives the run is ended, and fails it.
  */
 const root = resolve(import.meta.dirname, '../../..')
 const given = process.argv.slice(2)
@@ -59,18 +60,27 @@ if (suites.length === 0) {
 }
 const files = saved().length > 0 ? saved() : ofSuites()
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-run-'))
+process.env['TMPDIR'] = folder
+
+/** The Chromium that the files of the run share, where they need one and the machine has it. */
+const startChromium = async () => {
+  if (!suites.includes('browser')) return undefined
+  const { serveChromium, skip } = await import('../ui/chromium.ts')
+  return skip === false ? serveChromium() : undefined
+}
+const chromium = await startChromium()
 const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...options, ...files], {
   cwd: root,
-  env: { ...process.env, TMPDIR: folder, ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }) },
+  env: { ...process.env, ...chromium?.env, ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }) },
   stdio: 'inherit',
   // A group of its own: what is left of it at the end is found by its number.
   detached: true,
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => process.kill(-child.pid!, signal))
-child.on('close', (code) => {
-  const left = endLeft(child.pid!)
-  for (const line of left) console.error(`# outlived the tests: ${line}`)
-  rmSync(folder, { recursive: true, force: true })
-  process.exitCode = left.length > 0 ? 1 : (code ?? 1)
-})
+const [code] = (await once(child, 'close')) as [number | null]
+await chromium?.server.close()
+const left = [child.pid!, ...(chromium ? [chromium.server.process().pid!] : [])].flatMap((group) => endLeft(group))
+for (const line of left) console.error(`# outlived the tests: ${line}`)
+rmSync(folder, { recursive: true, force: true })
+process.exitCode = left.length > 0 ? 1 : (code ?? 1)

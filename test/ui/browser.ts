@@ -1,15 +1,23 @@
-import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
-import { launchChromium, signIn, WINDOW } from './chromium.ts'
+import { eventually } from '../wait.ts'
+import { launchChromium, sharedChromium, signIn, WINDOW } from './chromium.ts'
 
 export { signIn, skip, TOKEN } from './chromium.ts'
 
-let browser: Promise<Browser> | undefined
-t.teardown(async () => (await browser)?.close())
-const launched = (): Promise<Browser> => (browser ??= launchChromium())
+/** A locator gives up at half the time of the file: what it waited for is told before the file ends. */
+const GIVE_UP_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 500
+
+/** The Chromium of this file, started once it is asked for. */
+const ofFile = (start: () => Promise<Browser>): (() => Promise<Browser>) => {
+  let browser: Promise<Browser> | undefined
+  t.teardown(async () => (await browser)?.close())
+  return () => (browser ??= start())
+}
+const shared = ofFile(() => sharedChromium())
+const own = ofFile(launchChromium)
 
 /** What a page must not do; `forced` are statuses that the test brings about, whose line on the console is the browser's own. */
 const watched = (t: Test, page: Page, origin: string, forced: readonly number[], broken: RegExp | undefined): void => {
@@ -31,33 +39,23 @@ const watched = (t: Test, page: Page, origin: string, forced: readonly number[],
   })
 }
 
-/** What a look sees once it fits, or what it saw last when the time was up; asked anew every 50 ms. */
-const lookedAt = async <T>(look: () => Promise<T>, fits: (seen: T) => boolean, ms: number): Promise<T> => {
-  const end = Date.now() + ms
-  for (;;) {
-    const seen = await look()
-    if (fits(seen) || Date.now() > end) return seen
-    await setTimeout(50)
-  }
-}
-
 /**
  * Waits until an expression is true in the page, asked anew each time: the browser lets a question pass the policy of the page, and refuses
  * what the page itself would have to ask again.
  */
 export const becomesTrue = async (page: Page, expression: string): Promise<void> => {
-  const isSo = await lookedAt(() => page.evaluate<unknown>(expression), Boolean, 30_000)
-  if (!isSo) throw new Error(`not so after 30 s: ${expression}`)
+  await eventually(() => page.evaluate<unknown>(expression), expression)
 }
 
-/** Fails unless a look comes to give this, asked anew until it does. */
+/** Waits until a look gives this, asked anew until it does. */
 export const comesTo = async <T>(
   t: Test,
   look: () => Promise<T>,
   wanted: T,
   words = 'comes to that',
 ): Promise<void> => {
-  t.strictSame(await lookedAt(look, (seen) => isDeepStrictEqual(seen, wanted), 20_000), wanted, words)
+  await eventually(async () => isDeepStrictEqual(await look(), wanted), `${words}: ${JSON.stringify(wanted)}`)
+  t.pass(words)
 }
 
 export type OpenOptions = {
@@ -66,20 +64,20 @@ export type OpenOptions = {
   /** Errors of the page that the test forces, as they stand on the console. */
   readonly broken?: RegExp
   readonly context?: BrowserContextOptions
+  /** Whether the page may use the clipboard. All windows of a Chromium have one: such a window is in a Chromium of the file alone. */
+  readonly clipboard?: boolean
 }
 
 /** A browser window of its own on a service: `page` and its `context`. A console error, a policy violation, an error of the page or a request to elsewhere fails the test. */
 export const openBrowser = async (
   t: Test,
   { url }: Pick<Started, 'url'>,
-  { forced = [401], broken, context: options = {} }: OpenOptions = {},
+  { forced = [401], broken, context: options = {}, clipboard = false }: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
-  const context = await (await launched()).newContext({
-    baseURL: url,
-    ...WINDOW,
-    ...options,
-  })
-  context.setDefaultTimeout(20_000)
+  const browser = await (clipboard ? own() : shared())
+  const context = await browser.newContext({ baseURL: url, ...WINDOW, ...options })
+  context.setDefaultTimeout(GIVE_UP_MS)
+  if (clipboard) await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   t.teardown(() => context.close())
   const newPage = async () => {
     const page = await context.newPage()

@@ -23,7 +23,6 @@ const first = async (page: Page) => (await answer(page).innerText()).split('\n')
 /** The page, beside a flag for testers who pay and a quarter of all others. */
 const withFlags = async (t: Test, options: OpenOptions = {}) => {
   const opened = await signedIn(t, '/', {}, options)
-  await opened.context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const make = maker(opened.service)
   await make.segment('beta', [{ property: 'plan', operator: 'eq', value: 'beta' }])
   await make.segment('staff', [
@@ -138,7 +137,7 @@ await t.test('variants: each way to an answer has its words', { skip }, async (t
 })
 
 await t.test('now and as of before a change; what is copied asks the same', { skip }, async (t) => {
-  const { page, service, make } = await withFlags(t)
+  const { page, service, make } = await withFlags(t, { clipboard: true })
   const directory = await mkdtemp(join(tmpdir(), 'rollcall-commands-'))
   t.teardown(() => rm(directory, { recursive: true }))
   await writeFile(join(directory, 'rollcall'), `#!/bin/sh\nexec '${process.execPath}' '${main}' "$@"\n`, {

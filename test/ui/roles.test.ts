@@ -82,8 +82,7 @@ for (const [who, { asked, refused }] of Object.entries(roles))
   await t.test(`${who} meets no broken screen, and reads which right is missing where`, { skip }, async (t) => {
     const service = await plain(t)
     const { clientToken, id } = await granted(service, asked)
-    const { page, context } = await openBrowser(t, service, FORCED)
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const { page } = await openBrowser(t, service, { ...FORCED, clipboard: true })
     await signIn(page, '/settings/preferences', clientToken)
     for (const path of screens) {
       const words = refused[path]

@@ -48,7 +48,6 @@ const added = async (page: Page, type: string, property: string | undefined, ope
 }
 const value = (row: Locator) => row.getByLabel(/^Value/)
 const paste = async (page: Page, place: Locator, text: string) => {
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`)
   await place.focus()
   await page.keyboard.press('Control+V')
@@ -173,7 +172,7 @@ await t.test('each type and operator is saved as it was entered', { skip, timeou
 })
 
 await t.test('values are pasted, counted and checked', { skip }, async (t) => {
-  const { page, segment } = await withSegment(t)
+  const { page, segment } = await withSegment(t, [], { clipboard: true })
   const row = await added(page, 'Text', 'country', 'is one of')
   await paste(page, value(row), 'de, fr\nit,,de\r\n es ')
   const entered = row.getByRole('list', { name: 'Entered' }).getByRole('listitem')

@@ -375,8 +375,7 @@ await t.test('names of variants and attachments are text', { skip }, async (t) =
 })
 
 await t.test('a flag is copied as link, curl and command line, and deleted from its menu', { skip }, async (t) => {
-  const { page, service, context } = await withVariantFlag(t, [], { forced: [401, 404] })
-  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  const { page, service } = await withVariantFlag(t, [], { forced: [401, 404], clipboard: true })
   const pasted = () => page.evaluate('navigator.clipboard.readText()')
   await button(page, 'Copy key').click()
   await said(page, 'Copied.')
@@ -388,7 +387,7 @@ await t.test('a flag is copied as link, curl and command line, and deleted from 
   const copies = async (name: string, text: string) => {
     await pick(name)
     await said(page, 'Copied.')
-    while ((await pasted()) !== text) await page.waitForTimeout(20)
+    await comesTo(t, pasted, text, name)
   }
   await copies('Copy link', `${service.url}${path}`)
   await copies('Copy as curl', `curl -sS ${service.url}${N}/flags/f -H "Authorization: Bearer $TOKEN"`)
