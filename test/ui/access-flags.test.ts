@@ -1,4 +1,4 @@
 import { inReachOfEverybody } from './matrix.ts'
-import { ofFlags } from './screens.ts'
+import { ofEvaluate, ofFlags } from './screens.ts'
 
-await inReachOfEverybody(ofFlags)
+await inReachOfEverybody([...ofFlags, ...ofEvaluate])

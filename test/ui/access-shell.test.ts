@@ -2,8 +2,8 @@ import t from 'tap'
 import { axeFindings } from './axe.ts'
 import { signedIn, skip } from './browser.ts'
 import { layoutFlaws } from './layout.ts'
-import { inReachOfEverybody } from './matrix.ts'
-import { ofShell } from './screens.ts'
+import { inReachOfEverybody, withOpenService } from './matrix.ts'
+import { ofOpenService, ofShell } from './screens.ts'
 
 await t.test('flaws that are put on a page are found', { skip }, async (t) => {
   const { page } = await signedIn(t, '/settings/preferences')
@@ -20,3 +20,4 @@ await t.test('flaws that are put on a page are found', { skip }, async (t) => {
 })
 
 await inReachOfEverybody(ofShell)
+await inReachOfEverybody(ofOpenService, withOpenService)

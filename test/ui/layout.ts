@@ -33,20 +33,17 @@ const SMALL = `[...document.body.querySelectorAll('a[href], button, input, selec
   })
   .map((part) => { const { width, height } = part.getBoundingClientRect(); return width + ' × ' + height + ': ' + part.outerHTML.slice(0, 120) })`
 
-const found = (page: Page, script: string) => page.evaluate<readonly string[]>(script)
-
 /** Lets the page lay itself out after its window or its text has changed. */
 const laidOut = (page: Page) =>
   page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
 
 /** What is wider than the window, scrolls out of the reach of keys, or is too small to be hit. */
 export const layoutFlaws = async (page: Page): Promise<readonly string[]> => {
+  // What is asked within a frame still sees some of the widths before.
   await laidOut(page)
-  const [sideways, unreached, small] = await Promise.all([
-    found(page, SIDEWAYS),
-    found(page, UNREACHED),
-    found(page, SMALL),
-  ])
+  const { sideways, unreached, small } = await page.evaluate<
+    Readonly<Record<'sideways' | 'unreached' | 'small', readonly string[]>>
+  >(`({ sideways: ${SIDEWAYS}, unreached: ${UNREACHED}, small: ${SMALL} })`)
   return [
     ...sideways.map((what) => `sideways: ${what}`),
     ...unreached.map((what) => `scrolls unreached: ${what}`),

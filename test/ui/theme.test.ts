@@ -65,11 +65,22 @@ await t.test('inks are read on their grounds, in both themes', (t) => {
   t.end()
 })
 
+// What holds of one theme and is not of its colours holds of the other: of the dark one only these are looked at in a browser.
+await t.test('themes differ in colours alone', (t) => {
+  const colour = String.raw`(?:#[0-9a-f]{6}|rgb\([\d ]+ \/ [\d.]+\))`
+  const others = tokens
+    .replaceAll(new RegExp(String.raw`light-dark\(${colour}, ${colour}\)`, 'g'), '')
+    .replaceAll(/:root\[data-theme="(light|dark)"\] \{\s*color-scheme: \1;\s*\}/g, '')
+  t.notMatch(others, /prefers-color-scheme|light-dark|data-theme/)
+  t.end()
+})
+
 // A repeating one is a hatch: a shape, where colour alone would not do.
 await t.test('no style but the tokens names a colour', (t) => {
   for (const name of readdirSync(theme).filter((name) => name !== 'tokens.css')) {
     const text = readFileSync(resolve(theme, name), 'utf8')
     t.notMatch(text, /#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|oklch)a?\(|(?<!repeating-linear-)gradient\(/i, name)
+    t.notMatch(text, /prefers-color-scheme|light-dark|data-theme/, `${name}: themes differ in their tokens alone`)
     const unknown = [...text.matchAll(/var\(--([\w-]+)/g)].map(([, token]) => token!)
     for (const token of unknown) t.match(tokens, `--${token}:`, `${name} asks for --${token}`)
   }

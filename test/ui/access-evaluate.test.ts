@@ -1,4 +1,0 @@
-import { inReachOfEverybody } from './matrix.ts'
-import { ofEvaluate } from './screens.ts'
-
-await inReachOfEverybody(ofEvaluate)

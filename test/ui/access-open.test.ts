@@ -1,4 +1,0 @@
-import { inReachOfEverybody, withOpenService } from './matrix.ts'
-import { ofOpenService } from './screens.ts'
-
-await inReachOfEverybody(ofOpenService, withOpenService)
