@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Started } from '../start.ts'
 import { freePort } from '../free-port.ts'
-import { openBrowser, signedIn, skip } from './browser.ts'
+import { eventually } from '../wait.ts'
+import { runsOnTo, settled, signedIn, skip, stepsTo, stopClock } from './browser.ts'
 import { gate } from './fates.ts'
 import { N } from './flag-page.ts'
 import { tokenNamed } from './ways.ts'
@@ -18,24 +19,24 @@ const refusal = (status: number, reason: string, headers: Record<string, string>
 })
 
 await t.test('a service that does not answer: what was read stays, and it is asked again', { skip }, async (t) => {
-  const { page, service } = await signedIn(t, path, {}, { forced: [0, 401] })
+  const { page, service } = await signedIn(t, path, {}, { forced: [0, 401], clock: true })
   await tokenNamed(service, 'ci-prod')
   await page.reload()
   await page.getByRole('rowheader', { name: 'ci-prod' }).waitFor()
   await page.route('**/auth/v1/**', (route) => route.abort())
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
-  await page.getByText(offline).waitFor()
+  await runsOnTo(page, page.getByText(offline))
   const create = page.getByRole('button', { name: 'New token' })
   t.equal(await create.getAttribute('aria-disabled'), 'true')
   t.notOk(await page.getByRole('heading', { name: 'No tokens match' }).isVisible(), 'no false empty list')
   await page.unroute('**/auth/v1/**')
+  await runsOnTo(page, page.getByRole('heading', { name: 'No tokens match' }))
   await page.getByText(offline).waitFor({ state: 'detached' })
-  await page.getByRole('heading', { name: 'No tokens match' }).waitFor()
   t.equal(await create.getAttribute('aria-disabled'), null)
 })
 
 await t.test('an instance that checks itself is waited for', { skip }, async (t) => {
-  const { page } = await signedIn(t, path, {}, { forced: [401, 503] })
+  const { page } = await signedIn(t, path, {}, { forced: [401, 503], clock: true })
   await page.route('**/auth/v1/**', (route) => route.fulfill(refusal(503, 'auth_stale', { 'retry-after': '1' })))
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
   const words = page.locator('[aria-live]').getByText('The service is checking itself and answers again in a moment.')
@@ -43,9 +44,9 @@ await t.test('an instance that checks itself is waited for', { skip }, async (t)
   t.equal(await page.getByRole('heading', { name: 'No tokens match' }).count(), 0, 'no false empty list')
   t.equal(await page.getByRole('button', { name: 'New token' }).getAttribute('aria-disabled'), 'true')
   await page.unroute('**/auth/v1/**')
+  await runsOnTo(page, page.getByRole('heading', { name: 'No tokens match' }))
   await words.waitFor({ state: 'detached' })
   t.notOk(await page.getByRole('dialog').isVisible(), 'nobody is asked to sign in')
-  await page.getByRole('heading', { name: 'No tokens match' }).waitFor()
 })
 
 await t.test('a service that is away as the page opens is asked again', { skip }, async (t) => {
@@ -59,13 +60,22 @@ await t.test('a service that is away as the page opens is asked again', { skip }
 })
 
 await t.test('too many requests: the way on is counted down, then open', { skip }, async (t) => {
-  const { page } = await signedIn(t, path, {}, { forced: [401, 429] })
+  const { page } = await signedIn(t, path, {}, { forced: [401, 429], clock: true })
+  await stopClock(page)
   await page.route('**/auth/v1/tokens*', (route) => route.fulfill(refusal(429, 'rate_limited', { 'retry-after': '8' })))
   await page.getByRole('combobox', { name: 'Status' }).selectOption('EXPIRED')
-  await page.getByRole('alert').getByText('Too many requests. Try again in 8 s.').waitFor()
+  await stepsTo(page, page.getByRole('alert').getByText('Too many requests. Try again in 8 s.'))
   const again = page.getByRole('button', { name: /^Try again/ })
-  t.equal(await again.getAttribute('aria-disabled'), 'true')
+  for (let left = 8; left > 0; left--) {
+    await again.getByText(`${left} s`).waitFor()
+    await settled(page)
+    await page.clock.runFor(998)
+    await settled(page)
+    t.equal(await again.getAttribute('aria-disabled'), 'true', `${left} s`)
+    await page.clock.runFor(2)
+  }
   await page.unroute('**/auth/v1/tokens*')
+  await page.clock.resume()
   await page.getByRole('button', { name: 'Try again', exact: true }).click()
   await page.getByRole('heading', { name: 'No tokens match' }).waitFor()
 })
@@ -81,12 +91,7 @@ await t.test('a write that the lists have not seen yet is no failure', { skip },
 })
 
 await t.test('a page that the service has replaced is told, once it is noticed', { skip }, async (t) => {
-  const { service } = await signedIn(t, path)
-  const { page } = await openBrowser(t, service)
-  await page.clock.install()
-  await page.goto(path)
-  await page.getByLabel('Client token').fill('the-bootstrap-token-of-the-tests')
-  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  const { page, service } = await signedIn(t, path, {}, { clock: true })
   await page.getByRole('heading', { name: 'Static Tokens' }).waitFor()
   await page.clock.fastForward(61_000)
   await page.route(`${service.url}/`, (route) =>
@@ -101,7 +106,7 @@ const names = (page: Page) => page.getByRole('table', { name: 'Flags' }).getByRo
 
 /** The list of flags, which has this many. */
 const withFlags = async (t: Test, count: number, settings: Settings, forced: readonly number[]) => {
-  const opened = await signedIn(t, '/', settings, { forced })
+  const opened = await signedIn(t, '/', settings, { forced, clock: true })
   for (let n = 0; n < count; n++)
     await opened.service.request('POST', `${N}/flags`, { key: `f${n}`, name: `Flag ${n}`, type: 'BOOLEAN_FLAG_TYPE' })
   await opened.page.reload()
@@ -115,7 +120,7 @@ await t.test('what was read stays while it cannot be read again', { skip }, asyn
   const service = /\/(api|auth)\/v1\//
   await page.route(service, (route) => route.abort())
   await page.getByRole('link', { name: 'Flag 1' }).click()
-  await page.getByText(offline).waitFor()
+  await runsOnTo(page, page.getByText(offline))
   await page.getByRole('alert').getByText('The flag could not be loaded').waitFor()
   await page.goBack()
   const create = page.getByRole('link', { name: 'New flag' })
@@ -129,13 +134,18 @@ await t.test('what was read stays while it cannot be read again', { skip }, asyn
     route.fulfill(refusal(503, 'unavailable', { 'retry-after': '2', 'x-request-id': 'the-request' })),
   )
   const alert = page.getByRole('alert')
-  await alert.getByText('The flags could not be loaded').waitFor()
+  await runsOnTo(page, alert.getByText('The flags could not be loaded'))
   await alert.getByText('service is temporarily unavailable').waitFor()
   await alert.getByText('Request the-request').waitFor()
   t.equal(await names(page).count(), 2, 'what was there stays below')
   t.equal(await page.getByText(offline).count(), 0, 'the service is there')
   await page.unroute(`**${N}/flags?*`)
-  await alert.waitFor({ state: 'detached' })
+  const readAgain = page.waitForResponse(`**${N}/flags?*`)
+  await eventually(async () => {
+    await page.clock.runFor(1000)
+    return (await alert.count()) === 0
+  }, 'the alert gone')
+  await readAgain
   t.equal(await names(page).count(), 2, 'it was read again by itself')
 })
 
@@ -166,7 +176,7 @@ const lists: readonly List[] = [
   },
 ]
 const withList = async (t: Test, { heading, things, path, make }: List, forced: readonly number[]) => {
-  const { page, service } = await signedIn(t, path, {}, { forced })
+  const { page, service } = await signedIn(t, path, {}, { forced, clock: true })
   for (const name of ['thing 0', 'thing 1']) await make(service, name)
   await page.reload()
   const rows = page.getByRole('table', { name: heading }).getByRole('rowheader')
@@ -191,10 +201,16 @@ for (const list of lists)
     })
     const still = page.getByText('Still loading…')
     const button = (name: string) => page.getByRole('main').getByRole('button', { name, exact: true })
-    const opened = Date.now()
+    await stopClock(page)
     await page.reload()
-    await still.waitFor()
-    t.ok(Date.now() - opened >= 5000, 'said after five seconds')
+    await stepsTo(page, page.locator('main [aria-busy=true]'))
+    await page.clock.runFor(4998)
+    await settled(page)
+    t.equal(await still.count(), 0, 'not yet after 4,998 ms')
+    await page.clock.runFor(2)
+    await settled(page)
+    t.equal(await still.count(), 1, 'said after 5,000 ms')
+    await page.clock.resume()
     t.equal(await empty.count(), 0, 'no false empty list')
     slow.open()
     await rows.first().waitFor()
@@ -203,6 +219,7 @@ for (const list of lists)
     await page.unroute(reads)
     await page.route(reads, () => undefined)
     await search.fill('thing 1')
+    await runsOnTo(page, button('Cancel'))
     await button('Cancel').click()
     await page.getByText('Loading was cancelled.').waitFor()
     t.equal(await rows.count(), all, 'what was there stays')
@@ -213,6 +230,7 @@ for (const list of lists)
 
     await page.route(reads, () => undefined)
     await page.reload()
+    await runsOnTo(page, button('Cancel'))
     await button('Cancel').click()
     await page.getByText('Loading was cancelled.').waitFor()
     t.equal(await empty.count(), 0)
@@ -254,13 +272,13 @@ await t.test('a service that is started again is met where it was left', { skip 
   const { page, service } = await withFlags(t, 3, { 'server.http_port': String(await freePort()) }, [0, 401, 503])
   await service.reopen(async () => {
     await page.getByRole('searchbox', { name: 'Search flags' }).fill('flag 2')
-    await page.getByText(offline).waitFor()
+    await runsOnTo(page, page.getByText(offline))
     t.equal(await page.getByRole('heading', { name: /^No flags/ }).count(), 0, 'no false empty list')
     const early = refusal(503, 'backend_unavailable')
     await page.route(`**${N}/flags?*`, (route) => route.fulfill(early), { times: 2 })
   })
+  await runsOnTo(page, page.getByRole('heading', { name: 'Flags 1', level: 1 }))
   await page.getByText(offline).waitFor({ state: 'detached' })
-  await page.getByRole('heading', { name: 'Flags 1', level: 1 }).waitFor()
   await names(page).getByText('Flag 2').waitFor()
   t.match(page.url(), /\?q=flag\+2$/)
   await page.getByRole('link', { name: 'Flag 2' }).click()

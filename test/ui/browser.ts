@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page, Request } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
@@ -58,6 +58,55 @@ export const comesTo = async <T>(
   t.pass(words)
 }
 
+/** Lets the clock of the page run on, a second at a time, until this is seen. */
+export const runsOnTo = async (page: Page, seen: Locator): Promise<void> => {
+  await eventually(async () => {
+    if (await seen.isVisible()) return true
+    await page.clock.runFor(1000)
+    return false
+  }, String(seen))
+}
+
+/** Lets all come to rest that the page does without a clock. */
+export const settled = (page: Page): Promise<unknown> =>
+  page.evaluate(`(async () => {
+    for (let turn = 0; turn < 5; turn++)
+      await new Promise((done) => {
+        const { port1, port2 } = new MessageChannel()
+        port1.onmessage = () => done(port1.close())
+        port2.postMessage(0)
+      })
+  })()`)
+
+/** Stops the clock of the page; it moves on only where the test moves it. */
+export const stopClock = async (page: Page): Promise<void> =>
+  page.clock.pauseAt(await page.evaluate<number>('Date.now() + 60_000'))
+
+/** Moves a clock that stands still by a millisecond each until this is on the page: since then a millisecond has gone by, or none. */
+export const stepsTo = async (page: Page, seen: Locator): Promise<void> => {
+  await eventually(async () => {
+    await settled(page)
+    if ((await seen.count()) > 0) return true
+    await page.clock.runFor(1)
+    return false
+  }, String(seen))
+}
+
+/** Tells of a page from now on when it has come to rest: every request is answered, and what came of that asks for no more. */
+export const restOf = (page: Page): (() => Promise<void>) => {
+  const open = new Set<Request>()
+  page.on('request', (request) => open.add(request))
+  page.on('requestfinished', (request) => open.delete(request))
+  page.on('requestfailed', (request) => open.delete(request))
+  return async () => {
+    await eventually(async () => {
+      if (open.size > 0) return false
+      await settled(page)
+      return open.size === 0
+    }, 'a page at rest')
+  }
+}
+
 export type OpenOptions = {
   /** Statuses of answers that the test forces; 0 is no answer. */
   readonly forced?: readonly number[]
@@ -66,19 +115,22 @@ export type OpenOptions = {
   readonly context?: BrowserContextOptions
   /** Whether the page may use the clipboard. All windows of a Chromium have one: such a window is in a Chromium of the file alone. */
   readonly clipboard?: boolean
+  /** Whether the test moves the clock of the page, which goes on by itself too. */
+  readonly clock?: boolean
 }
 
 /** A browser window of its own on a service: `page` and its `context`. A console error, a policy violation, an error of the page or a request to elsewhere fails the test. */
 export const openBrowser = async (
   t: Test,
   { url }: Pick<Started, 'url'>,
-  { forced = [401], broken, context: options = {}, clipboard = false }: OpenOptions = {},
+  { forced = [401], broken, context: options = {}, clipboard = false, clock = false }: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
   const browser = await (clipboard ? own() : shared())
   const context = await browser.newContext({ baseURL: url, ...WINDOW, ...options })
   context.setDefaultTimeout(GIVE_UP_MS)
   if (clipboard) await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   t.teardown(() => context.close())
+  if (clock) await context.clock.install()
   const newPage = async () => {
     const page = await context.newPage()
     watched(t, page, new URL(url).origin, forced, broken)

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 
@@ -36,17 +35,19 @@ export const withFates = async (
   })
 }
 
-/** Presses what sends a write to this address, while the service is silent for ten seconds, and until it was pressed again: it says so, and a second press does nothing. */
+/** Presses what sends a write to this address, while the service is silent for ten seconds of the page: it says so, and a second press does nothing. */
 export const sentInSilence = async (t: Test, page: Page, address: string, submit: Locator, busy: Locator) => {
   let sent = 0
-  const again = gate()
-  const silence = () => Promise.all([setTimeout(SILENCE_MS), again.opened])
-  await withFates(page, address, [silence], () => sent++)
+  const silence = gate()
+  await page.clock.install()
+  await withFates(page, address, [() => silence.opened], () => sent++)
   await submit.click()
   await busy.waitFor()
   t.equal(await busy.getAttribute('aria-disabled'), 'true')
   await busy.click({ force: true })
-  again.open()
+  await page.clock.runFor(SILENCE_MS)
+  t.equal(await busy.getAttribute('aria-disabled'), 'true', 'after ten seconds as well')
+  silence.open()
   await busy.waitFor({ state: 'detached' })
   t.equal(sent, 1, 'it was sent once')
 }
