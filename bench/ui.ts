@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import type { Browser, BrowserContext, CDPSession, Page } from 'playwright-core'
 import { build } from 'vite'
 import { showBuilt } from '../test/ui/built.ts'
-import { launchChromium, signIn, skip, WINDOW } from '../test/ui/chromium.ts'
+import { launchChromium, signInByHand, skip, WINDOW } from '../test/ui/chromium.ts'
 import { type Server, startServer } from './processes.ts'
 import { median, progress, quantile, type Row, row, told } from './measure.ts'
 
@@ -111,7 +111,7 @@ export const run = async (): Promise<readonly Row[]> => {
   try {
     const context = await browser.newContext({ ...WINDOW, baseURL: server.url })
     const page = await context.newPage()
-    await signIn(page, list, server.tokens[0])
+    await signInByHand(page, list, server.tokens[0])
     return [await listAgainstPage(browser, server, await context.storageState()), await keysToWords(page)]
   } finally {
     await browser.close()

@@ -5,7 +5,7 @@ import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { launchChromium, sharedChromium, signIn, WINDOW } from './chromium.ts'
 
-export { signIn, skip, TOKEN } from './chromium.ts'
+export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
 
 /** A locator gives up at half the time of the file: what it waited for is told before the file ends. */
 const GIVE_UP_MS = Number(process.env['TAP_TIMEOUT'] ?? 300) * 500

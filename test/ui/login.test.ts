@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { deadUrl, unusable } from '../auth/stand-ins/listen.ts'
 import { eventsOf } from '../http/events-of.ts'
-import { roomInMinute } from '../http/minute.ts'
 import { CODEHOST, OIDC, oidcSettings, open, visit } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
-import { openBrowser, signIn, skip } from './browser.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { openBrowser, signInByHand, skip } from './browser.ts'
 import { withEveryWay, withWays } from './ways.ts'
 
 const alert = (page: Page) => page.getByRole('alert')
@@ -210,10 +210,10 @@ await t.test('a provider that is away when a login begins is told beside its but
 })
 
 await t.test('the sixty-first login of a minute is told to wait', { skip }, async (t) => {
-  const world = await withEveryWay(t, { 'rate_limit.enabled': 'true' })
+  const clock = virtualClock(new Date().toISOString())
+  const world = await withEveryWay(t, { 'rate_limit.enabled': 'true' }, { clock })
   const { service } = world
   const { page } = await openBrowser(t, service, { forced: [401, 429] })
-  await roomInMinute(30_000)
   const query = await leave(page, world)
   for (let n = 0; n < 59; n++) await service.request('GET', `${CODEHOST}/callback`, undefined, open)
   const { ref, returnTo } = await comeBack(t, page, service, query, tooMany)
@@ -248,7 +248,7 @@ await t.test('a way that was switched off while somebody was at the provider is 
   await stale.bringToFront()
   await button(stale, 'Corporate SSO').click()
   await alert(stale).getByText(gone.title).waitFor()
-  await signIn(page, '/')
+  await signInByHand(page, '/')
   await later.close()
   const kept = await eventsOf(directory, ({ data }) => data['reason'] === 'route_not_found')
   t.equal(kept[0]?.data['requestId'], ref)

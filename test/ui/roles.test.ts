@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { granted, withNamespaces } from '../http/granted.ts'
 import { type Fields, type Started, startService } from '../start.ts'
-import { openBrowser, signIn, skip, TOKEN } from './browser.ts'
+import { openBrowser, restOf, signIn, skip, TOKEN } from './browser.ts'
 
 const FORCED = { forced: [401, 403] }
 
@@ -35,11 +35,16 @@ const screens = [
 ]
 
 /** What a screen that is at rest says was refused. */
-const refusedOn = async (page: Page, path: string, words: string | undefined): Promise<readonly string[]> => {
+const refusedOn = async (
+  page: Page,
+  rest: () => Promise<void>,
+  path: string,
+  words: string | undefined,
+): Promise<readonly string[]> => {
   await page.goto(path)
   await page.locator('main h1').first().waitFor()
   if (words !== undefined) await page.getByRole('main').getByText(words).first().waitFor()
-  await page.waitForLoadState('networkidle')
+  await rest()
   const whole = await page
     .locator('main', { has: page.getByRole('heading', { name: 'You may not see this', level: 1 }) })
     .allInnerTexts()
@@ -83,10 +88,11 @@ for (const [who, { asked, refused }] of Object.entries(roles))
     const service = await plain(t)
     const { clientToken, id } = await granted(service, asked)
     const { page } = await openBrowser(t, service, { ...FORCED, clipboard: true })
+    const rest = restOf(page)
     await signIn(page, '/settings/preferences', clientToken)
     for (const path of screens) {
       const words = refused[path]
-      const told = await refusedOn(page, path, words)
+      const told = await refusedOn(page, rest, path, words)
       if (words === undefined) t.strictSame(told, [], path)
       else {
         t.ok(

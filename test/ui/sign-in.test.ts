@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openBrowser, signIn, skip, TOKEN } from './browser.ts'
+import { openBrowser, signInByHand, skip, TOKEN } from './browser.ts'
 import { startService } from '../start.ts'
 import { tokenNamed, withWays } from './ways.ts'
 
@@ -75,7 +75,7 @@ await t.test('an address is asked for again after signing in, whichever the way'
 await t.test('a return path that leads elsewhere leads home', { skip }, async (t) => {
   const service = await startService(t, plain)
   const { page } = await openBrowser(t, service)
-  await signIn(page)
+  await signInByHand(page)
   const paths = [
     '//x',
     '/\\x',
