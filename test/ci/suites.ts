@@ -38,6 +38,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'config',
     'docs',
     'ending',
+    'licences',
     'measured',
     'memory-log',
     'ordered-time',

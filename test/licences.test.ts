@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+
+const root = resolve(import.meta.dirname, '../..')
+const read = <T>(path: string) => JSON.parse(readFileSync(resolve(root, path), 'utf8')) as T
+
+type Package = {
+  readonly version: string
+  readonly license?: string
+  readonly dev?: true
+  readonly devOptional?: true
+  readonly hasInstallScript?: true
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+const { packages } = read<{ readonly packages: Readonly<Record<string, Package>> }>('package-lock.json')
+const installed = Object.entries(packages).flatMap(([path, entry]) =>
+  path === '' ? [] : [{ path, name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), ...entry }],
+)
+
+/** Licences that Apache-2.0 may be used with in what is shipped: docs/decisions/0014. */
+const SHIPPED = [
+  'MIT',
+  'ISC',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  '0BSD',
+  'BlueOak-1.0.0',
+  'Unlicense',
+  'PSF-2.0',
+]
+/** Tools are run and not shipped. */
+const TOOLS = [...SHIPPED, 'MPL-2.0', 'CC0-1.0', 'CC-BY-3.0', 'Zlib']
+/** Tools that name their licence in a file of that name alone, and the words by which it is known. */
+const IN_A_FILE: Readonly<Record<string, readonly [licence: string, file: string, words: RegExp]>> = {
+  '@openfeature/ofrep-core': ['Apache-2.0', 'LICENSE', /Apache License\s+Version 2\.0/],
+  '@openfeature/ofrep-provider': ['Apache-2.0', 'LICENSE', /Apache License\s+Version 2\.0/],
+  'jsonc-simple-parser': ['MIT', 'license', /The MIT License/],
+}
+
+/** Whether one of the alternatives of an expression, each of its parts, is on a list (SPDX). */
+const isOf = (list: readonly string[], expression: string): boolean =>
+  expression
+    .replaceAll(/[()]/g, '')
+    .split(' OR ')
+    .some((one) => one.split(' AND ').every((part) => list.includes(part)))
+
+const licenceOf = ({ path, name, license }: (typeof installed)[number]): string => {
+  if (license !== undefined) return license
+  const [licence, file, words] = IN_A_FILE[name] ?? ['none', 'package.json', /./]
+  return words.test(readFileSync(resolve(root, path, file), 'utf8')) ? licence : 'none'
+}
+
+/** What the web UI is made of: packages for development, whose code is in the bundle. */
+const ofBundle = (): ReadonlySet<string> => {
+  const found = new Set<string>()
+  const add = (name: string): void => {
+    if (found.has(name)) return
+    found.add(name)
+    for (const needed of Object.keys(packages[`node_modules/${name}`]?.dependencies ?? {})) add(needed)
+  }
+  const sources = ['@base-ui/react', '@primer/octicons-react', '@tanstack/react-query', '@tanstack/react-router']
+  for (const name of [...sources, 'react', 'react-dom']) add(name)
+  return found
+}
+
+await t.test('every package has a licence that is allowed where it is used', (t) => {
+  const bundle = ofBundle()
+  t.ok(bundle.size > 6)
+  for (const one of installed) {
+    const shipped = (!one.dev && !one.devOptional) || bundle.has(one.name)
+    const licence = licenceOf(one)
+    t.ok(isOf(shipped ? SHIPPED : TOOLS, licence), `${one.path}: ${licence}`)
+  }
+  const silent = installed.filter(({ license }) => license === undefined).map(({ name }) => name)
+  t.strictSame(silent.toSorted(), Object.keys(IN_A_FILE))
+  t.end()
+})
+
+await t.test('packages that run a script when they are installed are few, and each was looked at', (t) => {
+  const { allowScripts } = read<{ readonly allowScripts: Readonly<Record<string, boolean>> }>('package.json')
+  const running = installed.filter(({ hasInstallScript }) => hasInstallScript)
+  t.strictSame(running.map(({ name }) => name).toSorted(), Object.keys(allowScripts).toSorted())
+  // SQLite alone is built where no binary of it was made beforehand.
+  t.strictSame(
+    Object.keys(allowScripts).filter((name) => allowScripts[name]),
+    ['@photostructure/sqlite'],
+  )
+  const bundle = ofBundle()
+  t.strictSame(
+    running.filter(({ name }) => bundle.has(name)),
+    [],
+  )
+  t.end()
+})
+
+await t.test('versions are exact', (t) => {
+  const { dependencies, devDependencies } =
+    read<Record<'dependencies' | 'devDependencies', Record<string, string>>>('package.json')
+  for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
+    t.match(version, /^\d+\.\d+\.\d+$/, name)
+  t.end()
+})
