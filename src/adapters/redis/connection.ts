@@ -86,6 +86,18 @@ export const connectRedis = (place: RedisPlace, patient: boolean, { failed }: Pi
   return client
 }
 
+/** What a connection was asked and had not answered when it was lost. */
+type Unanswered = { readonly prevCommandQueue?: Redis['commandQueue'] | null }
+/** Ends what has no server just now: ioredis never would, and BullMQ keeps a timer of up to eleven seconds for what it was asked. */
+const endAlone = (redis: Redis) => {
+  if (redis.status !== 'reconnecting' && redis.status !== 'end') return
+  const closed = new Error('Connection is closed.')
+  redis['setStatus']('end')
+  redis['flushQueue'](closed)
+  const { prevCommandQueue: unanswered } = redis as Redis & Unanswered
+  for (let item = unanswered?.shift(); item; item = unanswered?.shift()) item.command.reject(closed)
+}
+
 /** Ends a connection and all that were made from it, for good; BullMQ does not end its own, or even opens them again, when the server is away. */
 export const familyOf = (client: Client): (() => void) => {
   const family: Client[] = [client]
@@ -107,6 +119,7 @@ export const familyOf = (client: Client): (() => void) => {
       else each.options.retryStrategy = () => null
       each.connect = () => Promise.reject(new Error('this connection has ended'))
       each.disconnect()
+      if (each instanceof Redis) endAlone(each)
     }
   }
 }

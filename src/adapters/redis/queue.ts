@@ -19,7 +19,7 @@ export type BullmqOptions = {
 
 /**
  * Jobs in BullMQ, each once an interval over all instances. Redis only says when: it may be away, lose everything or hang, and jobs
- * still run, in every instance then, which is harmless. Nothing here waits for it; `close` waits for running jobs and two seconds at most for Redis.
+ * still run, in every instance then, and beside a run that began so, which is harmless. Nothing here waits for it; `close` waits for running jobs and two seconds at most for Redis.
  */
 export const openBullmq = async (
   place: RedisPlace,

@@ -1,8 +1,10 @@
-import { Redis } from 'ioredis'
-import t from 'tap'
+import { randomUUID } from 'node:crypto'
+import type { Redis } from 'ioredis'
+import t, { type Test } from 'tap'
 import { connectRedis, familyOf } from '../../../src/adapters/redis/connection.ts'
 import { bullmqJob } from '../../../src/adapters/redis/queue-job.ts'
 import { lastRuns } from '../../../src/adapters/redis/queue-runs.ts'
+import { noted } from '../../noted.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'
 import { ownRedis } from '../servers.ts'
@@ -11,12 +13,14 @@ import { ignore } from './sharing.ts'
 const { server, skip } = await ownRedis(t)
 /** The connection of the worker is not made again within the test. */
 const NEVER_MS = 2 ** 31 - 1
+/** So long a connection may take to end. */
+const DISCONNECT_MS = 2000
 
 /** The timers that keep this process alive. */
 const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
 
-await t.test('a job that ends while its worker has no connection leaves no timer behind', { skip }, async (t) => {
-  const before = timers()
+/** A job on connections that can be lost, each alone, and are not made again. */
+const losing = (run: (signal: AbortSignal) => Promise<void>) => {
   const clock = virtualClock()
   const health = { failed: ignore, worked: ignore }
   const client = connectRedis({ url: server!.url }, true, health)
@@ -30,27 +34,106 @@ await t.test('a job that ends while its worker has no connection leaves no timer
     return another
   }) as typeof client.duplicate
   const stop = new AbortController()
-  let running = false
-  const run = async (signal: AbortSignal) => {
-    running = true
-    await new Promise((end) => signal.addEventListener('abort', end))
-  }
-  const parts = { clock, client, prefix: '{timer}', signal: stop.signal, grace: 3000, onError: ignore, health }
-  const runs = lastRuns(client, clock, '{timer}:runs', ignore)
+  const prefix = `{${randomUUID()}}`
+  const parts = { clock, client, prefix, signal: stop.signal, grace: 3000, onError: ignore, health }
+  const runs = lastRuns(client, clock, `${prefix}:runs`, ignore)
   const job = bullmqJob({ name: 'tick', every: 600_000, run }, { ...parts, runs })
-  await eventually(() => running, 'a run')
-  const admin = new Redis(server!.url)
-  for (const each of made) await admin.call('CLIENT', 'KILL', 'ID', await each.client('ID'))
-  await eventually(() => made.every(({ status }) => status === 'reconnecting'), 'the loss')
-  admin.disconnect()
+  /** The worker loses its connection. */
+  const lose = () => {
+    for (const each of made) each.stream.destroy()
+    return eventually(() => made.every(({ status }) => status === 'reconnecting'), 'the loss')
+  }
+  return { clock, client, lose, stop, job, disconnect }
+}
 
+await t.test(
+  'a job that ends while its worker has no connection leaves no timer behind, after 1,500 ms at most',
+  { skip },
+  async (t) => {
+    const before = timers()
+    let running = false
+    const { clock, client, lose, stop, job, disconnect } = losing(async (signal) => {
+      running = true
+      await new Promise((end) => signal.addEventListener('abort', end))
+    })
+    await eventually(() => running, 'a run')
+    await lose()
+    await eventually(() => clock.waiting().length === 1, 'the answers of Redis')
+    // The answer comes at the last moment.
+    const ping = client.ping.bind(client) as () => Promise<'PONG'>
+    let answer = () => {}
+    const late = new Promise<void>((come) => (answer = come))
+    let pinged = false
+    client.ping = async () => {
+      await late
+      const pong = await ping()
+      pinged = true
+      return pong
+    }
+
+    stop.abort()
+    const closing = job.close()
+    const closed = noted(closing)
+    await eventually(() => clock.waiting().length > 0, 'its end')
+    t.same(clock.waiting(), [500], 'for an answer')
+    await clock.advance(499)
+    answer()
+    await eventually(() => pinged, 'the answer')
+    await clock.settle()
+    t.same(clock.waiting(), [1000], 'for what the worker wants to tell')
+    await clock.advance(999)
+    t.same(closed, [])
+    await clock.advance(1)
+    t.same(closed, [undefined])
+    await clock.advance(10_000)
+    await closing
+    disconnect()
+    await eventually(() => timers() <= before, 'the end of all timers')
+    t.pass('the process may end')
+  },
+)
+
+/** The timers of this process that are set from now on and were not cleared, in milliseconds. */
+const timersSet = (t: Test) => {
+  const set = new Map<unknown, number>()
+  const { setTimeout: begin, clearTimeout: clear } = globalThis
+  const setTimer = (work: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => {
+    const timer = begin(() => {
+      set.delete(timer)
+      work(...args)
+    }, ms)
+    set.set(timer, ms)
+    return timer
+  }
+  const clearTimer = (timer?: NodeJS.Timeout) => {
+    set.delete(timer)
+    clear(timer)
+  }
+  t.intercept(globalThis, 'setTimeout', { value: setTimer })
+  t.intercept(globalThis, 'clearTimeout', { value: clearTimer })
+  return () => [...set.values()]
+}
+
+await t.test('one that waits for its next turn with no connection leaves none either', { skip }, async (t) => {
+  const set = timersSet(t)
+  const left = () => set().filter((ms) => ms > DISCONNECT_MS)
+  let runs = 0
+  const { clock, client, lose, stop, job, disconnect } = losing(async () => void runs++)
+  await eventually(() => runs === 1, 'its first run')
+  const blocked = async () => /\nblocked_clients:1\r/.test(await client.info('clients'))
+  await eventually(blocked, 'its wait')
+  await eventually(() => clock.waiting().length === 1, 'the answers of Redis')
+  t.not(left().length, 0, 'which has a limit')
+  await lose()
   stop.abort()
-  let closed = false
-  const closing = job.close().then(() => (closed = true))
-  await eventually(() => closed || (clock.waiting().includes(1000) && clock.waiting().length === 1), 'its end begins')
-  await clock.advance(1000)
+  const closing = job.close()
+  const closed = noted(closing)
+  await eventually(async () => {
+    await clock.advance(100)
+    return closed.length > 0
+  }, 'its end')
   await closing
   disconnect()
-  await eventually(() => timers() <= before, 'the end of all timers')
-  t.pass('the process may end')
+  await clock.settle()
+  t.same(left(), [], 'the process may end')
 })
