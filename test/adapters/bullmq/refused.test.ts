@@ -12,6 +12,9 @@ const EVERY = 600_000
 /** What one look asks of the keys. */
 const REFUSED_A_LOOK = 3
 
+/** Whether a worker is held back, and all else was answered: it waits longer than a look or an answer may take. */
+const heldBack = (waiting: readonly number[]) => waiting.length === 2 && waiting[1]! > LOOK_MS
+
 /** How many calls a server has refused. */
 const refusals = async (redis: Redis): Promise<number> =>
   Number(/total_error_replies:(\d+)/.exec(await redis.info('stats'))?.[1])
@@ -33,16 +36,16 @@ await t.test(
     await next.promote()
     await eventually(() => runs === 2, 'the second')
     await redis.config('SET', 'maxmemory', '1')
-    const heldBack = () => clock.waiting().includes(BACK_OFF_MS)
-    await eventually(heldBack, 'the worker to be held back')
+    const isHeldBack = () => heldBack(clock.waiting())
+    await eventually(isHeldBack, 'the worker to be held back')
     t.match(faults[0], { message: /^OOM/ })
-    await eventually(() => clock.waiting().length === 2, 'all answers')
     for (let round = 1; round <= 3; round++) {
+      t.same(clock.waiting(), [LOOK_MS, BACK_OFF_MS], 'the next look, and the worker')
       const [refused, told] = [await refusals(redis), faults.length]
       await clock.advance(BACK_OFF_MS - 1)
       t.same([await refusals(redis), faults.length], [refused, told], 'nothing is asked for meanwhile')
       await clock.advance(1)
-      await eventually(heldBack, 'the next refusal')
+      await eventually(isHeldBack, 'the next refusal')
       t.ok(faults.length > told, 'it is told')
     }
     /** Lets its interval pass, and looks until the job has run again. */
@@ -86,9 +89,9 @@ await t.test('a node of a Redis Cluster that is taken for a server of its own', 
     await eventually(() => runs === 1, 'the first run')
     if (!own) {
       strangers++
-      await eventually(() => clock.waiting().includes(BACK_OFF_MS), 'the worker to be held back')
+      await eventually(() => heldBack(clock.waiting()), 'the worker to be held back')
       t.match(faults[0], { message: /^MOVED/ })
-      await eventually(() => clock.waiting().length === 2, 'all answers')
+      t.same(clock.waiting(), [LOOK_MS, BACK_OFF_MS], 'the next look, and the worker')
       const before = await refusals(redis)
       await clock.advance(BACK_OFF_MS - 1)
       await eventually(() => clock.waiting().length === 2, 'the answers to one look')

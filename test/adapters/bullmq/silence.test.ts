@@ -6,6 +6,7 @@ import { stepped } from './stepped.ts'
 
 const { server, skip } = await ownRedis(t)
 const EVERY = 600_000
+const GRACE = 3000
 
 /** An instance whose job has run once, on a Redis that hangs from now on. */
 const hanging = async () => {
@@ -37,23 +38,49 @@ await t.test('an end waits for a Redis that hangs for half a second', { skip }, 
   await clock.advance(499)
   t.same(closed, [], 'it may answer')
   await clock.advance(1)
+  t.same(closed, [undefined])
+  await clock.advance(10_000)
   await closing
   t.same(clock.waiting(), [])
   server!.thaw()
 })
 
-await t.test('a job runs while Redis hangs, its interval and the grace after its last run', { skip }, async (t) => {
+/** How often an instance looks at a Redis that hangs: it waits for one look while the next is due. */
+const LOOKS_MS = 2000
+for (const [early, runs] of [
+  [0, 2],
+  [1, 1],
+] as const)
+  await t.test(
+    `${early} ms before its interval and the grace are over a job has run ${runs} times while Redis hangs`,
+    { skip },
+    async (t) => {
+      const world = await hanging()
+      world.sleep(EVERY + GRACE - LOOKS_MS - early)
+      await world.clock.advance(LOOKS_MS - 1)
+      t.equal(world.runs(), 1)
+      await world.clock.advance(1)
+      t.equal(world.runs(), runs)
+      server!.thaw()
+      await world.queue.close()
+    },
+  )
+
+await t.test('while Redis hangs a job that ran by itself runs each interval', { skip }, async (t) => {
   const { clock, queue, runs, sleep } = await hanging()
-  sleep(EVERY)
-  await clock.advance(3999)
-  t.equal(runs(), 1)
-  await clock.advance(1)
+  sleep(EVERY + GRACE)
+  await clock.advance(LOOKS_MS)
   t.equal(runs(), 2)
-  sleep(EVERY - 2000)
-  await clock.advance(1999)
+  sleep(EVERY - LOOKS_MS)
+  await clock.advance(LOOKS_MS - 1)
   t.equal(runs(), 2)
   await clock.advance(1)
-  t.equal(runs(), 3, 'and then once an interval')
+  t.equal(runs(), 3)
+  sleep(EVERY - LOOKS_MS - 1)
+  await clock.advance(LOOKS_MS)
+  t.equal(runs(), 3, 'a millisecond before its interval is over')
+  await clock.advance(LOOKS_MS)
+  t.equal(runs(), 4)
   server!.thaw()
   await queue.close()
 })
