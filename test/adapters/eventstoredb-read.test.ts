@@ -11,14 +11,20 @@ const [PATIENCE, QUICK] = [10_000, 1_500]
 /** Milliseconds between two tries, the longest there may be. */
 const PAUSE = 200
 
-/** A reader whose every read of the log is answered here. */
-const answeredBy = (t: Test, answer: (options: ReadAllOptions) => readonly ResolvedEvent[]) => {
+/** A reader whose every read of the log is answered here, after so many milliseconds. */
+const answeredBy = (
+  t: Test,
+  answer: (options: ReadAllOptions) => readonly ResolvedEvent[],
+  takes: (options: ReadAllOptions) => number = () => 0,
+) => {
   t.intercept(Math, 'random', { value: () => 1 })
   const clock = virtualClock()
   const gather: Connection['gather'] = async (_, start, take) => {
     let asked: ReadAllOptions = {}
     const client = { readAll: (options: ReadAllOptions) => void (asked = options) }
     start(client as unknown as EventStoreDBClient) satisfies StreamingRead<ResolvedEvent>
+    const ms = takes(asked)
+    if (ms > 0) await clock.sleep(ms)
     for (const item of answer(asked)) if (take(item)) return
   }
   const read = reader({ gather } as unknown as Connection, ownOf('', new Set(['test'])), {
@@ -32,6 +38,9 @@ const isBackwards = ({ direction }: ReadAllOptions) => direction === 'backwards'
 const away = () => {
   throw Object.assign(new Error('No leader info available'), { type: 'unknown', code: 2 })
 }
+const silent = () => {
+  throw new Error('away')
+}
 /** False while a promise waits. */
 const isOver = (work: Promise<unknown>) => {
   let over = false
@@ -40,21 +49,31 @@ const isOver = (work: Promise<unknown>) => {
   return () => over
 }
 
-void t.test(
-  'a node that does not know the head yet is asked again with pauses for 10 s, and never makes the log shorter',
-  async (t) => {
-    let asked = 0
-    const { read: log, clock } = answeredBy(t, (options) => (isBackwards(options) ? [at(7n)] : (asked++, [])))
-    const read = refused(t, collect(log.readAll(0n)), 'backend_unavailable')
-    const over = isOver(read)
-    await clock.advance(PATIENCE + PAUSE - 1)
-    t.notOk(over())
-    t.equal(asked, PATIENCE / PAUSE + 1)
-    await clock.advance(1)
-    await read
-    t.equal(asked, PATIENCE / PAUSE + 2)
-  },
-)
+for (const known of [0n, 1n])
+  for (const [late, tries, ms] of [
+    [0, PATIENCE / PAUSE + 2, PATIENCE + PAUSE],
+    [1, PATIENCE / PAUSE + 1, PATIENCE + 1],
+  ] as const)
+    void t.test(
+      `a node that knows the log up to ${known} is asked again for 10 s, and never makes it shorter; the first answer takes ${late} ms`,
+      async (t) => {
+        let asked = 0
+        const answer = (options: ReadAllOptions) => {
+          if (isBackwards(options)) return [at(7n)]
+          asked++
+          return known === 0n ? [] : [at(known)]
+        }
+        // What it knows is told at once.
+        const takes = (options: ReadAllOptions) => (!isBackwards(options) && asked === Number(known) ? late : 0)
+        const { read: log, clock } = answeredBy(t, answer, takes)
+        const over = isOver(refused(t, collect(log.readAll(0n)), 'backend_unavailable'))
+        await clock.advance(ms - 1)
+        t.notOk(over())
+        await clock.advance(1)
+        t.ok(over())
+        t.equal(asked, tries + Number(known))
+      },
+    )
 
 void t.test('a read that gets on has its patience again with each page', async (t) => {
   let known = 0n
@@ -69,33 +88,27 @@ void t.test('a read that gets on has its patience again with each page', async (
   t.equal((await read).length, 3)
 })
 
-void t.test('the head and one event are looked for within one deadline, a page for 10 s', async (t) => {
-  const { read: log, clock } = answeredBy(t, () => {
-    throw new Error('away')
-  })
-  const quick = [log.head(), log.at(7n)]
-  const slow = [log.first(), collect(log.readAll(0n))]
-  const refusals = [...quick, ...slow].map((work) => refused(t, work, 'backend_unavailable'))
-  const [quickly, slowly] = [quick.map(isOver), slow.map(isOver)]
-  // The last try begins 100 ms before the end, and the pause after it is the longest.
-  await clock.advance(QUICK + PAUSE / 2 - 1)
-  t.same(
-    quickly.map((over) => over()),
-    [false, false],
+// The last try begins 100 ms before the end at the latest.
+for (const [late, quick, slow] of [
+  [0, 1_600, 10_000],
+  [1, 1_401, 10_001],
+  [100, 1_500, 10_100],
+  [101, 1_501, 9_901],
+] as const)
+  void t.test(
+    `the head and one event are looked for within one deadline, a page for 10 s; the first try takes ${late} ms`,
+    async (t) => {
+      let tries = 0
+      const { read: log, clock } = answeredBy(t, silent, () => (tries++ < 4 ? late : 0))
+      const works = [log.head(), log.at(7n), log.first(), collect(log.readAll(0n))]
+      const ends = works.map(async (work) => {
+        await refused(t, work, 'backend_unavailable')
+        return clock.monotonic()
+      })
+      await clock.advance(PATIENCE + PAUSE)
+      t.same(await Promise.all(ends), [quick, quick, slow, slow])
+    },
   )
-  await clock.advance(1)
-  t.same(
-    quickly.map((over) => over()),
-    [true, true],
-  )
-  await clock.advance(PATIENCE - QUICK - PAUSE / 2 - 1)
-  t.same(
-    slowly.map((over) => over()),
-    [false, false],
-  )
-  await clock.advance(1)
-  await Promise.all(refusals)
-})
 
 void t.test('a failure in the middle of the log is no reason to search the log for the place', async (t) => {
   let [searches, failures] = [0, 0]

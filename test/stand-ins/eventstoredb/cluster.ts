@@ -1,6 +1,7 @@
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js'
 import gossip from '@eventstore/db-client/generated/gossip_pb.js'
 import type grpc from '@grpc/grpc-js'
+import type { Clock } from '../../../src/clock.ts'
 import { beginning, type Law } from './law.ts'
 import { type Failure, failure, uuid } from './wire.ts'
 
@@ -14,10 +15,10 @@ const METHODS = ['read', 'append', 'batchappend', 'delete', 'tombstone']
 export type Cluster = { leader: number; readonly ports: Set<number>; readonly ahead?: number }
 
 /** What a leader shows whose followers are ahead of it. */
-export const behind = (law: Law, ahead: number): Law => {
+export const behind = (law: Law, ahead: number, clock: Pick<Clock, 'now'>): Law => {
   let kept = beginning(law, 0)
   const now = () => {
-    const until = BigInt(Date.now() - ahead) * 10_000n
+    const until = BigInt(clock.now().getTime() - ahead) * 10_000n
     let count = kept.all.length
     while (count < law.all.length && law.all[count]!.created <= until) count++
     if (count > kept.all.length) kept = beginning(law, count)
@@ -43,21 +44,22 @@ export const elsewhere = (metadata: grpc.Metadata, node: number, cluster: Cluste
 }
 
 /** Tells which nodes there are, as the client's discovery asks. */
-export const members = (cluster: Cluster) => (_: unknown, done: grpc.sendUnaryData<unknown>) => {
-  const answer = new gossip.ClusterInfo()
-  for (const node of cluster.ports) {
-    const [member, endpoint] = [new gossip.MemberInfo(), new gossip.EndPoint()]
-    endpoint.setAddress('127.0.0.1')
-    endpoint.setPort(node)
-    member.setInstanceId(uuid(crypto.randomUUID()))
-    member.setTimeStamp(String(Date.now()))
-    member.setState(node === cluster.leader ? LEADER : FOLLOWER)
-    member.setIsAlive(true)
-    member.setHttpEndPoint(endpoint)
-    answer.addMembers(member)
+export const members =
+  (cluster: Cluster, clock: Pick<Clock, 'now'>) => (_: unknown, done: grpc.sendUnaryData<unknown>) => {
+    const answer = new gossip.ClusterInfo()
+    for (const node of cluster.ports) {
+      const [member, endpoint] = [new gossip.MemberInfo(), new gossip.EndPoint()]
+      endpoint.setAddress('127.0.0.1')
+      endpoint.setPort(node)
+      member.setInstanceId(uuid(crypto.randomUUID()))
+      member.setTimeStamp(String(clock.now().getTime()))
+      member.setState(node === cluster.leader ? LEADER : FOLLOWER)
+      member.setIsAlive(true)
+      member.setHttpEndPoint(endpoint)
+      answer.addMembers(member)
+    }
+    done(null, answer)
   }
-  done(null, answer)
-}
 
 /** Tells what the server can do; batch append is among it, as with every server of today. */
 export const supportedMethods = (_: unknown, done: grpc.sendUnaryData<unknown>) => {

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events'
+import { type Clock, systemClock } from '../../../src/clock.ts'
 
 /** An event as the server keeps it. Positions are byte offsets: unique, growing, with gaps. `created` counts 100 ns since 1970. */
 export type Recorded = {
@@ -32,7 +33,7 @@ const lengthOf = ({ stream, data, metadata }: Pick<Recorded, 'stream' | 'data' |
  * The law of EventStoreDB in memory: what an append answers, what a stream shows, in which order everything stands. `copy` = the events that
  * it was restored from, without a deleted stream among them.
  */
-export const law = (copy: readonly Recorded[] = []) => {
+export const law = (copy: readonly Recorded[] = [], { now }: Pick<Clock, 'now'> = systemClock) => {
   const all: Recorded[] = []
   const streams = new Map<string, Stream>()
   /** What the server remembers of ids until it restarts: only ANY and STREAM_EXISTS ask for it. */
@@ -47,7 +48,7 @@ export const law = (copy: readonly Recorded[] = []) => {
       stream,
       revision,
       position: end,
-      created: BigInt(Date.now()) * 10_000n,
+      created: BigInt(now().getTime()) * 10_000n,
     }
     end += lengthOf(event)
     all.push(event)

@@ -4,6 +4,7 @@ import streams from '@eventstore/db-client/generated/streams_pb.js'
 import streamsService from '@eventstore/db-client/generated/streams_grpc_pb.js'
 import type * as Streams from '@eventstore/db-client/generated/streams_pb.js'
 import grpc from '@grpc/grpc-js'
+import { type Clock, systemClock } from '../../../src/clock.ts'
 import { behind, type Cluster, elsewhere, members, supportedMethods } from './cluster.ts'
 import { cutOff } from './cut-off.ts'
 import { type Law, law, type Proposed } from './law.ts'
@@ -33,6 +34,8 @@ export type Faults = {
   after?: (stream: string) => Promise<void> | void
 }
 type Options = {
+  /** What it goes by; that of the machine, where nothing is said. */
+  readonly clock?: Clock
   readonly law?: Law
   readonly port?: number
   readonly cluster?: Cluster
@@ -49,10 +52,17 @@ type Removal = grpc.ServerUnaryCall<
 export type StandIn = Awaited<ReturnType<typeof startEventStore>>
 
 /** A server that speaks the protocol of EventStoreDB 23 on the client's own definitions, and answers as recorded in observed.json. Loopback only. */
-export const startEventStore = async ({ law: given, port = 0, cluster: named, faults = {}, secured }: Options = {}) => {
-  const store = given ?? law()
+export const startEventStore = async ({
+  clock = systemClock,
+  law: given,
+  port = 0,
+  cluster: named,
+  faults = {},
+  secured,
+}: Options = {}) => {
+  const store = given ?? law([], clock)
   const cluster = named ?? { leader: 0, ports: new Set() }
-  const led = cluster.ahead === undefined ? store : behind(store, cluster.ahead)
+  const led = cluster.ahead === undefined ? store : behind(store, cluster.ahead, clock)
   const followers: Followers = { silent: false, drops: new Set() }
   const counts = { append: 0, batchAppend: 0, read: 0, subscribe: 0, elsewhere: 0, gossip: 0 }
   const committing = new Set<string>()
@@ -91,7 +101,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     const commit = `${stream} ${events[0]?.id}`
     const unheard = alone?.append(stream, expected, events as readonly Proposed[])
     if (unheard === 'never' || committing.has(commit)) {
-      await new Promise((resolve) => setTimeout(resolve, COMMIT_TIMEOUT_MS))
+      await clock.sleep(COMMIT_TIMEOUT_MS)
       throw failure(10, 'Operation timed out: Commit phase timeout.')
     }
     if (unheard) return wrongVersion(unheard.wrong, unheard.current)
@@ -99,7 +109,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
     const answer = store.append(stream, expected, events as readonly Proposed[])
     if (cluster.ahead === undefined) await new Promise((resolve) => setImmediate(resolve))
     else {
-      await new Promise((resolve) => setTimeout(resolve, cluster.ahead! + 1))
+      await clock.sleep(cluster.ahead + 1)
       store.appended.emit('event')
     }
     committing.delete(commit)
@@ -183,7 +193,7 @@ export const startEventStore = async ({ law: given, port = 0, cluster: named, fa
   })
 
   server.addService(featuresService.ServerFeaturesService, { getSupportedMethods: supportedMethods })
-  const gossip = members(cluster)
+  const gossip = members(cluster, clock)
   server.addService(gossipService.GossipService, {
     read: (...asked: Parameters<typeof gossip>) =>
       void (frozen ?? Promise.resolve()).then(() => {
