@@ -8,7 +8,10 @@ import { eventually } from '../wait.ts'
 import { categories, fresh, ids, started } from './eventstoredb-nodes.ts'
 
 /** A log whose clock stands still, on a server that can hold calls back, and what it made anew. */
-const heldServer = async (t: Test, { deadline = 3_000, patience = 8_000 } = {}) => {
+const heldServer = async (
+  t: Test,
+  limits: { readonly deadline?: number; readonly patience?: number } = { deadline: 3_000, patience: 8_000 },
+) => {
   const faults: Faults = {}
   const server = await started(t, faults)
   const clock = virtualClock()
@@ -17,8 +20,7 @@ const heldServer = async (t: Test, { deadline = 3_000, patience = 8_000 } = {}) 
     clock,
     prefix: '',
     categories,
-    deadline,
-    patience,
+    ...limits,
     onError: (_, error) => t.comment(error),
     onRestart: (what) => restarts.push(what),
   })
@@ -93,4 +95,15 @@ await t.test('reads that are never answered leave those in line refused, and the
   t.ok(held.length < 250, `${held.length} were on the wire`)
   release()
   t.strictSame(await collect(log.read(fresh())), [])
+})
+
+await t.test('where nothing is said a call has 1,750 ms, and waits for its turn for 10 s', async (t) => {
+  const { log, clock, held, hold, release } = await heldServer(t, {})
+  await log.head()
+  hold()
+  const all = Array.from({ length: READS.stream + 1 }, () => collect(log.read(fresh())))
+  await eventually(() => held.length === READS.stream, 'those that have their turn')
+  t.same(clock.waiting(), [...Array.from({ length: READS.stream }, () => 1_750), 10_000])
+  release()
+  await Promise.all(all)
 })

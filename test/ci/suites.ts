@@ -61,6 +61,8 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'adapters/eventstoredb-nemesis',
     'adapters/mongodb/faults',
     'adapters/bullmq/faults',
+    'adapters/bullmq/lock-timer',
+    'adapters/bullmq/silence',
     'adapters/bullmq/topologies',
     'stories/damaged-files',
     'stories/lost-files',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type EventData, EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
+import { eventually } from '../../wait.ts'
 
 /** One thing that a server was asked and what it answered, in the words of observed.json. */
 export type Fact = { readonly name: string; readonly observed: unknown }
@@ -109,9 +110,8 @@ export const revisions = async (store: EventStoreDBClient, stream: string): Prom
     : read.ok.map(({ event }) => String(event?.revision)).join(',')
 }
 
-export const until = async (enough: () => boolean, ms = 3000): Promise<void> => {
-  for (const end = Date.now() + ms; !enough() && Date.now() < end; ) await sleep(2)
-}
+export const until = async (enough: () => boolean): Promise<void> =>
+  void (await eventually(enough, 'what a server says'))
 
 type Heard = {
   readonly event?: { readonly id: string; readonly streamId: string; readonly type: string; readonly revision: bigint }
