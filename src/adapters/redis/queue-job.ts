@@ -18,12 +18,8 @@ const CLOSE_MS = 1000
 /** What Redis refuses a worker asks for again at once, for ever: so long it is held back. */
 const BACK_OFF_MS = 2000
 
-/** A worker whose locks can be given up at once: `close` ends their timer after Redis has answered, so it may never. */
-class LockingWorker extends Worker {
-  giveUpLocks(): Promise<void> {
-    return this.lockManager.close()
-  }
-}
+/** Gives up the locks of a worker at once: its `close` ends their timer after Redis has answered, so it may never. */
+const giveUpLocks = (worker: Worker): Promise<void> => worker['lockManager'].close()
 
 export type JobParts = {
   readonly clock: Clock
@@ -118,7 +114,7 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
 
   const open = () => {
     const queue = new Queue(name, options)
-    const workers = new LockingWorker(name, process, { ...options, ...worker })
+    const workers = new Worker(name, process, { ...options, ...worker })
     const backOff = (error: Error) => {
       // A lock lost by an outage or a suspended machine is what the watchdog is for.
       if (/\block\b/i.test(error.message)) return
@@ -181,7 +177,7 @@ export const bullmqJob = (job: Job, parts: JobParts) => {
       // By force when Redis does not answer: the other way would wait for it with its timers running.
       const there = client.status === 'ready' && (await soon(clock, client.ping(), CLOSE_MS / 2)) !== undefined
       await soon(clock, Promise.all([opened.workers.close(!there), opened.queue.close()]), CLOSE_MS)
-      await opened.workers.giveUpLocks()
+      await giveUpLocks(opened.workers)
     },
   }
 }
