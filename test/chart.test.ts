@@ -10,6 +10,7 @@ import { variableOf } from '../src/config/environment.ts'
 import { type Kind, leaves } from '../src/config/setting.ts'
 import { settings } from '../src/config/settings.ts'
 import { has, leaveOut } from './crash/rig.ts'
+import { authorityFile } from './authority.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const chart = join(root, 'deploy/chart')
@@ -43,7 +44,7 @@ const loaded = (t: Test, text: string, env: Readonly<Record<string, string>> = {
   )
   const { config, warnings } = loadConfig({
     file,
-    env: { ...there, ROLLCALL_AUTHENTICATION_METHODS_ORCHESTRATOR_CA_PATH: file },
+    env: { ...there, ROLLCALL_AUTHENTICATION_METHODS_ORCHESTRATOR_CA_PATH: authorityFile },
   })
   t.same(warnings, [])
   return config

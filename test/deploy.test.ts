@@ -7,6 +7,7 @@ import t from 'tap'
 import { parse, parseAllDocuments } from 'yaml'
 import { loadConfig } from '../src/config/load.ts'
 import { startService } from './start.ts'
+import { authorityFile } from './authority.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -306,8 +307,6 @@ await t.test('a pod is asked at routes that are there, and is given the time tha
 await t.test('the configuration of the pod is valid, and each of its variables is a setting', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-deploy-'))
   t.teardown(() => rmSync(directory, { recursive: true }))
-  const ca = join(directory, 'ca.crt')
-  writeFileSync(ca, '')
   for (const [name, url] of Object.entries(URLS)) writeFileSync(join(directory, `${name}-url`), `${url}\n`)
   const file = join(directory, 'rollcall.yml')
   writeFileSync(file, manifest('ConfigMap').data['rollcall.yml']!)
@@ -317,7 +316,7 @@ await t.test('the configuration of the pod is valid, and each of its variables i
   )
   const { config, warnings } = loadConfig({
     file,
-    env: { ...env, ROLLCALL_AUTHENTICATION_METHODS_ORCHESTRATOR_CA_PATH: ca },
+    env: { ...env, ROLLCALL_AUTHENTICATION_METHODS_ORCHESTRATOR_CA_PATH: authorityFile },
   })
   t.same(warnings, [])
   t.match(config, {

@@ -9,7 +9,8 @@ import { exchangeOf, loginMethods } from './login-methods.ts'
 
 /** So long a token not known here may wait for the log to be followed, before the views are searched for it. */
 const CATCH_UP_MS = 250
-const EXCHANGES_A_MINUTE = 60
+/** Failed exchanges of one client address. */
+const FAILED_EXCHANGES_A_MINUTE = 60
 
 /** What tells whose a token is, and gives tokens to who logs in or exchanges. */
 export const entranceOf = async (
@@ -21,6 +22,7 @@ export const entranceOf = async (
   const digest = digester(pepper)
   const caughtUp = async () => lease?.caughtUp(CATCH_UP_MS) ?? true
   const { methods } = config.authentication
+  const { exchanges } = config.rate_limit
   const orchestrator = await exchangeOf(config, faults, clock)
   return {
     verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
@@ -36,7 +38,11 @@ export const entranceOf = async (
     }),
     digest,
     logins: await loginMethods(config, names, stores, faults, clock),
-    exchange: orchestrator && { orchestrator, attempts: limiter('exchanges', EXCHANGES_A_MINUTE) },
+    exchange: orchestrator && {
+      orchestrator,
+      failures: limiter('exchanges', FAILED_EXCHANGES_A_MINUTE),
+      successes: exchanges > 0 ? limiter('accounts', exchanges) : undefined,
+    },
     methods: {
       ...methods,
       oidc: {

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import type { Clock } from '../clock.ts'
 import type { Rule } from '../access/rules.ts'
+import { version } from '../cli/manifest.ts'
 import { emailRule } from '../auth/identity.ts'
 import { loginStates, refusedLogins } from '../auth/login-state.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
@@ -12,7 +12,8 @@ import type { Names } from '../contract/identifiers.ts'
 import type { PortFaults } from './port-faults.ts'
 import type { Stores } from './stores.ts'
 
-const ATTEMPTS_A_MINUTE = 60
+/** Who asks providers and clusters. */
+const USER_AGENT = `rollcall/${version}`
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
 
 type Methods = Config['authentication']['methods']
@@ -35,6 +36,7 @@ const oidcWays = async (
       redirectAddress: redirect_address!,
       callbackPath: path,
       clock,
+      userAgent: USER_AGENT,
     }
     const provider = faults.around('provider', `oidc ${name}`, oidcProvider(settings))
     ways.set(name, {
@@ -66,6 +68,7 @@ const codehostWay = async (
   const path = `/auth/v1/method/${names.codehostPath}/callback`
   const way = codehost({
     clock,
+    userAgent: USER_AGENT,
     serverUrl: settings.server_url,
     apiUrl: settings.api_url,
     clientId: settings.client_id!,
@@ -93,6 +96,7 @@ export const loginMethods = async (
   faults: PortFaults,
   clock: Clock,
 ): Promise<Logins> => {
+  const { rate_limit } = config
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
   const matches = restricted
@@ -107,7 +111,7 @@ export const loginMethods = async (
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
     pseudonyms: pseudonyms(pepper),
-    attempts: limiter('logins', ATTEMPTS_A_MINUTE),
+    attempts: limiter('logins', rate_limit.logins),
     admits,
     restricted,
   }
@@ -119,14 +123,16 @@ export const exchangeOf = async (
   faults: PortFaults,
   clock: Clock,
 ): Promise<Orchestrator | undefined> => {
-  const { enabled, verification, audiences, allowed, discovery_url, ca_path, service_account_token_path } =
+  const { enabled, verification, audiences, issuers, allowed, discovery_url, ca_path, service_account_token_path } =
     methods.orchestrator
   if (!enabled) return undefined
   const { orchestrator } = await import('../auth/orchestrator.ts')
-  if (discovery_url.startsWith('https:')) readFileSync(ca_path)
   const made = await orchestrator({
     verification,
     audiences,
+    issuers,
+    maxLifetime: methods.orchestrator.max_lifetime,
+    userAgent: USER_AGENT,
     allowed: allowed.map(({ namespace, service_accounts }) => ({ namespace, serviceAccounts: service_accounts })),
     discoveryUrl: discovery_url,
     caPath: ca_path,

@@ -1,4 +1,4 @@
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, isIPv6 } from 'node:net'
 import { type Clock, systemClock } from '../clock.ts'
 import { compose, type Composed } from './compose.ts'
 import { isFailure } from '../cli/failure.ts'
@@ -81,6 +81,12 @@ const begun = async (
   }
 }
 
+/** The address that is listened on, as a browser opens it. */
+const hostInUrl = (host: string): string => {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return isIPv6(host) ? `[${host}]` : host
+}
+
 /** The service with everything it needs, listening. `close` finishes running requests first. */
 const listening = async (config: Config, logger: Logger, fatal: Fatal, options: Starting): Promise<Running> => {
   const settings = serverSettings(config)
@@ -97,7 +103,7 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
     const apps = await serving(config, logger, service, settings, ports)
     const { protocol, host } = config.server
     const { port } = ports[0].server.address() as AddressInfo
-    const url = `${protocol}://${host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host}:${port}`
+    const url = `${protocol}://${hostInUrl(host)}:${port}`
     const open = config.ui.enabled && { open: (config.server.public_url ?? url).replace(/\/*$/, '/') }
     logger.info({ url, ...open, instance: service.instance, storage: config.storage.type }, 'rollcall is listening')
     return {

@@ -18,11 +18,17 @@ const PAUSE_MS = 30_000
 const TOLERANCE_S = 30
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 
-type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly now: () => Date }
+type Settings = {
+  readonly discoveryUrl: string
+  readonly audiences: readonly string[]
+  /** Accepted beside the one that the cluster names. */
+  readonly issuers: readonly string[]
+  readonly now: () => Date
+}
 type Issuer = { readonly issuer: string; readonly keyOf: JWTVerifyGetKey }
 
 /** Confirms a token by the cluster's public keys, without asking the cluster about it: revocation counts only when the token ends. */
-export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Settings) => {
+export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, issuers, now }: Settings) => {
   const issuer = cached(() => readIssuer(call, discoveryUrl.replace(/\/+$/, '')), {
     life: LIFE_MS,
     pause: PAUSE_MS,
@@ -31,7 +37,7 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Set
 
   const verify = (token: string, by: Issuer) =>
     payloadOf(token, by.keyOf, {
-      issuer: by.issuer,
+      issuer: [by.issuer, ...issuers],
       algorithms: ALGORITHMS,
       clockTolerance: TOLERANCE_S,
       currentDate: now(),
@@ -41,7 +47,7 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Set
   return async (token: string): Promise<Account> => {
     const known = await issuer.get()
     let outcome = await verify(token, known)
-    if (outcome instanceof errors.JWKSNoMatchingKey) {
+    if (outcome instanceof errors.JWKSNoMatchingKey || isOfAnotherIssuer(outcome)) {
       const newer = await issuer.again()
       if (newer !== known) outcome = await verify(token, newer)
     }
@@ -49,6 +55,10 @@ export const clusterKeys = (call: Cluster, { discoveryUrl, audiences, now }: Set
     return signedFor(outcome)
   }
 }
+
+/** A cluster may have got another issuer, as it may have got another key. */
+const isOfAnotherIssuer = (outcome: unknown): boolean =>
+  outcome instanceof errors.JWTClaimValidationFailed && outcome.claim === 'iss'
 
 const payloadOf = async (
   token: string,
@@ -69,8 +79,15 @@ const payloadOf = async (
 }
 
 const readIssuer = async (call: Cluster, discoveryUrl: string): Promise<Issuer> => {
-  const get = (url: string, bearer: 'if there' | 'none', accept: string) =>
+  const ask = (url: string, bearer: 'if there' | 'none', accept: string) =>
     call({ url, method: 'GET', bearer, headers: { accept } })
+  /** Where our token is refused everybody may read these all the same, if the cluster is set up so. */
+  const get = async (url: string, bearer: 'if there' | 'none', accept: string) => {
+    const answer = await ask(url, bearer, accept)
+    if (bearer === 'none' || (answer.status !== 401 && answer.status !== 403)) return answer
+    const open = await ask(url, 'none', accept)
+    return open.status === 200 ? open : answer
+  }
   const document = `${discoveryUrl}/.well-known/openid-configuration`
   const { issuer, jwks_uri } = objectOf(await get(document, 'if there', 'application/json'))
   if (typeof issuer !== 'string' || issuer === '' || typeof jwks_uri !== 'string' || !URL.canParse(jwks_uri))

@@ -22,6 +22,8 @@ const PAGES = 20
 
 export type CodehostSettings = Restrictions & {
   readonly clock: Clock
+  /** Who asks, for the provider's own log. */
+  readonly userAgent: string
   readonly serverUrl: string
   readonly apiUrl: string
   readonly clientId: string
@@ -49,7 +51,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
   const { clientId, clientSecret, scopes } = settings
   const [server, api] = [settings.serverUrl, settings.apiUrl].map((url) => url.replace(/\/+$/, '')) as [string, string]
   const redirectUri = redirectUriOf(settings)
-  const call = providerFetch(settings.clock)
+  const call = providerFetch(settings.clock, settings.userAgent)
 
   const configuration = (authentication: ClientAuth) => {
     const endpoints = {

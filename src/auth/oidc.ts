@@ -43,6 +43,8 @@ export type OidcSettings = {
   readonly callbackPath: string
   readonly scopes: readonly string[]
   readonly clock: Clock
+  /** Who asks, for the provider's own log. */
+  readonly userAgent: string
 }
 
 export type OidcProvider = {
@@ -56,10 +58,10 @@ type KeySet = { readonly keys: object[] }
 
 /** One OpenID Connect provider (api.md §5.5). Discovery happens at the first login; the document is cached for an hour, a failure not at all. */
 export const oidcProvider = (settings: OidcSettings): OidcProvider => {
-  const { issuerUrl, clientId, clientSecret, clock } = settings
+  const { issuerUrl, clientId, clientSecret, clock, userAgent } = settings
   const { now } = clock
   const redirectUri = redirectUriOf(settings)
-  const call = providerFetch(clock)
+  const call = providerFetch(clock, userAgent)
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
   const document = cached(() => discover(issuerUrl, clientId, call), { life: DOCUMENT_LIFE_MS, now })
   const keys = cached(async () => keySet((await document.get()).jwks_uri!, call), {

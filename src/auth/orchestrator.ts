@@ -6,6 +6,10 @@ export type OrchestratorSettings = ClusterSettings & {
   readonly verification: 'token_review' | 'jwks'
   /** Empty = any. */
   readonly audiences: readonly string[]
+  /** Accepted beside the issuer that the cluster names, where signatures are checked here. */
+  readonly issuers: readonly string[]
+  /** Milliseconds after which a token from an exchange ends, whatever the presented one says; undefined: no limit of ours. */
+  readonly maxLifetime: number | undefined
   readonly allowed: Allowed
 }
 
@@ -25,23 +29,25 @@ type Confirm = (token: string, claims: Account, address: string) => Promise<Acco
  * loaded here, at the start.
  */
 export const orchestrator = async (settings: OrchestratorSettings): Promise<Orchestrator> => {
-  const { discoveryUrl, audiences, allowed, clock } = settings
+  const { discoveryUrl, audiences, issuers, maxLifetime = Number.POSITIVE_INFINITY, allowed, clock } = settings
   const call = cluster(settings)
   const ways: Readonly<Record<OrchestratorSettings['verification'], () => Promise<Confirm>>> = {
     token_review: async () => (await import('./token-review.ts')).tokenReview(call, { discoveryUrl, audiences, clock }),
     jwks: async () =>
-      (await import('./cluster-keys.ts')).clusterKeys(call, { discoveryUrl, audiences, now: clock.now }),
+      (await import('./cluster-keys.ts')).clusterKeys(call, { discoveryUrl, audiences, issuers, now: clock.now }),
   }
   const confirm = await ways[settings.verification]()
 
   return {
-    verify: async (token, address) => {
+    verify: async (given, address) => {
+      const token = given.trim()
       const claims = presented(token, clock.now())
       const account = await confirm(token, claims, address)
       const { namespace, name } = account
       if (!isAllowed(allowed, account))
         return refuse('service_account_not_allowed', undefined, { metadata: { namespace, name } })
-      return { ...account, expiresAt: claims.expiresAt }
+      const latest = clock.now().getTime() + maxLifetime
+      return { ...account, expiresAt: claims.expiresAt.getTime() <= latest ? claims.expiresAt : new Date(latest) }
     },
   }
 }

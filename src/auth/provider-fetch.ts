@@ -23,11 +23,12 @@ type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<Custom
 
 /** Calls to a provider: no redirect followed, 5 s for all of one, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`. */
 export const providerFetch =
-  (clock: Clock) =>
+  (clock: Clock, userAgent: string) =>
   async (url: string, { method, headers, body }: Init): Promise<Response> => {
     try {
       const signal = clock.timeout(TIMEOUT_MS)
-      const response = await fetch(url, { method, headers, body: body ?? null, redirect: 'manual', signal })
+      const own = { ...headers, 'user-agent': userAgent }
+      const response = await fetch(url, { method, headers: own, body: body ?? null, redirect: 'manual', signal })
       const content = await limited(response)
       return new Response(content, { status: response.status, headers: response.headers })
     } catch (error) {

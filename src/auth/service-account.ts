@@ -1,6 +1,8 @@
 import { refuse } from '../errors.ts'
 
 const MAX_BYTES = 16_384
+/** Longest part of an account that is kept. */
+const MOST_CHARACTERS = 512
 const MAX_MS = Date.UTC(10_000, 0, 1) - 1
 const PART = /^[A-Za-z0-9_-]+$/
 const ALGORITHM = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
@@ -13,9 +15,11 @@ export type Account = {
   readonly uid?: string
   readonly podName?: string
   readonly podUid?: string
+  /** What the cluster's own log calls the token: `JTI=` and its id. */
+  readonly credentialId?: string
 }
 
-/** A verified service account; `expiresAt` is the presented token's own. */
+/** A verified service account; `expiresAt` is the presented token's own, or when the cluster means it to be renewed. */
 export type ServiceAccount = Account & { readonly expiresAt: Date }
 
 /** Who may come in; `*` as namespace or account name stands for all. */
@@ -48,9 +52,15 @@ const decoded = (part: string): Readonly<Record<string, unknown>> | undefined =>
   }
 }
 
-const expiryOf = ({ exp }: Readonly<Record<string, unknown>>, now: Date): Date => {
-  const ms = typeof exp === 'number' ? Math.trunc(Number((exp * 1000).toFixed(3))) : Number.NaN
-  if (!(ms <= MAX_MS)) return refuseToken('token has no usable expiry')
+const msOf = (seconds: unknown): number =>
+  typeof seconds === 'number' ? Math.trunc(Number((seconds * 1000).toFixed(3))) : Number.NaN
+
+/** The lesser of `exp` and `kubernetes.io.warnafter`: clusters give pods tokens of a year, and mean an hour. */
+const expiryOf = (payload: Readonly<Record<string, unknown>>, now: Date): Date => {
+  const ends = msOf(payload['exp'])
+  if (!(ends <= MAX_MS)) return refuseToken('token has no usable expiry')
+  const meant = msOf(member(payload, 'kubernetes.io')?.['warnafter'])
+  const ms = meant < ends ? meant : ends
   return ms > now.getTime() ? new Date(ms) : refuseToken('token has expired')
 }
 
@@ -76,7 +86,12 @@ const namesIn = (payload: Readonly<Record<string, unknown>>) => {
   return {
     byClaim: named(claim?.['namespace'], account?.['name']),
     bySubject: accountNamed(payload['sub']),
-    details: accountDetails({ uid: account?.['uid'], podName: pod?.['name'], podUid: pod?.['uid'] }),
+    details: accountDetails({
+      uid: account?.['uid'],
+      podName: pod?.['name'],
+      podUid: pod?.['uid'],
+      credentialId: credentialIdOf(payload['jti']),
+    }),
   }
 }
 
@@ -86,11 +101,16 @@ export const accountNamed = (username: unknown): Account | undefined => {
   return named(namespace, name)
 }
 
+const credentialIdOf = (jti: unknown): unknown => (typeof jti === 'string' && jti !== '' ? `JTI=${jti}` : undefined)
+
+type Details = Readonly<Record<'uid' | 'podName' | 'podUid' | 'credentialId', unknown>>
 /** The parts that are there. */
-export const accountDetails = (parts: { readonly uid: unknown; readonly podName: unknown; readonly podUid: unknown }) =>
+export const accountDetails = (parts: Details): Partial<Account> =>
   Object.fromEntries(
-    Object.entries(parts).filter(([, part]) => typeof part === 'string' && part !== ''),
-  ) as Partial<Account>
+    Object.entries(parts).filter(
+      ([, part]) => typeof part === 'string' && part !== '' && part.length <= MOST_CHARACTERS,
+    ),
+  )
 
 /** False when the two name something differently; what one of them leaves out is no difference. */
 export const agree = (a: Account, b: Account): boolean =>

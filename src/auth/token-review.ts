@@ -15,9 +15,15 @@ import { bulkhead } from './bulkhead.ts'
 import { type Account, accountDetails, accountNamed, agree, refuseToken } from './service-account.ts'
 
 const DEADLINE_MS = 2000
+/** So long an exchange waits for its turn; that is no silence of the cluster. */
+const WAIT_MS = 5000
 const REFUSED_LIFE_MS = 10_000
 const REFUSED_LIMIT = 10_000
-const POD = 'authentication.kubernetes.io/pod-'
+const EXTRA = 'authentication.kubernetes.io/'
+const tooMany = new Refusal('orchestrator_unavailable', undefined, {
+  headers: { 'retry-after': '1' },
+  cause: new Error('more exchanges at once than the cluster answers in time'),
+})
 
 type Settings = { readonly discoveryUrl: string; readonly audiences: readonly string[]; readonly clock: Clock }
 
@@ -26,7 +32,7 @@ type Settings = { readonly discoveryUrl: string; readonly audiences: readonly st
  * the cluster nothing. An approval is never cached, so a revocation counts at once.
  */
 export const tokenReview = (call: Cluster, { discoveryUrl, audiences, clock }: Settings) => {
-  const pass = bulkhead({ running: 10, waiting: 1000, refused: () => new Refusal('orchestrator_unavailable') })
+  const pass = bulkhead({ running: 10, waiting: 1000, refused: () => tooMany })
   /** Digests of tokens that were refused. */
   const refused = new LRUCache<string, true>({
     max: REFUSED_LIMIT,
@@ -47,9 +53,8 @@ export const tokenReview = (call: Cluster, { discoveryUrl, audiences, clock }: S
   return async (token: string, claims: Account, address: string): Promise<Account> => {
     const digest = createHash('sha256').update(token).digest('base64')
     if (refused.has(digest)) return refuseToken()
-    const signal = clock.timeout(DEADLINE_MS)
     try {
-      return await pass(address, signal, () => confirm(token, claims, signal))
+      return await pass(address, clock.timeout(WAIT_MS), () => confirm(token, claims, clock.timeout(DEADLINE_MS)))
     } catch (error) {
       if (isRefusal(error, 'service_account_token_invalid')) refused.set(digest, true)
       throw error
@@ -112,8 +117,9 @@ const confirmed = ({ status }: V1TokenReview, claims: Account, audiences: readon
     ...account,
     ...accountDetails({
       uid: user?.uid,
-      podName: user?.extra?.[`${POD}name`]?.[0],
-      podUid: user?.extra?.[`${POD}uid`]?.[0],
+      podName: user?.extra?.[`${EXTRA}pod-name`]?.[0],
+      podUid: user?.extra?.[`${EXTRA}pod-uid`]?.[0],
+      credentialId: user?.extra?.[`${EXTRA}credential-id`]?.[0],
     }),
   }
   return agree(reviewed, claims)

@@ -12,6 +12,9 @@ export const host = textual('host name', {
       : 'must be a host name',
 })
 
+/** An address or a name to listen on; an IPv6 address may stand in brackets. */
+export const listenHost = textual('text', { fix: (value) => value.replace(/^\[([^\]]*)\]$/, '$1') })
+
 /** A host name, or with a dot in front every name below it. */
 export const hostOrBelow = textual('host name', {
   check: (value) =>

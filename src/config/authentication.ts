@@ -119,7 +119,17 @@ export const authentication = {
       audiences: setting(
         list(text),
         [],
-        'Audiences, one of which a service-account token must have; empty accepts all.',
+        'Audiences, one of which a service-account token must have; empty accepts all, the token that every pod has by default too.',
+      ),
+      issuers: setting(
+        list(text),
+        [],
+        'Issuers that are accepted beside the one that the cluster names, with verification jwks: the former one while the issuer of a cluster changes.',
+      ),
+      max_lifetime: setting(
+        duration,
+        none,
+        'Longest life of a token from an exchange; not set, it ends with the presented one.',
       ),
       allowed: setting(
         list(record({ namespace: text, service_accounts: list(text) }, {})),

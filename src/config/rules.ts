@@ -1,4 +1,5 @@
-import { accessSync, constants } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { methodWords, namesOf } from '../contract/identifiers.ts'
 import { tokenMetadata } from '../contract/token-metadata.ts'
 import { Refusal } from '../errors.ts'
@@ -15,6 +16,18 @@ const unreadable = (path: string): string | false => {
   } catch (error) {
     return `the file cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`
   }
+}
+
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+/** What is wrong with the certificates in a file that can be read. */
+const noCertificates = (path: string): string | false => {
+  const found = readFileSync(path, 'utf8').match(PEM) ?? []
+  try {
+    for (const certificate of found) new X509Certificate(certificate)
+  } catch {
+    return 'the file holds a certificate that cannot be read'
+  }
+  return found.length === 0 && 'the file holds no certificate (PEM)'
 }
 
 /** The API's own rules for metadata (api.md §5.4 A7). */
@@ -65,7 +78,9 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
     ),
     [
       `${base}.orchestrator.ca_path`,
-      orchestrator.enabled && /^https:/i.test(orchestrator.discovery_url) && unreadable(orchestrator.ca_path),
+      orchestrator.enabled &&
+        /^https:/i.test(orchestrator.discovery_url) &&
+        (unreadable(orchestrator.ca_path) || noCertificates(orchestrator.ca_path)),
     ],
   ]
 }
@@ -141,6 +156,12 @@ export const warnings = (config: Config): readonly string[] => {
         codehost.enabled && !isSafe(codehost[key]) && 'is http, so secrets travel in the clear',
       ],
     ),
+    [
+      'authentication.methods.orchestrator.audiences',
+      authentication.methods.orchestrator.enabled &&
+        authentication.methods.orchestrator.audiences.length === 0 &&
+        'is empty, so the token that every pod has by default can be exchanged, by whoever reads it',
+    ],
     ...accessWarnings(config),
   ]
   return found.filter(([, description]) => description).map(([key, description]) => `${key} ${String(description)}`)

@@ -1,4 +1,4 @@
-import { connection, hostOrBelow, listener, originOrAll, proxies, url } from './addresses.ts'
+import { connection, hostOrBelow, listener, listenHost, originOrAll, proxies, url } from './addresses.ts'
 import { authentication } from './authentication.ts'
 import { authorization } from './authorization.ts'
 import { list } from './collections.ts'
@@ -26,7 +26,7 @@ export const settings = {
   },
   server: {
     protocol: setting(oneOf('http', 'https'), 'http', 'What the service speaks; https is TLS 1.2 or later.'),
-    host: setting(text, '0.0.0.0', 'Address to listen on.'),
+    host: setting(listenHost, '0.0.0.0', 'Address to listen on.'),
     http_port: setting(integer(0, 65_535), 8080, 'Port for http; 0 takes any that is free.'),
     https_port: setting(integer(0, 65_535), 443, 'Port for https; 0 takes any that is free.'),
     cert_file: setting(path, none, 'File with the certificate chain (PEM), needed for https.'),

@@ -8,7 +8,6 @@ import type { Method } from '../events/token.ts'
 import type { RefusalHistory } from '../jobs/refusals.ts'
 import type { TokenUses } from '../jobs/token-uses.ts'
 import type { Moment, AsOf } from '../audit/as-of.ts'
-import type { Orchestrator } from '../auth/orchestrator.ts'
 import type { Reservations } from '../commands/reservations.ts'
 import type { Compiled } from '../evaluation/compile.ts'
 import type { ClosedDocuments } from '../projections/closed-documents.ts'
@@ -18,7 +17,7 @@ import type { TokenStanding } from '../projections/token-index.ts'
 import type { View, Views } from '../projections/views.ts'
 import type { CookieJar } from './wire/cookies.ts'
 import type { Limiter } from '../auth/rate-limit.ts'
-import type { Logins } from './auth/login-method.ts'
+import type { Exchange, Logins } from './auth/login-method.ts'
 import type { Metrics } from './operations/metrics.ts'
 import type { Info, Readiness as ReadinessAnswer } from '../contract/operations.ts'
 import type { Names } from '../contract/identifiers.ts'
@@ -118,7 +117,7 @@ export type Service = {
     readonly codehost: { readonly display_name: string | undefined }
   }
   readonly logins: Logins
-  readonly exchange: { readonly orchestrator: Orchestrator; readonly attempts: Limiter } | undefined
+  readonly exchange: Exchange | undefined
   readonly idempotency: Idempotency
   readonly readiness: () => Promise<Readiness>
   /** Tells the operator, at INFO, one line a call. */

@@ -20,6 +20,7 @@ const MESSAGES = {
 const client = (url: string, more: Partial<CodehostSettings> = {}) =>
   codehost({
     clock: virtualClock(),
+    userAgent: 'rollcall/1.2.3',
     serverUrl: `${url}/`,
     apiUrl: `${url}/api`,
     ...codehostClient,

@@ -36,6 +36,7 @@ const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
     callbackPath,
     scopes: ['email'],
     clock: patient,
+    userAgent: 'rollcall/1.2.3',
     ...more,
   })
 

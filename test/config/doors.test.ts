@@ -1,6 +1,7 @@
 import t from 'tap'
 import { loadConfig } from '../../src/config/load.ts'
 import { isConfigError } from '../../src/config/problem.ts'
+import { authorityFile } from '../authority.ts'
 
 const A = 'authentication'
 const M = `${A}.methods`
@@ -19,7 +20,11 @@ const codehost = {
   [`${M}.codehost.client_id`]: 'a',
   [`${M}.codehost.client_secret`]: 'b',
 }
-const orchestrator = { [`${M}.orchestrator.enabled`]: 'true', [`${M}.orchestrator.ca_path`]: import.meta.filename }
+const orchestrator = {
+  [`${M}.orchestrator.audiences`]: 'rollcall',
+  [`${M}.orchestrator.enabled`]: 'true',
+  [`${M}.orchestrator.ca_path`]: authorityFile,
+}
 const organizations = { [`${M}.codehost.scopes`]: 'read:org', [`${M}.codehost.allowed_organizations`]: 'acme' }
 
 /** Settings that leave doors open, and the words of these. */

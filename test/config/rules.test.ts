@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { type Config, loadConfig } from '../../src/config/load.ts'
 import { isConfigError, type Problem } from '../../src/config/problem.ts'
+import { authorityFile } from '../authority.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-config-'))
 let files = 0
@@ -92,7 +93,7 @@ const good: Readonly<Record<string, Case>> = {
     [`${M}.codehost.allowed_organizations`]: ['acme'],
     [`${M}.codehost.allowed_teams`]: { acme: ['core'] },
   },
-  'a cluster with its authority': { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: here },
+  'a cluster with its authority': { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: authorityFile },
   'a cluster on loopback': {
     [`${M}.orchestrator.enabled`]: true,
     [`${M}.orchestrator.discovery_url`]: 'http://localhost:1',
@@ -231,6 +232,7 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   [`${M}.orchestrator.verification`, { [`${M}.orchestrator.verification`]: 'trust' }],
   [`${M}.orchestrator.discovery_url`, { [`${M}.orchestrator.discovery_url`]: 'http://10.0.0.1' }],
   [`${M}.orchestrator.ca_path`, { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: `${here}.not` }],
+  [`${M}.orchestrator.ca_path`, { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: here }],
   [`${M}.orchestrator.allowed[0].service_accounts`, { [`${M}.orchestrator.allowed`]: [{ namespace: 'a' }] }],
   [
     `${M}.orchestrator.allowed[0].service_accounts`,

@@ -14,6 +14,7 @@ import {
   refusalOf,
   visit,
 } from './people.ts'
+import { authorityFile } from '../authority.ts'
 
 const { service, liar, cluster } = await everyWay(t, { 'authentication.methods.orchestrator.audiences': 'rollcall' })
 const { request } = service
@@ -283,7 +284,7 @@ await t.test('X31: an issuer or API address that could be listened to is refused
     'https://user:pass@issuer.example',
   ])
     t.throws(() => loadConfig({ env: {}, flags: { ...oidc, [issuer]: url } }), { message: /evil\.issuer_url/ }, url)
-  const api = { [`${at}.orchestrator.enabled`]: 'true', [`${at}.orchestrator.ca_path`]: import.meta.filename }
+  const api = { [`${at}.orchestrator.enabled`]: 'true', [`${at}.orchestrator.ca_path`]: authorityFile }
   const discovery = `${at}.orchestrator.discovery_url`
   t.throws(() => loadConfig({ env: {}, flags: { ...api, [discovery]: 'http://cluster.example' } }), {
     message: /discovery_url/,

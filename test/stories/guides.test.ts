@@ -16,6 +16,7 @@ import { deadUrl } from '../auth/stand-ins/listen.ts'
 import { signIn } from '../auth/stand-ins/provider.ts'
 import { begin, comeBack } from '../http/people.ts'
 import { startService } from '../start.ts'
+import { authorityFile } from '../authority.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const guides = ['oidc', 'codehost', 'kubernetes', 'access']
@@ -47,7 +48,11 @@ await t.test('every configuration in the guides is one', async (t) => {
     t.ok(configurations.length > 0, guide)
     for (const yaml of configurations) {
       await writeFile(file, yaml)
-      const { warnings } = loadConfig({ file, env: {}, flags: { 'authentication.methods.orchestrator.ca_path': file } })
+      const { warnings } = loadConfig({
+        file,
+        env: {},
+        flags: { 'authentication.methods.orchestrator.ca_path': authorityFile },
+      })
       t.strictSame(warnings, [], yaml)
     }
   }
@@ -59,7 +64,7 @@ await t.test('with the configuration of the guide only the platform team may del
   const file = join(folder, 'config.yml')
   const [whole = ''] = yamlOf('access').filter((yaml) => yaml.includes('rules:'))
   await writeFile(file, whole)
-  const flags = { 'authentication.methods.orchestrator.ca_path': file }
+  const flags = { 'authentication.methods.orchestrator.ca_path': authorityFile }
   const policy = accessPolicy(loadConfig({ file, env: {}, flags }).config)
   const people: readonly (readonly [who: string, subject: Subject, deletes: boolean, updates: boolean])[] = [
     ['the platform team', { method: 'oidc', provider: 'corp', claims: { groups: ['platform-admins'] } }, true, true],

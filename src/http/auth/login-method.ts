@@ -1,5 +1,6 @@
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
 import type { LoginStates, RefusedLogins } from '../../auth/login-state.ts'
+import type { Orchestrator } from '../../auth/orchestrator.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { LoginKind } from '../../events/login.ts'
@@ -29,4 +30,13 @@ export type Logins = {
   readonly admits: (provider: string, attributes: Readonly<Record<string, string>>) => boolean
   /** True when there is such a rule. */
   readonly restricted: boolean
+}
+
+/** What exchanges of service-account tokens need beside the service. */
+export type Exchange = {
+  readonly orchestrator: Orchestrator
+  /** Counts failures by client address. */
+  readonly failures: Limiter
+  /** Counts exchanges by service account; undefined: they have no limit. */
+  readonly successes: Limiter | undefined
 }

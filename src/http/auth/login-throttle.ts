@@ -72,17 +72,27 @@ export const attemptTurnedAway = (
   if (noted(service, request, attempt, refusal)) attemptRefused(service, request, attempt, refusal)
 }
 
-/** Counts the requests of a public route by client, and refuses those past the limit (api.md §2.4). */
+/** Refuses what comes under a key that has used up its limit (api.md §2.4). */
+export const turnedAway = (
+  service: Service,
+  request: FastifyRequest,
+  attempt: Attempt,
+  limiter: Limiter,
+  key: string,
+): Refusal | undefined => {
+  if (!service.settings.rateLimited || !limiter.exhausted(key)) return undefined
+  const headers = { 'retry-after': String(limiter.retryAfter()) }
+  const refusal = new Refusal('rate_limited', undefined, { headers })
+  attemptTurnedAway(service, request, attempt, refusal)
+  return refusal
+}
+
+/** Counts the requests of a public route by client, and refuses those past the limit. */
 export const attemptLimit =
   (service: Service, attempts: Limiter, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined => {
     const network = addressKey(request.address)
-    if (!service.settings.rateLimited || !attempts.exhausted(network)) {
-      attempts.count(network)
-      return undefined
-    }
-    const headers = { 'retry-after': String(attempts.retryAfter()) }
-    const refusal = new Refusal('rate_limited', undefined, { headers })
-    attemptTurnedAway(service, request, attempt, refusal)
+    const refusal = turnedAway(service, request, attempt, attempts, network)
+    if (!refusal) attempts.count(network)
     return refusal
   }

@@ -1,11 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { serviceAccount } from '../../contract/login.ts'
 import { IssuedToken } from '../../contract/token.ts'
-import type { Orchestrator } from '../../auth/orchestrator.ts'
 import type { ServiceAccount } from '../../auth/service-account.ts'
 import { Refusal, refuse } from '../../errors.ts'
 import type { Answer } from '../wire/reply.ts'
-import { attemptFailed, attemptLimit, attemptSucceeded } from '../auth/login-throttle.ts'
+import { attemptFailed, attemptSucceeded, turnedAway } from '../auth/login-throttle.ts'
 import { fingerprintOf } from '../preconditions.ts'
 import { answerIssued, issueToken } from '../auth/issue-token.ts'
 import { addressKey } from '../auth/credential.ts'
@@ -13,15 +12,14 @@ import { grantedTo } from '../auth/granted.ts'
 import { subjectOf } from '../auth/recorded-subject.ts'
 import { idempotencyKey } from '../wire/headers.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
+import type { Exchange } from '../auth/login-method.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Service } from '../service.ts'
 import { contextOf } from '../command-context.ts'
 
-type Exchange = { readonly orchestrator: Orchestrator; readonly attempts: Limiter }
-
 /** The token of a service account, which ends when the presented one does. */
-const tokenOf = ({ namespace, name, uid, podName, podUid, expiresAt }: ServiceAccount) => ({
+const tokenOf = ({ namespace, name, uid, podName, podUid, credentialId, expiresAt }: ServiceAccount) => ({
   method: 'orchestrator' as const,
   expiresAt: expiresAt.toISOString(),
   attributes: {
@@ -30,6 +28,7 @@ const tokenOf = ({ namespace, name, uid, podName, podUid, expiresAt }: ServiceAc
     ...(uid !== undefined && { 'orchestrator.serviceaccount.uid': uid }),
     ...(podName !== undefined && { 'orchestrator.pod.name': podName }),
     ...(podUid !== undefined && { 'orchestrator.pod.uid': podUid }),
+    ...(credentialId !== undefined && { 'orchestrator.credential.id': credentialId }),
   },
   identity: `${namespace}/${name}`,
 })
@@ -38,7 +37,7 @@ const tokenOf = ({ namespace, name, uid, podName, podUid, expiresAt }: ServiceAc
 export const authOrchestratorRoutes = (
   app: FastifyInstance,
   service: Service,
-  { orchestrator, attempts }: Exchange,
+  { orchestrator, failures, successes }: Exchange,
 ): void => {
   const { names, idempotency, metrics } = service
 
@@ -49,8 +48,10 @@ export const authOrchestratorRoutes = (
       const grant = tokenOf(account)
       return { ...grant, ...(await grantedTo(service, subjectOf(grant))) }
     } catch (error) {
-      metrics.exchanges('refused').value++
+      const silent = error instanceof Refusal && error.status === 503
+      metrics.exchanges(silent ? 'unavailable' : 'refused').value++
       if (!(error instanceof Refusal)) throw error
+      if (!silent) failures.count(addressKey(request.address))
       const { namespace, name } = account ?? error.metadata
       const confirmed = namespace !== undefined && name !== undefined
       attemptFailed(
@@ -63,6 +64,13 @@ export const authOrchestratorRoutes = (
     }
   }
 
+  /** Turns away a service account that exchanges without end, and an address that has failed too often. */
+  const limited = (request: FastifyRequest, limiter: Limiter, key: string, serviceAccount?: string) => {
+    const refusal = turnedAway(service, request, { method: 'orchestrator', serviceAccount }, limiter, key)
+    if (refusal) metrics.exchanges('limited').value++
+    return refusal
+  }
+
   route(app, {
     method: 'POST',
     url: `/auth/v1/method/${names.orchestratorPath}/serviceaccount`,
@@ -71,7 +79,7 @@ export const authOrchestratorRoutes = (
     summary: 'Exchange a service-account token for a client token that ends when it does.',
     writes: 'always',
     ownsIdempotency: true,
-    limit: attemptLimit(service, attempts, { method: 'orchestrator' }),
+    limit: (request) => limited(request, failures, addressKey(request.address)),
     errors: [
       'service_account_token_invalid',
       'service_account_not_allowed',
@@ -87,6 +95,9 @@ export const authOrchestratorRoutes = (
       const key = idempotencyKey(request.headers)
       const grant = await verified(call.body.service_account_token, request)
       const who = grant.identity
+      const turned = successes && limited(request, successes, who, who)
+      if (turned) throw turned
+      successes?.count(who)
 
       const issue = async (commandId?: string): Promise<Answer<IssuedToken>> => {
         const context = { ...contextOf(call, service), ...(commandId !== undefined && { commandId }) }

@@ -52,8 +52,16 @@ export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
     lies: {} as Record<string, Answer>,
     /** Changes the status of a TokenReview. */
     status: (honest: Record<string, unknown>): unknown => honest,
-    asked: [] as { readonly path: string; readonly authorization: string | undefined; readonly body: string }[],
+    asked: [] as {
+      readonly path: string
+      readonly authorization: string | undefined
+      readonly body: string
+      readonly agent: string | undefined
+    }[],
+    /** Connections that were made. */
+    connections: 0,
   }
+  const known = new WeakSet<object>()
   const writeBearer = (text: string) => writeFile(tokenPath, text)
   await writeBearer(`${state.bearer}\n`)
 
@@ -88,8 +96,10 @@ export const clusterStandIn = async (t: Scope, now = () => new Date()) => {
     async (request, response) => {
       const body = await bodyOf(request)
       const { authorization } = request.headers
+      if (!known.has(request.socket)) state.connections++
+      known.add(request.socket)
       const path = request.url!
-      state.asked.push({ path, authorization, body })
+      state.asked.push({ path, authorization, body, agent: request.headers['user-agent'] })
       const lie = state.lies[path]
       if (lie) return lie(response)
       if (path === '/openid/v1/jwks') {
