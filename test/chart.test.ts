@@ -96,6 +96,29 @@ await t.test('every secret is refused under config, and the example of a variabl
   t.end()
 })
 
+await t.test('the schema of the values knows each of them, and no other', (t) => {
+  type Schema = { readonly properties?: Readonly<Record<string, Schema>>; readonly additionalProperties?: boolean }
+  const known = ({ properties }: Schema, key = ''): readonly string[] =>
+    Object.entries(properties ?? {}).flatMap(([name, inner]) =>
+      inner.properties ? known(inner, `${key}${name}.`) : [`${key}${name}`],
+    )
+  const schema = JSON.parse(read('values.schema.json')) as Schema
+  const there = known(schema).filter((key) => key !== 'global')
+  const ends = endsOf(values)
+  for (const end of ends)
+    t.ok(
+      there.some((key) => end === key || end.startsWith(`${key}.`)),
+      end,
+    )
+  for (const key of there)
+    t.ok(
+      ends.some((end) => end === key || end.startsWith(`${key}.`)),
+      key,
+    )
+  t.equal(schema.additionalProperties, false)
+  t.end()
+})
+
 await t.test('the chart is that of this version', (t) => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   t.match(parse(read('Chart.yaml')), { name: 'rollcall', version, appVersion: version })
@@ -196,6 +219,46 @@ await t.test('what helm makes of it', async (t) => {
     t.notMatch(JSON.stringify(one('Deployment', made)), /prometheus\.io/)
   })
 
+  await t.test('who may exchange is as the guide says', async (t) => {
+    const guide = readFileSync(join(root, 'docs/guides/kubernetes.md'), 'utf8')
+    const [, own = ''] = /^```yaml\n(authentication:.*?)^```$/ms.exec(guide)!
+    const asGuided = (more: object = {}) => [
+      '--set-json',
+      `config=${JSON.stringify({ ...(parse(own) as Tree), ...more })}`,
+    ]
+    const kinds = async (...args: readonly string[]) => documents(await helm(...args)).map(({ kind }) => kind)
+    t.ok((await kinds(...asGuided())).includes('ClusterRole'), 'every account of a namespace')
+    const { methods } = (parse(own) as { authentication: { methods: { orchestrator: Tree } } }).authentication
+    const orchestrator = { ...methods.orchestrator, allowed: [] }
+    const open = { authentication: { methods: { orchestrator } } }
+    const rule = {
+      name: 'all',
+      method: 'orchestrator',
+      namespaces: ['*'],
+      service_accounts: ['*'],
+      grants: ['server@{namespace}'],
+    }
+    t.ok(
+      (await kinds(...asGuided({ ...open, authorization: { rules: [rule] } }))).includes('ClusterRole'),
+      'under rules',
+    )
+    const signed = { authentication: { methods: { orchestrator: { ...methods.orchestrator, verification: 'jwks' } } } }
+    t.notOk((await kinds(...asGuided(signed))).includes('ClusterRole'), 'to check signatures takes no right')
+  })
+
+  await t.test('releases with long names that begin alike do not meet', async (t) => {
+    const nameOf = async (release: string) => {
+      const args = ['template', release, chart, '--namespace', 'n', '--kube-version', '1.31.0']
+      return one('Service', documents((await run('helm', args)).stdout)).metadata.name
+    }
+    const long = 'a'.repeat(48)
+    const [first, second] = [await nameOf(`${long}-one`), await nameOf(`${long}-two`)]
+    t.not(first, second)
+    for (const name of [first, second]) t.match(name, /^[a-z0-9-]{1,53}$/)
+    t.equal(await nameOf('mine'), 'mine-rollcall')
+    t.equal(await nameOf('my-rollcall'), 'my-rollcall')
+  })
+
   await t.test('secrets come into the pod from a Secret', async (t) => {
     const env = [{ name: 'ROLLCALL_REDIS_PASSWORD', valueFrom: { secretKeyRef: { name: 'logins', key: 'redis' } } }]
     const envFrom = [{ secretRef: { name: 'logins' } }]
@@ -208,9 +271,13 @@ await t.test('what helm makes of it', async (t) => {
   })
 
   await t.test('what cannot be meant is refused with what to do', async (t) => {
-    const everybody = [{ namespace: 'apps', service_accounts: ['*'] }]
+    const everybody = [{ namespace: '*', service_accounts: ['web'] }]
     for (const [args, says] of [
-      [['--set', 'mode=both'], /mode must be servers or embedded/],
+      [['--set', 'mode=both'], /mode/],
+      [['--set', 'metrics.port=8080'], /metrics\.port must be another than 8080/],
+      [['--set', 'replicas=3'], /replicas/],
+      [['--set', 'servers.replica=3'], /replica/],
+      [['--set', 'servers.replicas=many'], /replicas/],
       [['--set', 'servers.secret='], /servers\.secret must name the Secret/],
       [['--set', 'config.authentication.methods.orchestrator.enabled=true'], /allowed must name the service accounts/],
       [
@@ -219,7 +286,7 @@ await t.test('what helm makes of it', async (t) => {
           '--set-json',
           `config.authentication.methods.orchestrator.allowed=${JSON.stringify(everybody)}`,
         ],
-        /\* is everybody/,
+        /\* is the whole cluster/,
       ],
       [['--set-json', 'networkPolicy.clients=[]'], /clients must name who may ask/],
       [['--set-json', 'networkPolicy.stores.to=[]'], /stores\.to must name where the servers are/],

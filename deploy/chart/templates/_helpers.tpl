@@ -1,5 +1,7 @@
+{{- /* A long name is cut, and told apart from others that begin alike by a part of its digest. */}}
 {{- define "rollcall.name" -}}
-{{- if contains "rollcall" .Release.Name }}{{ .Release.Name | trunc 53 | trimSuffix "-" }}{{ else }}{{ printf "%s-rollcall" (.Release.Name | trunc 44 | trimSuffix "-") }}{{ end }}
+{{- $full := ternary .Release.Name (printf "%s-rollcall" .Release.Name) (contains "rollcall" .Release.Name) }}
+{{- if gt (len $full) 53 }}{{ printf "%s-%s" ($full | trunc 44 | trimSuffix "-") (sha256sum $full | trunc 8) }}{{ else }}{{ $full }}{{ end }}
 {{- end }}
 
 {{- define "rollcall.selector" -}}
@@ -75,11 +77,30 @@ authentication.methods.codehost.client_secret
 {{- define "rollcall.exchanges" -}}
 {{- $orchestrator := dig "authentication" "methods" "orchestrator" (dict) .Values.config }}
 {{- if $orchestrator.enabled }}
-{{- if not $orchestrator.allowed }}{{ fail "authentication.methods.orchestrator.allowed must name the service accounts that may exchange" }}{{ end }}
+{{- $authorization := dig "authorization" (dict) .Values.config }}
+{{- $open := has "orchestrator" (default (list) (dig "authentication" "open_on_purpose" (list) .Values.config)) }}
+{{- if not (or $authorization.rules $authorization.unmatched $open) }}
+{{- if not $orchestrator.allowed }}{{ fail "authentication.methods.orchestrator.allowed must name the service accounts that may exchange, or authorization.rules must say what they may do" }}{{ end }}
 {{- range $orchestrator.allowed }}
-{{- if has "*" (concat (list .namespace) .service_accounts) }}{{ fail "authentication.methods.orchestrator.allowed must name each account: * is everybody" }}{{ end }}
+{{- if eq "*" .namespace }}{{ fail "authentication.methods.orchestrator.allowed must name each namespace: * is the whole cluster" }}{{ end }}
+{{- end }}
 {{- end }}yes
 {{- end }}
+{{- end }}
+
+{{- /* Whether the cluster is asked about each token, which takes a right. */}}
+{{- define "rollcall.reviews" -}}
+{{- $orchestrator := dig "authentication" "methods" "orchestrator" (dict) .Values.config }}
+{{- if and (include "rollcall.exchanges" .) (ne "jwks" (default "token_review" $orchestrator.verification)) }}yes{{ end }}
+{{- end }}
+
+{{- /* Another mode of the same release would begin an empty history beside the one that there is. */}}
+{{- define "rollcall.sameMode" -}}
+{{- $other := ternary "StatefulSet" "Deployment" (eq (include "rollcall.onServers" .) "yes") }}
+{{- if lookup "apps/v1" $other .Release.Namespace (include "rollcall.name" .) }}
+{{- fail (printf "this release runs in the other mode: its %s would be removed, and an empty history begun; move the history first (docs/guides/moving.md), under another release name" $other) }}
+{{- end }}
+{{- if eq 8080 (int .Values.metrics.port) }}{{ fail "metrics.port must be another than 8080, at which the service listens" }}{{ end }}
 {{- end }}
 
 {{- define "rollcall.pod" -}}
