@@ -82,5 +82,6 @@ export const evaluate = {
   first: 'Evaluate first.',
   tooLong: 'The context is too long for a link.',
   tooLongHint: 'The context is too long for an address: the link holds the flag alone.',
-  notOnCommandLine: 'The command line cannot take a property without a name, or with “=” in it.',
+  notOnCommandLine:
+    'The command line cannot take a property without a name or with “=” in it, nor the character U+0000.',
 }

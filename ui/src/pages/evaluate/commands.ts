@@ -8,9 +8,10 @@ export const requestLine = ({ question, kind }: Answer, shown: readonly Row[]): 
   return curlOf(path, body)
 }
 
-/** Whether the command line can be given these properties. */
-export const onCommandLine = (shown: readonly Row[]): boolean =>
-  shown.every(({ property }) => property !== '' && !property.includes('='))
+/** Whether the command line can be given what was asked: no argument of a program holds U+0000. */
+export const onCommandLine = (entity: string, shown: readonly Row[]): boolean =>
+  shown.every(({ property }) => property !== '' && !property.includes('=')) &&
+  [entity, ...shown.flatMap(({ property, value }) => [property, value])].every((text) => !text.includes('\0'))
 
 /** The same as a line of the command-line tool. */
 export const commandOf = ({ question }: Answer, shown: readonly Row[]): string => {

@@ -21,6 +21,7 @@ export const Copies = ({
   const link = new URL(router.history.createHref(publicHref), window.location.href).href
   const long = asked && !('entity' in searchOf(asked)) ? words.tooLong : undefined
   const early = answer ? undefined : words.first
+  const taken = onCommandLine(answer?.question.entity ?? '', shown)
   const line = (make: (answer: Answer) => string, thing: string) => answer && copy(make(answer), thing)
   return (
     <div className="tight">
@@ -32,7 +33,7 @@ export const Copies = ({
           {words.copyCurl}
         </Button>
         <Button
-          why={early ?? (onCommandLine(shown) ? undefined : words.notOnCommandLine)}
+          why={early ?? (taken ? undefined : words.notOnCommandLine)}
           onClick={() => line((said) => commandOf(said, shown), words.things.command)}
         >
           {words.copyCommand}
