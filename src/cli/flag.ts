@@ -1,5 +1,8 @@
 import type { Command } from 'commander'
-import type { Flag, FlagList } from '../contract/flag.ts'
+import { type AnswersFrom, answersInWords, stillTrue } from '../contract/answers.ts'
+import type { Flag, FlagList, ListedFlag } from '../contract/flag.ts'
+import type { Rollout, RolloutList } from '../contract/rollout.ts'
+import type { RuleList } from '../contract/rule.ts'
 import { type Client, segment } from './client.ts'
 import { EXIT, isFailure } from './failure.ts'
 import { addFlagDelete } from './flag-delete.ts'
@@ -9,20 +12,36 @@ import type { Given } from './services.ts'
 
 type FlagOptions = TargetOptions & OutputOptions & { readonly namespace: string; readonly at?: string }
 
-const COLUMNS: readonly Column<Flag>[] = [
+const isBoolean = ({ type }: Flag): boolean => type === 'BOOLEAN_FLAG_TYPE'
+
+const VARIANTS: Column<Flag> = [
+  'VARIANTS',
+  ({ variants, defaultVariant }) =>
+    variants.map(({ id, key }) => (id === defaultVariant?.id ? `${key}*` : key)).join(', '),
+]
+/** What every flag has first, and what follows what it answers. */
+const HEAD: readonly Column<Flag>[] = [
   ['KEY', ({ key }) => key],
   ['TYPE', ({ type }) => type.replace(/_FLAG_TYPE$/, '')],
-  ['ENABLED', ({ enabled }) => String(enabled)],
-  [
-    'VARIANTS',
-    ({ variants, defaultVariant }) =>
-      variants.map(({ id, key }) => (id === defaultVariant?.id ? `${key}*` : key)).join(', '),
-  ],
+]
+const REST: readonly Column<Flag>[] = [
+  VARIANTS,
   ['NAME', ({ name }) => name],
   ['UPDATED', ({ updatedAt }) => updatedAt],
 ]
-const MORE: readonly Column<Flag>[] = [
-  ...COLUMNS,
+const COLUMNS: readonly Column<ListedFlag>[] = [
+  ...HEAD,
+  // A Boolean flag is not off where it is not enabled: its default is false.
+  ['ENABLED', (flag) => (isBoolean(flag) ? `default ${flag.enabled}` : String(flag.enabled))],
+  ['ANSWERS', answersInWords],
+  ...REST,
+]
+const moreColumns = (from: AnswersFrom): readonly Column<Flag>[] => [
+  ...HEAD,
+  ['ENABLED', (flag) => (isBoolean(flag) ? '' : String(flag.enabled))],
+  ['DEFAULT', (flag) => (isBoolean(flag) ? String(flag.enabled) : '')],
+  ['ANSWERS', () => [answersInWords(from), stillTrue(from)].filter((words) => words !== '').join('; ')],
+  ...REST,
   ['CREATED', ({ createdAt }) => createdAt],
   ['DESCRIPTION', ({ description }) => description],
   ['METADATA', ({ metadata }) => (Object.keys(metadata).length === 0 ? '' : JSON.stringify(metadata))],
@@ -30,6 +49,9 @@ const MORE: readonly Column<Flag>[] = [
 
 const PAGE = 1000
 const rootOf = (namespace: string) => `/api/v1/namespaces/${segment(namespace)}/flags`
+
+/** Only a table tells what a flag answers; whatever else is printed is what the service says. */
+const asTable = ({ output, field }: OutputOptions): boolean => output === 'table' && field === undefined
 
 type ListOptions = FlagOptions & { readonly limit: number; readonly all?: boolean }
 
@@ -46,10 +68,11 @@ const list = async (options: ListOptions, given: Given): Promise<void> => {
   const client = await clientOf(options, given)
   const { namespace, at, quiet = false } = options
   const limit = options.all ? Infinity : options.limit
-  const found: Flag[] = []
+  const include = asTable(options) ? 'targeting' : undefined
+  const found: ListedFlag[] = []
   let page: FlagList = { flags: [], nextPageToken: '', totalCount: 0 }
   do {
-    const query = { limit: Math.min(PAGE, limit - found.length), pageToken: page.nextPageToken, at }
+    const query = { limit: Math.min(PAGE, limit - found.length), pageToken: page.nextPageToken, at, include }
     page = await client.ask<FlagList>('GET', rootOf(namespace), { query })
     found.push(...page.flags)
   } while (page.nextPageToken !== '' && found.length < limit)
@@ -57,6 +80,31 @@ const list = async (options: ListOptions, given: Given): Promise<void> => {
   printMany(given.terminal, found, { ...page, flags: found }, ({ key }) => key, COLUMNS, options)
   if (page.nextPageToken !== '' && !quiet)
     given.terminal.info(`${found.length} of ${page.totalCount} shown; --all shows the rest.`)
+}
+
+/** What tells what a flag answers. */
+const answersFrom = async ({ ask }: Client, path: string, flag: Flag, at: string | undefined): Promise<AnswersFrom> => {
+  if (!isBoolean(flag)) {
+    const { totalCount } = await ask<RuleList>('GET', `${path}/rules`, { query: { at, limit: 1 } })
+    return { ...flag, ruleCount: totalCount }
+  }
+  const rollouts: Rollout[] = []
+  let pageToken = ''
+  do {
+    const page = await ask<RolloutList>('GET', `${path}/rollouts`, { query: { at, pageToken } })
+    rollouts.push(...page.rollouts)
+    pageToken = page.nextPageToken
+  } while (pageToken !== '')
+  return { ...flag, rollouts }
+}
+
+const get = async (key: string, options: FlagOptions, given: Given): Promise<void> => {
+  const { namespace, at } = options
+  const client = await clientOf(options, given)
+  const path = `${rootOf(namespace)}/${segment(key)}`
+  const found = await client.ask<Flag>('GET', path, { query: { at } })
+  const from = asTable(options) ? await answersFrom(client, path, found, at) : found
+  printOne(given.terminal, found, () => found.key, moreColumns(from), options)
 }
 
 /** `rollcall flag list|get|delete`: the first two now, or as of any moment. */
@@ -74,12 +122,6 @@ export const addFlag = (program: Command, given: Given): void => {
   withField(withOutput(withMoment(withTarget(flag.command('get <key>'), given), given), ['table', 'json', 'name']))
     .summary('print one flag with its variants')
     .option('-n, --namespace <key>', 'the namespace', 'default')
-    .action(async (key: string, options: FlagOptions) => {
-      const { namespace, at } = options
-      const found = await (await clientOf(options, given)).ask<Flag>('GET', `${rootOf(namespace)}/${segment(key)}`, {
-        query: { at },
-      })
-      printOne(given.terminal, found, () => found.key, MORE, options)
-    })
+    .action((key: string, options: FlagOptions) => get(key, options, given))
   addFlagDelete(flag, given)
 }

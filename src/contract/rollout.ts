@@ -26,6 +26,7 @@ export const RolloutList = named('RolloutList', {
   rollouts: Type.Array(Rollout),
   ...pageFields,
 })
+export type RolloutList = Shown<typeof RolloutList>
 
 /** Members of the two kinds of part. */
 export const rolloutParts = {

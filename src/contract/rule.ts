@@ -16,6 +16,7 @@ export const Rule = named('Rule', {
 })
 export type Rule = Shown<typeof Rule>
 export const RuleList = named('RuleList', { rules: Type.Array(Rule), ...pageFields })
+export type RuleList = Shown<typeof RuleList>
 
 /** Bodies of a new rule, of one that is replaced, and of the order of rules. */
 export const newRule = input({ ...segmentFields, rank }, 'NewRule')

@@ -19,14 +19,17 @@ await t.test('flags are listed and shown, now and as they were', async (t) => {
   const flag = (...args: readonly string[]) => rollcall(['flag', ...args], env)
 
   const first = await flag('list')
-  t.match(first.out, /^KEY +TYPE +ENABLED +VARIANTS +NAME +UPDATED\nf0 +VARIANT +true +on +Second/)
+  t.match(
+    first.out,
+    /^KEY +TYPE +ENABLED +ANSWERS +VARIANTS +NAME +UPDATED\nf0 +VARIANT +true +No match, no variant for everybody +on +Second/,
+  )
   t.match([first.out.split('\n').length, first.err], [27, '25 of 30 shown; --all shows the rest.\n'])
   t.equal((await flag('list', '--all', '-o', 'name')).out, Array.from({ length: 30 }, (_, n) => `f${n}\n`).join(''))
   t.equal((await flag('list', '-n', 'none', '-o', 'json', '--field', 'key')).out, '')
 
   t.equal((await flag('get', 'f0', '--field', 'name')).out, 'Second')
   const then = await flag('get', 'f0', '--at', `#${String(before.headers['event-position'])}`)
-  t.match(then.out, /ENABLED +false\nVARIANTS +on\*\nNAME +First\n/)
+  t.match(then.out, /ENABLED +false\nANSWERS +Off: no match, default on for everybody\nVARIANTS +on\*\nNAME +First\n/)
   t.match(JSON.parse((await flag('get', 'f0', '-o', 'json')).out), { key: 'f0', variants: [{ key: 'on' }] })
   t.match(await flag('get', 'nothing'), { exit: 4, err: /flag "default\/nothing" not found/ })
   t.match(await flag('list', '-n', 'nope'), { exit: 4, out: '', err: /namespace "nope" not found/ })

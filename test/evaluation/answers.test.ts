@@ -1,0 +1,234 @@
+import * as fc from 'fast-check'
+import t from 'tap'
+import { answersInWords, type AnswersFrom, booleanAnswers, type Gives, stillTrue } from '../../src/contract/answers.ts'
+import { booleanBucket } from '../../src/evaluation/bucket.ts'
+import { compileFlag } from '../../src/evaluation/compile.ts'
+import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
+import type { FlagInput, RolloutInput, SegmentInput } from '../../src/evaluation/flag.ts'
+
+const KEY = 'checkout-v2'
+/** Entities of which each bucket has one. */
+const entities: readonly string[] = (() => {
+  const found = new Map<number, string>()
+  for (let n = 0; found.size < 100; n++) found.set(booleanBucket(`user-${n}`, KEY), `user-${n}`)
+  return [...found.values()]
+})()
+
+const NAMES = ['a', 'b', 'all'] as const
+/** An entity is in the segments `a` and `b` as its context says, and in `all` whatever it is like. */
+const segmentOf = (key: string): SegmentInput => ({
+  key,
+  matchType: 'all',
+  constraints: key === 'all' ? [] : [{ id: key, type: 'string', property: key, operator: 'eq', value: 'in' }],
+})
+const contexts = [{}, { a: 'in' }, { b: 'in' }, { a: 'in', b: 'in' }]
+
+const percentage = fc.oneof(
+  fc.constantFrom(0, 100, 100, 99, 99.00000001, 99.5, 0.001, 1, 50),
+  fc.integer({ min: 0, max: 100 }),
+  fc.float({ min: 0, max: 100, noNaN: true }),
+)
+const gives = fc.oneof(
+  fc.record({ type: fc.constant('threshold' as const), percentage, value: fc.boolean() }),
+  fc.record({
+    type: fc.constant('segment' as const),
+    segments: fc.subarray([...NAMES], { minLength: 1 }),
+    operator: fc.constantFrom('or' as const, 'and' as const),
+    value: fc.boolean(),
+  }),
+)
+const flags = fc
+  .record({ enabled: fc.boolean(), given: fc.array(gives, { maxLength: 5 }) })
+  .map(({ enabled, given }) => ({
+    enabled,
+    rollouts: given.map((one, n): RolloutInput => ({ ...one, id: `${n + 1}`, rank: n + 1 })),
+  }))
+
+const known = (rollout: RolloutInput): Gives => {
+  const { value } = rollout
+  return rollout.type === 'threshold'
+    ? { threshold: { percentage: rollout.percentage, value } }
+    : { segment: { value } }
+}
+const variants = [{ id: 'v', key: 'v', attachment: '' }]
+const input = (flag: Partial<FlagInput>): FlagInput => ({
+  key: KEY,
+  type: 'boolean',
+  enabled: false,
+  variants: [],
+  rules: [],
+  rollouts: [],
+  ...flag,
+})
+
+/** What every entity gets in each context, and the number of the rollout that decides; 0 for none. */
+const askedBy = (flag: Pick<FlagInput, 'enabled' | 'rollouts'>) => {
+  const compiled = compileFlag(input(flag), segmentOf)
+  if (compiled.type !== 'boolean') throw new Error('no Boolean flag')
+  return contexts.map((context) =>
+    entities.map((entity) => {
+      const trace: { readonly id: string; readonly matched: boolean }[] = []
+      const answer = evaluateBoolean(compiled, entity, context, trace as never)
+      if ('error' in answer) throw new Error(answer.error)
+      const last = trace.at(-1)
+      return { value: answer.enabled, by: last?.matched ? Number(last.id) : 0, asked: trace.length }
+    }),
+  )
+}
+
+await t.test('what is said of a Boolean flag holds for every entity', (t) => {
+  const said = new Map<string, number>()
+  fc.assert(
+    fc.property(flags, ({ enabled, rollouts }) => {
+      const { everybody, share, otherwise, segments, asked, trueBy } = booleanAnswers(enabled, rollouts.map(known))
+      const all = askedBy({ enabled, rollouts })
+      const flat = all.flat()
+      const must = (holds: boolean, what: string) => {
+        if (!holds) throw new Error(what)
+      }
+      if (everybody !== undefined)
+        must(
+          flat.every(({ value }) => value === everybody),
+          `not ${everybody} for everybody`,
+        )
+      if (!segments)
+        for (const one of all)
+          must(one.filter(({ value }) => value !== otherwise).length === share, `not ${share} % in a context`)
+      must(
+        flat.every((one) => one.by <= asked && one.asked <= asked),
+        'a rollout that is not asked was asked',
+      )
+      must(
+        flat.every(({ value, by }) => by === 0 || !value || trueBy.includes(by)),
+        'another rollout answers true',
+      )
+      // Where no segment matches everybody, what is said of those in no segment is seen.
+      if (rollouts.every((one) => one.type === 'threshold' || one.segments.some((key) => key !== 'all'))) {
+        const outside = rollouts.some(
+          (one) => one.type === 'segment' && one.operator === 'or' && one.segments.includes('all'),
+        )
+        if (!outside)
+          must(all[0]!.filter(({ value }) => value !== otherwise).length === share, `not ${share} % outside`)
+      }
+      const words = answersInWords({ type: 'BOOLEAN_FLAG_TYPE', enabled, rollouts: rollouts.map(known) })
+      const kind = words.replace(/\d+/, 'n')
+      said.set(kind, (said.get(kind) ?? 0) + 1)
+    }),
+    { numRuns: 2000 },
+  )
+  for (const value of ['true', 'false']) {
+    const begun = value === 'true' ? 'True' : 'False'
+    for (const kind of [`${begun} for everybody`, `Depends on segments, else ${value}`])
+      t.ok((said.get(kind) ?? 0) > 20, `${kind}: ${said.get(kind)}`)
+    t.ok((said.get(`${begun} for n %, else ${value !== 'true'}`) ?? 0) > 20)
+  }
+  t.ok((said.get('Depends on segments') ?? 0) > 20)
+  t.equal(said.size, 7)
+  t.end()
+})
+
+await t.test('a flag is said to depend only where it does: some entity gets each answer', (t) => {
+  fc.assert(
+    fc.property(flags, ({ enabled, rollouts }) => {
+      // An entity may be in any segments of the ones that are asked: each rollout has one of its own.
+      const own = rollouts.map(
+        (one, n): RolloutInput => (one.type === 'segment' ? { ...one, segments: [n === 0 ? 'a' : 'b'] } : one),
+      )
+      if (own.filter(({ type }) => type === 'segment').length > 1) return
+      const { everybody, segments } = booleanAnswers(enabled, own.map(known))
+      const all = askedBy({ enabled, rollouts: own })
+      const values = new Set(all.flat().map(({ value }) => value))
+      if ((values.size === 1) !== (everybody !== undefined))
+        throw new Error(`${[...values].join()} is not ${everybody}`)
+      const answers = new Set(all.map((one) => one.map(({ value }) => value).join()))
+      if (answers.size > 1 !== segments) throw new Error(`it depends on segments: ${answers.size > 1}`)
+    }),
+    { numRuns: 1000 },
+  )
+  t.end()
+})
+
+const boolean = (enabled: boolean, ...rollouts: readonly Gives[]): AnswersFrom => ({
+  type: 'BOOLEAN_FLAG_TYPE',
+  enabled,
+  rollouts,
+})
+const share = (percentage: number, value: boolean): Gives => ({ threshold: { percentage, value } })
+const segment = (value: boolean): Gives => ({ segment: { value } })
+
+await t.test('the words for Boolean flags', (t) => {
+  const said = (flag: AnswersFrom) => [answersInWords(flag), stillTrue(flag)]
+  t.strictSame(said(boolean(false)), ['False for everybody', ''])
+  t.strictSame(said(boolean(true)), ['True for everybody', ''])
+  t.strictSame(said(boolean(false, share(100, true))), ['True for everybody', 'rollout 1 answers true'])
+  t.strictSame(said(boolean(true, share(0, false))), ['True for everybody', ''])
+  t.strictSame(said(boolean(false, share(30, true))), ['True for 30 %, else false', 'rollout 1 answers true'])
+  t.strictSame(said(boolean(true, share(29.5, false))), ['False for 30 %, else true', ''])
+  t.strictSame(said(boolean(false, share(99.5, true))), ['True for everybody', 'rollout 1 answers true'])
+  t.strictSame(said(boolean(false, share(30, true), share(100, false))), [
+    'True for 30 %, else false',
+    'rollout 1 answers true',
+  ])
+  t.strictSame(said(boolean(false, segment(true))), ['Depends on segments, else false', 'rollout 1 answers true'])
+  t.strictSame(said(boolean(false, segment(true), share(25, true))), [
+    'Depends on segments',
+    'rollouts 1 and 2 answer true',
+  ])
+  t.strictSame(said(boolean(false, segment(false))), ['False for everybody', ''])
+  t.strictSame(said(boolean(false, share(1, true), segment(true), share(9, true), share(100, false), share(5, true))), [
+    'Depends on segments',
+    'rollouts 1, 2 and 3 answer true',
+  ])
+  t.equal(booleanAnswers(false, [share(100, true), segment(false), share(50, true)]).asked, 1)
+  t.end()
+})
+
+await t.test('the words for variant flags, as every entity finds them', (t) => {
+  const rules = [
+    {
+      id: 'r',
+      rank: 1,
+      segments: ['a'],
+      operator: 'or' as const,
+      distributions: [{ id: 'd', variantId: 'v', rollout: 100 }],
+    },
+  ]
+  const cases: readonly (readonly [words: string, enabled: boolean, byDefault: boolean, ruled: boolean])[] = [
+    ['Off: no match, default v for everybody', false, true, true],
+    ['Off: no match, no variant for everybody', false, false, true],
+    ['No match, default v for everybody', true, true, false],
+    ['No match, no variant for everybody', true, false, false],
+    ['Depends on segments, else default v', true, true, true],
+    ['Depends on segments, else no variant', true, false, true],
+  ]
+  for (const [words, enabled, byDefault, ruled] of cases) {
+    t.equal(
+      answersInWords({
+        type: 'VARIANT_FLAG_TYPE',
+        enabled,
+        ruleCount: ruled ? 1 : 0,
+        ...(byDefault ? { defaultVariant: { key: 'v' } } : {}),
+      }),
+      words,
+    )
+    const compiled = compileFlag(
+      input({
+        type: 'variant',
+        enabled,
+        variants,
+        rules: ruled ? rules : [],
+        defaultVariantId: byDefault ? 'v' : undefined,
+      }),
+      segmentOf,
+    )
+    if (compiled.type !== 'variant') throw new Error('no variant flag')
+    for (const context of contexts) {
+      const answer = evaluateVariant(compiled, 'e', context)
+      if ('error' in answer) throw new Error(answer.error)
+      const inside = words.startsWith('Depends') && 'a' in context
+      t.strictSame([answer.match, answer.variantKey], [inside, inside || byDefault ? 'v' : ''], words)
+      if (words.startsWith('Off')) t.equal(answer.reason, 'disabled')
+    }
+  }
+  t.end()
+})
