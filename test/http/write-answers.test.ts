@@ -128,3 +128,25 @@ await alone(
   },
   '*',
 )
+
+await alone(
+  'token.create',
+  async (t, ask) => {
+    const grants = [{ namespaceKey: '*', rights: ['token.create'] }]
+    const { json } = await ask('POST', '/auth/v1/method/token', { name: 'made', grants })
+    const { authentication, clientToken } = json as { authentication: Fields; clientToken: string }
+    t.strictSame(authentication, await read(`/auth/v1/tokens/${String(authentication['id'])}`))
+    t.type(clientToken, 'string')
+  },
+  '*',
+)
+await alone(
+  'token.revoke',
+  async (t, ask) => {
+    const { id } = await granted(service, { grants: [{ namespaceKey: 'shop', rights: ['flag.evaluate'] }] })
+    t.strictSame((await ask('DELETE', `/auth/v1/tokens/${id}`)).json, {})
+    const { json } = await ask('POST', '/auth/v1/tokens/revoke', { method: 'METHOD_TOKEN', identity: 'nobody' })
+    t.strictSame(Object.keys(json).toSorted(), ['completeTo', 'revoked'])
+  },
+  '*',
+)
