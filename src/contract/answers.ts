@@ -62,8 +62,8 @@ const booleanWords = ({ everybody, share, otherwise, segments }: BooleanAnswers)
 
 const variantWords = ({ enabled, ruleCount = 0, defaultVariant }: AnswersFrom): string => {
   const rest = defaultVariant ? `default ${defaultVariant.key}` : 'no variant'
-  if (!enabled) return `Off: no match, ${rest} for everybody`
-  return ruleCount > 0 ? `Depends on segments, else ${rest}` : `No match, ${rest} for everybody`
+  const ruled = enabled && ruleCount > 0
+  return `${enabled ? 'On' : 'Off'}: ${ruled ? `depends on segments, else ${rest}` : `no match, ${rest} for everybody`}`
 }
 
 /** What a flag answers now, in a few words. They hold for every entity, whichever segments it is in. */

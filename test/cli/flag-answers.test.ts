@@ -29,7 +29,7 @@ await t.test('what a flag answers is told beside its default', async (t) => {
     ['everybody', 'BOOLEAN', 'default false', 'True for everybody'],
     ['some', 'BOOLEAN', 'default true', 'False for 30 %, else true'],
     ['testers', 'BOOLEAN', 'default false', 'Depends on segments, else false'],
-    ['ranking', 'VARIANT', 'true', 'Depends on segments, else no variant'],
+    ['ranking', 'VARIANT', 'true', 'On: depends on segments, else no variant'],
     ['off', 'VARIANT', 'false', 'Off: no match, no variant for everybody'],
   ])
 
@@ -37,7 +37,7 @@ await t.test('what a flag answers is told beside its default', async (t) => {
   t.match(one, /\nDEFAULT +false\nANSWERS +True for everybody; rollout 1 answers true\nNAME /)
   t.notMatch(one, /ENABLED/)
   const variant = await flag('get', 'ranking')
-  t.match(variant, /\nENABLED +true\nANSWERS +Depends on segments, else no variant\nVARIANTS /)
+  t.match(variant, /\nENABLED +true\nANSWERS +On: depends on segments, else no variant\nVARIANTS /)
   t.notMatch(variant, /DEFAULT/)
   const { headers } = await service.request('PUT', `${root}/off`, { name: 'off' })
   await make.threshold('testers', 100, true)

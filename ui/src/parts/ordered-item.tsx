@@ -10,6 +10,7 @@ export const OrderedItem = ({
   id,
   sentence,
   note,
+  mark,
   n,
   of,
   open,
@@ -24,6 +25,7 @@ export const OrderedItem = ({
   readonly id: string
   readonly sentence: string
   readonly note: string
+  readonly mark: string
   readonly n: number
   readonly of: number
   readonly open: boolean
@@ -74,6 +76,7 @@ export const OrderedItem = ({
         <IconButton name={words.drop(n + 1)} icon={<TrashIcon />} why={why} onClick={onRemove} />
       </span>
     </div>
+    {mark !== '' && <p className="small">{mark}</p>}
     {note !== '' && (
       <p className="muted small">
         <Safe text={note} />

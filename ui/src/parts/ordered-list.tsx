@@ -37,6 +37,8 @@ type Given<P> = {
   /** What a part says, and what is noted about it. */
   readonly sentence: (part: P) => string
   readonly note?: (part: P) => string
+  /** What is to be known of the part at a place, whatever it is; it counts from 0. */
+  readonly mark?: (n: number) => string
   /** The part whose editor is open. */
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
@@ -49,7 +51,7 @@ type Given<P> = {
 
 /** Parts whose order counts, each moved, edited and deleted in its place. */
 export const OrderedList = <P extends { readonly id: string }>(given: Given<P>) => {
-  const { words, parts, why, sentence, note, opened, onOpen, renderEditor, fresh, onChange } = given
+  const { words, parts, why, sentence, note, mark, opened, onOpen, renderEditor, fresh, onChange } = given
   const say = useSay()
   const [moving, setMoving] = useState<number | undefined>()
   const { list, focusLater } = useFocusLater()
@@ -89,6 +91,7 @@ export const OrderedList = <P extends { readonly id: string }>(given: Given<P>) 
               id={part.id}
               sentence={sentence(part)}
               note={note?.(part) ?? ''}
+              mark={mark?.(n) ?? ''}
               n={n}
               of={parts.length}
               open={open}

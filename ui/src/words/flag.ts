@@ -1,3 +1,4 @@
+import { stillTrue } from '../../../src/contract/answers.ts'
 import { list } from './common.ts'
 import { ordered } from './ordered.ts'
 import { segmentsNamed } from './variant.ts'
@@ -39,7 +40,11 @@ export const flag = {
   portion: (percentage: string, value: boolean) => `${percentage} % ${value}`,
   rest: (percentage: string, value: boolean) => `${percentage} % default ${value}`,
   portions: (parts: readonly string[]) => parts.join(' · '),
-  depends: 'Entities of segments may get another answer in what is hatched.',
+  depends:
+    'In the hatched part, an entity that is in a segment of an earlier rollout gets that rollout’s answer instead.',
+  notAsked: 'Not asked: a rollout above answers everybody.',
+  stillTrue,
+  still: (rollouts: string) => `Default false, yet ${rollouts}.`,
 
   before: 'Answers now',
   after: 'Answers after saving',

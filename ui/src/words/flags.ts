@@ -1,3 +1,4 @@
+import { answersInWords } from '../../../src/contract/answers.ts'
 import { counted, list } from './common.ts'
 
 export const flags = {
@@ -20,6 +21,7 @@ export const flags = {
     changed: (zone: string) => `Changed (${zone})`,
     changedLabel: 'Changed',
   },
+  answers: answersInWords,
   stateOf: (type: string, enabled: boolean) =>
     type === 'BOOLEAN_FLAG_TYPE' ? (enabled ? 'Default true' : 'Default false') : enabled ? 'On' : 'Off',
   typeOf: (type: string) => (type === 'BOOLEAN_FLAG_TYPE' ? 'Boolean' : 'Variant'),
@@ -32,6 +34,7 @@ export const flags = {
   ofSegments: (keys: string, value: string) => `${keys} → ${value}`,
   rules: (n: number) => counted(n, 'rule', 'rules'),
   default: (key: string) => `default ${key}`,
+  notAsked: (part: string) => `${part} (not asked)`,
   more: (n: number) => `+${n}`,
   parts: (parts: readonly string[]) => list(parts),
 

@@ -1,5 +1,6 @@
 import { CopyIcon } from '@primer/octicons-react'
 import type { Loaded } from '../../api/flags.ts'
+import { AnswersBadge } from '../../parts/answers-badge.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { useCopy } from '../../parts/copy.tsx'
 import { PageHead } from '../../parts/page.tsx'
@@ -10,7 +11,7 @@ import { FlagMenu } from './flag-menu.tsx'
 
 /** What a flag is called, and what can be done with it as a whole. */
 export const FlagHead = ({
-  loaded: { flag, revision },
+  loaded: { flag, rollouts, rules, revision },
   why,
   onDelete,
 }: {
@@ -30,6 +31,7 @@ export const FlagHead = ({
           <IconButton name={words.menu.copyKey} icon={<CopyIcon />} onClick={() => copy(key, words.menu.things.key)} />
         </span>
         <span className="badge bare">{flags.typeOf(type)}</span>
+        <AnswersBadge of={{ ...flag, rollouts, ruleCount: rules.length }} />
         <span className="muted">{words.revision(revision)}</span>
       </div>
       <FlagMenu namespace={namespaceKey} name={key} why={why} onCopy={copy} onDelete={onDelete} />

@@ -1,6 +1,6 @@
 import { flag as words } from '../../words/flag.ts'
 import type { Draft } from './draft.ts'
-import { type Portion, portionsOf } from './shares.ts'
+import { givesOf, type Portion, portionsOf } from './shares.ts'
 
 const inWords = ({ size, value, rest }: Portion): string => {
   const percentage = String(Number(size.toFixed(2)))
@@ -23,6 +23,8 @@ export const PortionBar = ({ pieces }: { readonly pieces: readonly Piece[] }) =>
 export const Portions = ({ name, draft }: { readonly name: string; readonly draft: Draft }) => {
   const portions = portionsOf(draft)
   const said = words.portions(portions.map(inWords))
+  const { enabled, rollouts } = draft
+  const still = words.stillTrue({ type: 'BOOLEAN_FLAG_TYPE', enabled, rollouts: rollouts.map(givesOf) })
   return (
     <figure className="tight" aria-label={name}>
       <PortionBar
@@ -30,6 +32,7 @@ export const Portions = ({ name, draft }: { readonly name: string; readonly draf
       />
       <figcaption className="muted small">
         <p>{said}</p>
+        {still !== '' && <p>{words.still(still)}</p>}
         {portions.some(({ depends }) => depends) && <p>{words.depends}</p>}
       </figcaption>
     </figure>

@@ -1,9 +1,11 @@
+import { booleanAnswers } from '../../../../src/contract/answers.ts'
 import { OrderedList } from '../../parts/ordered-list.tsx'
 import { flag as words } from '../../words/flag.ts'
 import { type Draft, freshId, freshRollout } from './draft.ts'
 import type { Flaws } from '../../parts/editing.ts'
 import { RolloutEditor } from './rollout-editor.tsx'
 import { rolloutSentence } from './sentences.ts'
+import { givesOf } from './shares.ts'
 import type { ChangeDraft } from '../../parts/use-draft.ts'
 
 /** The rollouts of a flag in their order, each edited in its place (ui.md §11.4). */
@@ -24,6 +26,8 @@ export const Rollouts = ({
   readonly opened: string | undefined
   readonly onOpen: (id: string | undefined) => void
 }) => {
+  // The default does not tell which of them are asked.
+  const { asked } = booleanAnswers(false, rollouts.map(givesOf))
   const saved = new Set(start.rollouts.map(({ id }) => id))
   return (
     <OrderedList
@@ -31,6 +35,7 @@ export const Rollouts = ({
       words={words.rollout}
       parts={rollouts}
       sentence={rolloutSentence}
+      mark={(n) => (n < asked ? '' : words.notAsked)}
       note={({ description }) => description}
       fresh={() => freshRollout(freshId('rollout', rollouts))}
       onChange={(next) => change((draft) => ({ rollouts: next(draft.rollouts) }))}

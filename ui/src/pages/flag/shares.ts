@@ -1,3 +1,4 @@
+import { type Gives, reachOf } from '../../../../src/contract/answers.ts'
 import type { Draft } from './draft.ts'
 import { remainderOf, type Share } from './weights.ts'
 
@@ -7,23 +8,29 @@ export type Portion = {
   readonly value: boolean
   /** It is what no share gives. */
   readonly rest: boolean
-  /** Entities of segments may get another answer. */
+  /** Entities in a segment of an earlier rollout get another answer. */
   readonly depends: boolean
 }
+
+/** What a rollout gives; what is no number yet reaches nobody. */
+export const givesOf = ({ kind, percentage, value }: Draft['rollouts'][number]): Gives =>
+  kind === 'threshold' ? { threshold: { percentage: Number(percentage) || 0, value } } : { segment: { value } }
 
 /** What shares of the entities get, in order: an entity is at the same place in every share, so a later one gives what it has beyond those before it. */
 export const portionsOf = ({ rollouts, enabled }: Pick<Draft, 'rollouts' | 'enabled'>): readonly Portion[] => {
   const portions: Portion[] = []
-  let [given, depends] = [0, false]
-  for (const { kind, percentage, value } of rollouts) {
-    if (kind === 'segment') depends = true
-    const until = kind === 'threshold' ? Math.min(100, Number(percentage) || 0) : 0
-    if (until > given) {
-      portions.push({ size: until - given, value, rest: false, depends })
+  const bySegment = new Set<boolean>()
+  let given = 0
+  for (const { threshold, segment } of rollouts.map(givesOf)) {
+    if (segment) bySegment.add(segment.value)
+    const until = threshold ? reachOf(threshold.percentage) : 0
+    if (threshold && until > given) {
+      const { value } = threshold
+      portions.push({ size: until - given, value, rest: false, depends: bySegment.has(!value) })
       given = until
     }
   }
-  if (given < 100) portions.push({ size: 100 - given, value: enabled, rest: true, depends })
+  if (given < 100) portions.push({ size: 100 - given, value: enabled, rest: true, depends: bySegment.has(!enabled) })
   return portions
 }
 

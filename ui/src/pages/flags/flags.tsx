@@ -14,6 +14,7 @@ import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { flags as words } from '../../words/flags.ts'
+import { State } from './state.tsx'
 import { Targeting } from './targeting.tsx'
 
 const here = getRouteApi('/inside/ns/$ns/flags')
@@ -38,11 +39,7 @@ const columnsOf = (ns: string, zone: string): readonly Column<ListedFlag>[] => [
   {
     key: 'state',
     head: words.columns.state,
-    cell: ({ type, enabled }) => (
-      <span>
-        <span className={enabled ? 'badge on' : 'badge off'}>{words.stateOf(type, enabled)}</span>
-      </span>
-    ),
+    cell: (flag) => <State flag={flag} />,
   },
   { key: 'targeting', head: words.columns.targeting, cell: (flag) => <Targeting flag={flag} /> },
   {

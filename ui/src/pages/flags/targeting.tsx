@@ -1,3 +1,4 @@
+import { booleanAnswers } from '../../../../src/contract/answers.ts'
 import type { ListedFlag, Rollout } from '../../api/flags.ts'
 import { Safe } from '../../parts/safe.tsx'
 import { flags as words } from '../../words/flags.ts'
@@ -10,13 +11,16 @@ const rolloutWords = ({ threshold, segment }: Rollout): string => {
   return words.ofSegments(words.parts(segmentKey === '' ? segmentKeys : [segmentKey]), String(value))
 }
 
-const partsOf = ({ type, rollouts = [], ruleCount = 0, defaultVariant }: ListedFlag): readonly string[] => {
+const partsOf = ({ type, enabled, rollouts = [], ruleCount = 0, defaultVariant }: ListedFlag): readonly string[] => {
   if (type === 'BOOLEAN_FLAG_TYPE') {
-    const all = rollouts.map(rolloutWords)
+    const { asked } = booleanAnswers(enabled, rollouts)
+    const all = rollouts.map((rollout, n) =>
+      n < asked ? rolloutWords(rollout) : words.notAsked(rolloutWords(rollout)),
+    )
     return all.length > SHOWN ? [...all.slice(0, SHOWN), words.more(all.length - SHOWN)] : all
   }
   return [
-    ...(ruleCount > 0 ? [words.rules(ruleCount)] : []),
+    ...(ruleCount > 0 ? [enabled ? words.rules(ruleCount) : words.notAsked(words.rules(ruleCount))] : []),
     ...(defaultVariant ? [words.default(defaultVariant.key)] : []),
   ]
 }

@@ -1,0 +1,14 @@
+import type { ListedFlag } from '../../api/flags.ts'
+import { AnswersBadge } from '../../parts/answers-badge.tsx'
+import { flags as words } from '../../words/flags.ts'
+
+/** What a flag answers now; of a Boolean one its default too, where rollouts are asked before it. */
+export const State = ({ flag }: { readonly flag: ListedFlag }) => {
+  const { type, enabled, rollouts = [] } = flag
+  return (
+    <span className="state">
+      <AnswersBadge of={flag} />
+      {rollouts.length > 0 && <small className="muted">{words.stateOf(type, enabled)}</small>}
+    </span>
+  )
+}
