@@ -33,7 +33,8 @@ const COLUMNS: readonly Column<ListedFlag>[] = [
   ...HEAD,
   // A Boolean flag is not off where it is not enabled: its default is false.
   ['ENABLED', (flag) => (isBoolean(flag) ? `default ${flag.enabled}` : String(flag.enabled))],
-  ['ANSWERS', answersInWords],
+  // A service that does not tell what flags answer by is not guessed for.
+  ['ANSWERS', (flag) => (flag.ruleCount === undefined ? '' : answersInWords(flag))],
   ...REST,
 ]
 const moreColumns = (from: AnswersFrom): readonly Column<Flag>[] => [
