@@ -15,27 +15,24 @@ const packages = [
   '@primer/octicons-react',
 ]
 
-await t.test(
-  'the UI knows the types of the contract, its words for answers, the packages chosen, and nothing else',
-  (t) => {
-    for (const name of files)
-      for (const [, type, target] of read(name).matchAll(/^import( type)?[^;'"]*?'([^']+)'/gm)) {
-        if (!target!.startsWith('.')) {
-          const [scope = '', rest = ''] = target!.split('/')
-          t.ok(packages.includes(scope.startsWith('@') ? `${scope}/${rest}` : scope), `${name} imports ${target}`)
-          continue
-        }
-        const path = resolve(ui, dirname(name), target!)
-        if (path.startsWith(`${ui}/`)) continue
-        const inside = relative(resolve(ui, '../../src'), path)
-        t.match(inside, /^contract\//, `${name} imports ${target}`)
-        t.ok(type !== undefined || inside === 'contract/answers.ts', `${name} imports types of ${target} alone`)
+await t.test('the UI knows types of the contract, its words for answers, the packages chosen, no more', (t) => {
+  for (const name of files)
+    for (const [, type, target] of read(name).matchAll(/^import( type)?[^;'"]*?'([^']+)'/gm)) {
+      if (!target!.startsWith('.')) {
+        const [scope = '', rest = ''] = target!.split('/')
+        t.ok(packages.includes(scope.startsWith('@') ? `${scope}/${rest}` : scope), `${name} imports ${target}`)
+        continue
       }
-    const answers = readFileSync(resolve(ui, '../../src/contract/answers.ts'), 'utf8')
-    t.notMatch(answers, /^import (?!type )/m, 'the words for answers bring nothing else along')
-    t.end()
-  },
-)
+      const path = resolve(ui, dirname(name), target!)
+      if (path.startsWith(`${ui}/`)) continue
+      const inside = relative(resolve(ui, '../../src'), path)
+      t.match(inside, /^contract\//, `${name} imports ${target}`)
+      t.ok(type !== undefined || inside === 'contract/answers.ts', `${name} imports types of ${target} alone`)
+    }
+  const answers = readFileSync(resolve(ui, '../../src/contract/answers.ts'), 'utf8')
+  t.notMatch(answers, /^import (?!type )/m, 'the words for answers bring nothing else along')
+  t.end()
+})
 
 await t.test('no text stands in a component: each is a word of words/', (t) => {
   for (const name of files.filter((name) => name.endsWith('.tsx'))) {
