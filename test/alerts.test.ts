@@ -6,6 +6,7 @@ import { startStack } from './cluster/stack.ts'
 import { leaveOut } from './crash/rig.ts'
 import { begin, bearer, comeBack, everyWay, EXCHANGE, logIn, OIDC, open } from './http/people.ts'
 import { type Expression, parsePromql } from './promql.ts'
+import { virtualClock } from './virtual-clock.ts'
 import { eventually } from './wait.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -74,16 +75,15 @@ const fullPage = async (t: Test) => {
   const { stack, skip } = await startStack(t)
   if (!stack) leaveOut(t, `the metrics of the servers: ${skip}`)
   const cleanup = 'authentication.methods.token.cleanup'
-  let ahead = 0
-  const now = () => new Date(Date.now() + ahead)
+  const clock = virtualClock(new Date().toISOString())
   const settings = {
     ...stack?.settings,
     'metrics.flag_labels': 'true',
     [`${cleanup}.interval`]: '1s',
     [`${cleanup}.grace_period`]: '1ms',
   }
-  const { service, cluster } = await everyWay(t, settings, { now })
-  const expiresAt = new Date(now().getTime() + 60_000).toISOString()
+  const { service, cluster } = await everyWay(t, settings, { clock })
+  const expiresAt = new Date(clock.now().getTime() + 60_000).toISOString()
   t.equal((await service.request('POST', '/auth/v1/method/token', { name: 'ends', expiresAt })).status, 200)
   t.equal((await logIn(service, OIDC)).answer.status, 200)
   const { authorizeUrl, cookie } = await begin(service, OIDC)
@@ -99,7 +99,7 @@ const fullPage = async (t: Test) => {
   for (const flagKey of ['f', 'g']) await service.request('POST', '/evaluate/v1/boolean', { flagKey, entityId: 'e' })
   for (const path of ['/auth/v1/tokens', '/auth/v1/self']) await service.request('GET', path)
   // Past the end of the token, and not so far that the clock would count as one that jumped.
-  ahead = 120_000
+  clock.jump(120_000)
   const metrics = await eventually(async () => {
     const page = metricsOn(await service.metrics())
     return page.get('rollcall_cleanup_deleted_total')!.values.size > 0 && page

@@ -5,6 +5,8 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 
 const NS = '/api/v1/namespaces'
+/** Milliseconds between two cleanups. */
+const INTERVAL = 50
 type List = {
   readonly authentications: readonly { readonly id: string; readonly metadata: Readonly<Record<string, string>> }[]
 }
@@ -57,11 +59,11 @@ await t.test('bootstrap.token sets a known value and bootstrap.expiration gives 
 })
 
 await t.test('an expired token stops working and is deleted automatically', async (t) => {
-  let ahead = 0
   const cleanup = 'authentication.methods.token.cleanup'
-  const settings = { [`${cleanup}.interval`]: '50ms', [`${cleanup}.grace_period`]: '30m' }
-  const service = await startService(t, settings, { now: () => new Date(Date.now() + ahead) })
-  const made = Date.now()
+  const settings = { [`${cleanup}.interval`]: `${INTERVAL}ms`, [`${cleanup}.grace_period`]: '30m' }
+  const clock = virtualClock()
+  const service = await startService(t, settings, { clock })
+  const made = clock.now().getTime()
   const make = (name: string, life: number) =>
     service.request<Issued>('POST', '/auth/v1/method/token', {
       name,
@@ -74,14 +76,18 @@ await t.test('an expired token stops working and is deleted automatically', asyn
     const { json: page } = await service.request<List>('GET', `/auth/v1/tokens?status=${status}`)
     return page.authentications.some(({ id }) => id === authentication.id)
   }
+  const cleanedUp = (which: Issued) => async () => {
+    await clock.advance(INTERVAL)
+    return listed('DELETED', which)
+  }
   t.equal(await self(), 200)
-  ahead = 3_600_000
+  clock.jump(3_600_000)
   t.equal(await self(), 401)
-  await eventually(() => listed('DELETED', marker), 'the marker to be cleaned up, whose grace period is over')
+  await eventually(cleanedUp(marker), 'the marker to be cleaned up, whose grace period is over')
   t.ok(await listed('EXPIRED'), 'not before the grace period is over')
   t.notOk(await listed('DELETED'))
-  ahead += 1_800_000
-  await eventually(() => listed('DELETED'), 'the token to be cleaned up')
+  clock.jump(1_800_000)
+  await eventually(cleanedUp(json), 'the token to be cleaned up')
   t.notOk(await listed('EXPIRED'))
   t.match((await service.request('GET', '/metrics')).text, /rollcall_cleanup_deleted_total\{method="token"\} 2\n/)
 })
@@ -139,11 +145,12 @@ await t.test('a namespaced token works only for requests scoped to its namespace
 await t.test(
   'expiry is exact to the millisecond, and cleanup deletes only what lies behind the grace period, whenever it runs',
   async (t) => {
-    let time = Date.now()
+    const clock = virtualClock()
+    let time = clock.now().getTime()
     const grace = 60_000
     const cleanup = 'authentication.methods.token.cleanup'
-    const settings = { [`${cleanup}.grace_period`]: '1m', [`${cleanup}.interval`]: '50ms' }
-    const service = await startService(t, settings, { now: () => new Date(time) })
+    const settings = { [`${cleanup}.grace_period`]: '1m', [`${cleanup}.interval`]: `${INTERVAL}ms` }
+    const service = await startService(t, settings, { clock: { ...clock, now: () => new Date(time) } })
     const expiry = time + 1_000
     const expiresAt = new Date(expiry).toISOString()
     const { json } = await service.request<Issued>('POST', '/auth/v1/method/token', { name: 'short', expiresAt })
@@ -161,14 +168,14 @@ await t.test(
     t.equal(await self(), 401, 'at the instant')
     t.equal((await shown()).json.status, 'EXPIRED')
 
-    /** Time goes on to that moment, and a cleanup runs then: the token that it deletes says so. */
+    /** It is that moment from now on, and a cleanup runs then: the token that it deletes says so. */
     const cleanedUp = async (at: number, gone: string) => {
       time = at
       await service.reopen()
-      await eventually(
-        async () => (await service.request('GET', `/auth/v1/tokens/${gone}`)).status === 404,
-        'a cleanup to have run',
-      )
+      await eventually(async () => {
+        await clock.advance(INTERVAL)
+        return (await service.request('GET', `/auth/v1/tokens/${gone}`)).status === 404
+      }, 'a cleanup to have run')
     }
     time = expiry
     await service.reopen()
