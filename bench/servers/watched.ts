@@ -1,0 +1,28 @@
+// A service that tells for how long its event loop stood still.
+import { tellParent } from '../../test/http/watching.ts'
+import { dense } from '../../test/http/dense.ts'
+
+const LARGEST = 4_194_304
+
+let [longest, wall, cpu] = [0, performance.now(), process.cpuUsage()]
+const tick = (): void => {
+  const [passed, { user, system }] = [performance.now() - wall, process.cpuUsage(cpu)]
+  // A machine with other work stops everybody: only time in which this process worked counts.
+  longest = Math.max(longest, Math.min(passed, (user + system) / 1000))
+  wall = performance.now()
+  cpu = process.cpuUsage()
+}
+setInterval(tick, 1)
+
+const { members } = dense(LARGEST)
+await tellParent((what) => {
+  tick()
+  if (what === 'parse') {
+    longest = 0
+    JSON.parse(members!)
+    tick()
+  }
+  const told = longest
+  longest = 0
+  return told
+})

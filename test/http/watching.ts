@@ -1,0 +1,65 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { start } from '../../src/app/start.ts'
+import { loadConfig } from '../../src/config/load.ts'
+import type { Started } from '../start.ts'
+
+type Told = { readonly url?: string; readonly figure?: number }
+/** More than this is not parsed. */
+const MOST_PARSED = 2_000_000
+const TOKEN = 'the-bootstrap-token-of-the-tests'
+
+/** In a child process: a service that tells its parent a figure of its event loop whenever it is asked. `figure` begins anew each time. */
+export const tellParent = async (figure: (what: string) => number): Promise<void> => {
+  const flags = JSON.parse(process.argv[2]!) as Record<string, string>
+  const running = await start(loadConfig({ env: {}, flags }).config)
+  process.on('message', (what: string) => {
+    if (what === 'close') void running.close().then(() => process.disconnect())
+    else process.send?.({ figure: figure(what) })
+  })
+  process.on('disconnect', () => process.exit())
+  process.send?.({ url: running.url })
+}
+
+/** A service in a process of its own, which runs this script: what is asked of it, and the figure that it tells. */
+export const watchedService = async (script: string) => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  const settings = {
+    'server.host': '127.0.0.1',
+    'server.http_port': '0',
+    'storage.data_dir': join(directory, 'data'),
+    'log.file': join(directory, 'log'),
+    'authentication.methods.token.bootstrap.token': TOKEN,
+  }
+  const child = fork(script, [JSON.stringify(settings)])
+  const told = async (): Promise<Told> => ((await once(child, 'message')) as [Told])[0]
+  const { url } = await told()
+
+  const request: Started['request'] = async (method, path, body) => {
+    const sent =
+      body === undefined || method === 'GET' ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }
+    const headers = { authorization: `Bearer ${TOKEN}`, 'accept-encoding': 'identity' }
+    const answer = await fetch(url + path, { method, headers, ...sent })
+    const text = await answer.text()
+    const json = JSON.parse(text.length < MOST_PARSED && text.startsWith('{') ? text : '{}') as never
+    return { status: answer.status, headers: {}, text, json }
+  }
+  return {
+    request,
+    /** The figure since it was asked for the last time. */
+    figure: async (what = 'figure'): Promise<number> => {
+      const answer = told()
+      child.send(what)
+      return (await answer).figure!
+    },
+    close: async (): Promise<void> => {
+      const ended = once(child, 'exit')
+      child.send('close')
+      await ended
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
