@@ -24,8 +24,8 @@ const TIME =
   /\b(setTimeout|setInterval|clearTimeout|clearInterval|performance\.now|Date\.now|AbortSignal\.timeout)\b|new Date\(\)/
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
-const codeOf = (file: string): string =>
-  readFileSync(resolve(src, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+const codeOf = (file: string): string => withoutComments(readFileSync(resolve(src, file), 'utf8'))
 
 await t.test('time comes from a clock that is given', (t) => {
   for (const file of files.filter((each) => !(each in ownTime)))
@@ -37,5 +37,42 @@ await t.test('time comes from a clock that is given', (t) => {
 await t.test('only what puts a process together names the clock of the machine', (t) => {
   const naming = files.filter((file) => file !== 'clock.ts' && codeOf(file).includes('systemClock'))
   t.strictSame(naming.toSorted(), roots.toSorted())
+  t.end()
+})
+
+/** Where tests and their stand-ins stand. */
+const tests = resolve(import.meta.dirname, '../../test')
+
+/** Waiting for time that passes, and reading how much has passed. A `sleep` of one's own needs one of them. */
+const PASSING =
+  /\b(?:setTimeout|setInterval|waitForTimeout|performance\.now|AbortSignal\.timeout|systemClock\.(?:sleep|after|every|timeout))\b|import (?!\{ setImmediate \} )[^']*'node:timers\/promises'|\bDate\.now\(\) *(?:-|[<>]|[!=]==)|(?:-|<|[^=]>|[!=]==) *Date\.now\(\)/
+
+/** Files of tests that wait for the machine's time or compare it, each with the reason. */
+const realTime: Readonly<Record<string, string>> = {
+  'wait.ts': 'it looks again and again, for as long as the file may run',
+  'start.ts': 'a service on the clock of the machine comes to its next millisecond',
+  'time.test.ts': 'it has the rule',
+  'virtual-clock.test.ts': 'the clock of the machine keeps the promises of the other',
+  'ci/suite.ts': 'it tells how long a suite ran',
+  'ci/suite.test.ts': 'it writes a test file that hangs',
+  'crash/child.ts': 'it stays until it is killed',
+  'adapters/bullmq/hanging-worker.ts': 'it stays until it is killed',
+}
+/** Files that are to follow the rule still: none is added. */
+const open: readonly string[] = [
+  'adapters/eventstoredb-cluster.test.ts',
+  'stand-ins/eventstoredb/cluster.ts',
+  'stand-ins/eventstoredb/question-follow.ts',
+  'stand-ins/eventstoredb/question.ts',
+  'stand-ins/eventstoredb/server.ts',
+]
+
+await t.test('no test waits for time, and none compares it', (t) => {
+  const all = readdirSync(tests, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+  const found = (file: string) => PASSING.exec(withoutComments(readFileSync(resolve(tests, file), 'utf8')))?.[0]
+  const excepted = [...Object.keys(realTime), ...open]
+  for (const file of all.filter((each) => !excepted.includes(each)))
+    t.equal(found(file), undefined, `${file}: move a virtual clock, or wait for what is to be seen (test/wait.ts)`)
+  for (const file of excepted) t.not(found(file), undefined, `${file} is no exception any more`)
   t.end()
 })
