@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import t from 'tap'
 
 const root = resolve(import.meta.dirname, '../..')
-const read = <T>(path: string) => JSON.parse(readFileSync(resolve(root, path), 'utf8')) as T
+const read = (path: string): unknown => JSON.parse(readFileSync(resolve(root, path), 'utf8'))
 
 type Package = {
   readonly version: string
@@ -13,7 +13,7 @@ type Package = {
   readonly hasInstallScript?: true
   readonly dependencies?: Readonly<Record<string, string>>
 }
-const { packages } = read<{ readonly packages: Readonly<Record<string, Package>> }>('package-lock.json')
+const { packages } = read('package-lock.json') as { readonly packages: Readonly<Record<string, Package>> }
 const installed = Object.entries(packages).flatMap(([path, entry]) =>
   path === '' ? [] : [{ path, name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length), ...entry }],
 )
@@ -79,7 +79,7 @@ await t.test('every package has a licence that is allowed where it is used', (t)
 })
 
 await t.test('packages that run a script when they are installed are few, and each was looked at', (t) => {
-  const { allowScripts } = read<{ readonly allowScripts: Readonly<Record<string, boolean>> }>('package.json')
+  const { allowScripts } = read('package.json') as { readonly allowScripts: Readonly<Record<string, boolean>> }
   const running = installed.filter(({ hasInstallScript }) => hasInstallScript)
   t.strictSame(running.map(({ name }) => name).toSorted(), Object.keys(allowScripts).toSorted())
   // SQLite alone is built where no binary of it was made beforehand.

@@ -23,11 +23,11 @@ const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const noCertificates = (path: string): string | false => {
   const found = readFileSync(path, 'utf8').match(PEM) ?? []
   try {
-    for (const certificate of found) new X509Certificate(certificate)
+    const certificates = found.map((certificate) => new X509Certificate(certificate))
+    return certificates.length === 0 && 'the file holds no certificate (PEM)'
   } catch {
     return 'the file holds a certificate that cannot be read'
   }
-  return found.length === 0 && 'the file holds no certificate (PEM)'
 }
 
 /** The API's own rules for metadata (api.md §5.4 A7). */
