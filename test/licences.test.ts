@@ -96,8 +96,10 @@ await t.test('packages that run a script when they are installed are few, and ea
 })
 
 await t.test('versions are exact', (t) => {
-  const { dependencies, devDependencies } =
-    read<Record<'dependencies' | 'devDependencies', Record<string, string>>>('package.json')
+  const { dependencies, devDependencies } = read('package.json') as Record<
+    'dependencies' | 'devDependencies',
+    Readonly<Record<string, string>>
+  >
   for (const [name, version] of Object.entries({ ...dependencies, ...devDependencies }))
     t.match(version, /^\d+\.\d+\.\d+$/, name)
   t.end()

@@ -60,10 +60,7 @@ const realTime: Readonly<Record<string, string>> = {
   'adapters/bullmq/hanging-worker.ts': 'it stays until it is killed',
 }
 /** Files that are to follow the rule still: none is added. */
-const open: readonly string[] = [
-  'stand-ins/eventstoredb/question-follow.ts',
-  'stand-ins/eventstoredb/question.ts',
-]
+const open: readonly string[] = ['stand-ins/eventstoredb/question-follow.ts', 'stand-ins/eventstoredb/question.ts']
 
 await t.test('no test waits for time, and none compares it', (t) => {
   const all = readdirSync(tests, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
