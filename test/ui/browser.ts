@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { type Started, startService } from '../start.ts'
 import { eventually } from '../wait.ts'
 import { launchChromium, sharedChromium, signIn, WINDOW } from './chromium.ts'
+import { giveBack, keptWindow, pageOf, pointAt, type Window } from './windows.ts'
 
 export { signIn, signInByHand, skip, TOKEN } from './chromium.ts'
 
@@ -126,17 +127,25 @@ export const openBrowser = async (
   { forced = [401], broken, context: options = {}, clipboard = false, clock = false }: OpenOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly newPage: () => Promise<Page> }> => {
   const browser = await (clipboard ? own() : shared())
-  const context = await browser.newContext({ baseURL: url, ...WINDOW, ...options })
-  context.setDefaultTimeout(GIVE_UP_MS)
-  if (clipboard) await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-  t.teardown(() => context.close())
-  if (clock) await context.clock.install()
-  const newPage = async () => {
-    const page = await context.newPage()
+  const { viewport, ...special } = options
+  const isPlain = !clock && Object.keys(special).length === 0
+  const make = async (): Promise<Window> => {
+    const context = await browser.newContext({ ...WINDOW, ...options })
+    context.setDefaultTimeout(GIVE_UP_MS)
+    if (clipboard) await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    if (clock) await context.clock.install()
+    return { context, page: await pageOf(context) }
+  }
+  const window = (isPlain ? keptWindow(browser) : undefined) ?? (await make())
+  const { page, context } = window
+  t.teardown(() => (isPlain && t.passing() ? giveBack(browser, window) : context.close()))
+  pointAt(context, url)
+  if (viewport) await page.setViewportSize(viewport)
+  const watch = (page: Page): Page => {
     watched(t, page, new URL(url).origin, forced, broken)
     return page
   }
-  return { page: await newPage(), context, newPage }
+  return { page: watch(page), context, newPage: async () => watch(await pageOf(context)) }
 }
 
 /** A service, and a browser signed in on a page of it. */

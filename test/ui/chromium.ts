@@ -1,5 +1,8 @@
 import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContextOptions, type BrowserServer, chromium, type Page } from 'playwright-core'
+import { type Browser, type BrowserServer, chromium, type Page } from 'playwright-core'
+import { addressAt } from './windows.ts'
+
+export { WINDOW } from './window.ts'
 
 export const TOKEN = 'the-bootstrap-token-of-the-tests'
 const PLACES = [process.env['ROLLCALL_TEST_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser']
@@ -45,16 +48,9 @@ export const serveChromium = async (): Promise<{
   return { server, env: { [SHARED]: server.wsEndpoint() } }
 }
 
-/** What a window is like on every machine. */
-export const WINDOW = {
-  viewport: { width: 1280, height: 800 },
-  locale: 'en-GB',
-  timezoneId: 'UTC',
-} as const satisfies BrowserContextOptions
-
 /** Signs in with a client token, as the page of the sign-in does, and opens a page. */
 export const signIn = async (page: Page, path = '/', token = TOKEN): Promise<void> => {
-  const answer = await page.context().request.post('/auth/v1/self/session', {
+  const answer = await page.context().request.post(addressAt(page, '/auth/v1/self/session'), {
     headers: { authorization: `Bearer ${token}` },
   })
   if (!answer.ok()) throw new Error(`not signed in: ${answer.status()}`)

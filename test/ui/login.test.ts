@@ -235,7 +235,7 @@ await t.test('a way that was switched off while somebody was at the provider is 
   await page.goto('/login')
   const query = await leave(page, world)
   const stale = await page.context().newPage()
-  await stale.goto('/login')
+  await stale.goto(`${url}/login`)
   await button(stale, 'Corporate SSO').waitFor()
   await service.close()
   const later = await startService(

@@ -1,0 +1,35 @@
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { startService } from '../start.ts'
+import { openBrowser, skip } from './browser.ts'
+
+const STORED = `[localStorage.getItem('kept'), sessionStorage.getItem('kept')]`
+
+await t.test('a window that is used again has nothing of the test before', { skip }, async (t) => {
+  const { url } = await startService(t)
+  let used: Page | undefined
+  await t.test('before', async (t) => {
+    const { page, context, newPage } = await openBrowser(t, { url })
+    used = page
+    await newPage()
+    await page.goto('/login')
+    await page.evaluate(`localStorage.setItem('kept', '1'), sessionStorage.setItem('kept', '1')`)
+    await context.addCookies([{ name: 'kept', value: '1', url }])
+    await page.route('**/*', (route) => route.abort())
+    await page.setViewportSize({ width: 375, height: 700 })
+    t.strictSame(await page.evaluate(STORED), ['1', '1'])
+  })
+  await t.test('after', async (t) => {
+    const { page, context } = await openBrowser(t, { url })
+    t.equal(page, used)
+    t.equal(context.pages().length, 1)
+    t.strictSame(await context.cookies(), [])
+    await page.goto('/login')
+    t.strictSame(await page.evaluate(STORED), [null, null])
+    t.equal(await page.evaluate('innerWidth'), 1280)
+  })
+  await t.test('with a clock', async (t) => {
+    const { page } = await openBrowser(t, { url }, { clock: true })
+    t.not(page, used)
+  })
+})
