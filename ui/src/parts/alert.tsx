@@ -3,21 +3,19 @@ import type { Failure } from '../api/failure.ts'
 import { isUnknown } from '../api/failure.ts'
 import { common, states } from '../words/common.ts'
 import { Button } from './button.tsx'
+import { useCopy } from './copy.tsx'
 import { Safe } from './safe.tsx'
 
 /** The id of a request that failed, to be given to an administrator. */
 export const RequestId = ({ id }: { readonly id: string }) => {
-  const [copied, setCopied] = useState(false)
+  const { copy, told } = useCopy()
   return (
     <span className="bar small">
       <span>{common.request(id)}</span>
-      <Button
-        look="plain"
-        aria-label={common.copyRequest}
-        onClick={() => void navigator.clipboard?.writeText(id).then(() => setCopied(true))}
-      >
-        {copied ? common.copied : common.copy}
+      <Button look="plain" aria-label={common.copyRequest} onClick={() => copy(id, common.requestId)}>
+        {common.copy}
       </Button>
+      {told}
     </span>
   )
 }

@@ -2,7 +2,40 @@ import { type ReactNode, type RefObject, useState } from 'react'
 import { common } from '../words/common.ts'
 import { Button } from './button.tsx'
 
-/** Copies the text of a field; where the clipboard does not take it, selects it instead. */
+type Copied = { readonly n: number; readonly text: string; readonly thing: string; readonly done: boolean }
+
+const select = (input: HTMLInputElement | null): void => {
+  input?.focus()
+  input?.select()
+}
+
+/** Copies texts. `told` says what became of the last one; where the clipboard did not take it, it is selected: in the field where it stands, else in one that `told` brings. */
+export const useCopy = (field?: RefObject<HTMLInputElement | null>) => {
+  const [last, setLast] = useState<Copied | undefined>()
+  const copy = async (text: string, thing: string): Promise<void> => {
+    let done = true
+    try {
+      await navigator.clipboard.writeText(text)
+    } catch {
+      done = false
+      if (field) select(field.current)
+    }
+    setLast((before) => ({ n: (before?.n ?? 0) + 1, text: field ? '' : text, thing, done }))
+  }
+  const told = (
+    <span className="copied">
+      <span role="status" className="small">
+        {last && (last.done ? common.copied : common.notCopied(last.thing))}
+      </span>
+      {last?.done === false && !field && (
+        <input key={last.n} ref={select} className="input mono" readOnly aria-label={last.thing} value={last.text} />
+      )}
+    </span>
+  )
+  return { copy: (text: string, thing: string) => void copy(text, thing), told }
+}
+
+/** Copies the text of a field. */
 export const CopyButton = ({
   field,
   thing,
@@ -12,57 +45,11 @@ export const CopyButton = ({
   readonly thing: string
   readonly children: ReactNode
 }) => {
-  const [said, setSaid] = useState('')
-  const copy = async () => {
-    const input = field.current
-    if (!input) return
-    try {
-      await navigator.clipboard.writeText(input.value)
-      setSaid(common.copied)
-    } catch {
-      input.focus()
-      input.select()
-      setSaid(common.notCopied(thing))
-    }
-  }
+  const { copy, told } = useCopy(field)
   return (
     <>
-      <Button onClick={() => void copy()}>{children}</Button>
-      <span role="status" className="small">
-        {said}
-      </span>
+      <Button onClick={() => field.current && copy(field.current.value, thing)}>{children}</Button>
+      {told}
     </>
   )
-}
-
-type Copied = { readonly n: number; readonly text: string; readonly thing: string; readonly done: boolean }
-
-const select = (input: HTMLInputElement | null): void => {
-  input?.focus()
-  input?.select()
-}
-
-/** Copies texts that stand nowhere on the page. `told` says what became of the last one; where the clipboard did not take it, it is there, selected. */
-export const useCopy = () => {
-  const [last, setLast] = useState<Copied | undefined>()
-  const copy = async (text: string, thing: string): Promise<void> => {
-    let done = true
-    try {
-      await navigator.clipboard.writeText(text)
-    } catch {
-      done = false
-    }
-    setLast((before) => ({ n: (before?.n ?? 0) + 1, text, thing, done }))
-  }
-  const told = (
-    <div className="copied">
-      <span role="status" className="small">
-        {last && (last.done ? common.copied : common.notCopied(last.thing))}
-      </span>
-      {last?.done === false && (
-        <input key={last.n} ref={select} className="input mono" readOnly aria-label={last.thing} value={last.text} />
-      )}
-    </div>
-  )
-  return { copy: (text: string, thing: string) => void copy(text, thing), told }
 }

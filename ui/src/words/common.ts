@@ -19,6 +19,10 @@ export const counted = (n: number, one: string, many: string): string =>
 /** Several things after one another: `a, b, c`. */
 export const list = (items: readonly string[]): string => comma().format(items)
 
+/** An instant where the person is and in UTC: once, where that is the same. */
+export const inBothZones = (local: string, utc: string): string =>
+  local === utc ? `${utc} UTC` : `${local} · ${utc} UTC`
+
 export const common = {
   product: 'Rollcall',
   skip: 'Skip to content',
@@ -37,10 +41,12 @@ export const common = {
   notCopied: (thing: string) => `Not copied. The ${thing} is selected: press Ctrl+C.`,
   request: (id: string) => `Request ${id}`,
   copyRequest: 'Copy request id',
+  requestId: 'request id',
   pages: 'Pages',
   previousPage: 'Previous page',
   nextPage: 'Next page',
   never: 'Never',
+  notKnown: 'Not known',
   entered: 'Entered',
   emptyValue: '(empty text)',
   remove: (value: string) => `Remove ${value}`,
@@ -55,7 +61,8 @@ export const common = {
   refresh: 'Refresh',
 }
 
-const rightWords = (right: string, namespaceKey: string | undefined) => {
+/** A right with the place where it is held or missing. */
+export const rightWords = (right: string, namespaceKey: string | undefined) => {
   if (namespaceKey === undefined) return right
   return namespaceKey === '*' ? `${right} in every namespace` : `${right} in ${namespaceKey}`
 }
