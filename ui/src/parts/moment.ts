@@ -48,14 +48,15 @@ export const distanceWords = (instant: string, now = serviceNow()): string | und
   return ms > CLOCK_STEP_MS ? 'in less than a minute' : 'just now'
 }
 
-/** What an instant means: in the zone of the person, which is named, and in UTC. */
-export const meaningOf = (instant: string, zone: Zone): readonly [string, string] => {
+/** What an instant means: in the zone of the person, which is named, and in UTC; both are one where that is the zone. */
+export const meaningOf = (instant: string, zone: Zone): readonly [local: string, utc: string] => {
   const offset = offsets()
     .formatToParts(new Date(instant))
     .find(({ type }) => type === 'timeZoneName')
-  const local = zone === 'utc' ? '' : ` ${offset?.value ?? ''} (${zoneName(zone)})`
   const seconds = new Date(instant).getUTCSeconds() !== 0
-  return [`${instantWords(instant, zone, seconds)}${local}`, instantWords(instant, 'utc', seconds)]
+  const utc = instantWords(instant, 'utc', seconds)
+  if (/^(?:Etc\/)?UTC$/.test(zoneName(zone))) return [utc, utc]
+  return [`${instantWords(instant, zone, seconds)} ${offset?.value ?? ''} (${zoneName(zone)})`, utc]
 }
 
 /** Whether two instants are of one day where the person is. */

@@ -1,4 +1,4 @@
-import { counted, list, number } from './common.ts'
+import { counted, inBothZones, list, number } from './common.ts'
 
 export const segments = {
   things: 'segments',
@@ -72,7 +72,7 @@ export const segment = {
   description: 'Description',
   wholeDay: 'Whole day',
   dayMeans: (utc: string) => `Means ${utc} UTC, when the day begins there.`,
-  means: (local: string, utc: string) => `Means ${local} · ${utc} UTC`,
+  means: (local: string, utc: string) => `Means ${inBothZones(local, utc)}`,
   constraint: (property: string, operator: string, value: string) =>
     value === '' ? `${property} ${operator}` : `${property} ${operator} ${value}`,
   moment: (utc: string) => `${utc} UTC`,

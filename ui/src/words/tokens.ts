@@ -1,4 +1,4 @@
-import { counted } from './common.ts'
+import { counted, inBothZones, number, rightWords } from './common.ts'
 
 export const tokens = {
   thing: 'token',
@@ -11,9 +11,11 @@ export const tokens = {
   statuses: { '': 'Active and expired', ACTIVE: 'Active', EXPIRED: 'Expired', DELETED: 'Deleted' },
   namespace: 'Namespace',
   allNamespaces: 'All namespaces',
+  onlyBound: 'You see the tokens that are bound to this namespace.',
   find: 'Find a token',
   create: 'New token',
   creating: 'Creating…',
+  createNeeds: 'Needs token.create in every namespace.',
   columns: {
     token: 'Token',
     status: 'Status',
@@ -71,12 +73,27 @@ export const tokens = {
     presets: { '7': '7 days', '30': '30 days', '90': '90 days', custom: 'Custom date and time', none: 'No expiration' },
     at: (zone: string | undefined) => (zone === undefined ? 'Expires at' : `Expires at (${zone})`),
     endless: 'It works until somebody deletes it.',
-    expires: (local: string, utc: string) => `Expires ${local} · ${utc} UTC`,
+    expires: (local: string, utc: string) => `Expires ${inBothZones(local, utc)}`,
     scope: 'Scope',
-    scopes: { all: 'All namespaces', one: 'One namespace' },
+    scopes: { all: 'All namespaces', one: 'One namespace', several: 'Several places' },
+    role: 'Role',
+    roles: 'roles',
+    chooseRole: 'Choose a role',
+    roleOption: (role: string, description: string) => `${role} · ${description}`,
+    roleMissing: 'Choose a role.',
+    roleWanted: 'A token needs a role here: full access is not given.',
+    full: { all: 'Full access', one: 'All of the namespace' },
+    publishable: 'Can be published.',
+    place: (n: number) => `Place ${number(n)}`,
+    addPlace: 'Add a namespace',
+    removePlace: (n: number) => `Remove place ${number(n)}`,
+    everywhere: 'Role everywhere',
+    nothingEverywhere: 'No role everywhere',
     namespace: 'Namespace',
     submit: 'Create token',
     failed: 'The token was not created',
+    exceeds: ({ right, namespaceKey }: { readonly right: string; readonly namespaceKey?: string | undefined }) =>
+      `You cannot give what you do not have: ${rightWords(right, namespaceKey)}.`,
     scoped: 'Your token is bound to one namespace and may not do this.',
   },
 
