@@ -14,15 +14,18 @@ export const Time = ({
   instant,
   exact = false,
   toHour = false,
+  absent = common.never,
 }: {
   readonly instant: string | undefined
   readonly exact?: boolean
   readonly toHour?: boolean
+  /** What it means that there is none. */
+  readonly absent?: string
 }) => {
   const { zone, exactTimes } = usePreferences()
   const at = useAt()
   const known = useKnownMoment(at)
-  if (instant === undefined) return <>{common.never}</>
+  if (instant === undefined) return <span className="time">{absent}</span>
   const then = instantOf(at) ?? instantOf(known?.instant)
   // Under a position it is not known what the time was before an answer tells it.
   const unknown = at !== undefined && then === undefined

@@ -9,6 +9,7 @@ export const sessions = {
   search: 'Search sessions',
   searchHint: 'Account begins with',
   unsearched: 'What is known of people is sealed: logins are not found by it. Choose a method to list them.',
+  whole: 'What is known of people is sealed: logins are not searched, and all of this method are listed.',
   method: 'Method',
   methods: {
     all: 'All methods',

@@ -8,6 +8,7 @@ import { type Authentication, readToken } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
 import { Button } from '../../parts/button.tsx'
 import { Fact, Metadata } from '../../parts/facts.tsx'
+import { LastUsed } from '../../parts/last-used.tsx'
 import { zoneName } from '../../parts/moment.ts'
 import { NotThere } from '../../parts/not-there.tsx'
 import { PageHead } from '../../parts/page.tsx'
@@ -26,7 +27,7 @@ const here = getRouteApi('/inside/settings/sessions/$id')
 const Facts = ({ record }: { readonly record: Authentication }) => {
   const { zone } = usePreferences()
   const how = useHow()(record)
-  const { id, status, createdAt, lastUsedAt, expiresAt, deletedAt } = record
+  const { id, status, createdAt, expiresAt, deletedAt } = record
   return (
     <dl className="about-list" aria-label={words.facts}>
       <Fact name={words.columns.who}>
@@ -42,7 +43,7 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
         <Time instant={createdAt} />
       </Fact>
       <Fact name={words.columns.seen}>
-        <Time instant={lastUsedAt} toHour />
+        <LastUsed record={record} />
       </Fact>
       <Fact name={words.columns.ends}>
         <Time instant={expiresAt} />

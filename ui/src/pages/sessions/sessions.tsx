@@ -8,6 +8,7 @@ import { type Authentication, readTokens } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Select } from '../../parts/field.tsx'
+import { LastUsed } from '../../parts/last-used.tsx'
 import { List } from '../../parts/list.tsx'
 import { zoneName } from '../../parts/moment.ts'
 import { useListAddress } from '../../parts/paging.ts'
@@ -53,7 +54,7 @@ const columnsOf = (
   {
     key: 'seen',
     head: words.columns.seen,
-    cell: ({ lastUsedAt }) => <Time instant={lastUsedAt} toHour />,
+    cell: (row) => <LastUsed record={row} />,
   },
   { key: 'ends', head: words.columns.ends, cell: ({ expiresAt }) => <Time instant={expiresAt} /> },
   {
@@ -98,6 +99,7 @@ export const Sessions = () => {
   ]
   const method = methods.find(({ value }) => value === search.method)?.value ?? ''
   const status = statuses.find(({ value }) => value === search.status)?.value ?? ''
+  const isOfLogins = method !== '' && method !== ways.data?.methods.orchestrator
   const filter = { kind: 'session', q, status, method, page, at } as const
   const known = search.method === undefined || ways.data !== undefined
   const read = useListRead(keys.tokens, filter, readTokens, known)
@@ -135,7 +137,7 @@ export const Sessions = () => {
           heads: 'who',
         }}
       >
-        {q !== '' && <p className="hint">{words.unsearched}</p>}
+        {q !== '' && <p className="hint">{isOfLogins ? words.whole : words.unsearched}</p>}
       </List>
       {ending && <EndSessions ending={ending} onClose={() => setEnding(undefined)} />}
     </>

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { type Authentication, nameOf } from '../../api/tokens.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Checkbox } from '../../parts/field.tsx'
+import { LastUsed } from '../../parts/last-used.tsx'
 import { Safe } from '../../parts/safe.tsx'
 import type { Column } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -83,7 +84,7 @@ export const columnsOf = (
       sort: 'createdAt',
       cell: (row) => <Made record={row} />,
     },
-    { key: 'used', head: words.columns.used, cell: (row) => <Time instant={row.lastUsedAt} toHour /> },
+    { key: 'used', head: words.columns.used, cell: (row) => <LastUsed record={row} /> },
     {
       key: 'expires',
       head: words.columns.expires,
