@@ -4,10 +4,10 @@ import { type Authentication, deletion, nameOf } from '../../api/tokens.ts'
 import { useWrites } from '../../api/write.ts'
 import { FailureAlert, messageOf } from '../../parts/alert.tsx'
 import { Button } from '../../parts/button.tsx'
-import { Actions, Ask } from '../../parts/dialog.tsx'
+import { Actions, Ask, Dialog, useWayBack, type WayBack } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
+import { LastUsed } from '../../parts/last-used.tsx'
 import { Safe } from '../../parts/safe.tsx'
-import { Time } from '../../parts/time.tsx'
 import { useSay } from '../../parts/status.tsx'
 import { signedOutHere, useSession } from '../../session.tsx'
 import { common } from '../../words/common.ts'
@@ -36,6 +36,39 @@ const useDeletion = (ownId: string | undefined) => {
   return { remove, sending }
 }
 
+type Ways = { readonly onClose: () => void; readonly onSubmit: () => void; readonly sending: boolean }
+
+/** What became of several tokens, each by itself; what failed can be tried again. */
+const Results = ({
+  results,
+  onClose,
+  onSubmit,
+  sending,
+  back,
+}: Ways & { readonly results: readonly Result[]; readonly back: WayBack }) => (
+  <Dialog
+    title={words.someDone(results.filter(({ failure }) => !failure).length, results.length)}
+    open
+    onClose={onClose}
+    back={back}
+  >
+    <ul aria-label={words.results} className="tight">
+      {results.map(({ record, failure }) => (
+        <li key={record.id}>
+          <Safe text={nameOf(record)} />:{' '}
+          {failure ? <Safe text={words.notDeleted(messageOf(failure, true))} /> : words.deleted}
+        </li>
+      ))}
+    </ul>
+    <Actions>
+      <Button onClick={onClose}>{common.close}</Button>
+      <Button look="danger solid" busy={sending ? words.sending : undefined} onClick={onSubmit}>
+        {common.tryAgain}
+      </Button>
+    </Actions>
+  </Dialog>
+)
+
 /** Ends one token or several, four at a time, each with its own result; what failed can be tried again. */
 export const RemoveTokens = ({
   records,
@@ -49,6 +82,7 @@ export const RemoveTokens = ({
   const [results, setResults] = useState<readonly Result[]>([])
   const { remove, sending } = useDeletion(authentication?.id)
   const say = useSay()
+  const back = useWayBack()
   const one = records.length === 1 ? records[0] : undefined
   const failed = results.filter(({ failure }) => failure)
   const left = results.length === 0 ? records : failed.map(({ record }) => record)
@@ -64,43 +98,27 @@ export const RemoveTokens = ({
     onClose(true)
   }
 
-  const partly = results.length > 0 && !one
+  const ways: Ways = { onClose: () => onClose(false), onSubmit: () => void submit(), sending }
+  if (results.length > 0 && !one) return <Results results={results} back={back} {...ways} />
   return (
     <Ask
-      title={
-        partly ? (
-          words.someDone(results.length - failed.length, results.length)
-        ) : one ? (
-          <Safe text={words.title(nameOf(one))} />
-        ) : (
-          words.manyTitle(records.length)
-        )
-      }
+      title={one ? <Safe text={words.title(nameOf(one))} /> : words.manyTitle(records.length)}
       open
-      onClose={() => onClose(false)}
+      onClose={ways.onClose}
+      back={back}
     >
       <p>{one ? words.why : words.manyWhy}</p>
       {one?.lastUsedAt !== undefined && (
         <p>
-          {words.lastUsed} <Time instant={one.lastUsedAt} toHour />.
+          {words.lastUsed} <LastUsed record={one} />.
         </p>
       )}
       {own && <p className="notice">{words.own}</p>}
-      {one && failed[0]?.failure && <FailureAlert title={words.failed} failure={failed[0].failure} write />}
-      {partly && (
-        <ul aria-label={words.results} className="tight">
-          {results.map(({ record, failure }) => (
-            <li key={record.id}>
-              <Safe text={nameOf(record)} />:{' '}
-              {failure ? <Safe text={words.notDeleted(messageOf(failure, true))} /> : words.deleted}
-            </li>
-          ))}
-        </ul>
-      )}
+      {failed[0]?.failure && <FailureAlert title={words.failed} failure={failed[0].failure} write />}
       <TextField label={common.reason} hint={common.reasonHint} value={reason} onChange={setReason} />
       <Actions>
-        <Button onClick={() => onClose(false)}>{partly ? common.close : common.cancel}</Button>
-        <Button look="danger solid" busy={sending ? words.sending : undefined} onClick={() => void submit()}>
+        <Button onClick={ways.onClose}>{common.cancel}</Button>
+        <Button look="danger solid" busy={sending ? words.sending : undefined} onClick={ways.onSubmit}>
           {results.length > 0 ? common.tryAgain : one ? words.submit : tokens.deleteMany(records.length)}
         </Button>
       </Actions>
