@@ -11,6 +11,8 @@ export class Failure extends Error {
   readonly requestId: string | undefined
   readonly fields: readonly FieldViolation[]
   readonly missing: MissingRight | undefined
+  /** The right that somebody would have given without having it. */
+  readonly exceeding: MissingRight | undefined
   /** Seconds after which it may be asked again, where the service says so. */
   readonly retryAfter: number | undefined
 
@@ -22,6 +24,7 @@ export class Failure extends Error {
     this.requestId = about.requestId
     this.fields = about.fields ?? []
     this.missing = about.missing
+    this.exceeding = about.exceeding
     this.retryAfter = about.retryAfter
   }
 }
@@ -32,6 +35,7 @@ export type FailureFacts = {
   readonly requestId?: string | undefined
   readonly fields?: readonly FieldViolation[]
   readonly missing?: MissingRight | undefined
+  readonly exceeding?: MissingRight | undefined
   readonly retryAfter?: number | undefined
 }
 
@@ -55,14 +59,16 @@ type ErrorBody = {
 export const failureOf = async (answer: Response): Promise<Failure> => {
   const body = (await answer.json().catch(() => ({}))) as ErrorBody
   const { reason = '', metadata, fieldViolations = [] } = body.details?.[0]?.value ?? {}
-  const right = reason === 'right_missing' ? metadata?.right : undefined
+  const about =
+    metadata?.right === undefined ? undefined : { right: metadata.right, namespaceKey: metadata.namespaceKey }
   const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)
   return new Failure(body.message ?? answer.statusText, {
     status: answer.status,
     reason,
     requestId: metadata?.requestId ?? answer.headers.get('x-request-id') ?? undefined,
     fields: fieldViolations,
-    ...(right !== undefined && { missing: { right, namespaceKey: metadata?.namespaceKey } }),
+    missing: reason === 'right_missing' ? about : undefined,
+    exceeding: reason === 'grant_exceeds' ? about : undefined,
     retryAfter: Number.isFinite(seconds) ? seconds : undefined,
   })
 }

@@ -2,7 +2,11 @@
 export const keys = {
   session: ['session'],
   methods: ['methods'],
+  access: ['access'],
+  roles: ['roles'],
   tokens: ['tokens'],
+  /** Who made tokens: nothing that is written makes their names stale. */
+  makers: ['makers'],
   namespaces: ['namespaces'],
   namespace: (key: string) => ['namespace', key],
   flags: (namespace: string) => ['flags', namespace],

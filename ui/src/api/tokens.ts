@@ -54,6 +54,8 @@ export type NewToken = {
   readonly description?: string
   readonly expiresAt?: string
   readonly namespaceKey?: string
+  readonly role?: string
+  readonly grants?: readonly { readonly role: string; readonly namespaceKey: string }[]
 }
 
 export const creation = (body: NewToken, reason: string): Write => ({

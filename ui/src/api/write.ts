@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { randomId } from '../random-id.ts'
 import { tellWritten } from '../tabs.ts'
 import { type Failure, isFailure, isUnknown } from './failure.ts'
+import { keys as keysOfReads } from './keys.ts'
 import { type Answered, request } from './request.ts'
 
 /** What a person submitted. */
@@ -101,6 +102,8 @@ export const useWrites = () => {
     try {
       await Promise.all(Array.from({ length: Math.min(AT_ONCE, writes.length) }, worker))
       const stale = writes.flatMap(({ stale }, n) => (outcomes[n]?.done ? stale : []))
+      if (outcomes.some(({ failure }) => failure?.status === 403))
+        void client.invalidateQueries({ queryKey: keysOfReads.access })
       await refresh(client, [...new Map(stale.map((key) => [key.join('/'), key])).values()])
       return outcomes
     } finally {

@@ -1,6 +1,9 @@
+import { EVERY, isFull, isPublishable } from '../../api/access.ts'
 import { serviceNow } from '../../api/clock.ts'
 import { type Authentication, boundTo } from '../../api/tokens.ts'
+import { Safe } from '../../parts/safe.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
+import { access } from '../../words/access.ts'
 import { tokens as words } from '../../words/tokens.ts'
 
 const DAY_MS = 86_400_000
@@ -13,10 +16,31 @@ export const StatusBadge = ({ record: { status, expiresAt } }: { readonly record
   return <span className="badge warn">{days < 1 ? words.state.today : words.state.soon(Math.floor(days))}</span>
 }
 
-/** What a token may do, and where. */
+/** What a token may do, and where; what may do everything and never ends is marked. */
 export const AccessWords = ({ record }: { readonly record: Authentication }) => {
-  const namespace = boundTo(record)
-  if (namespace !== undefined) return <>{words.of(namespace)}</>
-  const endless = record.expiresAt === undefined && record.status === 'ACTIVE'
-  return endless ? <span className="badge warn bare">{words.endless}</span> : <>{words.full}</>
+  const { grants, expiresAt, status } = record
+  if (isFull(record)) {
+    const endless = expiresAt === undefined && status === 'ACTIVE'
+    return endless ? <span className="badge warn bare">{words.endless}</span> : <>{words.full}</>
+  }
+  return <Safe text={grants ? access.grants(grants) : words.of(boundTo(record) ?? '')} />
 }
+
+/** Every grant of a token with what it lets it do, where it has any. */
+export const Grants = ({ record }: { readonly record: Authentication }) =>
+  record.grants && (
+    <section className="tight">
+      <h2>{access.list}</h2>
+      <ul className="tight" aria-label={access.list}>
+        {record.grants.map((grant, n) => (
+          <li key={n}>
+            <Safe text={access.grant(grant)} />
+            <div className="muted small">
+              {access.can(grant.rights.map((right) => (right === EVERY ? access.everything : access.right(right))))}
+            </div>
+          </li>
+        ))}
+      </ul>
+      {isPublishable(record) && <p className="muted">{access.publishable}</p>}
+    </section>
+  )

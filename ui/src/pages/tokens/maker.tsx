@@ -1,24 +1,33 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { isEverywhere, useAccess } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, readToken } from '../../api/tokens.ts'
 import { identityOf, wayOf } from '../../identity.ts'
 import { Happened } from '../../parts/changed.tsx'
 import { Safe } from '../../parts/safe.tsx'
+import { useSession } from '../../session.tsx'
 import { tokens as words } from '../../words/tokens.ts'
 
-/** The record of whoever made a token, who may be gone by now. */
-const useMaker = ({ issuedBy }: Authentication): Authentication | undefined =>
-  useQuery({
-    queryKey: [...keys.tokens, 'one', issuedBy, undefined],
+/** The record of whoever made a token, who may be gone by now. It is asked for once a maker, and only by who may see every record. */
+const useMaker = ({ issuedBy }: Authentication): Authentication | undefined => {
+  const { authentication: own } = useSession()
+  const { access } = useAccess()
+  const { data } = useQuery({
+    queryKey: [...keys.makers, issuedBy],
     queryFn: ({ signal }) => readToken(issuedBy!, undefined, signal),
-    enabled: issuedBy !== undefined,
-  }).data
+    enabled:
+      issuedBy !== undefined && issuedBy !== own?.id && access !== undefined && isEverywhere(access, 'token.read'),
+    staleTime: Number.POSITIVE_INFINITY,
+    retryOnMount: false,
+  })
+  return issuedBy !== undefined && issuedBy === own?.id ? own : data
+}
 
 /** When a token was made, and by whom. */
 export const Made = ({ record }: { readonly record: Authentication }) => {
   const maker = useMaker(record)
-  return <Happened at={record.createdAt} by={maker && identityOf(maker)} />
+  return <Happened at={record.createdAt} by={maker ? identityOf(maker) : record.issuedBy?.slice(0, 8)} />
 }
 
 /** Who made a token, as a way to their own record. */

@@ -8,6 +8,7 @@ import { type Authentication, nameOf, readToken } from '../../api/tokens.ts'
 import { metadataOf, wayOf } from '../../identity.ts'
 import { Button } from '../../parts/button.tsx'
 import { Fact, Metadata } from '../../parts/facts.tsx'
+import { LastUsed } from '../../parts/last-used.tsx'
 import { zoneName } from '../../parts/moment.ts'
 import { NotThere } from '../../parts/not-there.tsx'
 import { PageHead } from '../../parts/page.tsx'
@@ -17,7 +18,7 @@ import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
 import { useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
-import { AccessWords, StatusBadge } from './facts.tsx'
+import { AccessWords, Grants, StatusBadge } from './facts.tsx'
 import { Maker } from './maker.tsx'
 import { RemoveTokens } from './remove.tsx'
 
@@ -26,13 +27,13 @@ const here = getRouteApi('/inside/settings/tokens/$id')
 /** What happened to a token, one after the other, as far as it is known. */
 const Life = ({ record }: { readonly record: Authentication }) => {
   const { zone } = usePreferences()
-  const { status, createdAt, lastUsedAt, expiresAt, deletedAt } = record
+  const { status, createdAt, expiresAt, deletedAt } = record
   const hasExpired =
     status === 'EXPIRED' || (expiresAt !== undefined && deletedAt !== undefined && expiresAt < deletedAt)
   const { moments } = words
   const steps = [
     { name: words.columns.created(zoneName(zone)), time: <Time instant={createdAt} exact /> },
-    { name: moments.used, time: <Time instant={lastUsedAt} toHour /> },
+    { name: moments.used, time: <LastUsed record={record} /> },
     { name: hasExpired ? moments.expired : moments.expires, time: <Time instant={expiresAt} exact /> },
     ...(deletedAt === undefined ? [] : [{ name: moments.removed, time: <Time instant={deletedAt} exact /> }]),
   ]
@@ -109,6 +110,7 @@ export const TokenPage = () => {
       <div className="stack">
         <Life record={data} />
         <Facts record={data} />
+        <Grants record={data} />
         <Metadata heading={words.metadata} none={words.noMetadata} pairs={ownPairs(data)} />
       </div>
       {removing && <RemoveTokens records={[data]} onClose={() => setRemoving(false)} />}

@@ -2,6 +2,7 @@ import { PlusIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
+import { EVERY, placesOf, useAccess } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import { type Authentication, readTokens } from '../../api/tokens.ts'
@@ -24,10 +25,25 @@ const here = getRouteApi('/inside/settings/tokens')
 const options = Object.entries(words.statuses).map(([value, label]) => ({ value, label }))
 const SORTS = ['-createdAt', 'name', 'expiresAt'] as const
 
+/** The namespaces whose tokens alone may be seen, where it is not all of them, and the one that is looked at. */
+const usePlaces = (asked = '') => {
+  const { access, settled } = useAccess()
+  const none = access && placesOf(access, 'token.create').length === 0
+  const found = access ? placesOf(access, 'token.read') : []
+  const places = found.length > 0 && found[0] !== EVERY ? found : undefined
+  return {
+    settled,
+    places,
+    whyNone: none ? words.createNeeds : undefined,
+    ns: !places || places.includes(asked) ? asked : places[0]!,
+  }
+}
+
 /** Settings › Static Tokens: made, found and ended (ui.md §11.12). */
 export const Tokens = () => {
   const search = here.useSearch()
-  const { q = '', ns = '', page, at } = search
+  const { q = '', page, at } = search
+  const { settled, places, whyNone, ns } = usePlaces(search.ns)
   const status = options.find(({ value }) => value === search.status)?.value ?? ''
   const order = orderOf(search.sort, SORTS)
   const address = useListAddress(search)
@@ -39,7 +55,7 @@ export const Tokens = () => {
   const methods = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })
   const direction = order.descending ? 'desc' : 'asc'
   const filter = { kind: 'static', q, status, namespaceKey: ns, sort: order.by, order: direction, page, at } as const
-  const read = useListRead(keys.tokens, filter, readTokens)
+  const read = useListRead(keys.tokens, filter, readTokens, settled)
   const rows = read.page?.authentications ?? []
   const off = methods.data?.staticTokens === false
   const selecting: Selecting = {
@@ -56,8 +72,8 @@ export const Tokens = () => {
         read={{ ...read, rows }}
         address={address}
         q={q}
-        filtered={status !== '' || ns !== ''}
-        cleared={{ status: '', ns: '' }}
+        filtered={status !== '' || (!places && ns !== '')}
+        cleared={places ? { status: '' } : { status: '', ns: '' }}
         filters={
           <>
             <Select
@@ -67,18 +83,28 @@ export const Tokens = () => {
               options={options}
               onChange={(value) => address.filter({ status: value })}
             />
-            <NamespaceField
-              label={words.namespace}
-              hiddenLabel
-              value={ns}
-              all={words.allNamespaces}
-              onChange={(key) => address.filter({ ns: key })}
-            />
+            {places ? (
+              <Select
+                label={words.namespace}
+                hiddenLabel
+                value={ns}
+                options={places.map((key) => ({ value: key, label: key }))}
+                onChange={(key) => address.filter({ ns: key })}
+              />
+            ) : (
+              <NamespaceField
+                label={words.namespace}
+                hiddenLabel
+                value={ns}
+                all={words.allNamespaces}
+                onChange={(key) => address.filter({ ns: key })}
+              />
+            )}
           </>
         }
         create={
           !off && (
-            <Button look="primary" why={why} onClick={() => setCreating(true)} aria-keyshortcuts="n">
+            <Button look="primary" why={why ?? whyNone} onClick={() => setCreating(true)} aria-keyshortcuts="n">
               <PlusIcon />
               {words.create}
             </Button>
@@ -94,6 +120,7 @@ export const Tokens = () => {
           chosen: ({ id }) => chosen.has(id),
         }}
       >
+        {places && <p className="hint">{words.onlyBound}</p>}
         {off && <p className="muted">{words.off}</p>}
         {selected.length > 0 && (
           <Selection

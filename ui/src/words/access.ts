@@ -1,0 +1,80 @@
+import { counted, list } from './common.ts'
+
+type Granted = {
+  readonly namespaceKey: string
+  readonly role?: string | undefined
+  readonly rights: readonly string[]
+}
+
+/** The roles that every deployment has; others are called by their names. */
+const roles: Readonly<Record<string, string>> = {
+  client: 'Client',
+  server: 'Server',
+  viewer: 'Viewer',
+  editor: 'Editor',
+  admin: 'Admin',
+  auditor: 'Auditor',
+}
+
+/** What each right lets somebody do; one of a later version is called by its name. */
+const rights: Readonly<Record<string, string>> = {
+  'flag.evaluate': 'ask flags',
+  'flag.snapshot': 'download flags for evaluation elsewhere',
+  'flag.read': 'read flags',
+  'flag.create': 'create flags',
+  'flag.delete': 'delete flags',
+  'flag.update': 'change flags',
+  'segment.read': 'read segments',
+  'segment.create': 'create segments',
+  'segment.delete': 'delete segments',
+  'segment.update': 'change segments',
+  'namespace.read': 'see namespaces',
+  'namespace.update': 'rename namespaces',
+  'namespace.create': 'create namespaces',
+  'namespace.delete': 'delete namespaces',
+  'token.read': 'see tokens',
+  'token.create': 'create tokens',
+  'token.revoke': 'delete tokens',
+  'history.read': 'read the history',
+  'audit.read': 'read all history, of people too',
+  'subject.erase': 'erase personal data',
+  'config.read': 'read the configuration',
+  'self.use': 'use its own record',
+}
+
+/** So many grants are told in a line; of more, how many there are besides. */
+const TOLD = 3
+
+const placeOf = (namespaceKey: string, alone: boolean): string => {
+  if (namespaceKey !== '*') return `in ${namespaceKey}`
+  return alone ? 'in every namespace' : 'everywhere'
+}
+
+const heldBy = ({ role, rights: held }: Granted, first: boolean): string => {
+  if (role === undefined) return counted(held.length, 'right', 'rights')
+  const name = Object.hasOwn(roles, role) ? roles[role]! : role
+  return first || name === role ? name : name.toLowerCase()
+}
+
+/** A grant in words: “Editor in shop”. */
+const grant = (granted: Granted): string => `${heldBy(granted, true)} ${placeOf(granted.namespaceKey, true)}`
+
+export const access = {
+  grant,
+  /** Grants in words: “Editor in default, viewer everywhere”. */
+  grants: (all: readonly Granted[]): string => {
+    const [first] = all
+    if (!first) return 'Nothing'
+    if (all.length === 1) return grant(first)
+    const told = all.slice(0, TOLD).map((one, n) => `${heldBy(one, n === 0)} ${placeOf(one.namespaceKey, false)}`)
+    const more = all.length - told.length
+    return more === 0 ? list(told) : `${list(told)} and ${more} more`
+  },
+  role: (name: string): string => (Object.hasOwn(roles, name) ? roles[name]! : name),
+  right: (name: string): string => (Object.hasOwn(rights, name) ? rights[name]! : name),
+  everything: 'do everything, what later versions add too',
+  everythingThere: 'do all that can be done in a namespace',
+  can: (what: readonly string[]): string => `It can: ${list(what)}.`,
+  list: 'Rights',
+  publishable: 'It can be published: all it can do is ask flags.',
+}
