@@ -83,6 +83,8 @@ await t.test('somebody signs in and makes a token without a mouse', { skip }, as
   await comesTo(t, chosen, '90 days')
   await page.keyboard.press('ArrowUp')
   await comesTo(t, chosen, '30 days')
+  await tabTo(page, 'Role', 'combobox')
+  await page.keyboard.press('End')
   await press(page, 'Create token')
   const reveal = page.getByRole('dialog', { name: 'Token created' })
   await focused(page, reveal.getByRole('textbox', { name: 'Client token' }))

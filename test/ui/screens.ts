@@ -309,6 +309,7 @@ const makeToken = async (page: Page) => {
 const showToken = async (page: Page) => {
   await makeToken(page)
   await page.getByRole('textbox', { name: 'Name' }).fill('ci-test')
+  await page.getByRole('combobox', { name: 'Role' }).selectOption({ label: 'Full access' })
   await button(page, 'Create token').click()
   await dialog(page, 'Token created')
 }

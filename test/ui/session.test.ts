@@ -13,6 +13,7 @@ const typed = async (page: Page) => {
   const looked = page.waitForResponse((answer) => answer.url().includes('identity=typed'))
   await form(page).getByRole('textbox', { name: 'Name' }).fill('typed before')
   await looked
+  await form(page).getByRole('combobox', { name: 'Role' }).selectOption({ label: 'Full access' })
 }
 
 /** A page that Ada has opened with a token of hers that works no more, with a form half filled. */

@@ -175,6 +175,7 @@ await t.test('another active token of a name is told, and is no mistake', { skip
   await notice.waitFor({ state: 'hidden' })
   await form.getByRole('textbox', { name: 'Name' }).fill('ci')
   await notice.waitFor()
+  await form.getByRole('combobox', { name: 'Role' }).selectOption({ label: 'Full access' })
   await form.getByRole('button', { name: 'Create token' }).click()
   await page.getByRole('dialog', { name: 'Token created' }).waitFor()
 })

@@ -13,6 +13,7 @@ await t.test('a token is made, shown once, and works', { skip }, async (t) => {
   await form.getByRole('button', { name: 'Create token' }).click()
   await form.getByText('Give the token a name.').waitFor()
   await form.getByRole('textbox', { name: 'Name' }).fill('ci-prod')
+  await form.getByRole('combobox', { name: 'Role' }).selectOption({ label: 'Full access' })
   await form.getByRole('textbox', { name: 'Reason' }).fill('für die Auslieferung — neu')
   await form.getByRole('button', { name: 'Create token' }).click()
 
@@ -45,6 +46,7 @@ await t.test('an answer lost after the effect leaves one token, and says so', { 
   })
   await page.getByRole('button', { name: 'New token' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('lost')
+  await page.getByRole('combobox', { name: 'Role' }).selectOption({ label: 'Full access' })
   await page.getByRole('button', { name: 'Create token' }).click()
   await page.getByRole('alert').getByText('It is not known whether this was done.').waitFor()
   await page.getByRole('button', { name: 'Create token' }).click()
@@ -75,8 +77,10 @@ await t.test('tokens are deleted together, each with its own result', { skip }, 
   await page.getByRole('button', { name: 'Delete 3 tokens' }).click()
   const ask = page.getByRole('alertdialog')
   await ask.getByRole('button', { name: 'Delete 3 tokens' }).click()
-  await page.getByRole('alertdialog', { name: '2 of 3 tokens deleted' }).waitFor()
-  await ask.getByRole('button', { name: 'Try again' }).click()
+  await page
+    .getByRole('dialog', { name: '2 of 3 tokens deleted' })
+    .getByRole('button', { name: 'Try again' })
+    .click()
   await page.getByRole('status').getByText('3 tokens deleted.').waitFor()
   for (const id of ids) t.equal((await service.request('GET', `/auth/v1/tokens/${id}`)).status, 404)
 })
@@ -106,14 +110,14 @@ await t.test('who deletes the token of the session is signed out, and not asked 
   const ask = page.getByRole('alertdialog')
   await ask.getByText('You are signed in with it: you will be signed out.').waitFor()
   await ask.getByRole('button', { name: 'Delete 3 tokens' }).click()
-  await page.getByRole('alertdialog', { name: '1 of 3 tokens deleted' }).waitFor()
-  await ask.getByText('mine: Not deleted: you are signed in with it, so it goes after all the others').waitFor()
+  const results = page.getByRole('dialog', { name: '1 of 3 tokens deleted' })
+  await results.getByText('mine: Not deleted: you are signed in with it, so it goes after all the others').waitFor()
   const status = async (token: string) =>
     (await service.request('GET', '/auth/v1/self', undefined, { authorization: `Bearer ${token}` })).status
   t.equal(await status(mine.token), 200, 'who sees what failed can try again')
   await page.route(ALIVE, (route) => route.fulfill({ body: '' }))
   await page.evaluate(`void (async () => { for (;;) await fetch('/alive') })().catch(() => undefined)`)
-  await ask.getByRole('button', { name: 'Try again' }).click({ noWaitAfter: true })
+  await results.getByRole('button', { name: 'Try again' }).click({ noWaitAfter: true })
   await left
   // Until the next page is there, this one lives on: what it asks for after it has left is past what it would have asked for.
   for (let n = 0; n < 3; n++) await page.waitForRequest(ALIVE)

@@ -1,0 +1,133 @@
+import type { Role, Roles } from '../../api/access.ts'
+import { EVERY } from '../../api/access.ts'
+import type { Failure } from '../../api/failure.ts'
+import type { NewToken } from '../../api/tokens.ts'
+import { tooLong } from '../../parts/rules.ts'
+import { fields } from '../../words/common.ts'
+import { tokens } from '../../words/tokens.ts'
+import { type Chosen, expiryOf } from './expiration.tsx'
+
+const { form } = tokens
+
+/** In the place of a role: all that the place can give. */
+export const FULL = '*'
+/** A role in a namespace, one of several. */
+export type PlaceDraft = { readonly id: string; readonly namespace: string; readonly role: string }
+export type Scope = 'all' | 'one' | 'several'
+export type Draft = {
+  readonly name: string
+  readonly description: string
+  readonly expiry: Chosen
+  readonly scope: Scope
+  /** Of the scopes of one place. */
+  readonly namespace: string
+  readonly role: string
+  /** Of several: roles in namespaces, and one everywhere besides. */
+  readonly places: readonly PlaceDraft[]
+  readonly everywhere: string
+  readonly reason: string
+}
+/** What is wrong, by field; those of the n-th place are `places.n.namespace` and `places.n.role`. */
+export type Wrong = Readonly<Record<string, string>>
+
+const accessFlaws = ({ scope, namespace, role, places }: Draft): Wrong => {
+  if (scope === 'several')
+    return Object.fromEntries(
+      places.flatMap((place, n) => [
+        ...(place.namespace === '' ? [[`places.${n}.namespace`, fields.namespaceMissing]] : []),
+        ...(place.role === '' ? [[`places.${n}.role`, form.roleMissing]] : []),
+      ]),
+    )
+  return {
+    ...(scope === 'one' && namespace === '' && { namespace: fields.namespaceMissing }),
+    ...(role === '' && { role: form.roleMissing }),
+  }
+}
+
+/** What is wrong with what was entered. */
+export const flawsOf = (draft: Draft): Wrong => {
+  const { name, description, expiry, reason } = draft
+  const { wrong } = expiryOf(expiry)
+  return {
+    ...(name.trim() === '' ? { name: fields.nameEmpty(tokens.thing) } : tooLong('name', name, 255)),
+    ...tooLong('description', description, 1024),
+    ...(wrong !== undefined && { expiry: wrong }),
+    ...accessFlaws(draft),
+    ...tooLong('reason', reason, 500),
+  }
+}
+
+const accessOf = ({ scope, namespace, role, places, everywhere }: Draft): Partial<NewToken> => {
+  if (scope === 'several')
+    return {
+      grants: [
+        ...places.map((place) => ({ role: place.role, namespaceKey: place.namespace })),
+        ...(everywhere === '' ? [] : [{ role: everywhere, namespaceKey: EVERY }]),
+      ],
+    }
+  return { ...(scope === 'one' && { namespaceKey: namespace }), ...(role !== FULL && { role }) }
+}
+
+/** What is sent (api.md §5.4 A7). */
+export const bodyOf = (draft: Draft): NewToken => {
+  const { instant } = expiryOf(draft.expiry)
+  return {
+    name: draft.name.trim(),
+    ...(draft.description !== '' && { description: draft.description }),
+    ...(instant !== undefined && { expiresAt: instant }),
+    ...accessOf(draft),
+  }
+}
+
+/** The field of the form that a field of the request stands in. */
+const fieldOf = (field: string, { places }: Draft): string | undefined => {
+  const [, n, member = 'role'] = /^grants\[(\d+)\](?:\.(\w+))?$/.exec(field) ?? []
+  if (n !== undefined) {
+    if (Number(n) >= places.length) return 'everywhere'
+    return `places.${n}.${member === 'namespaceKey' ? 'namespace' : 'role'}`
+  }
+  return { name: 'name', description: 'description', expiresAt: 'expiry', namespaceKey: 'namespace', role: 'role' }[
+    field
+  ]
+}
+
+/** What the service finds wrong, by field. */
+export const refusedFields = ({ fields: found, status, message }: Failure, draft: Draft): Wrong => {
+  if (status === 404) {
+    const gone = (key: string) => key !== '' && message.includes(JSON.stringify(key))
+    const at = draft.places.findIndex(({ namespace }) => gone(namespace))
+    if (draft.scope === 'one' && gone(draft.namespace)) return { namespace: message }
+    return draft.scope === 'several' && at !== -1 ? { [`places.${at}.namespace`]: message } : {}
+  }
+  if (status !== 400) return {}
+  return Object.fromEntries(
+    found.flatMap(({ field, description }) => {
+      const here = fieldOf(field, draft)
+      if (here === undefined) return []
+      return [[here, here === 'role' && draft.role === FULL ? form.roleWanted : description]]
+    }),
+  )
+}
+
+const widthOf = ({ rights }: Role): number => (rights.includes(EVERY) ? Number.POSITIVE_INFINITY : rights.length)
+
+/** The roles that who is signed in could give there, narrowest first; `''` is any place. */
+export const offeredIn = ({ roles }: Roles, place: string): readonly Role[] =>
+  roles
+    .filter(({ grantable }) =>
+      place === '' ? grantable.length > 0 : grantable.includes(EVERY) || grantable.includes(place),
+    )
+    .toSorted((one, other) => widthOf(one) - widthOf(other))
+
+/** What a role lets a token do: everywhere, in a namespace among several places, or in the one that it is bound to. */
+export const rightsOf = (
+  rights: readonly string[],
+  { rights: all }: Roles,
+  where: 'everywhere' | 'there' | 'bound',
+): readonly string[] => {
+  if (where === 'everywhere') return rights
+  const there = all.filter(({ name, level }) =>
+    where === 'bound' ? level === 'namespace' && !name.startsWith('token.') : level !== 'deployment',
+  )
+  return there.map(({ name }) => name).filter((name) => rights.includes(EVERY) || rights.includes(name))
+}

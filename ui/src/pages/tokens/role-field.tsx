@@ -1,0 +1,56 @@
+import { EVERY, type Roles } from '../../api/access.ts'
+import { Select } from '../../parts/field.tsx'
+import { access } from '../../words/access.ts'
+import { tokens } from '../../words/tokens.ts'
+import { FULL, offeredIn, rightsOf } from './new-token-draft.ts'
+
+const words = tokens.form
+
+/** Chooses a role of those that can be given in a place, and says what it lets a token do there. */
+export const RoleField = ({
+  label,
+  roles,
+  place,
+  where,
+  value,
+  wrong,
+  full,
+  none,
+  onChange,
+}: {
+  readonly label: string
+  readonly roles: Roles
+  /** A namespace, `*`, or nothing where that is not chosen yet. */
+  readonly place: string
+  readonly where: 'everywhere' | 'there' | 'bound'
+  readonly value: string
+  readonly wrong: string | undefined
+  /** What all access there is called, where it can be given. */
+  readonly full?: string | undefined
+  /** What it means that no role is chosen. */
+  readonly none: string
+  readonly onChange: (role: string) => void
+}) => {
+  const offered = offeredIn(roles, place)
+  const given = value === FULL ? [EVERY] : offered.find(({ name }) => name === value)?.rights
+  const rights = given && rightsOf(given, roles, where)
+  const can = rights?.map((right) => (right === EVERY ? access.everything : access.right(right)))
+  const publishable = rights?.length === 1 && rights[0] === 'flag.evaluate'
+  return (
+    <Select
+      label={label}
+      value={given ? value : ''}
+      options={[
+        { value: '', label: none },
+        ...offered.map(({ name, description }) => ({
+          value: name,
+          label: words.roleOption(access.role(name), description),
+        })),
+        ...(full === undefined ? [] : [{ value: FULL, label: full }]),
+      ]}
+      hint={can && [access.can(can), publishable && words.publishable].filter(Boolean).join(' ')}
+      wrong={wrong}
+      onChange={onChange}
+    />
+  )
+}
