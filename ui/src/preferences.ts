@@ -103,8 +103,10 @@ const subscribe = (listener: () => void): (() => void) => {
 }
 export const usePreferences = (): Preferences => useSyncExternalStore(subscribe, () => present)
 
-/** The namespace that was looked at last in this browser. */
-export const lastNamespace = (): string => stored(NAMESPACE) ?? 'default'
+/** The namespace that was looked at last in this browser, if any was. */
+export const knownNamespace = (): string | undefined => stored(NAMESPACE)
+/** The same, else the one that every service has. */
+export const lastNamespace = (): string => knownNamespace() ?? 'default'
 export const rememberNamespace = (key: string): void => store(NAMESPACE, key)
 /** A namespace that is gone is not gone back to. */
 export const forgetNamespace = (key: string): void => {

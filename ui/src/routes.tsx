@@ -3,7 +3,6 @@ import {
   createRoute,
   createRouter,
   lazyRouteComponent,
-  Navigate,
   Outlet,
   redirect,
   retainSearchParams,
@@ -11,9 +10,9 @@ import {
 import { namesFirstTab } from './links.ts'
 import { Broken, BrokenAlone } from './pages/broken.tsx'
 import { searchKept } from './pages/evaluate/search.ts'
+import { Home } from './pages/home.tsx'
 import { NoSuchPage } from './pages/no-such-page.tsx'
 import { SignedIn } from './pages/signed-in.tsx'
-import { lastNamespace } from './preferences.ts'
 import { Shell } from './shell/shell.tsx'
 
 /** The query of an address: texts, each once; what a page does not know is dropped. */
@@ -70,7 +69,7 @@ const elsewhere = createRoute({ getParentRoute: () => inside, path: '$', compone
 const home = createRoute({
   getParentRoute: () => inside,
   path: '/',
-  component: () => <Navigate to="/ns/$ns/flags" params={{ ns: lastNamespace() }} replace />,
+  component: Home,
 })
 export const flagsRoute = createRoute({
   getParentRoute: () => inside,

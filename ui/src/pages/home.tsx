@@ -1,0 +1,27 @@
+import { Navigate } from '@tanstack/react-router'
+import { EVERY, placesOf, useAccess } from '../api/access.ts'
+import { PageHead } from '../parts/page.tsx'
+import { Loading } from '../parts/states.tsx'
+import { knownNamespace, lastNamespace } from '../preferences.ts'
+import { flags as words } from '../words/flags.ts'
+
+/** Goes to the flags of the first namespace that may be seen; `default` is that one where it may be. */
+const ToFirst = () => {
+  const { access, settled } = useAccess()
+  if (!settled)
+    return (
+      <>
+        <PageHead heading={words.heading} title={[words.heading]} />
+        <Loading />
+      </>
+    )
+  const places = access ? placesOf(access, 'flag.read') : []
+  const ns = places[0] === EVERY || places.includes(lastNamespace()) ? lastNamespace() : (places[0] ?? lastNamespace())
+  return <Navigate to="/ns/$ns/flags" params={{ ns }} replace />
+}
+
+/** The way in: to the flags of the namespace that was looked at last here, else of the first that may be seen. */
+export const Home = () => {
+  const ns = knownNamespace()
+  return ns === undefined ? <ToFirst /> : <Navigate to="/ns/$ns/flags" params={{ ns }} replace />
+}
