@@ -1,6 +1,6 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { pending } from '../words/pending.ts'
 import type { Editing, Flaws, Revised } from './editing.ts'
 import { LeaveGuard } from './leave-guard.tsx'
@@ -29,23 +29,31 @@ const useReviewKey = (onReview: () => void): void => {
   }, [onReview])
 }
 
-const Kept = ({ left }: { readonly left: readonly string[] }) => (
-  <div role="alert" className="alert warn">
-    <p>{pending.conflict.kept}</p>
-    {left.length > 0 && (
-      <>
-        <p>{pending.conflict.left}</p>
-        <ul>
-          {left.map((sentence) => (
-            <li key={sentence}>
-              <Safe text={sentence} />
-            </li>
-          ))}
-        </ul>
-      </>
-    )}
-  </div>
-)
+/** Tells that changes were kept, in sight, wherever the page was scrolled to. */
+const Kept = ({ left }: { readonly left: readonly string[] }) => {
+  const notice = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // Newer browsers answer with a promise, which is no clean-up.
+    notice.current?.scrollIntoView({ block: 'center' })
+  }, [])
+  return (
+    <div role="alert" className="alert warn" ref={notice}>
+      <p>{pending.conflict.kept}</p>
+      {left.length > 0 && (
+        <>
+          <p>{pending.conflict.left}</p>
+          <ul>
+            {left.map((sentence) => (
+              <li key={sentence}>
+                <Safe text={sentence} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
 
 type EditorProps<L extends Revised, D extends object, A> = {
   readonly editing: Editing<L, D, A>
@@ -88,7 +96,7 @@ export const Editor = <L extends Revised, D extends object, A>({
   const [reviewing, setReviewing] = useState(false)
   const [checked, setChecked] = useState(false)
   const [refused, setRefused] = useState<Flaws>({})
-  const [left, setLeft] = useState<readonly string[] | undefined>()
+  const [kept, setKept] = useState<{ readonly n: number; readonly left: readonly string[] } | undefined>()
   const focusWrong = useFocusFirstWrong()
   const [first] = tabs.of
   const open = tabs.of.find(({ name }) => name === tabs.asked) ?? first
@@ -123,7 +131,7 @@ export const Editor = <L extends Revised, D extends object, A>({
       drafted.change(part)
     },
     discard: () => {
-      setLeft(undefined)
+      setKept(undefined)
       drafted.discard()
     },
   }
@@ -132,7 +140,7 @@ export const Editor = <L extends Revised, D extends object, A>({
   return (
     <>
       {renderHead(edited)}
-      {left && <Kept left={left} />}
+      {kept && <Kept key={kept.n} left={kept.left} />}
       <Tabs.Root value={open.name} onValueChange={(next) => void show(String(next))}>
         <Tabs.List className="tabs" aria-label={tabs.name}>
           {tabs.of.map(({ name, words }) => (
@@ -157,7 +165,7 @@ export const Editor = <L extends Revised, D extends object, A>({
           setRefused(found)
           void point(found)
         }}
-        onKept={setLeft}
+        onKept={(left) => setKept({ n: (kept?.n ?? 0) + 1, left })}
       >
         {renderEffect?.(start, final)}
       </Saving>
