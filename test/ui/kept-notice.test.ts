@@ -23,10 +23,10 @@ await t.test('that changes were kept is said in sight, wherever somebody had scr
     await page.getByRole('alertdialog').waitFor({ state: 'detached' })
   }
   const notice = page.getByRole('alert').filter({ hasText: 'Your changes are now based on the present state.' })
-  const isInSight = () =>
-    notice.evaluate<boolean>(
-      '(notice) => { const { top, bottom } = notice.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight }',
-    )
+  const isInSight = async () => {
+    const { y = -1, height = 0 } = (await notice.boundingBox()) ?? {}
+    return y >= 0 && y + height <= 500
+  }
   await page.getByRole('button', { name: 'Edit rollout 12' }).click()
   await rollout(20)
   await save('30')
