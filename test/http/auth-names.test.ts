@@ -63,7 +63,7 @@ await t.test('every name follows the identifiers, and the neutral form is not se
   t.equal(exchanged.json.authentication.method, 'METHOD_FLEET')
   t.strictSame(
     Object.keys(exchanged.json.authentication.metadata).sort(),
-    ['namespace', 'pod.name', 'pod.uid', 'serviceaccount.name', 'serviceaccount.uid'].map(
+    ['credential.id', 'namespace', 'pod.name', 'pod.uid', 'serviceaccount.name', 'serviceaccount.uid'].map(
       (key) => `io.acme.auth.harbour.${key}`,
     ),
   )
