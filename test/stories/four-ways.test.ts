@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose'
 import t, { type Test } from 'tap'
 import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
 import { codehostStandIn } from '../auth/stand-ins/codehost.ts'
@@ -134,6 +135,7 @@ for (const verification of ['token_review', 'jwks']) {
         method: 'METHOD_ORCHESTRATOR',
         expiresAt: new Date(exp * 1000).toISOString().replace('.000Z', 'Z'),
         metadata: {
+          'io.service.auth.orchestrator.credential.id': `JTI=${decodeJwt(token).jti}`,
           'io.service.auth.orchestrator.namespace': 'apps',
           'io.service.auth.orchestrator.pod.name': 'web-0',
           'io.service.auth.orchestrator.pod.uid': 'uid-of-pod',

@@ -221,13 +221,13 @@ const DAY_MS = 86_400_000
 const FORCED = { forced: [0, 401, 403, 500] }
 
 const seeded = async (t: Test): Promise<Started> => {
-  let behind = 2 * DAY_MS
-  const now = () => new Date(Date.now() - behind)
+  let offset = -2 * DAY_MS
+  const now = () => new Date(Date.now() + offset)
   const settings = { 'authentication.methods.token.bootstrap.token': TOKEN, 'rate_limit.enabled': 'false' }
   const service = await startService(t, settings, { now })
   const make = maker(service)
   await make.boolean('aged')
-  behind = 0
+  offset = 0
   for (const key of ['kept', 'young']) await make.boolean(key)
   for (const key of ['kept', 'doomed']) await make.segment(key)
   await granted(service, { name: 'doomed', role: 'viewer' })
