@@ -82,3 +82,9 @@ await t.test('the clock of the machine keeps the same promises', async (t) => {
   t.ok(Math.abs(systemClock.now().getTime() - Date.now()) < 60_000)
   t.notOk(done.includes('never'))
 })
+
+await t.test('parts of milliseconds do not add up to a millisecond less', async (t) => {
+  const clock = virtualClock('2026-11-25T23:00:00.000Z')
+  for (let n = 0; n < 1_000; n++) await clock.advance(0.7)
+  t.equal(clock.now().toISOString(), '2026-11-25T23:00:00.700Z')
+})

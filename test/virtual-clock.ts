@@ -19,8 +19,9 @@ const TURNS = 10
 /** A virtual clock, whose wall clock begins at that time. */
 export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock => {
   let elapsed = 0
-  let wall = Date.parse(begin)
-  let present = new Date(wall)
+  /** What the wall clock showed when nothing had elapsed: to add each step to it would lose parts of milliseconds. */
+  let origin = Date.parse(begin)
+  let present = new Date(origin)
   const timers = new Set<{ due: number; readonly work: () => void; readonly every?: number }>()
 
   const set = (ms: number, work: () => void, every?: number): Timer => {
@@ -36,7 +37,6 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
     return first
   }
   const pass = (to: number) => {
-    wall += to - elapsed
     elapsed = to
   }
   const settle = async () => {
@@ -63,7 +63,8 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
 
   return {
     now: () => {
-      if (present.getTime() !== Math.floor(wall)) present = new Date(Math.floor(wall))
+      const wall = Math.floor(origin + elapsed)
+      if (present.getTime() !== wall) present = new Date(wall)
       return present
     },
     monotonic: () => elapsed,
@@ -96,7 +97,7 @@ export const virtualClock = (begin = '2026-01-01T00:00:00.000Z'): VirtualClock =
       moved = done.catch(() => undefined)
       return done
     },
-    jump: (ms) => void (wall += ms),
+    jump: (ms) => void (origin += ms),
     settle,
     waiting: () => [...timers].map(({ due }) => due - elapsed).toSorted((a, b) => a - b),
   }
