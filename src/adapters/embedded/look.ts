@@ -44,16 +44,11 @@ const wrongGuards = (database: Database): readonly (readonly [name: string, foun
   })
 }
 
-const guards = (database: Database): readonly Finding[] =>
-  wrongGuards(database).map(([name, found]) => ({
-    check: 'guards',
-    where: `${name === INDEX ? 'index' : 'trigger'} ${name}`,
-    found: `${found}, so ${WITHOUT[name]}`,
-  }))
+const kindOf = (guard: string): string => (guard === INDEX ? 'index' : 'trigger')
 
 /** Takes away guards that were changed, so that the schema makes them anew. */
 export const dropChanged = (database: Database): void => {
-  for (const { where } of guards(database)) database.exec(`drop ${where.replace(' ', ' if exists ')}`)
+  for (const [name] of wrongGuards(database)) database.exec(`drop ${kindOf(name)} if exists ${name}`)
 }
 
 const events = (count: number) => (count === 1 ? '1 event' : `${count} events`)
@@ -133,9 +128,12 @@ export const headOf = (database: Database): number =>
 /** What is cheap to see of a log: its guards, and holes in positions and streams, counted over one index. Changes nothing. */
 export const lookAtLog = (database: Database): Look => {
   if (!rowsOf(database, IS_THERE).get()) return NOTHING
-  const missing = guards(database)
+  const wrong = wrongGuards(database)
+  const missing = wrong.map(([name, found]): Finding => {
+    return { check: 'guards', where: `${kindOf(name)} ${name}`, found: `${found}, so ${WITHOUT[name]}` }
+  })
   // Without its index counting would read the whole log.
-  if (missing.some(({ where }) => where.endsWith(INDEX))) return { ...NOTHING, findings: missing }
+  if (wrong.some(([name]) => name === INDEX)) return { ...NOTHING, findings: missing }
   const head = headOf(database)
   const [positionsMissing, gaps] = positions(database, head)
   const [revisionsMissing, holes] = revisions(database, head)
