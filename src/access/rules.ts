@@ -57,8 +57,13 @@ export type Subject =
 export type Given = { readonly holding: Holding } | { readonly refused: 'nothing' | 'too_many' }
 
 /** Whether logins and exchanges are under rules: there is one, or the configuration says what they get whom none matches. */
-export const isGoverned = ({ rules, unmatched }: Pick<AccessPolicy, 'rules' | 'unmatched'>): boolean =>
-  rules.length > 0 || unmatched !== undefined
+export const isGoverned = ({
+  rules,
+  unmatched,
+}: {
+  readonly rules: readonly unknown[]
+  readonly unmatched?: unknown
+}): boolean => rules.length > 0 || unmatched !== undefined
 
 const covers = (listed: readonly string[], name: string): boolean => listed.includes('*') || listed.includes(name)
 

@@ -1,4 +1,4 @@
-import type { AccessPolicy, Rule } from '../access/rules.ts'
+import { type AccessPolicy, isGoverned, type Rule } from '../access/rules.ts'
 import { meaningsOf } from '../access/meanings.ts'
 import { type Pseudonyms, pseudonyms } from '../auth/pseudonyms.ts'
 import { version } from '../cli/manifest.ts'
@@ -102,7 +102,7 @@ export const toldAccess = ({ execute, configured, onFormat, logger, onError }: P
         waits = false
       } catch (error) {
         later(error)
-        if (configured.rules.length > 0 || configured.unmatched) logger.warn({}, NO_LOGINS)
+        if (isGoverned(configured)) logger.warn({}, NO_LOGINS)
         else logger.info({}, LATER)
       }
     },

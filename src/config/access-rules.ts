@@ -1,7 +1,7 @@
 import { readGrant } from '../access/grant-text.ts'
 import type { Grant } from '../access/grants.ts'
 import { isBuiltIn, NAME, rolesWith } from '../access/roles.ts'
-import { type AccessPolicy, ITS_NAMESPACE, type Rule } from '../access/rules.ts'
+import { type AccessPolicy, isGoverned, ITS_NAMESPACE, type Rule } from '../access/rules.ts'
 import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
 
@@ -120,7 +120,7 @@ export const accessWarnings = ({ authentication, authorization }: Config): reado
     typeof unmatched === 'object'
       ? `everybody who comes that way has what ${UNMATCHED} says`
       : 'nobody gets in that way'
-  const under = rules.length > 0 || unmatched !== undefined
+  const under = isGoverned(authorization)
   const byRole = Object.keys(roles).length > 0 ? ROLES : 'authorization.require_role'
   return [
     ...enabled.map(

@@ -1,3 +1,4 @@
+import { isGoverned } from '../access/rules.ts'
 import type { Method } from '../events/token.ts'
 import { didYouMean } from './did-you-mean.ts'
 import type { Config } from './settings.ts'
@@ -12,7 +13,7 @@ const ofMethods = ({
   authentication: {
     methods: { oidc, codehost, orchestrator },
   },
-  authorization: { rules, unmatched },
+  authorization,
 }: Config): Readonly<Record<Method, readonly Door[]>> => ({
   token: [],
   oidc: Array.from(oidc.providers.keys(), (name) => ({
@@ -31,7 +32,7 @@ const ofMethods = ({
     {
       word: 'orchestrator',
       open: orchestrator.enabled && orchestrator.allowed.length === 0,
-      sentence: `${base}.orchestrator.allowed is empty, so every service account of the cluster gets a token ${rules.length === 0 && unmatched === undefined ? 'without bounds' : 'with what authorization.rules grant'}`,
+      sentence: `${base}.orchestrator.allowed is empty, so every service account of the cluster gets a token ${isGoverned(authorization) ? 'with what authorization.rules grant' : 'without bounds'}`,
     },
   ],
 })
