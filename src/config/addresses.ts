@@ -3,13 +3,13 @@ import { list } from './collections.ts'
 import { bool, type Check, named, textual } from './types.ts'
 import type { Kind } from './setting.ts'
 
+/** A host name, or with a dot in front every name below it. */
+const HOST_NAME = /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
+
 /** A host name; a scheme in front and a port or path behind are cut off. */
 export const host = textual('host name', {
   fix: (value) => value.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/(:\d*)?(\/.*)?$/, ''),
-  check: (value) =>
-    /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value)
-      ? undefined
-      : 'must be a host name',
+  check: (value) => (HOST_NAME.test(value) ? undefined : 'must be a host name'),
 })
 
 /** An address or a name to listen on; an IPv6 address may stand in brackets. */
@@ -18,9 +18,7 @@ export const listenHost = textual('text', { fix: (value) => value.replace(/^\[([
 /** A host name, or with a dot in front every name below it. */
 export const hostOrBelow = textual('host name', {
   check: (value) =>
-    /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value)
-      ? undefined
-      : 'must be a host name such as flags.example.com, or .example.com',
+    HOST_NAME.test(value) ? undefined : 'must be a host name such as flags.example.com, or .example.com',
 })
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
