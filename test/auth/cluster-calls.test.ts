@@ -2,39 +2,19 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import tls from 'node:tls'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { cluster as callTo } from '../../src/auth/cluster.ts'
-import { orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
+import type { OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { providerFetch } from '../../src/auth/provider-fetch.ts'
 import { Refusal } from '../../src/errors.ts'
 import { virtualClock } from '../virtual-clock.ts'
-import { clusterStandIn } from './stand-ins/cluster.ts'
+import { begin, open } from './on-cluster.ts'
 import { type Answer, json } from './stand-ins/listen.ts'
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
 const DOCUMENT = '/.well-known/openid-configuration'
 const WAYS = ['token_review', 'jwks'] as const
 
-const begin = async (t: Test) => {
-  const clock = virtualClock()
-  return Object.assign(await clusterStandIn(t, clock.now), { clock, now: () => clock.now().getTime() / 1000 })
-}
-type Cluster = Awaited<ReturnType<typeof begin>>
-
-const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}) =>
-  orchestrator({
-    clock: cluster.clock,
-    verification: 'token_review',
-    discoveryUrl: cluster.url,
-    audiences: [],
-    issuers: [],
-    maxLifetime: undefined,
-    allowed: [],
-    caPath: cluster.caPath,
-    tokenPath: cluster.tokenPath,
-    userAgent: 'rollcall/1.2.3',
-    ...more,
-  })
 const causeOf = async (work: Promise<unknown>): Promise<string> => {
   const error = await work.then(
     () => undefined,
@@ -49,9 +29,9 @@ const meant = (warnafter: unknown) => ({
 for (const verification of WAYS) {
   await t.test(`${verification}: a token lives as long as the cluster means it to`, async (t) => {
     const cluster = await begin(t)
-    const now = cluster.now()
+    const now = cluster.seconds()
     const endOf = async (claims: object, more: Partial<OrchestratorSettings> = {}) => {
-      const { verify } = await open(cluster, { verification, ...more })
+      const { verify } = open(cluster, { verification, ...more })
       const { expiresAt } = await verify(await cluster.token({ claims: claims as Record<string, unknown> }), '::1')
       return expiresAt.getTime() / 1000 - now
     }
@@ -67,7 +47,7 @@ for (const verification of WAYS) {
 
   await t.test(`${verification}: white space around a token is no part of it`, async (t) => {
     const cluster = await begin(t)
-    const { verify } = await open(cluster, { verification })
+    const { verify } = open(cluster, { verification })
     const token = await cluster.token()
     for (const given of [`${token}\n`, `${token}\r\n`, `  ${token} `]) t.equal((await verify(given, '::1')).name, 'web')
   })
@@ -76,7 +56,7 @@ for (const verification of WAYS) {
     const cluster = await begin(t)
     const token = await cluster.token()
     const cause = async (more: Partial<OrchestratorSettings>) =>
-      causeOf((await open(cluster, { verification, ...more })).verify(token, '::1'))
+      causeOf(open(cluster, { verification, ...more }).verify(token, '::1'))
     t.equal(
       await cause({ caPath: '/nowhere/ca.crt' }),
       'the certificate authority /nowhere/ca.crt cannot be read (ENOENT)',
@@ -92,7 +72,7 @@ for (const verification of WAYS) {
 
 await t.test('two hundred exchanges at once all get their answer, over ten connections that are kept', async (t) => {
   const cluster = await begin(t)
-  const { verify } = await open(cluster)
+  const { verify } = open(cluster)
   const tokens = await Promise.all(Array.from({ length: 200 }, () => cluster.token()))
   const names = await Promise.all(tokens.map(async (token) => (await verify(token, '::1')).name))
   t.strictSame(new Set(names), new Set(['web']))
@@ -101,7 +81,7 @@ await t.test('two hundred exchanges at once all get their answer, over ten conne
 
 await t.test('a kept connection that the server closes is made anew, a new one is not', async (t) => {
   const cluster = await begin(t)
-  const { verify } = await open(cluster)
+  const { verify } = open(cluster)
   await verify(await cluster.token(), '::1')
   const closing: Answer = (response) => {
     cluster.lies = {}
@@ -112,7 +92,7 @@ await t.test('a kept connection that the server closes is made anew, a new one i
   t.equal(cluster.connections, 2)
   cluster.lies = { [REVIEWS]: (response) => void response.destroy() }
   t.match(await causeOf(verify(await cluster.token(), '::1')), /ECONNRESET/)
-  const fresh = await open(cluster)
+  const fresh = open(cluster)
   cluster.lies = { [REVIEWS]: closing }
   t.match(await causeOf(fresh.verify(await cluster.token(), '::1')), /ECONNRESET/)
 })
@@ -120,8 +100,8 @@ await t.test('a kept connection that the server closes is made anew, a new one i
 await t.test('jwks: a cluster may get another issuer, and the former one is taken where it is named', async (t) => {
   const cluster = await begin(t)
   const before = cluster.issuer
-  const { verify } = await open(cluster, { verification: 'jwks' })
-  const migrating = await open(cluster, { verification: 'jwks', issuers: [before] })
+  const { verify } = open(cluster, { verification: 'jwks' })
+  const migrating = open(cluster, { verification: 'jwks', issuers: [before] })
   const old = await cluster.token()
   t.equal((await verify(old, '::1')).name, 'web')
   cluster.issuer = 'https://issuer.example'
@@ -142,16 +122,16 @@ await t.test('jwks: where our own token is refused, what everybody may read is r
     const guarded: Answer = (response) =>
       response.req.headers.authorization === undefined ? json(200, honest)(response) : json(status, {})(response)
     cluster.lies = { [DOCUMENT]: guarded }
-    t.equal((await (await open(cluster, { verification: 'jwks' })).verify(await cluster.token(), '::1')).name, 'web')
+    t.equal((await open(cluster, { verification: 'jwks' }).verify(await cluster.token(), '::1')).name, 'web')
   }
   cluster.lies = { [DOCUMENT]: json(403, {}) }
-  const { verify } = await open(cluster, { verification: 'jwks' })
+  const { verify } = open(cluster, { verification: 'jwks' })
   t.match(await causeOf(verify(await cluster.token(), '::1')), /status 403/)
 })
 
 await t.test('every call says who asks', async (t) => {
   const cluster = await begin(t)
-  for (const verification of WAYS) await (await open(cluster, { verification })).verify(await cluster.token(), '::1')
+  for (const verification of WAYS) await open(cluster, { verification }).verify(await cluster.token(), '::1')
   t.ok(cluster.asked.length >= 3)
   t.strictSame(new Set(cluster.asked.map(({ agent }) => agent)), new Set(['rollcall/1.2.3']))
 

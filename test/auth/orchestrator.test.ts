@@ -1,13 +1,12 @@
 import t, { type Test } from 'tap'
 import { readFile, writeFile } from 'node:fs/promises'
 import { SignJWT } from 'jose'
-import { type Orchestrator, orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { cluster as callTo } from '../../src/auth/cluster.ts'
+import type { OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { noted } from '../noted.ts'
-import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { begin, type Cluster, open } from './on-cluster.ts'
 import { refused } from './refused.ts'
-import { clusterStandIn } from './stand-ins/cluster.ts'
 import { type Answer, deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
 
 const REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews'
@@ -15,31 +14,6 @@ const DOCUMENT = '/.well-known/openid-configuration'
 const KEYS = '/openid/v1/jwks'
 const AUDIENCE = 'https://kubernetes.default.svc.cluster.local'
 const WAYS = ['token_review', 'jwks'] as const
-
-/** A cluster, and a clock that stands still until a test moves it: no limit of time is in the way of any other. */
-const begin = async (t: Test) => {
-  const clock = virtualClock()
-  const seconds = () => Math.floor(clock.now().getTime() / 1000)
-  return Object.assign(await clusterStandIn(t, clock.now), { clock, seconds })
-}
-type Cluster = Awaited<ReturnType<typeof begin>>
-
-const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}): Orchestrator => {
-  const ready = orchestrator({
-    clock: cluster.clock,
-    verification: 'token_review',
-    discoveryUrl: cluster.url,
-    audiences: [],
-    issuers: [],
-    maxLifetime: undefined,
-    userAgent: 'rollcall/1.2.3',
-    allowed: [],
-    caPath: cluster.caPath,
-    tokenPath: cluster.tokenPath,
-    ...more,
-  })
-  return { verify: async (token, address) => (await ready).verify(token, address) }
-}
 
 const jtiOf = (token: string): string =>
   (JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as { jti: string }).jti

@@ -30,6 +30,12 @@ const put = async (path: string, make: (path: string) => Promise<unknown>) => {
   await make(path)
 }
 
+/** A start on data in which something else stands in the place of a file. */
+const startedWith = async (t: Test, data: string, name: string, what: string) => {
+  await put(join(data, name), makers[what]!)
+  return { data, service: await serve(t, data) }
+}
+
 await t.test('in the place of what can be made anew it is set aside', async (t) => {
   const copied = await ran(t)
   for (const [name, kinds] of [
@@ -39,10 +45,7 @@ await t.test('in the place of what can be made anew it is set aside', async (t) 
   ] as const)
     for (const what of kinds)
       await t.test(`${what} as ${name}`, async (t) => {
-        const make = makers[what]!
-        const data = await copied()
-        await put(join(data, name), make)
-        const service = await serve(t, data)
+        const { data, service } = await startedWith(t, await copied(), name, what)
         t.ok(service.listens, service.err())
         t.match((await service.ask('GET', '/api/v1/namespaces/default/flags/f')).text, /"name":"one"/)
         service.kill('SIGTERM')
@@ -67,10 +70,7 @@ await t.test('in the place of what is the truth, or of the lock, it refuses the 
   ] as const)
     for (const what of kinds)
       await t.test(`${what} as ${name}`, async (t) => {
-        const make = makers[what]!
-        const data = await copied()
-        await put(join(data, name), make)
-        const service = await serve(t, data)
+        const { data, service } = await startedWith(t, await copied(), name, what)
         t.notOk(service.listens)
         t.equal(await service.ended, 1)
         t.match(service.err(), `${name} is ${what} and no file`)

@@ -1,0 +1,30 @@
+import type { Test } from 'tap'
+import { type Orchestrator, orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { clusterStandIn } from './stand-ins/cluster.ts'
+
+/** A cluster, and a clock that stands still until a test moves it: no limit of time is in the way of any other. */
+export const begin = async (t: Test) => {
+  const clock = virtualClock()
+  const seconds = () => Math.floor(clock.now().getTime() / 1000)
+  return Object.assign(await clusterStandIn(t, clock.now), { clock, seconds })
+}
+export type Cluster = Awaited<ReturnType<typeof begin>>
+
+/** Proof of identity by the tokens of a cluster, with these settings beside the usual ones. */
+export const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}): Orchestrator => {
+  const ready = orchestrator({
+    clock: cluster.clock,
+    verification: 'token_review',
+    discoveryUrl: cluster.url,
+    audiences: [],
+    issuers: [],
+    maxLifetime: undefined,
+    userAgent: 'rollcall/1.2.3',
+    allowed: [],
+    caPath: cluster.caPath,
+    tokenPath: cluster.tokenPath,
+    ...more,
+  })
+  return { verify: async (token, address) => (await ready).verify(token, address) }
+}
