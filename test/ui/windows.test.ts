@@ -9,7 +9,8 @@ await t.test('a window that is used again has nothing of the test before', { ski
   const { url } = await startService(t)
   let used: Page | undefined
   await t.test('before', async (t) => {
-    const { page, context, newPage } = await openBrowser(t, { url })
+    // The page may still ask for something when the route is made that drops it.
+    const { page, context, newPage } = await openBrowser(t, { url }, { forced: [0, 401] })
     used = page
     await newPage()
     await page.goto('/login')
@@ -21,7 +22,8 @@ await t.test('a window that is used again has nothing of the test before', { ski
   })
   await t.test('after', async (t) => {
     const { page, context } = await openBrowser(t, { url })
-    t.equal(page, used)
+    // Not `t.equal`: where they differ, tap would print two whole pages and run out of memory.
+    t.ok(page === used, 'the same page')
     t.equal(context.pages().length, 1)
     t.strictSame(await context.cookies(), [])
     await page.goto('/login')
@@ -30,6 +32,6 @@ await t.test('a window that is used again has nothing of the test before', { ski
   })
   await t.test('with a clock', async (t) => {
     const { page } = await openBrowser(t, { url }, { clock: true })
-    t.not(page, used)
+    t.ok(page !== used, 'another page')
   })
 })
