@@ -116,14 +116,3 @@ await t.test('a token that may only ask flags is for no person', { skip }, async
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByText('This token may not be used for signing in.').waitFor()
 })
-
-await t.test('a change that is refused says which right it needs, and what was typed stays', { skip }, async (t) => {
-  const service = await plain(t)
-  const { clientToken } = await granted(service, { role: 'viewer' })
-  const { page } = await openBrowser(t, service, FORCED)
-  await signIn(page, '/ns/shop/flags/new', clientToken)
-  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Mine')
-  await page.getByRole('button', { name: 'Create flag' }).click()
-  await page.getByRole('alert').getByText('It needs flag.create in shop.').waitFor()
-  t.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'Mine')
-})

@@ -28,13 +28,13 @@ const kinds: Readonly<
   'admin everywhere': {
     asked: { role: 'admin' },
     says: 'Full access that never ends',
-    grants: [/^Admin in every namespace\s*It can: do everything, what later versions add too\.$/],
+    grants: [/^Admin in every namespace\s*It can: do everything, including what later versions add\.$/],
   },
   'no role, namespace': { asked: { namespaceKey: 'shop' }, says: 'All of shop', grants: [] },
   role: {
     asked: { role: 'viewer' },
     says: 'Viewer in every namespace',
-    grants: [/^Viewer in every namespace\s*It can: ask flags, .*read the history, use its own record\.$/],
+    grants: [/^Viewer in every namespace\s*It can: evaluate flags, .*read the history, see and end this token\.$/],
   },
   'role and namespace': {
     asked: { role: 'editor', namespaceKey: 'shop' },
@@ -69,7 +69,7 @@ const kinds: Readonly<
   publishable: {
     asked: { role: 'client' },
     says: 'Client in every namespace',
-    grants: [/^Client in every namespace\s*It can: ask flags\.$/],
+    grants: [/^Client in every namespace\s*It can: evaluate flags\.$/],
   },
 }
 

@@ -74,11 +74,11 @@ await t.test(
     await form.getByText('Choose a role.', { exact: true }).waitFor()
     t.equal(await roleOf(form).getAttribute('aria-invalid'), 'true')
     await roleOf(form).selectOption('client')
-    await form.getByText('It can: ask flags. Can be published.').waitFor()
+    await form.getByText('It can: evaluate flags. Can be published.').waitFor()
     await roleOf(form).selectOption({ label: 'Full access' })
-    await form.getByText('It can: do everything, what later versions add too.').waitFor()
+    await form.getByText('It can: do everything, including what later versions add.').waitFor()
     await roleOf(form).selectOption('viewer')
-    await form.getByText(/^It can: ask flags, download flags for evaluation elsewhere, read flags/).waitFor()
+    await form.getByText(/^It can: evaluate flags, download flags for evaluation elsewhere, read flags/).waitFor()
     t.strictSame(await made(page, service, form, 'one-role'), {
       namespace: undefined,
       grants: [{ namespaceKey: '*', role: 'viewer' }],
@@ -259,6 +259,6 @@ await t.test(
     await other.page.getByRole('rowheader').first().waitFor()
     t.equal(await button.getAttribute('aria-disabled'), 'true')
     await button.focus()
-    await other.page.getByText('Needs token.create in every namespace.').waitFor()
+    await other.page.getByText('Needs token.create.').waitFor()
   },
 )

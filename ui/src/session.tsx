@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useEffect, useState } from 'react'
 import { keys } from './api/keys.ts'
-import { whenUnauthorized } from './api/request.ts'
+import { whenForbidden, whenUnauthorized } from './api/request.ts'
 import { endSession, expireSelf, readSession, type Session } from './api/session.ts'
 import { holderOf, identityOf, isLogin } from './identity.ts'
 import { rememberSessionEnd, rememberSessionLeft, setServiceTheme } from './preferences.ts'
@@ -98,6 +98,7 @@ export const SessionProvider = ({
   }, [client, refetch, goesOn])
   useEffect(() => {
     whenUnauthorized(() => ask('ended'))
+    whenForbidden(() => void client.invalidateQueries({ queryKey: keys.access }))
     return hear((told) => {
       if (told.kind === 'session') void check()
       else if (told.kind === 'signed-out') window.location.replace(`${basePath()}/login`)

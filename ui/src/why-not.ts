@@ -1,13 +1,24 @@
+import { holds, type Needed, useAccess } from './api/access.ts'
 import { useReach } from './api/reach.ts'
 import { useSession } from './session.tsx'
 import { past } from './words/past.ts'
 import { states } from './words/common.ts'
 
-/** Why nothing can be written here now; undefined where it can. `at` is the moment that the page shows. */
-export const useWhyNot = (at: string | undefined): string | undefined => {
+/** Says which of the rights that an action needs is missing; undefined where none is, or where it is not known yet (ui.md §2.5). */
+export const useMissing = (): ((...needed: readonly Needed[]) => string | undefined) => {
+  const { access } = useAccess()
+  return (...needed) => {
+    const missing = access && needed.find((one) => !holds(access, one))
+    return missing && states.missing(missing)
+  }
+}
+
+/** Why nothing can be written here now; undefined where it can. `at` is the moment that the page shows, `needed` what it takes. */
+export const useWhyNot = (at: string | undefined, ...needed: readonly Needed[]): string | undefined => {
   const { service } = useSession()
   const reach = useReach()
+  const missing = useMissing()
   if (at !== undefined) return past.why
   if (service.readOnly) return states.readOnlyWhy
-  return { reached: undefined, away: states.offlineWhy, stale: states.stale }[reach]
+  return { reached: undefined, away: states.offlineWhy, stale: states.stale }[reach] ?? missing(...needed)
 }

@@ -42,6 +42,19 @@ export const placesOf = ({ places }: Access, right: string): readonly string[] =
 /** Whether a right is held in every namespace. */
 export const isEverywhere = (access: Access, right: string): boolean => placesOf(access, right)[0] === EVERY
 
+/** What an action needs: a right, and the namespace it must be held in: `*` for every one, nothing for any one. */
+export type Needed = { readonly right: string; readonly namespaceKey?: string }
+
+/** Whether what an action needs is held. */
+export const holds = (access: Access, { right, namespaceKey }: Needed): boolean =>
+  placesOf(access, right).some((place) => [EVERY, namespaceKey ?? place].includes(place))
+
+/** What it takes to end a record's token (api.md §3.7). */
+export const removalOf = (record: Authentication): Needed => ({
+  right: 'token.revoke',
+  namespaceKey: boundTo(record) ?? EVERY,
+})
+
 /** Whether a record may do everything, also what later versions add. */
 export const isFull = (record: Authentication): boolean =>
   record.grants

@@ -25,6 +25,12 @@ export const whenUnauthorized = (told: Unauthorized): void => {
   onUnauthorized = told
 }
 
+/** Told of every answer 403: what may be done is less than was thought. */
+let onForbidden: () => void = () => undefined
+export const whenForbidden = (told: () => void): void => {
+  onForbidden = told
+}
+
 /** The address of something of the service, relative to the base path. */
 export const addressOf = (path: string): string => new URL(path, document.baseURI).href
 
@@ -64,6 +70,7 @@ export const request = async <T>(path: string, asked: Asked = {}): Promise<Answe
   noteMoment(path, answer.headers)
   if (!answer.ok) {
     if (answer.status === 401 && !('authorization' in headers)) onUnauthorized()
+    if (answer.status === 403) onForbidden()
     const failure = await failureOf(answer)
     noteReach(failure.reason === 'auth_stale' ? 'stale' : 'reached')
     throw failure

@@ -44,7 +44,7 @@ export const Button = ({ look, why, busy, onClick, children, type = 'button', ..
   )
 }
 
-/** A button with only an icon: its name is its tooltip. */
+/** A button with only an icon: its name is its tooltip, or why it does nothing now. */
 export const IconButton = ({
   name,
   icon,
@@ -53,7 +53,7 @@ export const IconButton = ({
   <button
     {...plain(rest)}
     {...stopOf(rest.why)}
-    data-tip={rest.why ?? name}
+    {...(rest.why === undefined ? { 'data-tip': name } : tip(rest.why))}
     type="button"
     className={buttonClass(rest.look ?? 'icon plain')}
     aria-label={name}

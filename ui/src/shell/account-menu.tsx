@@ -1,13 +1,28 @@
 import { Menu } from '@base-ui/react/menu'
 import { useNavigate } from '@tanstack/react-router'
 import type { RefObject } from 'react'
+import { useAccess } from '../api/access.ts'
 import { isLogin, wayOf } from '../identity.ts'
 import { instantWords } from '../parts/moment.ts'
 import { Safe } from '../parts/safe.tsx'
 import { usePreferences } from '../preferences.ts'
 import { signOut, useIdentity, useSession } from '../session.tsx'
+import { access as words } from '../words/access.ts'
 import { shell } from '../words/shell.ts'
 import { closing } from './loaded.ts'
+
+/** What who is signed in may do, in words, once it is known. */
+const OwnAccess = () => {
+  const { access } = useAccess()
+  if (!access) return null
+  if (access.full) return <span>{words.full}</span>
+  return access.grants?.map((grant, n) => (
+    <span key={n} className="tight">
+      <Safe text={words.grant(grant)} />
+      <span className="muted small">{words.youCan(grant.rights)}</span>
+    </span>
+  ))
+}
 
 /** The menu of the account, beside its button. */
 export const AccountMenu = ({
@@ -37,6 +52,7 @@ export const AccountMenu = ({
                 <strong>
                   <Safe text={name} />
                 </strong>
+                <OwnAccess />
                 <span className="muted small">{shell.signedInWith(shell.how[wayOf(authentication)])}</span>
                 {sessionEndsAt !== undefined && (
                   <span className="muted small">{shell.ends(instantWords(sessionEndsAt, zone))}</span>

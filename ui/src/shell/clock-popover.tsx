@@ -10,6 +10,7 @@ import { TextField } from '../parts/field.tsx'
 import { instantOfInput, localInput } from '../parts/moment.ts'
 import { Safe } from '../parts/safe.tsx'
 import { usePreferences } from '../preferences.ts'
+import { useMissing } from '../why-not.ts'
 import { past } from '../words/past.ts'
 import { closing } from './loaded.ts'
 
@@ -60,6 +61,7 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
     else then.setDate(then.getDate() - 1)
     return then
   }
+  const why = useMissing()({ right: 'history.read' })
   const busy = looking ? past.looking : undefined
   return (
     <form className="stack" noValidate onSubmit={submit}>
@@ -90,13 +92,17 @@ const Form = ({ onDone }: { readonly onDone: () => void }) => {
         }}
       />
       <div className="bar">
-        <Button type="submit" look="primary" busy={busy}>
+        <Button type="submit" look="primary" why={why} busy={busy}>
           {past.show}
         </Button>
       </div>
       <div className="bar">
-        <Button onClick={() => void show(new Date(serviceNow() - HOUR_MS).toISOString())}>{past.hourAgo}</Button>
-        <Button onClick={() => void show(yesterday().toISOString())}>{past.yesterday}</Button>
+        <Button why={why} onClick={() => void show(new Date(serviceNow() - HOUR_MS).toISOString())}>
+          {past.hourAgo}
+        </Button>
+        <Button why={why} onClick={() => void show(yesterday().toISOString())}>
+          {past.yesterday}
+        </Button>
         {at !== undefined && (
           <Button
             onClick={() => {

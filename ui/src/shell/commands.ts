@@ -6,6 +6,7 @@ import { palette } from '../words/palette.ts'
 import { past } from '../words/past.ts'
 import { shell } from '../words/shell.ts'
 import { press } from './keys.ts'
+import { useIsOpenTo } from './sections.ts'
 
 /** Something that the command palette offers. */
 export type Command = {
@@ -81,13 +82,14 @@ const ofPage = (): readonly Command[] =>
     run: () => control.click(),
   }))
 
-/** Every page there is, and every action of the page that is open. */
+/** Every page on which somebody may do anything, and every action of the page that is open. */
 export const useCommands = (onShortcuts: () => void): readonly Command[] => {
   const go = useGo()
   const at = useAt()
   const goTo = useGoTo()
-  const places = pages.flatMap(
-    ({ to, words, ...rest }) => go({ id: to, group: palette.goTo, words, ...rest }, { to }) ?? [],
+  const isOpenTo = useIsOpenTo()
+  const places = pages.flatMap(({ to, words, ...rest }) =>
+    isOpenTo(to) ? (go({ id: to, group: palette.goTo, words, ...rest }, { to }) ?? []) : [],
   )
   const always: readonly Command[] = [
     { id: 'clock', group: palette.actions, words: past.title, keys: 't', run: () => press('header', 't') },

@@ -35,5 +35,8 @@ export const sendForm = (event: KeyboardEvent): void => {
   const form = typed ?? (isOpen() ? null : document.querySelector<HTMLFormElement>('main form[data-page-form]'))
   if (event.defaultPrevented || !form) return
   event.preventDefault()
-  form.requestSubmit()
+  // By its button, which does nothing where it says why not.
+  const button = form.querySelector<HTMLElement>('[type=submit]')
+  if (button) button.click()
+  else form.requestSubmit()
 }

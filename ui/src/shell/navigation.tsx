@@ -13,6 +13,7 @@ import { Link, useLocation, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { lastNamespace } from '../preferences.ts'
 import { shell } from '../words/shell.ts'
+import { useIsOpenTo } from './sections.ts'
 
 type Entry = {
   readonly to: string
@@ -34,8 +35,10 @@ const ofSettings: readonly Entry[] = [
   { to: '/settings/preferences', words: shell.preferences, icon: SlidersIcon },
 ]
 
-const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly ns: string }) =>
-  entries.map(({ to, words, icon: Icon, first, short }) => (
+const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly ns: string }) => {
+  const isOpenTo = useIsOpenTo()
+  const shown = entries.filter(({ to }) => isOpenTo(to))
+  return shown.map(({ to, words, icon: Icon, first, short }) => (
     <li key={to} className={first ? 'first' : 'rest'}>
       <Link to={to as '/ns/$ns/flags'} params={{ ns }} activeProps={{ 'aria-current': 'page' }} aria-label={words}>
         <Icon />
@@ -43,8 +46,9 @@ const Entries = ({ entries, ns }: { readonly entries: readonly Entry[]; readonly
       </Link>
     </li>
   ))
+}
 
-/** The ways to every section. In a narrow window those that are not asked for often stand behind a button. */
+/** The ways to every section in which somebody may do anything (ui.md §2.5). In a narrow window those that are not asked for often stand behind a button. */
 export const Navigation = () => {
   const { ns = lastNamespace() } = useParams({ strict: false }) as { readonly ns?: string }
   const { pathname } = useLocation()

@@ -18,7 +18,8 @@ const roles: Readonly<Record<string, string>> = {
 
 /** What each right lets somebody do; one of a later version is called by its name. */
 const rights: Readonly<Record<string, string>> = {
-  'flag.evaluate': 'ask flags',
+  '*': 'do everything, including what later versions add',
+  'flag.evaluate': 'evaluate flags',
   'flag.snapshot': 'download flags for evaluation elsewhere',
   'flag.read': 'read flags',
   'flag.create': 'create flags',
@@ -36,11 +37,13 @@ const rights: Readonly<Record<string, string>> = {
   'token.create': 'create tokens',
   'token.revoke': 'delete tokens',
   'history.read': 'read the history',
-  'audit.read': 'read all history, of people too',
+  'audit.read': 'read all history, including that of people',
   'subject.erase': 'erase personal data',
   'config.read': 'read the configuration',
-  'self.use': 'use its own record',
+  'self.use': 'see and end this token',
 }
+
+const right = (name: string): string => (Object.hasOwn(rights, name) ? rights[name]! : name)
 
 /** So many grants are told in a line; of more, how many there are besides. */
 const TOLD = 3
@@ -71,10 +74,11 @@ export const access = {
     return more === 0 ? list(told) : `${list(told)} and ${more} more`
   },
   role: (name: string): string => (Object.hasOwn(roles, name) ? roles[name]! : name),
-  right: (name: string): string => (Object.hasOwn(rights, name) ? rights[name]! : name),
-  everything: 'do everything, what later versions add too',
-  everythingThere: 'do all that can be done in a namespace',
-  can: (what: readonly string[]): string => `It can: ${list(what)}.`,
+  full: 'Full access',
+  /** What rights, by their names, let a token do. */
+  can: (names: readonly string[]): string => `It can: ${list(names.map(right))}.`,
+  /** What they let the reader do. */
+  youCan: (names: readonly string[]): string => `You can: ${list(names.map(right))}.`,
   list: 'Rights',
-  publishable: 'It can be published: all it can do is ask flags.',
+  publishable: 'It can be published: all it can do is evaluate flags.',
 }

@@ -82,6 +82,8 @@ export const states = {
   forbidden: 'You may not see this',
   needs: ({ right, namespaceKey }: { readonly right: string; readonly namespaceKey?: string | undefined }) =>
     `It needs ${rightWords(right, namespaceKey)}.`,
+  missing: ({ right, namespaceKey }: { readonly right: string; readonly namespaceKey?: string | undefined }) =>
+    `Needs ${rightWords(right, namespaceKey)}.`,
   tellAdministrator: 'Copy a message to an administrator',
   messageToAdministrator: 'message to an administrator',
   pleaseGive: (who: string, right: string, namespaceKey: string | undefined, address: string, time: string) =>

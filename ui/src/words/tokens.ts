@@ -15,7 +15,6 @@ export const tokens = {
   find: 'Find a token',
   create: 'New token',
   creating: 'Creating…',
-  createNeeds: 'Needs token.create in every namespace.',
   columns: {
     token: 'Token',
     status: 'Status',

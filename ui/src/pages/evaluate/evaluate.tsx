@@ -2,6 +2,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import type { FormEvent } from 'react'
 import { useId, useState } from 'react'
 import { type Failure, isFailure } from '../../api/failure.ts'
+import type { Needed } from '../../api/access.ts'
 import { searchFlags } from '../../api/flags.ts'
 import { keys } from '../../api/keys.ts'
 import { Button } from '../../parts/button.tsx'
@@ -15,6 +16,7 @@ import { usePreferences } from '../../preferences.ts'
 import { randomId } from '../../random-id.ts'
 import { press } from '../../shell/keys.ts'
 import { momentWords } from '../../shell/past.tsx'
+import { useMissing } from '../../why-not.ts'
 import { states } from '../../words/common.ts'
 import { evaluate as words } from '../../words/evaluate.ts'
 import { AnswerRegion } from './answer.tsx'
@@ -103,6 +105,10 @@ const NotAnswered = ({
   )
 }
 
+/** What it takes to ask a flag and to be told each step. */
+const rightsIn = (namespaceKey: string): readonly Needed[] =>
+  ['flag.evaluate', 'flag.read'].map((right) => ({ right, namespaceKey }))
+
 /** Asks what a flag says to an entity, and why (ui.md §11.7). */
 export const EvaluatePage = () => {
   const { ns } = here.useParams()
@@ -110,6 +116,7 @@ export const EvaluatePage = () => {
   const { at } = here.useSearch()
   const [flaws, setFlaws] = useState<Flaws>({})
   const focusWrong = useFocusFirstWrong()
+  const why = useMissing()(...rightsIn(ns))
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const found = flawsOf(form)
@@ -149,6 +156,7 @@ export const EvaluatePage = () => {
             <Button
               type="submit"
               look="primary"
+              why={why}
               busy={busy ? words.sending : undefined}
               aria-keyshortcuts="Control+Enter"
             >

@@ -35,6 +35,7 @@ export const About = ({
   draft,
   flaws,
   why,
+  whyKept,
   change,
   onDelete,
 }: {
@@ -42,6 +43,8 @@ export const About = ({
   readonly draft: Draft
   readonly flaws: Flaws
   readonly why: string | undefined
+  /** Why it cannot be deleted. */
+  readonly whyKept: string | undefined
   readonly change: ChangeDraft<Draft>
   readonly onDelete: () => void
 }) => {
@@ -63,7 +66,7 @@ export const About = ({
       {!precise && <p className="notice">{words.precise}</p>}
       <AboutTimes of={loaded.flag} />
       <div>
-        <Button look="danger" why={why} onClick={onDelete}>
+        <Button look="danger" why={whyKept} onClick={onDelete}>
           {flag.remove.open}
         </Button>
       </div>

@@ -26,7 +26,8 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
   const { ns, key } = here.useParams()
   const { tab, at } = here.useSearch()
   const navigate = useNavigate()
-  const why = useWhyNot(at)
+  const why = useWhyNot(at, { right: 'flag.update', namespaceKey: ns })
+  const whyKept = useWhyNot(at, { right: 'flag.delete', namespaceKey: ns })
   const [deleting, setDeleting] = useState(false)
   const [opened, setOpened] = useState<string | undefined>()
   return (
@@ -51,7 +52,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
       }}
       renderHead={({ state }) => (
         <>
-          <FlagHead loaded={state.base} why={why} onDelete={() => setDeleting(true)} />
+          <FlagHead loaded={state.base} why={whyKept} onDelete={() => setDeleting(true)} />
           {deleting && (
             <DeleteFlag
               loaded={state.base}
@@ -72,6 +73,7 @@ const FlagEditor = ({ loaded, queryKey }: { readonly loaded: Loaded; readonly qu
             change={edited.state.change}
             flaws={edited.flaws}
             why={edited.why}
+            whyKept={whyKept}
             onDelete={() => setDeleting(true)}
           />
         ) : (

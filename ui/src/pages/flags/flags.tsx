@@ -61,7 +61,7 @@ export const Flags = () => {
   const order = orderOf(search.sort, ['name', 'key', 'changedAt'])
   const address = useListAddress(search)
   const { zone } = usePreferences()
-  const why = useWhyNot(at)
+  const why = useWhyNot(at, { right: 'flag.create', namespaceKey: ns })
   const asked = { q, type, enabled: state, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
   const read = useListRead(keys.flags(ns), asked, (of, signal) => readFlags(ns, of, signal))
   const create = (

@@ -30,7 +30,7 @@ export const NewFlagPage = () => {
   const named = useNamedForm(words.thing, fields.keyTaken)
   const navigate = useNavigate()
   const say = useSay()
-  const why = useWhyNot(undefined)
+  const why = useWhyNot(undefined, { right: 'flag.create', namespaceKey: ns })
   const boolean = type === 'BOOLEAN_FLAG_TYPE'
 
   const submit = async (event: FormEvent) => {

@@ -1,6 +1,7 @@
 import { PencilIcon, PlusIcon, TrashIcon } from '@primer/octicons-react'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { EVERY, type Needed } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { type ListedNamespace, readNamespaces } from '../../api/namespaces.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -12,12 +13,20 @@ import type { Column } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
-import { useWhyNot } from '../../why-not.ts'
+import { useMissing, useWhyNot } from '../../why-not.ts'
 import { number } from '../../words/common.ts'
 import { namespaces as words } from '../../words/namespaces.ts'
 import { DeleteNamespace } from './delete-namespace.tsx'
 import { EditNamespace } from './edit-namespace.tsx'
 import { NewNamespace } from './new-namespace.tsx'
+
+const CREATION = { right: 'namespace.create', namespaceKey: EVERY } as const
+/** Before a namespace is deleted somebody is told what goes with it. */
+const deletionOf = (namespaceKey: string): readonly Needed[] => [
+  { right: 'namespace.delete', namespaceKey: EVERY },
+  { right: 'flag.read', namespaceKey },
+  { right: 'segment.read', namespaceKey },
+]
 
 const here = getRouteApi('/inside/settings/namespaces')
 
@@ -26,7 +35,7 @@ type Act = { readonly kind: 'create' } | { readonly kind: 'edit' | 'delete'; rea
 
 const columnsOf = (
   zone: string,
-  why: string | undefined,
+  { why, missing }: { readonly why: string | undefined; readonly missing: ReturnType<typeof useMissing> },
   act: (act: Act) => void,
 ): readonly Column<ListedNamespace>[] => [
   {
@@ -70,13 +79,13 @@ const columnsOf = (
         <IconButton
           name={words.edit(row.name)}
           icon={<PencilIcon />}
-          why={why}
+          why={why ?? missing({ right: 'namespace.update', namespaceKey: row.key })}
           onClick={() => act({ kind: 'edit', of: row })}
         />
         <IconButton
           name={words.delete(row.name)}
           icon={<TrashIcon />}
-          why={why ?? (row.protected ? words.protected : undefined)}
+          why={why ?? missing(...deletionOf(row.key)) ?? (row.protected ? words.protected : undefined)}
           onClick={() => act({ kind: 'delete', of: row })}
         />
       </span>
@@ -91,6 +100,7 @@ export const Namespaces = () => {
   const address = useListAddress(search)
   const { zone } = usePreferences()
   const why = useWhyNot(at)
+  const missing = useMissing()
   const [acting, setActing] = useState<Act | undefined>()
   const asked = { q, sort: 'name', include: 'usage', page, at } as const
   const read = useListRead(keys.namespaces, asked, readNamespaces)
@@ -103,14 +113,19 @@ export const Namespaces = () => {
         address={address}
         q={q}
         create={
-          <Button look="primary" why={why} onClick={() => setActing({ kind: 'create' })} aria-keyshortcuts="n">
+          <Button
+            look="primary"
+            why={why ?? missing(CREATION)}
+            onClick={() => setActing({ kind: 'create' })}
+            aria-keyshortcuts="n"
+          >
             <PlusIcon />
             {words.create}
           </Button>
         }
         nothing={<p>{words.noneWhy}</p>}
         table={{
-          columns: columnsOf(zoneName(zone), why, setActing),
+          columns: columnsOf(zoneName(zone), { why, missing }, setActing),
           rowKey: ({ key }) => key,
           heads: 'namespace',
         }}

@@ -62,9 +62,11 @@ const Targeting = ({
 
 const About = ({
   edited: { state, flaws, why },
+  whyKept,
   onDelete,
 }: {
   readonly edited: EditedSegment
+  readonly whyKept: string | undefined
   readonly onDelete: () => void
 }) => (
   <div className="form">
@@ -76,7 +78,7 @@ const About = ({
     />
     <AboutTimes of={state.base.segment} />
     <div>
-      <Button look="danger" why={why} onClick={onDelete}>
+      <Button look="danger" why={whyKept} onClick={onDelete}>
         {words.remove.open}
       </Button>
     </div>
@@ -93,7 +95,8 @@ const SegmentEditor = ({
   const { ns, key } = here.useParams()
   const { tab, at } = here.useSearch()
   const navigate = useNavigate()
-  const why = useWhyNot(at)
+  const why = useWhyNot(at, { right: 'segment.update', namespaceKey: ns })
+  const whyKept = useWhyNot(at, { right: 'segment.delete', namespaceKey: ns })
   const [deleting, setDeleting] = useState(false)
   const close = () => setDeleting(false)
   return (
@@ -116,7 +119,7 @@ const SegmentEditor = ({
       renderView={(name, edited) =>
         name === 'about' ? (
           <>
-            <About edited={edited} onDelete={() => setDeleting(true)} />
+            <About edited={edited} whyKept={whyKept} onDelete={() => setDeleting(true)} />
             {deleting && (
               <DeleteSegment
                 loaded={edited.state.base}

@@ -26,7 +26,7 @@ export const NewSegmentPage = () => {
   const named = useNamedForm(words.thing, fields.keyTaken)
   const navigate = useNavigate()
   const say = useSay()
-  const why = useWhyNot(undefined)
+  const why = useWhyNot(undefined, { right: 'segment.create', namespaceKey: ns })
 
   const submit = async (event: FormEvent) => {
     const outcome = await named.submit<Segment>(event, (body, reason) =>

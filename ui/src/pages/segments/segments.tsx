@@ -44,7 +44,7 @@ export const Segments = () => {
   const order = orderOf(search.sort, ['name', 'key', 'changedAt'])
   const address = useListAddress(search)
   const { zone } = usePreferences()
-  const why = useWhyNot(at)
+  const why = useWhyNot(at, { right: 'segment.create', namespaceKey: ns })
   const asked = { q, sort: order.by, order: order.descending ? 'desc' : 'asc', page, at }
   const read = useListRead(keys.segments(ns), asked, (of, signal) => readSegments(ns, of, signal))
   const create = (

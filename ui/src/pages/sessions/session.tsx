@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { isFailure } from '../../api/failure.ts'
+import { EVERY } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, readToken } from '../../api/tokens.ts'
 import { holderIn, identityOf } from '../../identity.ts'
@@ -64,7 +65,7 @@ const Facts = ({ record }: { readonly record: Authentication }) => {
 export const SessionPage = () => {
   const { id } = here.useParams()
   const { at } = here.useSearch()
-  const why = useWhyNot(at)
+  const why = useWhyNot(at, { right: 'token.revoke', namespaceKey: EVERY })
   const [ending, setEnding] = useState<Ending | undefined>()
   const { data, error, refetch } = useQuery({
     queryKey: [...keys.tokens, 'one', id, at],

@@ -2,6 +2,7 @@ import { PeopleIcon, SignOutIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
+import { EVERY } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import { type Authentication, readTokens } from '../../api/tokens.ts'
@@ -85,7 +86,7 @@ export const Sessions = () => {
   const { q = '', page, at } = search
   const address = useListAddress(search)
   const { zone } = usePreferences()
-  const why = useWhyNot(at)
+  const why = useWhyNot(at, { right: 'token.revoke', namespaceKey: EVERY })
   const howOf = useHow()
   const [ending, setEnding] = useState<Ending | undefined>()
   const ways = useQuery({ queryKey: keys.methods, queryFn: ({ signal }) => readMethods(signal) })

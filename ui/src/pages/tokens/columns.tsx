@@ -16,14 +16,14 @@ export type Selecting = {
   readonly chosen: ReadonlySet<string>
   readonly choose: (ids: readonly string[], on: boolean) => void
   readonly remove: (records: readonly Authentication[]) => void
-  readonly why: string | undefined
+  readonly whyKept: (records: readonly Authentication[]) => string | undefined
 }
 
 /** The columns of the list; those that the service sorts by say how. */
 export const columnsOf = (
   rows: readonly Authentication[],
   zone: string,
-  { chosen, choose, remove, why }: Selecting,
+  { chosen, choose, remove, whyKept }: Selecting,
 ) => {
   const all = rows.filter(({ status }) => status !== 'DELETED').map(({ id }) => id)
   const columns: Column<Authentication>[] = [
@@ -100,7 +100,7 @@ export const columnsOf = (
           <IconButton
             name={words.deleteOne(nameOf(row))}
             icon={<TrashIcon />}
-            why={why}
+            why={whyKept([row])}
             onClick={() => remove([row])}
           />
         ),

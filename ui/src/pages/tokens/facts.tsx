@@ -1,4 +1,4 @@
-import { EVERY, isFull, isPublishable } from '../../api/access.ts'
+import { isFull, isPublishable } from '../../api/access.ts'
 import { serviceNow } from '../../api/clock.ts'
 import { type Authentication, boundTo } from '../../api/tokens.ts'
 import { Safe } from '../../parts/safe.tsx'
@@ -35,9 +35,7 @@ export const Grants = ({ record }: { readonly record: Authentication }) =>
         {record.grants.map((grant, n) => (
           <li key={n}>
             <Safe text={access.grant(grant)} />
-            <div className="muted small">
-              {access.can(grant.rights.map((right) => (right === EVERY ? access.everything : access.right(right))))}
-            </div>
+            <div className="muted small">{access.can(grant.rights)}</div>
           </li>
         ))}
       </ul>

@@ -34,7 +34,6 @@ export const RoleField = ({
   const offered = offeredIn(roles, place)
   const given = value === FULL ? [EVERY] : offered.find(({ name }) => name === value)?.rights
   const rights = given && rightsOf(given, roles, where)
-  const can = rights?.map((right) => (right === EVERY ? access.everything : access.right(right)))
   const publishable = rights?.length === 1 && rights[0] === 'flag.evaluate'
   return (
     <Select
@@ -48,7 +47,7 @@ export const RoleField = ({
         })),
         ...(full === undefined ? [] : [{ value: FULL, label: full }]),
       ]}
-      hint={can && [access.can(can), publishable && words.publishable].filter(Boolean).join(' ')}
+      hint={rights && [access.can(rights), publishable && words.publishable].filter(Boolean).join(' ')}
       wrong={wrong}
       onChange={onChange}
     />

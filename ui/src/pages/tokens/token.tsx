@@ -2,6 +2,7 @@ import { TrashIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
+import { removalOf } from '../../api/access.ts'
 import { isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, nameOf, readToken } from '../../api/tokens.ts'
@@ -16,7 +17,7 @@ import { Safe } from '../../parts/safe.tsx'
 import { LoadFailed, Loading } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { usePreferences } from '../../preferences.ts'
-import { useWhyNot } from '../../why-not.ts'
+import { useMissing, useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
 import { AccessWords, Grants, StatusBadge } from './facts.tsx'
 import { Maker } from './maker.tsx'
@@ -83,6 +84,7 @@ export const TokenPage = () => {
   const { id } = here.useParams()
   const { at } = here.useSearch()
   const why = useWhyNot(at)
+  const missing = useMissing()
   const [removing, setRemoving] = useState(false)
   const { data, error, refetch } = useQuery({
     queryKey: [...keys.tokens, 'one', id, at],
@@ -101,7 +103,7 @@ export const TokenPage = () => {
     <>
       <PageHead heading={<Safe text={nameOf(data)} />} title={[nameOf(data), words.heading]}>
         {data.status !== 'DELETED' && (
-          <Button look="danger" why={why} onClick={() => setRemoving(true)}>
+          <Button look="danger" why={why ?? missing(removalOf(data))} onClick={() => setRemoving(true)}>
             <TrashIcon />
             {words.remove.submit}
           </Button>

@@ -2,7 +2,7 @@ import { PlusIcon } from '@primer/octicons-react'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import { EVERY, placesOf, useAccess } from '../../api/access.ts'
+import { EVERY, placesOf, removalOf, useAccess } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { readMethods } from '../../api/methods.ts'
 import { type Authentication, readTokens } from '../../api/tokens.ts'
@@ -14,7 +14,7 @@ import { NamespaceField } from '../../parts/namespace-field.tsx'
 import { orderOf, sortOf, useListAddress } from '../../parts/paging.ts'
 import { useListRead } from '../../parts/use-list-read.ts'
 import { usePreferences } from '../../preferences.ts'
-import { useWhyNot } from '../../why-not.ts'
+import { useMissing, useWhyNot } from '../../why-not.ts'
 import { tokens as words } from '../../words/tokens.ts'
 import { columnsOf, type Selecting } from './columns.tsx'
 import { NewToken } from './new-token.tsx'
@@ -28,13 +28,11 @@ const SORTS = ['-createdAt', 'name', 'expiresAt'] as const
 /** The namespaces whose tokens alone may be seen, where it is not all of them, and the one that is looked at. */
 const usePlaces = (asked = '') => {
   const { access, settled } = useAccess()
-  const none = access && placesOf(access, 'token.create').length === 0
   const found = access ? placesOf(access, 'token.read') : []
   const places = found.length > 0 && found[0] !== EVERY ? found : undefined
   return {
     settled,
     places,
-    whyNone: none ? words.createNeeds : undefined,
     ns: !places || places.includes(asked) ? asked : places[0]!,
   }
 }
@@ -43,12 +41,14 @@ const usePlaces = (asked = '') => {
 export const Tokens = () => {
   const search = here.useSearch()
   const { q = '', page, at } = search
-  const { settled, places, whyNone, ns } = usePlaces(search.ns)
+  const { settled, places, ns } = usePlaces(search.ns)
   const status = options.find(({ value }) => value === search.status)?.value ?? ''
   const order = orderOf(search.sort, SORTS)
   const address = useListAddress(search)
   const { zone } = usePreferences()
   const why = useWhyNot(at)
+  const missing = useMissing()
+  const whyKept = (records: readonly Authentication[]) => why ?? missing(...records.map(removalOf))
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const [creating, setCreating] = useState(false)
   const [removing, setRemoving] = useState<readonly Authentication[]>([])
@@ -62,7 +62,7 @@ export const Tokens = () => {
     chosen,
     choose: (ids, on) => setChosen((before) => (on ? before.union(new Set(ids)) : before.difference(new Set(ids)))),
     remove: setRemoving,
-    why,
+    whyKept,
   }
   const selected = rows.filter(({ id }) => chosen.has(id))
   return (
@@ -104,7 +104,12 @@ export const Tokens = () => {
         }
         create={
           !off && (
-            <Button look="primary" why={why ?? whyNone} onClick={() => setCreating(true)} aria-keyshortcuts="n">
+            <Button
+              look="primary"
+              why={why ?? missing({ right: 'token.create' })}
+              onClick={() => setCreating(true)}
+              aria-keyshortcuts="n"
+            >
               <PlusIcon />
               {words.create}
             </Button>
@@ -125,7 +130,7 @@ export const Tokens = () => {
         {selected.length > 0 && (
           <Selection
             count={selected.length}
-            why={why}
+            why={whyKept(selected)}
             onClear={() => setChosen(new Set())}
             onDelete={() => setRemoving(selected)}
           />

@@ -1,0 +1,137 @@
+import type { Locator, Page } from 'playwright-core'
+
+/** What a person does by a control: the right that it takes in a namespace, and what follows once the control is pressed. */
+export type Action = {
+  readonly right: string
+  readonly namespaceKey: string
+  readonly path: string
+  readonly control: (page: Page) => Locator
+  readonly then: (page: Page) => Promise<void>
+}
+
+export const button = (part: Page | Locator, name: string) => part.getByRole('button', { name, exact: true })
+const said = (page: Page, words: string) => page.getByRole('status').getByText(words).waitFor()
+export const named = async (part: Page | Locator, name: string, submit: string) => {
+  await part.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
+  await button(part, submit).click()
+}
+const confirmed = async (page: Page, submit: string, words: string) => {
+  await button(page.getByRole('alertdialog'), submit).click()
+  await said(page, words)
+}
+
+/** Making, changing and deleting the flags or segments of a namespace. */
+const ofThing = (thing: 'flag' | 'segment', namespaceKey: string, part: string): readonly Action[] => {
+  const list = `/ns/${namespaceKey}/${thing}s`
+  const Thing = thing === 'flag' ? 'Flag' : 'Segment'
+  return [
+    {
+      right: `${thing}.create`,
+      namespaceKey,
+      path: list,
+      control: (page) => page.getByRole('main').getByRole('link', { name: `New ${thing}`, exact: true }),
+      then: async (page) => {
+        await named(page, 'made', `Create ${thing}`)
+        await said(page, `${Thing} made created.`)
+      },
+    },
+    {
+      right: `${thing}.update`,
+      namespaceKey,
+      path: `${list}/kept`,
+      control: (page) => button(page, part),
+      then: async (page) => {
+        await button(page, 'Discard changes').click()
+        await page.getByRole('tab', { name: 'About' }).click()
+        await named(page, 'Renamed', 'Review changes')
+        await button(page.getByRole('dialog'), 'Save changes').click()
+        await said(page, '1 change saved.')
+      },
+    },
+    {
+      right: `${thing}.delete`,
+      namespaceKey,
+      path: `${list}/kept?tab=about`,
+      control: (page) => button(page, `Delete ${thing}`),
+      then: (page) => confirmed(page, `Delete ${thing}`, `${Thing} kept deleted.`),
+    },
+  ]
+}
+
+const ofNamespaces: readonly Action[] = [
+  {
+    right: 'namespace.create',
+    namespaceKey: '*',
+    path: '/settings/namespaces',
+    control: (page) => button(page, 'New namespace'),
+    then: async (page) => {
+      await named(page.getByRole('dialog'), 'made', 'Create namespace')
+      await said(page, 'Namespace made created.')
+    },
+  },
+  {
+    right: 'namespace.delete',
+    namespaceKey: '*',
+    path: '/settings/namespaces',
+    // The last of those who are seen: an empty one, where all are.
+    control: (page) => page.getByRole('button', { name: /^Delete (shop|vacant)$/ }).last(),
+    then: (page) => confirmed(page, 'Delete namespace', 'Namespace vacant deleted.'),
+  },
+  {
+    right: 'namespace.update',
+    namespaceKey: 'shop',
+    path: '/settings/namespaces',
+    control: (page) => button(page, 'Edit shop'),
+    then: async (page) => {
+      await named(page.getByRole('dialog'), 'Renamed', 'Save changes')
+      await said(page, 'Namespace shop changed.')
+    },
+  },
+]
+
+const ofTokens = (namespaceKey: string): readonly Action[] => [
+  {
+    right: 'token.create',
+    namespaceKey,
+    path: '/settings/tokens',
+    control: (page) => button(page, 'New token'),
+    then: async (page) => {
+      const form = page.getByRole('dialog')
+      await form.getByRole('combobox', { name: 'Role' }).first().selectOption('viewer')
+      await named(form, 'made', 'Create token')
+      await page.getByRole('dialog', { name: 'Token created' }).waitFor()
+    },
+  },
+  {
+    right: 'token.revoke',
+    namespaceKey,
+    path: '/settings/tokens',
+    control: (page) => button(page, 'Delete bound'),
+    then: (page) => confirmed(page, 'Delete token', 'Token bound deleted.'),
+  },
+]
+
+const evaluation = (namespaceKey: string): Action => ({
+  right: 'flag.evaluate',
+  namespaceKey,
+  path: `/ns/${namespaceKey}/evaluate`,
+  control: (page) => button(page, 'Evaluate'),
+  then: async (page) => {
+    await page.getByRole('combobox', { name: 'Flag', exact: true }).fill('asked')
+    await page.getByRole('option', { name: 'asked' }).click()
+    const answered = page.waitForResponse(/\/evaluate\/v1\//)
+    await button(page, 'Evaluate').click()
+    await answered
+  },
+})
+
+/** What can be done in the namespaces shop and till, by their flags and segments called kept, and around them; `kept` and `vacant` are gone after it. */
+export const actions: readonly Action[] = [
+  ...['shop', 'till'].flatMap((ns) => [
+    ...ofThing('flag', ns, 'Add rollout'),
+    ...ofThing('segment', ns, 'Add constraint'),
+    evaluation(ns),
+  ]),
+  ...ofTokens('shop'),
+  ...ofNamespaces,
+]

@@ -1,0 +1,200 @@
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { maker } from '../http/flags.ts'
+import { granted, withNamespaces } from '../http/granted.ts'
+import { type Fields, type Started, startService } from '../start.ts'
+import { type Action, actions, button, named } from './actions.ts'
+import { comesTo, openBrowser, signIn, skip, TOKEN } from './browser.ts'
+import { withSessions } from './ways.ts'
+
+const SETTINGS = { 'authentication.methods.token.bootstrap.token': TOKEN, 'rate_limit.enabled': 'false' }
+const FORCED = { forced: [401, 403] }
+
+const seeded = async (t: Test): Promise<Started> => {
+  const service = await withNamespaces(await startService(t, SETTINGS), 'shop', 'till', 'vacant')
+  for (const namespace of ['shop', 'till']) {
+    const make = maker(service, namespace)
+    for (const key of ['asked', 'kept']) await make.boolean(key)
+    await make.segment('kept')
+  }
+  await granted(service, { name: 'bound', role: 'viewer', namespaceKey: 'shop' })
+  return service
+}
+
+const KEEPING = ['create', 'delete', 'read', 'update']
+  .map((act) => `namespace.${act}`)
+  .concat('flag.read', 'segment.read', 'self.use')
+
+/** Everybody who is signed in, what they hold, and the sections that they have besides Preferences. */
+const people: Readonly<Record<string, { readonly asked: Fields; readonly sections: readonly string[] }>> = {
+  'a viewer': {
+    asked: { role: 'viewer' },
+    sections: ['Flags', 'Segments', 'Evaluate', 'Namespaces'],
+  },
+  'an editor of one namespace who views another': {
+    asked: {
+      grants: [
+        { role: 'editor', namespaceKey: 'shop' },
+        { role: 'viewer', namespaceKey: 'till' },
+      ],
+    },
+    sections: ['Flags', 'Segments', 'Evaluate', 'Namespaces'],
+  },
+  'an administrator of one namespace': {
+    asked: { grants: [{ role: 'admin', namespaceKey: 'shop' }] },
+    sections: ['Flags', 'Segments', 'Evaluate', 'Static Tokens', 'Sessions', 'Namespaces'],
+  },
+  'an auditor': {
+    asked: { role: 'auditor' },
+    sections: ['Flags', 'Segments', 'Evaluate', 'Static Tokens', 'Sessions', 'Namespaces'],
+  },
+  'who keeps the namespaces': {
+    asked: { grants: [{ rights: KEEPING, namespaceKey: '*' }] },
+    sections: ['Flags', 'Segments', 'Namespaces'],
+  },
+  'who may only read flags of one namespace': {
+    asked: { grants: [{ rights: ['flag.read', 'self.use'], namespaceKey: 'shop' }] },
+    sections: ['Flags'],
+  },
+}
+
+const needs = (right: string, namespaceKey: string): string =>
+  `Needs ${right} in ${namespaceKey === '*' ? 'every namespace' : namespaceKey}.`
+
+/** Whether the page, which may be open already, can be read at all; where it cannot it says so, and has no control. */
+const isRead = async (page: Page, action: Action): Promise<boolean> => {
+  if (!page.url().endsWith(action.path)) await page.goto(action.path)
+  const refused = page.getByRole('main').getByText('You may not see this').first()
+  await action.control(page).or(refused).first().waitFor()
+  return (await refused.count()) === 0
+}
+
+for (const [who, { asked, sections }] of Object.entries(people))
+  await t.test(`${who} finds every control as the service would answer it`, { skip }, async (t) => {
+    const service = await seeded(t)
+    const { clientToken } = await granted(service, asked)
+    const headers = { authorization: `Bearer ${clientToken}` }
+    const { page } = await openBrowser(t, service, FORCED)
+    const refused: string[] = []
+    page.on('response', (answer) => {
+      if (answer.status() === 403 && answer.request().method() !== 'GET') refused.push(answer.url())
+    })
+    await signIn(page, '/settings/preferences', clientToken)
+    await comesTo(
+      t,
+      () => page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts(),
+      [...sections, 'Preferences'],
+      'the sections that there is something to do in',
+    )
+    for (const action of actions) {
+      const { right, namespaceKey, path, control, then } = action
+      const query = new URLSearchParams({ right, namespaceKey }).toString()
+      const { json } = await service.request<{ readonly allowed: boolean }>(
+        'GET',
+        `/auth/v1/access/check?${query}`,
+        undefined,
+        headers,
+      )
+      if (!(await isRead(page, action))) {
+        t.notOk(json.allowed && right.endsWith('.read'), `${right} in ${namespaceKey}: nothing of ${path} is told`)
+        continue
+      }
+      await comesTo(
+        t,
+        () => control(page).getAttribute('aria-disabled'),
+        json.allowed ? null : 'true',
+        `${right} ${path}`,
+      )
+      await control(page).click({ force: true })
+      if (json.allowed) {
+        await then(page)
+        await page.goto('about:blank')
+      } else {
+        const words = await control(page).getAttribute('aria-description')
+        t.ok([needs(right, namespaceKey), `Needs ${right}.`].includes(words ?? ''), `${right}: ${words}`)
+        t.equal(
+          await control(page)
+            .getAttribute('tabindex')
+            .then((stop) => stop !== '-1'),
+          true,
+          'Tab comes to it',
+        )
+        t.equal(await page.getByRole('dialog').or(page.getByRole('alertdialog')).count(), 0, 'nothing opens')
+        t.ok(page.url().endsWith(path), 'nothing is left')
+      }
+    }
+    t.strictSame(refused, [], 'no control that could be pressed was refused')
+  })
+
+await t.test('nobody is offered the past without the right to it', { skip }, async (t) => {
+  const service = await seeded(t)
+  const rights = ['flag.read', 'namespace.read', 'self.use']
+  const { clientToken } = await granted(service, { grants: [{ rights, namespaceKey: '*' }] })
+  const { page } = await openBrowser(t, service, FORCED)
+  await signIn(page, '/ns/shop/flags', clientToken)
+  await page.getByRole('link', { name: 'kept' }).waitFor()
+  await page.keyboard.press('t')
+  const past = button(page, '1 hour ago')
+  await past.waitFor()
+  t.equal(await past.getAttribute('aria-description'), 'Needs history.read.')
+  await past.click({ force: true })
+  t.ok(page.url().endsWith('/ns/shop/flags'))
+})
+
+await t.test('who may see sessions and not end them reads why', { skip }, async (t) => {
+  const { service } = await withSessions(t)
+  const { clientToken } = await granted(service, { role: 'auditor' })
+  const { page } = await openBrowser(t, service, FORCED)
+  await signIn(page, '/settings/sessions', clientToken)
+  for (const name of ['End session of Alice', 'End all sessions of Alice'])
+    await comesTo(
+      t,
+      () => button(page, name).getAttribute('data-tip'),
+      'Needs token.revoke in every namespace.',
+      `${name} says what it needs`,
+    )
+})
+
+await t.test(
+  'what is refused all the same is asked about anew, and its control says so from then on',
+  { skip },
+  async (t) => {
+    const service = await seeded(t)
+    const { clientToken } = await granted(service, { role: 'viewer' })
+    const { page } = await openBrowser(t, service, FORCED)
+    const full = { full: true, publishable: false, places: [{ namespaceKey: '*', rights: ['*'] }] }
+    await page.route('**/auth/v1/access', (route) => route.fulfill({ json: full }), { times: 1 })
+    await signIn(page, '/ns/shop/flags/new', clientToken)
+    await named(page, 'Mine', 'Create flag')
+    await page.getByRole('alert').getByText('It needs flag.create in shop.').waitFor()
+    t.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), 'Mine')
+    await comesTo(
+      t,
+      () => button(page, 'Create flag').getAttribute('aria-description'),
+      'Needs flag.create in shop.',
+      'it says what it needs',
+    )
+    const sent: string[] = []
+    page.on('request', (request) => void (request.method() === 'POST' && sent.push(request.url())))
+    await page.getByRole('textbox', { name: 'Name', exact: true }).press('Enter')
+    await page.getByRole('textbox', { name: 'Name', exact: true }).press('Control+Enter')
+    t.strictSame(sent, [], 'no key sends it')
+  },
+)
+
+await t.test('the menu of the account says what the reader may do', { skip }, async (t) => {
+  const service = await seeded(t)
+  const grants = [
+    { role: 'editor', namespaceKey: 'shop' },
+    { role: 'viewer', namespaceKey: 'till' },
+  ]
+  const { clientToken } = await granted(service, { grants })
+  const says = async (token: string, ...words: readonly (string | RegExp)[]) => {
+    const { page } = await openBrowser(t, service, FORCED)
+    await signIn(page, '/settings/preferences', token)
+    await page.getByRole('button', { name: /^Account: / }).click()
+    for (const each of words) await page.getByRole('menu').getByText(each).waitFor()
+  }
+  await says(clientToken, 'Editor in shop', /^You can: .*delete flags/, 'Viewer in till')
+  await says(TOKEN, 'Full access')
+})
