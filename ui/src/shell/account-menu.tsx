@@ -11,17 +11,26 @@ import { access as words } from '../words/access.ts'
 import { shell } from '../words/shell.ts'
 import { closing } from './loaded.ts'
 
+/** So many grants are told in the menu. */
+const TOLD = 8
+
 /** What who is signed in may do, in words, once it is known. */
 const OwnAccess = () => {
   const { access } = useAccess()
   if (!access) return null
   if (access.full) return <span>{words.full}</span>
-  return access.grants?.map((grant, n) => (
-    <span key={n} className="tight">
-      <Safe text={words.grant(grant)} />
-      <span className="muted small">{words.youCan(grant.rights)}</span>
-    </span>
-  ))
+  const { grants = [] } = access
+  return (
+    <>
+      {grants.slice(0, TOLD).map((grant, n) => (
+        <span key={n} className="tight">
+          <Safe text={words.grant(grant)} />
+          <span className="muted small">{words.youCan(grant.rights)}</span>
+        </span>
+      ))}
+      {grants.length > TOLD && <span>{words.more(grants.length - TOLD)}</span>}
+    </>
+  )
 }
 
 /** The menu of the account, beside its button. */

@@ -75,6 +75,7 @@ export const access = {
   },
   role: (name: string): string => (Object.hasOwn(roles, name) ? roles[name]! : name),
   full: 'Full access',
+  more: (grants: number): string => `and in ${counted(grants, 'more place', 'more places')}`,
   /** What rights, by their names, let a token do. */
   can: (names: readonly string[]): string => `It can: ${list(names.map(right))}.`,
   /** What they let the reader do. */
