@@ -42,7 +42,7 @@ const people: Readonly<Record<string, { readonly asked: Fields; readonly section
   },
   'an administrator of one namespace': {
     asked: { grants: [{ role: 'admin', namespaceKey: 'shop' }] },
-    sections: ['Flags', 'Segments', 'Evaluate', 'Static Tokens', 'Sessions', 'Namespaces'],
+    sections: ['Flags', 'Segments', 'Evaluate', 'Static Tokens', 'Namespaces'],
   },
   'an auditor': {
     asked: { role: 'auditor' },

@@ -34,7 +34,7 @@ const kinds: Readonly<
   role: {
     asked: { role: 'viewer' },
     says: 'Viewer in every namespace',
-    grants: [/^Viewer in every namespace\s*It can: evaluate flags, .*read the history, see and end this token\.$/],
+    grants: [/^Viewer in every namespace\s*It can: evaluate flags, .*read the history, sign in and out\.$/],
   },
   'role and namespace': {
     asked: { role: 'editor', namespaceKey: 'shop' },

@@ -78,7 +78,7 @@ await t.test(
     await roleOf(form).selectOption({ label: 'Full access' })
     await form.getByText('It can: do everything, including what later versions add.').waitFor()
     await roleOf(form).selectOption('viewer')
-    await form.getByText(/^It can: evaluate flags, download flags for evaluation elsewhere, read flags/).waitFor()
+    await form.getByText(/^It can: evaluate flags, download snapshots of all flags, read flags/).waitFor()
     t.strictSame(await made(page, service, form, 'one-role'), {
       namespace: undefined,
       grants: [{ namespaceKey: '*', role: 'viewer' }],

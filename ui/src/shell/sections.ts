@@ -1,16 +1,16 @@
-import { placesOf, useAccess } from '../api/access.ts'
+import { EVERY, holds, type Needed, useAccess } from '../api/access.ts'
 
-const allOf = (thing: 'flag' | 'segment' | 'namespace'): readonly string[] =>
-  ['read', 'create', 'update', 'delete'].map((act) => `${thing}.${act}`)
-const ofTokens = ['token.read', 'token.create', 'token.revoke']
+const anyOf = (thing: string, ...acts: readonly string[]): readonly Needed[] =>
+  acts.map((act) => ({ right: `${thing}.${act}` }))
+const allOf = (thing: string) => anyOf(thing, 'read', 'create', 'update', 'delete')
 
-/** The rights that have to do with each section, by its route; those of a section that is not here everybody has. */
-const rightsOf: Readonly<Record<string, readonly string[]>> = {
+/** What there is to do in each section, by its route; to a section that is not here everybody comes. */
+const neededIn: Readonly<Record<string, readonly Needed[]>> = {
   '/ns/$ns/flags': allOf('flag'),
   '/ns/$ns/segments': allOf('segment'),
-  '/ns/$ns/evaluate': ['flag.evaluate'],
-  '/settings/tokens': ofTokens,
-  '/settings/sessions': ofTokens,
+  '/ns/$ns/evaluate': anyOf('flag', 'evaluate'),
+  '/settings/tokens': anyOf('token', 'read', 'create', 'revoke'),
+  '/settings/sessions': [{ right: 'token.read', namespaceKey: EVERY }],
   '/settings/namespaces': allOf('namespace'),
 }
 
@@ -18,7 +18,7 @@ const rightsOf: Readonly<Record<string, readonly string[]>> = {
 export const useIsOpenTo = (): ((route: string) => boolean) => {
   const { access } = useAccess()
   return (route) => {
-    const rights = rightsOf[route]
-    return !access || !rights || rights.some((right) => placesOf(access, right).length > 0)
+    const needed = neededIn[route]
+    return !access || !needed || needed.some((one) => holds(access, one))
   }
 }

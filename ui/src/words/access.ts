@@ -20,7 +20,7 @@ const roles: Readonly<Record<string, string>> = {
 const rights: Readonly<Record<string, string>> = {
   '*': 'do everything, including what later versions add',
   'flag.evaluate': 'evaluate flags',
-  'flag.snapshot': 'download flags for evaluation elsewhere',
+  'flag.snapshot': 'download snapshots of all flags',
   'flag.read': 'read flags',
   'flag.create': 'create flags',
   'flag.delete': 'delete flags',
@@ -40,7 +40,7 @@ const rights: Readonly<Record<string, string>> = {
   'audit.read': 'read all history, including that of people',
   'subject.erase': 'erase personal data',
   'config.read': 'read the configuration',
-  'self.use': 'see and end this token',
+  'self.use': 'sign in and out',
 }
 
 const right = (name: string): string => (Object.hasOwn(rights, name) ? rights[name]! : name)
