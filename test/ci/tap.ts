@@ -69,7 +69,9 @@ const startChromium = async () => {
   return skip === false ? serveChromium() : undefined
 }
 const chromium = await startChromium()
-const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...options, ...files], {
+// A browser test waits for a page often: three of them keep two cores busy.
+const jobs = suites.includes('browser') ? ['--jobs=3'] : []
+const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...jobs, ...options, ...files], {
   cwd: root,
   env: { ...process.env, ...chromium?.env, ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }) },
   stdio: 'inherit',

@@ -1,4 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
+import { openTab } from './browser.ts'
 
 /** What a person does by a control: the right that it takes in a namespace, and what follows once the control is pressed. */
 export type Action = {
@@ -42,8 +43,8 @@ const ofThing = (thing: 'flag' | 'segment', namespaceKey: string, part: string):
       control: (page) => button(page, part),
       then: async (page) => {
         await button(page, 'Discard changes').click()
-        await page.getByRole('tab', { name: 'About' }).click()
-        await named(page, 'Renamed', 'Review changes')
+        await (await openTab(page, 'About')).getByRole('textbox', { name: 'Name', exact: true }).fill('Renamed')
+        await button(page, 'Review changes').click()
         await button(page.getByRole('dialog'), 'Save changes').click()
         await said(page, '1 change saved.')
       },

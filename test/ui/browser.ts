@@ -59,6 +59,12 @@ export const comesTo = async <T>(
   t.pass(words)
 }
 
+/** Opens a tab; gives its panel. Look for things in it: that of the tab before is there for a moment longer. */
+export const openTab = async (page: Page, name: string): Promise<Locator> => {
+  await page.getByRole('tab', { name }).click()
+  return page.getByRole('tabpanel', { name })
+}
+
 /** Lets the clock of the page run on, a second at a time, until this is seen. */
 export const runsOnTo = async (page: Page, seen: Locator): Promise<void> => {
   await eventually(async () => {

@@ -5,10 +5,18 @@ import { addressAt } from './windows.ts'
 export { WINDOW } from './window.ts'
 
 export const TOKEN = 'the-bootstrap-token-of-the-tests'
-const PLACES = [process.env['ROLLCALL_TEST_CHROMIUM'], '/usr/bin/chromium', '/usr/bin/chromium-browser']
+/** The shell without a window of its own does the same with less work. */
+const PLACES = [
+  process.env['ROLLCALL_TEST_CHROMIUM'],
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+]
 const executablePath = PLACES.find((place) => place !== undefined && existsSync(place))
 /** Why the web UI is not driven here; false where it is. */
-export const skip = executablePath ? false : 'no Chromium: install the package chromium, or set ROLLCALL_TEST_CHROMIUM'
+export const skip = executablePath
+  ? false
+  : 'no Chromium: install the package chromium-headless-shell or chromium, or set ROLLCALL_TEST_CHROMIUM'
 
 const ALONE = [
   '--no-sandbox',

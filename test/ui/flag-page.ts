@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { type OpenOptions, signedIn } from './browser.ts'
 
@@ -34,7 +34,7 @@ export const withVariantFlag = async (t: Test, changes: readonly object[] = [], 
 }
 
 export const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
-export const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true })
+export const field = (part: Page | Locator, name: string) => part.getByRole('textbox', { name, exact: true })
 export const review = (page: Page) => page.getByRole('dialog', { name: 'Review changes' })
 export const openReview = async (page: Page) => {
   await button(page, 'Review changes').click()

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { becomesTrue, comesTo, type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { becomesTrue, comesTo, type OpenOptions, openBrowser, openTab, signedIn, signIn, skip } from './browser.ts'
 import { button, N, openReview, path, pending, review, said, save } from './flag-page.ts'
 import { withFates } from './fates.ts'
 
@@ -125,8 +125,8 @@ await t.test('several changes are one step, as they were reviewed', { skip }, as
   await page.getByRole('combobox', { name: 'Segment', exact: true }).fill('be')
   await page.getByRole('option', { name: 'beta' }).click()
   await page.getByRole('radiogroup', { name: 'Otherwise answer' }).getByRole('radio', { name: 'true' }).check()
-  await page.getByRole('tab', { name: 'About' }).click()
-  await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Flag f, renamed')
+  const about = await openTab(page, 'About')
+  await about.getByRole('textbox', { name: 'Name', exact: true }).fill('Flag f, renamed')
   await button(page, 'Add metadata').click()
   await page.getByRole('textbox', { name: 'Key 1' }).fill('team')
   await page.getByRole('textbox', { name: 'Value 1' }).fill('checkout')

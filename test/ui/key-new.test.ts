@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { maker } from '../http/flags.ts'
-import { becomesTrue, signedIn, skip } from './browser.ts'
+import { becomesTrue, openTab, signedIn, skip } from './browser.ts'
 import { button, field, N, openReview, path as other, pending, said, save } from './flag-page.ts'
 
 const flagPath = '/ns/default/flags/new'
@@ -34,10 +34,10 @@ await t.test('a flag with the key of the form is made, opened and edited like an
   await becomesTrue(page, "document.title === 'New · Flags · default · Rollcall'")
   await page.reload()
   await heading(page, 'New').waitFor()
-  await page.getByRole('tab', { name: 'About' }).click()
+  const about = await openTab(page, 'About')
   await addressIs(page, `${flagPath}?tab=about`)
-  await field(page, 'Description').fill('of that key')
-  await page.getByRole('tab', { name: 'Targeting' }).click()
+  await field(about, 'Description').fill('of that key')
+  await openTab(page, 'Targeting')
   await addressIs(page, `${flagPath}?tab=targeting`)
   await button(page, 'Add rollout').click()
   t.match(await pending(page).innerText(), '2 changes not saved', 'the draft is kept from tab to tab')
@@ -77,7 +77,7 @@ await t.test('lists, the palette, uses and answers lead to what has the key of t
   await page.getByRole('heading', { name: 'Segment new → true', level: 3 }).waitFor()
   await openFound(page, 'Segments', 'new')
   await addressIs(page, `${segmentPath}?tab=targeting`)
-  await page.getByRole('tab', { name: 'About' }).click()
+  await openTab(page, 'About')
   await button(page, 'Delete segment').click()
   const used = page.getByRole('dialog', { name: 'Segment new is in use' })
   await used.getByRole('link', { name: 'new' }).click()

@@ -51,7 +51,9 @@ await t.test('a flag is found among 2,000, each step in at most two requests', {
       const heading = `Flags ${new Intl.NumberFormat('en').format(json.totalCount)}`
       await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
     })
-    t.ok(asked.length <= 2, `${words}: ${asked.join(' ')}`)
+    // A page that is opened asks besides what its reader may do.
+    const data = asked.filter((path) => path !== '/auth/v1/access')
+    t.ok(data.length <= 2, `${words}: ${asked.join(' ')}`)
     t.strictSame(
       await names.allTextContents(),
       json.flags.map(({ name }) => name),

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { comesTo, skip } from './browser.ts'
+import { comesTo, openTab, skip } from './browser.ts'
 import { N } from './flag-page.ts'
 import { cells, readsAlone, withPast } from './past-world.ts'
 
@@ -49,7 +49,7 @@ await t.test('flags of the past are what the service says of it, and cannot be c
   const tabs = ['Targeting', 'About']
   const head = ['Copy key', 'More actions']
   await readsAlone(t, page, at, [...head, ...tabs])
-  await page.getByRole('tab', { name: 'About' }).click()
+  await openTab(page, 'About')
   await page.getByRole('button', { name: 'Delete flag' }).waitFor()
   await readsAlone(t, page, at, [...head, ...tabs])
   await page.getByRole('button', { name: 'More actions' }).click()
@@ -89,7 +89,7 @@ await t.test('segments of the past are what the service says of it', { skip }, a
   t.equal(await shown.count(), 1)
   await comesTo(t, () => cells(page, 'Used by').getByRole('link').allTextContents(), ['checkout', 'ranking'])
   await readsAlone(t, page, at, ['Targeting', 'About'])
-  await page.getByRole('tab', { name: 'About' }).click()
+  await openTab(page, 'About')
   await page.getByRole('button', { name: 'Delete segment' }).waitFor()
   await readsAlone(t, page, at, ['Targeting', 'About'])
 })

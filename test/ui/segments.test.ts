@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Segment } from '../../src/contract/segment.ts'
-import { becomesTrue, comesTo, type OpenOptions, openBrowser, signedIn, signIn, skip } from './browser.ts'
+import { becomesTrue, comesTo, type OpenOptions, openBrowser, openTab, signedIn, signIn, skip } from './browser.ts'
 import { sentInSilence, withFates } from './fates.ts'
 
 const N = '/api/v1/namespaces/default'
@@ -260,9 +260,9 @@ await t.test('what fails saves nothing, and the draft stays; trying again works 
   await withFates(page, changes, [403, 500, 503, 'dropped', 'lost'], (headers) =>
     reasons.push(headers['event-reason'] ?? ''),
   )
-  await page.getByRole('tab', { name: 'About' }).click()
-  await page.getByRole('textbox', { name: 'Description' }).fill('Who tries things')
-  await page.getByRole('tab', { name: 'Targeting' }).click()
+  const about = await openTab(page, 'About')
+  await about.getByRole('textbox', { name: 'Description' }).fill('Who tries things')
+  await openTab(page, 'Targeting')
   await value(rows(page).first()).fill('team')
   await page.getByRole('radio', { name: 'Any of them' }).check()
   await openReview(page)
@@ -386,7 +386,7 @@ await t.test('what uses a segment is told, and keeps it from being deleted', { s
     .getByRole('row', { name: /Flag b/ })
     .getByText('rule 1')
     .waitFor()
-  await page.getByRole('tab', { name: 'About' }).click()
+  await openTab(page, 'About')
   await button(page, 'Delete segment').click()
   const inUse = page.getByRole('dialog', { name: 'Segment beta is in use' })
   await inUse.getByRole('link', { name: 'Flag b' }).waitFor()
@@ -495,7 +495,7 @@ await t.test('the past can be looked at, and not changed', { skip }, async (t) =
   t.equal(await other.getByText('late is pro').count(), 0)
   t.equal(await button(other, 'Add constraint').getAttribute('aria-disabled'), 'true')
   await other.getByRole('table', { name: 'Used by' }).getByRole('link', { name: 'Flag f' }).waitFor()
-  await other.getByRole('tab', { name: 'About' }).click()
+  await openTab(other, 'About')
   t.equal(await button(other, 'Delete segment').getAttribute('aria-disabled'), 'true')
   await other.getByRole('link', { name: 'Segments', exact: true }).click()
   await other
