@@ -67,7 +67,7 @@ export const processTerminal = (): Terminal =>
     },
     get stdout() {
       const { stdout } = process
-      if (stdout.listenerCount('error') === 0) stdout.on('error', closed)
+      if (!stdout.listeners('error').includes(closed)) stdout.on('error', closed)
       return stdout
     },
     get stderr() {
