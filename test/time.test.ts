@@ -59,13 +59,10 @@ const realTime: Readonly<Record<string, string>> = {
   'adapters/bullmq/lock-timer.test.ts': 'it lists the timers that a library sets, and waits for none',
   'adapters/bullmq/hanging-worker.ts': 'it stays until it is killed',
 }
-/** Files that are to follow the rule still: none is added. */
-const open: readonly string[] = ['stand-ins/eventstoredb/question-follow.ts', 'stand-ins/eventstoredb/question.ts']
-
 await t.test('no test waits for time, and none compares it', (t) => {
   const all = readdirSync(tests, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
   const found = (file: string) => PASSING.exec(withoutComments(readFileSync(resolve(tests, file), 'utf8')))?.[0]
-  const excepted = [...Object.keys(realTime), ...open]
+  const excepted = Object.keys(realTime)
   for (const file of all.filter((each) => !excepted.includes(each)))
     t.equal(found(file), undefined, `${file}: move a virtual clock, or wait for what is to be seen (test/wait.ts)`)
   for (const file of excepted) t.not(found(file), undefined, `${file} is no exception any more`)

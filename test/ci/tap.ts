@@ -69,8 +69,8 @@ const startChromium = async () => {
   return skip === false ? serveChromium() : undefined
 }
 const chromium = await startChromium()
-// A browser test waits for a page often: three of them keep two cores busy.
-const jobs = suites.includes('browser') ? ['--jobs=3'] : []
+// Tests of pages and of servers wait for those often: three files at once keep two cores busy.
+const jobs = suites.some((suite) => suite === 'browser' || suite === CLUSTER) ? ['--jobs=3'] : []
 const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...jobs, ...options, ...files], {
   cwd: root,
   env: { ...process.env, ...chromium?.env, ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }) },

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   eventTypeFilter,
   type Filter,
@@ -11,7 +10,6 @@ import { client, collect, events, named, RUN, shape, type Tell, unary, until, wa
 
 /** The log was this long when the questions were recorded: how many checkpoints there are depends on it. */
 const RECORDED = 638
-const SETTLE_MS = 60
 
 /** The recorded questions of `5 subscriptions`. */
 export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
@@ -165,31 +163,35 @@ export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
     await until(() => heard.log.includes('caughtUp'))
     const written: bigint[] = []
     for (let n = 0; n < 45; n++) written.push((await put(a, 1)).position!.commit)
-    await until(() => marks.length >= 4)
-    await sleep(SETTLE_MS)
-    const of = marks.map(({ position }) => written.indexOf(position.commit))
-    return { marks, heard, of, subscription }
+    /** The checkpoints up to a position. An event that the filter lets through comes behind all of them. */
+    const upTo = async (last: bigint) => {
+      const heardSoFar = heard.events.length
+      await put(a, 1, prefix)
+      await until(() => heard.events.length > heardSoFar)
+      return marks.filter(({ position: { commit } }) => commit <= last)
+    }
+    return { upTo, heard, subscription, written }
   }
   const unmatched = await live('zz-none')
-  const exact = unmatched.marks.every(({ position }) => position.commit === position.prepare)
+  const single = unmatched.written.at(-1)!
+  const batch = (await put(a, 45)).position!.commit
+  const of90 = await unmatched.upTo(batch)
+  const singly = of90.filter(({ position: { commit } }) => commit <= single)
   tell('live checkpoints while 45 non-matching events are appended one by one', {
     atStart: 0,
-    live: unmatched.marks.length,
-    whichAppend: unmatched.of,
-    commitEqualsPrepare: exact,
+    live: singly.length,
+    whichAppend: singly.map(({ position }) => unmatched.written.indexOf(position.commit)),
+    commitEqualsPrepare: singly.every(({ position }) => position.commit === position.prepare),
   })
-  await put(a, 45)
-  await until(() => unmatched.marks.length >= 9)
-  await sleep(SETTLE_MS)
-  tell('live checkpoints, 45 events in one append', { more: unmatched.marks.length - unmatched.of.length })
+  tell('live checkpoints, 45 events in one append', { more: of90.length - singly.length })
   await unmatched.subscription.unsubscribe()
   const matched = await live(kind)
-  const afterEvents = matched.marks.map(({ after }) => after)
+  const marked = await matched.upTo(matched.written.at(-1)!)
   tell('live checkpoints while 45 MATCHING events are appended', {
-    events: matched.heard.events.length,
-    live: matched.marks.length,
-    afterEvents,
-    checkpointIsOfEvent: matched.of,
+    events: matched.heard.events.length - 1,
+    live: marked.length,
+    afterEvents: marked.map(({ after }) => after),
+    checkpointIsOfEvent: marked.map(({ position }) => matched.written.indexOf(position.commit)),
   })
   await matched.subscription.unsubscribe()
 
@@ -234,10 +236,10 @@ export const subscriptions = async (url: string, tell: Tell): Promise<void> => {
     await until(() => heard.events.length >= 2 && heard.log.includes('caughtUp'))
     tell('subscribeToStream on a missing stream, then append', { got: heard.events.length, log: [...heard.log] })
     await store.deleteStream(stream)
-    await sleep(SETTLE_MS)
-    tell('…then soft delete', { log: [...heard.log], error: heard.error ? shape(heard.error) : null })
     await put(stream, 1)
+    // What the deletion brought would stand in front of the next event.
     await until(() => heard.events.length >= 3)
+    tell('…then soft delete', { log: [...heard.log], error: heard.error ? shape(heard.error) : null })
     tell('…then re-append', { revisions: heard.events.map(({ event }) => String(event!.revision)).join() })
     await store.tombstoneStream(stream)
     await until(() => heard.error !== undefined)

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type EventData, EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { eventually } from '../../wait.ts'
 
@@ -57,17 +56,11 @@ export const shape = (error: Error): object => {
 }
 
 export type Outcome<T> = { readonly ok: T; readonly error?: undefined } | { readonly error: Error }
-export const attempt = async <T>(ask: () => Promise<T>, ms = 10_000): Promise<Outcome<T>> => {
-  const late = new AbortController()
+export const attempt = async <T>(ask: () => Promise<T>): Promise<Outcome<T>> => {
   try {
-    const waited = sleep(ms, undefined, { signal: late.signal }).then(() => {
-      throw new Error(`PROBE: still pending after ${ms} ms`)
-    })
-    return { ok: await Promise.race([ask(), waited]) }
+    return { ok: await ask() }
   } catch (error) {
     return { error: error as Error }
-  } finally {
-    late.abort()
   }
 }
 export const show = (outcome: Outcome<unknown>): object =>
