@@ -12,6 +12,8 @@ import type { Names } from '../contract/identifiers.ts'
 import type { PortFaults } from './port-faults.ts'
 import type { Stores } from './stores.ts'
 
+/** So often a browser may come back to one login in a minute. */
+const RETURNS_A_MINUTE = 5
 /** Who asks providers and clusters. */
 const USER_AGENT = `rollcall/${version}`
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
@@ -112,6 +114,7 @@ export const loginMethods = async (
     refused: refusedLogins(pepper),
     pseudonyms: pseudonyms(pepper),
     attempts: limiter('logins', rate_limit.logins),
+    returns: limiter('returns', RETURNS_A_MINUTE),
     admits,
     restricted,
   }

@@ -7,7 +7,7 @@ export const rateLimit = {
   logins: setting(
     integer(1, 1_000_000_000),
     60,
-    'Logins that may be begun, and as many ended, from one client address in a minute, both counted together.',
+    'Logins that may be begun from one client address in a minute. Who has begun is let in.',
   ),
   exchanges: setting(
     integer(0, 1_000_000_000),

@@ -139,7 +139,7 @@ const rows: readonly Row[] = [
   [
     'X22',
     'no state',
-    () => comeBack(service, OIDC, 'code=x', { cookie: 'service_client_state=x' }),
+    () => comeBack(service, OIDC, 'code=x', { cookie: 'service_client_state_x=x' }),
     401,
     'state_missing',
   ],

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { ok } from '../../src/http/wire/reply.ts'
-import { cookieJar } from '../../src/http/wire/cookies.ts'
 import { route } from '../../src/http/route.ts'
 import { ordinary } from '../../src/http/statements.ts'
+import { cookieJar } from '../../src/http/wire/cookies.ts'
+import { ok } from '../../src/http/wire/reply.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { demo } from './demo.ts'
 
@@ -33,8 +33,8 @@ void t.test('cookies carry the attributes of the contract, under the base path t
             url: '/auth/v1/set',
             run: ({ request, reply }) => {
               jar.setToken(request, reply, 'a+/=', 60_000)
-              jar.clearState(reply, '/cb')
-              return ok({ state: jar.states(request)[0] ?? '' })
+              jar.clearState(reply, 'service_client_state_1', '/cb/callback')
+              return ok(Object.fromEntries(jar.states(request)))
             },
           }),
       ],
@@ -43,9 +43,12 @@ void t.test('cookies carry the attributes of the contract, under the base path t
   const [plain, proxied] = [await mount(false), await mount(true)]
   t.teardown(() => Promise.all([plain.app.close(), proxied.app.close()]))
   const cookies = async (url: string) => {
-    const headers = { 'x-forwarded-prefix': '/outer', cookie: 'service_client_state=s' }
+    const headers = {
+      'x-forwarded-prefix': '/outer',
+      cookie: 'service_client_state=r; service_client_state_1=s; service_client_state_2=',
+    }
     const reply = await fetch(`${url}/auth/v1/set`, { headers })
-    t.same(await reply.json(), { state: 's' })
+    t.same(await reply.json(), { service_client_state_1: 's' })
     return reply.headers.getSetCookie()
   }
   const [token = '', state = ''] = await cookies(plain.url)
@@ -53,6 +56,6 @@ void t.test('cookies carry the attributes of the contract, under the base path t
     token,
     /^service_client_token=a\+\/=; Max-Age=60; Path=\/base; Expires=Thu, 01 Jan 2026 00:01:00 GMT; HttpOnly; Secure; SameSite=Strict$/,
   )
-  t.match(state, /^service_client_state=; Max-Age=0; Path=\/cb; .*HttpOnly; Secure; SameSite=Lax$/)
+  t.match(state, /^service_client_state_1=; Max-Age=0; Path=\/cb; .*HttpOnly; Secure; SameSite=Lax$/)
   t.match((await cookies(proxied.url))[0], /Path=\/outer\/base;/)
 })

@@ -5,6 +5,7 @@ import type { Service } from '../service.ts'
 import type { Shown } from '../../contract/answer.ts'
 import type { LoginBegun } from '../../contract/login.ts'
 import type { Answer } from '../wire/reply.ts'
+import { holdLogin } from './held-logins.ts'
 import type { LoginMethod } from './login-method.ts'
 import { attemptRefused } from './login-throttle.ts'
 
@@ -38,13 +39,13 @@ export const beginLogin = async (
   way: LoginMethod,
   returnTo: string,
 ): Promise<Answer<Shown<typeof LoginBegun>>> => {
-  const { cookies, settings, now, logins, refusals } = service
-  const { request, reply } = call
-  const { method, provider, callbackPath } = way
+  const { cookies, settings, now, refusals } = service
+  const { request } = call
+  const { method, provider } = way
   const secrets = freshSecrets()
   const authorizeUrl = await authorizeUrlOf(service, call, way, secrets)
   const time = now()
-  const state = logins.states.seal({
+  holdLogin(service, call, way, {
     ...secrets,
     method,
     ...(provider !== undefined && { provider }),
@@ -52,7 +53,6 @@ export const beginLogin = async (
     startedAt: time.toISOString(),
     expiresAt: new Date(time.getTime() + settings.session.stateLifetime).toISOString(),
   })
-  cookies.setState(reply, state, callbackPath, settings.session.stateLifetime)
   refusals.begun(provider === undefined ? method : `${method}/${provider}`)
   return { body: { authorizeUrl } }
 }

@@ -12,7 +12,7 @@ import type { LoggedIn } from '../../contract/login.ts'
 import { type Answer, redirect } from '../wire/reply.ts'
 import { issueToken } from './issue-token.ts'
 import type { LoginMethod } from './login-method.ts'
-import { isPerson } from './login-page.ts'
+import { isAhead, isPerson } from './login-page.ts'
 import { rememberRefused } from './login-refused.ts'
 import { identify, takeLogin } from './login-return.ts'
 import { attemptFailed, attemptSucceeded } from './login-throttle.ts'
@@ -74,9 +74,9 @@ const complete = async (
 
 /** Finishes a login, or refuses it. */
 export const finishLogin = async (service: Service, call: Request, way: LoginMethod): Promise<Answer<Completed>> => {
-  const { cookies, metrics } = service
+  const { metrics } = service
   const { request, reply } = call
-  cookies.clearState(reply, way.callbackPath)
+  if (isAhead(request)) refuse('invalid_header', 'invalid header Sec-Purpose: a login is not finished ahead of time')
   let who: Identity | undefined
   try {
     return await complete(service, call, way, (identity) => (who = identity))

@@ -9,7 +9,7 @@ import type { LoginKind } from '../../events/login.ts'
 export type LoginMethod = {
   readonly method: LoginKind
   readonly provider?: string
-  /** Path of the redirect address: that of the state cookie. */
+  /** Path of the redirect address. */
   readonly callbackPath: string
   readonly begin: (secrets: LoginSecrets) => Promise<URL>
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
@@ -24,8 +24,10 @@ export type Logins = {
   readonly states: LoginStates
   readonly refused: RefusedLogins
   readonly pseudonyms: Pseudonyms
-  /** Authorize and callback requests of one client (api.md §2.4). */
+  /** Logins that one client begins, and callbacks of none that it began (api.md §2.4). */
   readonly attempts: Limiter
+  /** Callbacks of one login, by its id: it was counted when it began. */
+  readonly returns: Limiter
   /** True unless the e-mail rule of the configuration keeps these attributes of an OpenID Connect token of this provider out. */
   readonly admits: (provider: string, attributes: Readonly<Record<string, string>>) => boolean
   /** True when there is such a rule. */

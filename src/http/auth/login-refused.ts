@@ -34,7 +34,7 @@ export const refusedLogin = (
   { cookies, logins, now }: Service,
   request: FastifyRequest,
 ): Omit<RefusedLogin, 'expiresAt'> | undefined => {
-  const [sealed] = cookies.states(request)
+  const sealed = cookies.refused(request)
   const { expiresAt = '', ...refused } = (sealed === undefined ? undefined : logins.refused.open(sealed)) ?? {}
   return 'requestId' in refused && expiresAt > now().toISOString() ? refused : undefined
 }

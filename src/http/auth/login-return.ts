@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import { given, givenOnce, providerErrorOf, refuseCallback } from '../../auth/callback.ts'
 import type { Identity } from '../../auth/identity.ts'
 import type { Context } from '../../commands/envelope.ts'
@@ -9,26 +8,25 @@ import { contextOf } from '../command-context.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 import { grantedTo } from './granted.ts'
+import { heldLogin } from './held-logins.ts'
 import type { LoginMethod } from './login-method.ts'
 import { subjectOf } from './recorded-subject.ts'
 
-const digestOf = (state: string) => createHash('sha256').update(state).digest('hex')
-const equal = (one: string, other: string) => timingSafeEqual(Buffer.from(one), Buffer.from(other))
-
-/** The rules about the login itself; from here on it is used up. `context` and `fold` are for the commands to come. */
+/** The rules about the login itself; from here on it is used up, and no other is. `context` and `fold` are for the commands to come. */
 export const takeLogin = async (
   service: Service,
   call: Call<unknown, unknown>,
-  { method, provider }: LoginMethod,
+  { method, provider, callbackPath }: LoginMethod,
   query: URLSearchParams,
 ) => {
+  const { cookies } = service
   givenOnce(query)
-  const [state, held] = [given(query, 'state'), service.cookies.states(call.request)]
-  if (state === undefined || held[0] === undefined) return refuseCallback(method, 'state_missing')
-  const opened = held.length === 1 ? service.logins.states.open(held[0]) : undefined
-  const own = opened !== undefined && opened.method === method && opened.provider === provider
-  const id = digestOf(state)
-  if (!own || !equal(digestOf(opened.state), id)) return refuseCallback(method, 'state_mismatch')
+  if (given(query, 'state') === undefined || cookies.states(call.request).size === 0)
+    return refuseCallback(method, 'state_missing')
+  const held = heldLogin(service, call.request)
+  if (held?.login.method !== method || held.login.provider !== provider) return refuseCallback(method, 'state_mismatch')
+  cookies.clearState(call.reply, held.cookie, callbackPath)
+  const { id, login: opened } = held
   const context: Context = { ...contextOf(call, service), correlationId: id }
   const { startedAt, expiresAt } = opened
   const started = { login: id, method, ...(provider !== undefined && { provider }), startedAt, expiresAt }

@@ -4,6 +4,7 @@ import { Refusal, whyOf } from '../../errors.ts'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
 import { addressKey } from './credential.ts'
+import { heldLogin } from './held-logins.ts'
 import type { Limiter } from '../../auth/rate-limit.ts'
 import type { Service } from '../service.ts'
 
@@ -87,12 +88,26 @@ export const turnedAway = (
   return refusal
 }
 
+const counted = (service: Service, request: FastifyRequest, attempt: Attempt, limiter: Limiter, key: string) => {
+  const refusal = turnedAway(service, request, attempt, limiter, key)
+  if (!refusal) limiter.count(key)
+  return refusal
+}
+
 /** Counts the requests of a public route by client, and refuses those past the limit. */
 export const attemptLimit =
   (service: Service, attempts: Limiter, attempt: Attempt) =>
+  (request: FastifyRequest): Refusal | undefined =>
+    counted(service, request, attempt, attempts, addressKey(request.address))
+
+/** The same of callbacks, of which each belongs to a login: one that this browser began counts by that login. */
+export const returnLimit =
+  (service: Service, attempt: Attempt) =>
   (request: FastifyRequest): Refusal | undefined => {
-    const network = addressKey(request.address)
-    const refusal = turnedAway(service, request, attempt, attempts, network)
-    if (!refusal) attempts.count(network)
-    return refusal
+    const { attempts, returns } = service.logins
+    const held = heldLogin(service, request)
+    const isUnderWay = held !== undefined && held.login.expiresAt > service.now().toISOString()
+    return isUnderWay
+      ? counted(service, request, attempt, returns, held.id)
+      : counted(service, request, attempt, attempts, addressKey(request.address))
   }

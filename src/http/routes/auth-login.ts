@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { LoginKind } from '../../events/login.ts'
 import { LoggedIn, LoginBegun, loginQuery } from '../../contract/login.ts'
-import { attemptLimit } from '../auth/login-throttle.ts'
+import { attemptLimit, returnLimit } from '../auth/login-throttle.ts'
 import { beginLogin } from '../auth/login-begin.ts'
 import { finishLogin } from '../auth/login-finish.ts'
 import { loginPage } from '../auth/login-page.ts'
@@ -25,11 +25,11 @@ export const loginRoutes = (
     method: 'GET',
     ...authentication,
     access: { credential: 'public' },
-    limit: attemptLimit(service, service.logins.attempts, { method }),
   } as const
 
   route(app, {
     ...shared,
+    limit: attemptLimit(service, service.logins.attempts, { method }),
     url: `${path}/authorize`,
     summary: 'Begin a login: the address to send the browser to, and a cookie that binds the login to it.',
     query: loginQuery,
@@ -40,6 +40,7 @@ export const loginRoutes = (
 
   route(app, {
     ...shared,
+    limit: returnLimit(service, { method }),
     url: `${path}/callback`,
     summary: 'Finish a login: sets the token cookie and sends the browser back.',
     errors: [
@@ -47,6 +48,7 @@ export const loginRoutes = (
       'state_mismatch',
       'login_expired',
       'login_replayed',
+      'invalid_header',
       'issuer_mismatch',
       'provider_error',
       'code_refused',

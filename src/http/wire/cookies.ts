@@ -32,6 +32,8 @@ export const truster = (trusted: CookieSettings['trustProxy']): ((peer: string |
 }
 
 const DOMAINS = 4
+/** So much of the hash of a login's state stands in the name of its cookie. */
+const DIGITS = 16
 /** Where a page asks who it is for. */
 const SESSION = '/auth/v1/self/session'
 
@@ -57,7 +59,7 @@ export const basePathOf = ({ publicUrl, trustProxy }: Pick<CookieSettings, 'publ
   }
 }
 
-/** Sets and clears the token cookie and the state cookie. Lives are milliseconds; `path` of the state cookie is the path of the redirect address. */
+/** Sets and clears the token cookie and the state cookies. Lives are milliseconds; `path` of a state cookie is that of the redirect address. */
 export const cookieJar = (settings: CookieSettings) => {
   const { tokenName, stateName, domain, secure, clock } = settings
   const basePath = basePathOf(settings)
@@ -72,7 +74,8 @@ export const cookieJar = (settings: CookieSettings) => {
     ({ ...shared, sameSite: 'strict', path: basePath(request) || '/' }) as const
   const ofRefused = (request: FastifyRequest) =>
     ({ ...shared, sameSite: 'strict', path: `${basePath(request)}${SESSION}` }) as const
-  const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path }) as const
+  // The browser shows it at `/authorize` beside it too, where the next login begins.
+  const ofState = (path: string) => ({ ...shared, sameSite: 'lax', path: path.replace(/\/callback$/, '') }) as const
   const isTwice = ({ headers: { cookie = '' } }: FastifyRequest): boolean => pairs(cookie, tokenName) > 1
   /** A life of less than a second would be an order to forget the cookie at once. */
   const lasting = (ms: number) => {
@@ -91,12 +94,14 @@ export const cookieJar = (settings: CookieSettings) => {
         for (const path of new Set([own.path, '/']))
           reply.clearCookie(tokenName, { ...shared, path, ...(domain === undefined ? {} : { domain }) })
     },
-    setState: (reply: FastifyReply, state: string, path: string, life: number) =>
-      void reply.setCookie(stateName, state, { ...ofState(path), ...lasting(life) }),
+    /** The name of the state cookie of a login, by the hash of its state: each has its own, so that no login ends another. */
+    stateName: (login: string): string => `${stateName}_${login.slice(0, DIGITS)}`,
+    setState: (reply: FastifyReply, name: string, state: string, path: string, life: number) =>
+      void reply.setCookie(name, state, { ...ofState(path), ...lasting(life) }),
     /** Tells the page of a login that was refused who it was: under the name of the state cookie, at another path. */
     setRefused: (request: FastifyRequest, reply: FastifyReply, refused: string, life: number) =>
       void reply.setCookie(stateName, refused, { ...ofRefused(request), ...lasting(life) }),
-    clearState: (reply: FastifyReply, path: string) => void reply.clearCookie(stateName, ofState(path)),
+    clearState: (reply: FastifyReply, name: string, path: string) => void reply.clearCookie(name, ofState(path)),
     /** The path in front of ours, as the browser sees it. */
     basePath,
     /** Whether the browser sent two token cookies; no page of ours sets a second. */
@@ -104,11 +109,16 @@ export const cookieJar = (settings: CookieSettings) => {
     /** Whether the browser sent a token cookie, usable or not. */
     hasToken: (request: FastifyRequest): boolean =>
       isTwice(request) || Boolean(request.server.parseCookie(request.headers.cookie ?? '')[tokenName]),
-    /** The values of the state cookie that the browser brought back. More than one is somebody else's doing: no page of ours sets a second. */
-    states: ({ headers: { cookie = '' }, server }: FastifyRequest): readonly string[] => {
-      const state = server.parseCookie(cookie)[stateName]
-      return state ? Array<string>(pairs(cookie, stateName)).fill(state) : []
-    },
+    /** The state cookies that the browser brought back, by name; undefined of one that came twice, which is somebody else's doing. */
+    states: ({ headers: { cookie = '' }, server }: FastifyRequest): ReadonlyMap<string, string | undefined> =>
+      new Map(
+        Object.entries(server.parseCookie(cookie))
+          .filter(([name, value]) => name.startsWith(`${stateName}_`) && value)
+          .map(([name, value]) => [name, pairs(cookie, name) === 1 ? value : undefined]),
+      ),
+    /** What `setRefused` gave the browser. */
+    refused: ({ headers: { cookie = '' }, server }: FastifyRequest): string | undefined =>
+      server.parseCookie(cookie)[stateName],
   }
 }
 

@@ -19,7 +19,7 @@ import { Environment } from '../shell/environment.tsx'
 import { tellSession } from '../tabs.ts'
 import { common } from '../words/common.ts'
 import { login } from '../words/login.ts'
-import { loginFailure, requestRef } from '../words/login-failures.ts'
+import { isStale, loginFailure, requestRef } from '../words/login-failures.ts'
 
 const here = getRouteApi('/login')
 
@@ -134,7 +134,7 @@ export const Login = () => {
     tellSession('session')
     window.location.replace(returnTo)
   }
-  const away = authenticated && error === undefined
+  const away = authenticated && (error === undefined || isStale(error))
   useEffect(() => {
     document.title = [ui.topbarLabel, login.title, common.product].filter(Boolean).join(' · ')
   }, [ui.topbarLabel])

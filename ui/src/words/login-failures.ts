@@ -21,7 +21,7 @@ const known: Readonly<Record<string, Told>> = {
   },
   state_mismatch: {
     title: 'The sign-in belongs to another tab or browser.',
-    check: 'Sign in again from this page, in one tab.',
+    check: 'Sign in again from this page.',
   },
   login_expired: {
     title: 'The sign-in took too long.',
@@ -97,3 +97,7 @@ export const loginFailure = (error: string): Told => {
 /** The request id of an address, where it is one. */
 export const requestRef = (ref: string | undefined): string | undefined =>
   ref !== undefined && /^[A-Za-z0-9._-]{1,128}$/.test(ref) ? ref : undefined
+
+/** Whether a failure is of a sign-in that is over, which says nothing to who is signed in: somebody went back to it, or another tab was faster. */
+export const isStale = (error: string): boolean =>
+  ['state_missing', 'state_mismatch', 'login_expired', 'login_replayed'].includes(error)
