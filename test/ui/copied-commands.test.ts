@@ -42,8 +42,7 @@ await t.test(
   'a copied command holds no control character, and a shell reads from it what was asked',
   { skip },
   async (t) => {
-    const { page, context, service } = await signedIn(t, '/')
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const { page, service } = await signedIn(t, '/', {}, { clipboard: true })
     await maker(service).boolean('fb')
     for (const [n, text] of texts.entries()) {
       const value = texts[(n + 1) % texts.length]!

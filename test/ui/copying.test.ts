@@ -43,7 +43,7 @@ const places: Readonly<Record<string, Place>> = {
   'the id of a sign-in that failed': {
     thing: 'request id',
     open: async (page) => {
-      await page.goto('/login?error=state_missing&ref=req-2')
+      await page.goto('/login?error=id_token_invalid&ref=req-2')
       return { copy: button(page, 'Copy request id'), text: /^req-2$/ }
     },
   },
@@ -100,8 +100,7 @@ for (const [what, { thing, open, token }] of Object.entries(places))
       t.match(await selected(page), text, name)
       await context.close()
     }
-    const { page, context } = await openBrowser(t, service, FORCED)
-    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const { page } = await openBrowser(t, service, { ...FORCED, clipboard: true })
     await signIn(page, '/settings/preferences', secret)
     const { copy, text } = await open(page, service)
     await copy.click()
