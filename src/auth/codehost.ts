@@ -41,7 +41,7 @@ type Secrets = Omit<LoginSecrets, 'nonce'>
 
 export type Codehost = {
   /** Where to send the browser. */
-  readonly begin: (secrets: Secrets) => Promise<URL>
+  readonly begin: (secrets: Secrets, anew?: boolean) => Promise<URL>
   /** Who came back. Refuses as the table of api.md §5.6 says, from the provider's `error` on, and with `membership_required`. */
   readonly finish: (answer: Secrets & { readonly query: URLSearchParams }) => Promise<Identity>
 }
@@ -99,11 +99,13 @@ export const codehost = (settings: CodehostSettings): Codehost => {
   }
 
   return {
-    begin: async ({ state, codeVerifier }) =>
+    begin: async ({ state, codeVerifier }, anew = false) =>
       buildAuthorizationUrl(configuration(None()), {
         redirect_uri: redirectUri,
         scope: scopes.join(' '),
         state,
+        // Who does not know it leaves it aside (RFC 6749 §3.1).
+        ...(anew && { prompt: 'select_account' }),
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
       }),

@@ -48,8 +48,8 @@ export type OidcSettings = {
 }
 
 export type OidcProvider = {
-  /** Where to send the browser. Refuses with `provider_unavailable`. */
-  readonly begin: (secrets: LoginSecrets) => Promise<URL>
+  /** Where to send the browser; with `anew` the provider asks who it is, whoever is signed in there. Refuses with `provider_unavailable`. */
+  readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
   /** Who came back. Refuses as the table of api.md §5.5 says, from `iss` on; what concerns the login itself (state, age, single use) is the caller's. */
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
 }
@@ -87,12 +87,13 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   }
 
   return {
-    begin: async ({ state, nonce, codeVerifier }) =>
+    begin: async ({ state, nonce, codeVerifier }, anew = false) =>
       buildAuthorizationUrl(configuration(await document.get())(None()), {
         redirect_uri: redirectUri,
         scope,
         state,
         nonce,
+        ...(anew && { prompt: 'login' }),
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
       }),

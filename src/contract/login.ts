@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
+import { invalid } from '../errors.ts'
 import { named, type Shown, Text } from './answer.ts'
-import { text } from './fields.ts'
+import { absent, text } from './fields.ts'
+import type { Field } from './field.ts'
 import { input, query } from './input.ts'
 import { Authentication } from './token.ts'
 
@@ -28,8 +30,18 @@ export const Methods = named('Methods', {
 })
 type LoginPaths = Shown<typeof Paths>
 
+/** Whether the provider is to ask who it is, whoever is signed in there (OpenID Connect Core §3.1.2.1). */
+const prompt: Field<boolean> = {
+  schema: Type.Literal('login'),
+  optional: true,
+  read: (value, name) => {
+    if (absent(value) || value === '') return false
+    return value === 'login' || invalid(name, 'must be login')
+  },
+}
+
 /** Query of the begin of a login (api.md §5.5, §5.6). */
-export const loginQuery = query({ return_to: text({ stored: false }) })
+export const loginQuery = query({ return_to: text({ stored: false }), prompt })
 export const LoginBegun = named('LoginBegun', { authorizeUrl: Text })
 
 /** A login that is complete: the client token is in the cookie. */

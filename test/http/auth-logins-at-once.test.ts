@@ -124,3 +124,17 @@ await t.test('a login that took too long is told so, and one asked for ahead of 
   const told = await comeBack(service, OIDC, lateQuery, { cookie: late.cookie, ...page })
   t.match(told.headers.location, /^\/login\?error=login_expired&/)
 })
+
+await t.test('the provider is asked to ask who it is, where somebody says so', async (t) => {
+  const { service } = await everyWay(t)
+  const asked = async (path: string, search: string) =>
+    (await begin(service, path, search)).authorizeUrl.searchParams.get('prompt')
+  t.equal(await asked(OIDC, '?prompt=login'), 'login')
+  t.equal(await asked(CODEHOST, '?prompt=login'), 'select_account')
+  for (const path of [OIDC, CODEHOST]) for (const none of ['', '?prompt=']) t.equal(await asked(path, none), null)
+  for (const wrong of ['none', 'consent', 'login%20consent'])
+    t.match(
+      refusalOf(await service.request('GET', `${OIDC}/authorize?prompt=${wrong}`, undefined, { authorization: '' })),
+      { status: 400, message: 'invalid field prompt: must be login' },
+    )
+})

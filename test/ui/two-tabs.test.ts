@@ -52,3 +52,35 @@ await t.test('who is signed in is not told of a sign-in that is over', { skip },
   await page.goto(late)
   await signedInAt(page, '/ns/default/segments')
 })
+
+await t.test('who signed out, or was refused, is asked by the provider who they are', { skip }, async (t) => {
+  const world = await withEveryWay(t, { 'authorization.unmatched': 'refuse' })
+  const { page } = await openBrowser(t, world.service)
+  const prompts: (string | null)[] = []
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname.endsWith('/authorize') && pathname.startsWith('/auth/')) prompts.push(searchParams.get('prompt'))
+  })
+  const back = await leave(page, world, '/settings/preferences')
+  await page.goto(back)
+  await page.getByRole('alert').getByText('You are known, but no rule gives you access.').waitFor()
+  await page.getByRole('button', { name: 'Continue with Corporate SSO' }).click()
+  await page.getByText('Provider', { exact: true }).waitFor()
+  t.strictSame(prompts, [null, 'login'], 'after a refusal')
+
+  const open = await withEveryWay(t)
+  const { page: other } = await openBrowser(t, open.service)
+  const later: (string | null)[] = []
+  other.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname.endsWith('/authorize') && pathname.startsWith('/auth/')) later.push(searchParams.get('prompt'))
+  })
+  for (let n = 0; n < 2; n++) {
+    await other.goto(await leave(other, open, '/settings/preferences'))
+    await signedInAt(other, '/settings/preferences')
+    await other.getByRole('button', { name: /^Account: / }).click()
+    await other.getByRole('menuitem', { name: /^Sign out/ }).click()
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor()
+  }
+  t.strictSame(later, [null, 'login'], 'after a sign-out')
+})

@@ -14,6 +14,7 @@ const KEY = 'rollcall.preferences'
 const NAMESPACE = 'rollcall.namespace'
 const ENDS = 'rollcall.session-ends'
 const LEFT = 'rollcall.session-left'
+const OUT = 'rollcall.signed-out'
 const standard: Preferences = {
   theme: 'system',
   zone: 'browser',
@@ -116,6 +117,10 @@ export const forgetNamespace = (key: string): void => {
 /** When the cookie of this browser's session ends (RFC 3339), where it was told. */
 export const sessionEnds = (): string | undefined => stored(ENDS)
 export const rememberSessionEnd = (instant: string | undefined): void => store(ENDS, instant)
+
+/** Whether somebody signed out here and nobody has signed in since: a provider is then to ask who it is. */
+export const isSignedOut = (): boolean => stored(OUT) !== undefined
+export const rememberSignedOut = (isOut: boolean): void => store(OUT, isOut ? '1' : undefined)
 
 /** When a session ends that could not be ended as somebody signed out here. */
 export const sessionLeft = (): string | undefined => stored(LEFT)

@@ -4,7 +4,7 @@ import { keys } from './api/keys.ts'
 import { whenForbidden, whenUnauthorized } from './api/request.ts'
 import { endSession, expireSelf, readSession, type Session } from './api/session.ts'
 import { holderOf, identityOf, isLogin } from './identity.ts'
-import { rememberSessionEnd, rememberSessionLeft, setServiceTheme } from './preferences.ts'
+import { rememberSessionEnd, rememberSessionLeft, rememberSignedOut, setServiceTheme } from './preferences.ts'
 import { basePath } from './return-path.ts'
 import { hear, tellSession } from './tabs.ts'
 
@@ -76,6 +76,7 @@ export const SessionProvider = ({
     queryFn: async ({ signal }) => {
       const session = await readSession(signal)
       setServiceTheme(session.ui.theme)
+      if (session.authenticated) rememberSignedOut(false)
       return session
     },
     retry: true,
@@ -146,5 +147,6 @@ export const signOut = async (session: Session): Promise<void> => {
         )
       : false
   await endSession().catch(() => undefined)
+  rememberSignedOut(true)
   signedOutHere(left ? session.sessionEndsAt : undefined)
 }

@@ -3,13 +3,13 @@ import { Refusal } from '../../errors.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 import type { Shown } from '../../contract/answer.ts'
-import type { LoginBegun } from '../../contract/login.ts'
+import type { LoginBegun, loginQuery } from '../../contract/login.ts'
 import type { Answer } from '../wire/reply.ts'
 import { holdLogin } from './held-logins.ts'
 import type { LoginMethod } from './login-method.ts'
 import { attemptRefused } from './login-throttle.ts'
 
-type Request = Call<unknown, unknown>
+type Request = Call<unknown, ReturnType<(typeof loginQuery)['read']>>
 
 /** A segment that is empty (the last one may be), or that a browser takes for a step to another one. */
 const stepping = /\/(?:\/|(?:\.|%2e){1,2}(?:\/|$))/i
@@ -20,9 +20,14 @@ const safeReturn = (path: string, base: string): string => {
   return isPath && !stepping.test(path.split(/[?#]/, 1)[0]!) ? path : `${base}/`
 }
 
-const authorizeUrlOf = async (service: Service, { request }: Request, way: LoginMethod, secrets: LoginSecrets) => {
+const authorizeUrlOf = async (
+  service: Service,
+  { request, query: { prompt } }: Request,
+  way: LoginMethod,
+  secrets: LoginSecrets,
+) => {
   try {
-    return String(await way.begin(secrets))
+    return String(await way.begin(secrets, prompt))
   } catch (error) {
     if (error instanceof Refusal) attemptRefused(service, request, way, error)
     throw error
@@ -37,7 +42,6 @@ export const beginLogin = async (
   service: Service,
   call: Request,
   way: LoginMethod,
-  returnTo: string,
 ): Promise<Answer<Shown<typeof LoginBegun>>> => {
   const { cookies, settings, now, refusals } = service
   const { request } = call
@@ -49,7 +53,7 @@ export const beginLogin = async (
     ...secrets,
     method,
     ...(provider !== undefined && { provider }),
-    returnTo: safeReturn(returnTo, cookies.basePath(request)),
+    returnTo: safeReturn(call.query.return_to, cookies.basePath(request)),
     startedAt: time.toISOString(),
     expiresAt: new Date(time.getTime() + settings.session.stateLifetime).toISOString(),
   })

@@ -11,7 +11,8 @@ export type LoginMethod = {
   readonly provider?: string
   /** Path of the redirect address. */
   readonly callbackPath: string
-  readonly begin: (secrets: LoginSecrets) => Promise<URL>
+  /** With `anew` the provider asks who it is, whoever is signed in there. */
+  readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
   /** False when the e-mail rule keeps this identity out. */
   readonly admits: (attributes: Readonly<Record<string, string>>) => boolean

@@ -35,7 +35,7 @@ export const loginRoutes = (
     query: loginQuery,
     errors: ['not_found', 'provider_unavailable', 'rate_limited'],
     answer: LoginBegun,
-    run: (call) => beginLogin(service, call, wayOf(call.params), call.query.return_to),
+    run: (call) => beginLogin(service, call, wayOf(call.params)),
   })
 
   route(app, {

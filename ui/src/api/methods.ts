@@ -49,10 +49,9 @@ export const readMethods = async (signal?: AbortSignal): Promise<Ways> => {
 
 const capitalized = (key: string): string => key.slice(0, 1).toLocaleUpperCase('en') + key.slice(1)
 
-/** Where the browser is sent for a login. */
-export const beginLogin = async ({ authorizeUrl }: Provider, returnTo: string): Promise<string> => {
-  const { value } = await request<{ readonly authorizeUrl: string }>(
-    `${authorizeUrl}?${new URLSearchParams({ return_to: returnTo }).toString()}`,
-  )
+/** Where the browser is sent for a login; with `anew` the provider asks who it is, whoever is signed in there. */
+export const beginLogin = async ({ authorizeUrl }: Provider, returnTo: string, anew: boolean): Promise<string> => {
+  const asked = new URLSearchParams({ return_to: returnTo, ...(anew && { prompt: 'login' }) })
+  const { value } = await request<{ readonly authorizeUrl: string }>(`${authorizeUrl}?${asked.toString()}`)
   return value.authorizeUrl
 }

@@ -12,21 +12,30 @@ import { Button } from '../parts/button.tsx'
 import { Safe } from '../parts/safe.tsx'
 import { Loading } from '../parts/states.tsx'
 import { TokenForm } from '../parts/token-form.tsx'
-import { rememberSessionEnd, rememberSessionLeft, sessionLeft, usePreferences } from '../preferences.ts'
+import { isSignedOut, rememberSessionEnd, rememberSessionLeft, sessionLeft, usePreferences } from '../preferences.ts'
 import { providerAddress, returnPath } from '../return-path.ts'
 import { useSession } from '../session.tsx'
 import { Environment } from '../shell/environment.tsx'
 import { tellSession } from '../tabs.ts'
 import { common } from '../words/common.ts'
 import { login } from '../words/login.ts'
-import { isStale, loginFailure, requestRef } from '../words/login-failures.ts'
+import { isOfAccount, isStale, loginFailure, requestRef } from '../words/login-failures.ts'
 
 const here = getRouteApi('/login')
 
 type Refused = { readonly key: string; readonly words: string; readonly id: string | undefined }
 
 /** A button for each provider. While one is opened the others wait. */
-const Providers = ({ providers, returnTo }: { readonly providers: readonly Provider[]; readonly returnTo: string }) => {
+const Providers = ({
+  providers,
+  returnTo,
+  anew,
+}: {
+  readonly providers: readonly Provider[]
+  readonly returnTo: string
+  /** Whether the provider is to ask who it is: somebody else may want to sign in now. */
+  readonly anew: boolean
+}) => {
   const [opening, setOpening] = useState<string | undefined>()
   const [failed, setFailed] = useState<Refused | undefined>()
   const open = async (provider: Provider, name: string) => {
@@ -37,7 +46,7 @@ const Providers = ({ providers, returnTo }: { readonly providers: readonly Provi
       setOpening(undefined)
     }
     try {
-      const address = providerAddress(await beginLogin(provider, returnTo))
+      const address = providerAddress(await beginLogin(provider, returnTo, anew))
       if (address === undefined) fail(login.badAddress)
       else {
         rememberSessionEnd(undefined)
@@ -161,7 +170,13 @@ export const Login = () => {
           <Loading rows={2} />
         ) : (
           <>
-            {providers.length > 0 && <Providers providers={providers} returnTo={returnTo} />}
+            {providers.length > 0 && (
+              <Providers
+                providers={providers}
+                returnTo={returnTo}
+                anew={isSignedOut() || (error !== undefined && isOfAccount(error))}
+              />
+            )}
             <TokenPart alone={providers.length === 0} onSignedIn={signedIn} />
           </>
         )}

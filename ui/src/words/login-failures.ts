@@ -101,3 +101,7 @@ export const requestRef = (ref: string | undefined): string | undefined =>
 /** Whether a failure is of a sign-in that is over, which says nothing to who is signed in: somebody went back to it, or another tab was faster. */
 export const isStale = (error: string): boolean =>
   ['state_missing', 'state_mismatch', 'login_expired', 'login_replayed'].includes(error)
+
+/** Whether a failure is of the account that was used: another one may do. */
+export const isOfAccount = (error: string): boolean =>
+  ['access_denied', 'email_not_allowed', 'membership_required', 'no_grant'].includes(error)
