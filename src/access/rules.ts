@@ -1,4 +1,5 @@
 import { type Claims, isReferenced, textsOf } from './claims.ts'
+import { foldDomain, foldName, listsName } from './folded.ts'
 import { type Grant, type Holding, isKey } from './grants.ts'
 import { meaningsIn, meaningsOf } from './meanings.ts'
 import type { Role } from './roles.ts'
@@ -67,24 +68,27 @@ export const isGoverned = ({
 
 const covers = (listed: readonly string[], name: string): boolean => listed.includes('*') || listed.includes(name)
 
-const isMember = (teams: Readonly<Record<string, readonly string[]>>, team: string): boolean => {
-  const [organization, slug] = [team.slice(0, team.indexOf('/')), team.slice(team.indexOf('/') + 1)]
-  return Object.hasOwn(teams, organization) && teams[organization]!.includes(slug)
-}
+const isMember = (teams: Readonly<Record<string, readonly string[]>>, team: string): boolean =>
+  Object.entries(teams).some(([organization, slugs]) =>
+    slugs.some((slug) => foldName(`${organization}/${slug}`) === foldName(team)),
+  )
+
+/** A text of a claim as it is compared: in the domain of an e-mail address case means nothing. */
+const compared = (claim: string): ((text: string) => string) => (claim === 'email' ? foldDomain : (text) => text)
 
 const matches = (rule: Rule, subject: Subject, assumeVerified: readonly string[]): boolean => {
   if (rule.method === 'oidc')
     return (
       subject.method === 'oidc' &&
       rule.provider === subject.provider &&
-      textsOf(subject.claims, rule.claim, assumeVerified.includes(rule.provider)).some((text) =>
-        rule.anyOf.includes(text),
-      )
+      textsOf(subject.claims, rule.claim, assumeVerified.includes(rule.provider))
+        .map(compared(rule.claim))
+        .some((text) => rule.anyOf.map(compared(rule.claim)).includes(text))
     )
   if (rule.method === 'codehost')
     return (
       subject.method === 'codehost' &&
-      (rule.organizations.some((name) => subject.organizations.includes(name)) ||
+      (rule.organizations.some((name) => listsName(subject.organizations, name)) ||
         rule.teams.some((team) => isMember(subject.teams, team)))
     )
   return (

@@ -1,3 +1,5 @@
+import { listsName } from '../access/folded.ts'
+
 /** What somebody belongs to at a code host: organizations by login, teams as organization → slugs. */
 export type Memberships = {
   readonly organizations: readonly string[]
@@ -15,7 +17,7 @@ export type Named = { readonly organizations: readonly string[]; readonly teams:
 
 /**
  * Whether the memberships satisfy the restrictions, and which of them are kept (api.md §5.2, §5.6): all where nothing
- * is restricted, else the allowed ones and those that rules name.
+ * is restricted, else the allowed ones and those that rules name. Case means nothing in these names; what is kept is as the host writes it.
  */
 export const admit = (
   { organizations, teams }: Memberships,
@@ -25,24 +27,24 @@ export const admit = (
   const byTeam = Object.keys(allowedTeams).length > 0
   if (allowedOrganizations.length === 0 && !byTeam) return { admitted: true, organizations, teams }
 
-  const allowed = new Map(Object.entries(allowedTeams))
+  const allowed = Object.entries(allowedTeams).flatMap(([name, slugs]) => slugs.map((slug) => `${name}/${slug}`))
   const isAllowed = (organization: string, slug: string): boolean =>
-    allowedOrganizations.includes(organization) && (!byTeam || allowed.get(organization)?.includes(slug) === true)
+    listsName(allowedOrganizations, organization) && (!byTeam || listsName(allowed, `${organization}/${slug}`))
   const all = Object.entries(teams)
   const kept = all
     .map(
       ([organization, slugs]) =>
         [
           organization,
-          slugs.filter((slug) => isAllowed(organization, slug) || named.teams.includes(`${organization}/${slug}`)),
+          slugs.filter((slug) => isAllowed(organization, slug) || listsName(named.teams, `${organization}/${slug}`)),
         ] as const,
     )
     .filter(([, slugs]) => slugs.length > 0)
   return {
     admitted:
-      organizations.some((organization) => allowedOrganizations.includes(organization)) &&
+      organizations.some((organization) => listsName(allowedOrganizations, organization)) &&
       (!byTeam || all.some(([organization, slugs]) => slugs.some((slug) => isAllowed(organization, slug)))),
-    organizations: organizations.filter((one) => [...allowedOrganizations, ...named.organizations].includes(one)),
+    organizations: organizations.filter((one) => listsName([...allowedOrganizations, ...named.organizations], one)),
     teams: Object.fromEntries(kept),
   }
 }

@@ -1,4 +1,5 @@
 import { RE2JS } from 're2js'
+import { foldDomain } from '../access/folded.ts'
 
 /** True when a text is a pattern that can be matched in linear time (RE2 syntax: no back references, no look-around). */
 export const isPattern = (text: string): boolean => {
@@ -10,8 +11,10 @@ export const isPattern = (text: string): boolean => {
   }
 }
 
-/** Tells whether an e-mail address matches one of the patterns as a whole; without patterns every address does (api.md §5.5). */
+/** Tells whether an e-mail address, as it is or with its domain in lower case, matches one of the patterns as a whole; without patterns every address does (api.md §5.5). */
 export const emailMatcher = (patterns: readonly string[]): ((email: string) => boolean) => {
   const compiled = patterns.map((pattern) => RE2JS.compile(pattern))
-  return (email) => compiled.length === 0 || compiled.some((pattern) => pattern.testExact(email))
+  return (email) =>
+    compiled.length === 0 ||
+    [email, foldDomain(email)].some((address) => compiled.some((pattern) => pattern.testExact(address)))
 }

@@ -5,6 +5,7 @@ import { tokenMetadata } from '../contract/token-metadata.ts'
 import { Refusal } from '../errors.ts'
 import { accessErrors, accessWarnings } from './access-rules.ts'
 import { isSafe } from './addresses.ts'
+import { listsName } from '../access/folded.ts'
 import { unknownDoors } from './doors.ts'
 import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
@@ -48,7 +49,9 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
   const none = !Object.values(offered).some(({ enabled }) => enabled)
   const base = 'authentication.methods'
   const restricted = codehost.allowed_organizations.length > 0 || Object.keys(codehost.allowed_teams).length > 0
-  const strangers = Object.keys(codehost.allowed_teams).filter((name) => !codehost.allowed_organizations.includes(name))
+  const strangers = Object.keys(codehost.allowed_teams).filter(
+    (name) => !listsName(codehost.allowed_organizations, name),
+  )
   const address = 'is required, because server.public_url is not set'
   return [
     ['authentication.required', required && none && 'is true and no method is enabled: nobody could get in'],

@@ -229,3 +229,30 @@ await t.test('grants are read from texts, and what is wrong is said', async (t) 
   t.match(readRights('*@shop'), { wrong: /^unknown right "\*"/ })
   t.match(readRights('flag.read'), { wrong: /^must be RIGHT,RIGHT@PLACE/ })
 })
+
+await t.test(
+  'case means nothing in names of a code host and in the domain of an address, and something elsewhere',
+  async (t) => {
+    const rule = (given: Partial<Rule>) => [{ name: 'r', grants: grants('viewer@*'), ...given } as Rule]
+    const byHost = (given: object, subject: Subject) =>
+      texts(rule({ method: 'codehost', organizations: [], teams: [], ...given } as Partial<Rule>), subject)
+    const yes = ['viewer@* by r']
+    t.strictSame(byHost({ organizations: ['Acme'] }, member(['aCME'])), yes)
+    t.strictSame(byHost({ teams: ['ACME/Shop'] }, member(['acme'], { Acme: ['shop'] })), yes)
+    t.equal(byHost({ organizations: ['kay'] }, member(['\u212aay'])), 'nothing', 'only ASCII is folded')
+    const byClaim = (claim: string, anyOf: string, claims: object) =>
+      texts(
+        rule({ method: 'oidc', provider: 'corp', claim, anyOf: [anyOf] } as Partial<Rule>),
+        login({ email_verified: true, ...claims }),
+      )
+    t.strictSame(byClaim('email', 'Ada@Example.com', { email: 'Ada@EXAMPLE.COM' }), yes)
+    t.equal(byClaim('email', 'ada@example.com', { email: 'Ada@example.com' }), 'nothing', 'in front of the @ it does')
+    t.equal(byClaim('groups', 'Devs', { groups: ['devs'] }), 'nothing')
+    t.equal(byClaim('hd', 'Example.com', { hd: 'example.com' }), 'nothing')
+    t.equal(
+      texts([{ ...workloads, namespaces: ['Shop'] }], account('shop')),
+      'nothing',
+      'nor in namespaces of a cluster',
+    )
+  },
+)

@@ -118,7 +118,17 @@ const RESTRICTIONS: readonly [string, Partial<CodehostSettings>, Membership | 'r
     { organizations: '["beta"]', teams: '{"beta":["core"]}' },
   ],
   ['a foreign organization', { allowedOrganizations: ['none'] }, 'refused'],
-  ['an organization in other case', { allowedOrganizations: ['ACME'] }, 'refused'],
+  [
+    'an organization in other case',
+    { allowedOrganizations: ['ACME'] },
+    { organizations: '["acme"]', teams: '{"acme":["core","ops"]}' },
+  ],
+  [
+    'a team in other case',
+    { allowedOrganizations: ['Acme'], allowedTeams: { aCME: ['Core'] } },
+    { organizations: '["acme"]', teams: '{"acme":["core"]}' },
+  ],
+  ['a letter that only looks the same folded', { allowedOrganizations: ['ac\u212ae', 'be\u0442a'] }, 'refused'],
   [
     'a team',
     { allowedOrganizations: ['acme', 'beta'], allowedTeams: { acme: ['core'] } },

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { emailMatcher } from '../../src/config/email.ts'
 import { emailRule } from '../../src/auth/identity.ts'
 
 await t.test('the e-mail rule wants a matching text that the provider calls verified', async (t) => {
@@ -21,4 +22,20 @@ await t.test('the e-mail rule wants a matching text that the provider calls veri
   t.equal(emailRule(matches, { email: 'alice@example.com' }, true), true, 'absence counts where the operator says so')
   for (const email_verified of [false, 'false', null, 0])
     t.equal(emailRule(matches, { email: 'alice@example.com', email_verified }, true), false)
+})
+
+await t.test('in the domain of an address case means nothing, in front of it it does', async (t) => {
+  const matches = emailMatcher(['.*@example\\.com', '.*@Other\\.example'])
+  for (const [email, outcome] of [
+    ['ada@example.com', true],
+    ['ada@Example.COM', true],
+    ['"a@b"@EXAMPLE.com', true],
+    ['ada@other.example', false],
+    ['ada@Other.example', true],
+    ['ada@example.com.evil', false],
+    ['ada@EXAMPLE.COM@evil.example', false],
+    ['EXAMPLE.COM', false],
+  ] as const)
+    t.equal(matches(email), outcome, email)
+  t.equal(emailMatcher(['ada@example\\.com'])('Ada@example.com'), false)
 })
