@@ -10,6 +10,15 @@ const publicUrl: Derived<string | undefined> = {
   shown: '`server.public_url`',
   from: (get) => get('server.public_url') as string | undefined,
 }
+const GITHUB = 'https://github.com'
+/** The tokens of users of a host of one's own go to that host. */
+const apiUrl: Derived<string> = {
+  shown: '`https://api.github.com`, or `<server_url>/api/v3` where server_url is another',
+  from: (get) => {
+    const server = String(get('authentication.methods.codehost.server_url')).replace(/\/+$/, '')
+    return server === GITHUB ? 'https://api.github.com' : `${server}/api/v3`
+  },
+}
 const cleanup = (method: string) => ({
   interval: setting(duration, 3_600_000, `Time between two runs that delete expired ${method} tokens.`),
   grace_period: setting(duration, 1_800_000, `How long an expired ${method} token stays listed before it is deleted.`),
@@ -94,8 +103,8 @@ export const authentication = {
       client_id: setting(text, none, 'Client id that the code host gave, needed when enabled.'),
       client_secret: setting(secret, none, 'Client secret that the code host gave, needed when enabled.'),
       redirect_address: setting(url, publicUrl, 'Base URL that the code host sends browsers back to.'),
-      server_url: setting(url, 'https://github.com', 'Where users log in.'),
-      api_url: setting(url, 'https://api.github.com', 'Where users, organizations and teams are asked for.'),
+      server_url: setting(url, GITHUB, 'Where users log in.'),
+      api_url: setting(url, apiUrl, 'Where users, organizations and teams are asked for.'),
       scopes: setting(
         list(text),
         [],

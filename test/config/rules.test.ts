@@ -301,6 +301,19 @@ await t.test('defaults follow from other settings', async (t) => {
   t.equal(other.keys.file, undefined, 'a cluster keeps its keys in MongoDB')
   t.equal(other.identifiers.orchestrator_metadata, 'kubernetes')
   t.equal(other.authentication.methods.codehost.redirect_address, 'https://x.example.com')
+  const apiOf = (given: object) => load(nested({ ...codehost, ...given })).authentication.methods.codehost.api_url
+  const server = `${M}.codehost.server_url`
+  t.equal(apiOf({}), 'https://api.github.com')
+  t.equal(apiOf({ [server]: 'https://github.com/' }), 'https://api.github.com')
+  t.equal(
+    apiOf({ [server]: 'https://git.example.com/forge/' }),
+    'https://git.example.com/forge/api/v3',
+    'no token goes elsewhere',
+  )
+  t.equal(
+    apiOf({ [server]: 'https://git.example.com', [`${M}.codehost.api_url`]: 'https://a.example' }),
+    'https://a.example',
+  )
   t.ok(other.cors.allowed_headers.includes('X-Acme-Namespace'))
   t.equal(
     load(nested({ 'authentication.session.secure': false, 'server.public_url': 'https://a.b' })).authentication.session
