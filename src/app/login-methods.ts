@@ -29,12 +29,16 @@ const oidcWays = async (
   const ways = new Map<string, LoginMethod>()
   if (!enabled) return ways
   const { oidcProvider } = await import('../auth/oidc.ts')
-  for (const [name, { issuer_url, client_id, client_secret, redirect_address, scopes }] of providers) {
+  for (const [name, { issuer_url, redirect_address, ...given }] of providers) {
     const path = `/auth/v1/method/oidc/${name}/callback`
-    const client = { issuerUrl: issuer_url, clientId: client_id, clientSecret: client_secret, scopes }
     const settings = {
       name,
-      ...client,
+      issuerUrl: issuer_url,
+      clientId: given.client_id,
+      clientSecret: given.client_secret,
+      clientAuthentication: given.client_authentication,
+      clockTolerance: given.clock_tolerance,
+      scopes: given.scopes,
       redirectAddress: redirect_address!,
       callbackPath: path,
       clock,

@@ -8,8 +8,6 @@ import {
   clockSkew,
   clockTolerance,
   Configuration,
-  customFetch,
-  discovery,
   enableNonRepudiationChecks,
   None,
   type ServerMetadata,
@@ -19,14 +17,12 @@ import { isVerified } from '../access/claims.ts'
 import type { Clock } from '../clock.ts'
 import { codeOf, given, refuseCallback } from './callback.ts'
 import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
-import { KEY_SET } from './media-types.ts'
-import { isObject, jsonOf, providerFetch, type ProviderFetch, unavailable } from './provider-fetch.ts'
+import { providerFetch } from './provider-fetch.ts'
 import { answered, redirectUriOf } from './redirect.ts'
 import { cached } from './cached.ts'
+import { algorithmsOf, discover, keySet } from './oidc-discovery.ts'
 import { exchangeCode } from './token-endpoint.ts'
 
-const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA']
-const TOLERANCE_S = 30
 const DOCUMENT_LIFE_MS = 3_600_000
 const KEYS_LIFE_MS = 300_000
 const KEYS_PAUSE_MS = 60_000
@@ -37,7 +33,12 @@ export type OidcSettings = {
   readonly name: string
   readonly issuerUrl: string
   readonly clientId: string
-  readonly clientSecret: string
+  /** Absent where our client has none: `clientAuthentication` is `none`. */
+  readonly clientSecret?: string | undefined
+  /** How our client proves itself; absent: by what discovery names, first in the header. */
+  readonly clientAuthentication?: 'basic' | 'post' | 'none' | undefined
+  /** Milliseconds that clocks may disagree by. */
+  readonly clockTolerance: number
   /** External base address; with `callbackPath` behind it, the redirect URI. Never taken from a request. */
   readonly redirectAddress: string
   readonly callbackPath: string
@@ -54,11 +55,9 @@ export type OidcProvider = {
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
 }
 
-type KeySet = { readonly keys: object[] }
-
 /** One OpenID Connect provider (api.md §5.5). Discovery happens at the first login; the document is cached for an hour, a failure not at all. */
 export const oidcProvider = (settings: OidcSettings): OidcProvider => {
-  const { issuerUrl, clientId, clientSecret, clock, userAgent } = settings
+  const { issuerUrl, clientId, clock, userAgent } = settings
   const { now } = clock
   const redirectUri = redirectUriOf(settings)
   const call = providerFetch(clock, userAgent)
@@ -73,11 +72,11 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const configuration = (metadata: ServerMetadata) => (authentication: ClientAuth) => {
     // The library reads the clock of the machine by itself: it is told how far ours is from that.
     const skew = Math.round((now().getTime() - Date.now()) / 1000)
-    const server = { ...metadata, id_token_signing_alg_values_supported: ALGORITHMS }
+    const server = { ...metadata, id_token_signing_alg_values_supported: algorithmsOf(metadata) }
     const config = new Configuration(
       server,
       clientId,
-      { [clockSkew]: skew, [clockTolerance]: TOLERANCE_S },
+      { [clockSkew]: skew, [clockTolerance]: Math.round(settings.clockTolerance / 1000) },
       authentication,
     )
     if (issuerUrl.startsWith('http:')) allowInsecureRequests(config)
@@ -114,7 +113,7 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
             setJwksCache(config, { jwks: { keys: [...held.keys] }, uat: Math.floor(Date.now() / 1000) - KEYS_OLD_S })
           return config
         },
-        authentications: authentications(metadata, clientSecret),
+        authentications: authentications(metadata, settings),
         url: answered(redirectUri, { code, state, iss: metadata.issuer }),
         checks: { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier, idTokenExpected: true },
         keys: held ? keys.again : keys.get,
@@ -124,38 +123,13 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   }
 }
 
-const discover = async (issuerUrl: string, clientId: string, call: ProviderFetch): Promise<ServerMetadata> => {
-  const issuer = new URL(issuerUrl)
-  const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
-  try {
-    const found = await discovery(issuer, clientId, undefined, None(), { [customFetch]: call, execute })
-    const { ...metadata } = found.serverMetadata()
-    // The library lets the template issuers of two well-known hosts pass.
-    if (new URL(metadata.issuer).href !== issuer.href) return unavailable('document of another issuer')
-    for (const endpoint of [metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri])
-      if (
-        typeof endpoint !== 'string' ||
-        !URL.canParse(endpoint) ||
-        !['https:', issuer.protocol].includes(new URL(endpoint).protocol)
-      )
-        return unavailable('document without a usable endpoint')
-    return metadata
-  } catch (error) {
-    return unavailable(error)
-  }
-}
-
-const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => {
-  const set = await jsonOf(await call(address, { method: 'GET', headers: { accept: KEY_SET } }))
-  return isObject(set) && Array.isArray(set['keys']) && set['keys'].every(isObject)
-    ? { keys: set['keys'] }
-    : unavailable('key set without keys')
-}
-
 const authentications = (
   { token_endpoint_auth_methods_supported: listed }: ServerMetadata,
-  secret: string,
+  { clientSecret: secret, clientAuthentication }: OidcSettings,
 ): readonly ClientAuth[] => {
+  if (secret === undefined || clientAuthentication === 'none') return [None()]
+  if (clientAuthentication === 'basic') return [ClientSecretBasic(secret)]
+  if (clientAuthentication === 'post') return [ClientSecretPost(secret)]
   const ways = [ClientSecretBasic(secret), ClientSecretPost(secret)]
   return Array.isArray(listed) && listed.includes('client_secret_post') && !listed.includes('client_secret_basic')
     ? ways.reverse()

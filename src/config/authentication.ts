@@ -19,6 +19,11 @@ const apiUrl: Derived<string> = {
     return server === GITHUB ? 'https://api.github.com' : `${server}/api/v3`
   },
 }
+/** A rule of `rules.ts` wants it, for it belongs to another setting beside it. */
+const secretOfClient: Derived<string | undefined> = {
+  shown: 'required unless client_authentication is none',
+  from: () => undefined,
+}
 const cleanup = (method: string) => ({
   interval: setting(duration, 3_600_000, `Time between two runs that delete expired ${method} tokens.`),
   grace_period: setting(duration, 1_800_000, `How long an expired ${method} token stays listed before it is deleted.`),
@@ -83,7 +88,17 @@ export const authentication = {
           ),
           display_name: setting(label, none, 'What the sign-in page calls the provider; at most 64 characters.'),
           client_id: setting(text, required, 'Client id that the provider gave.'),
-          client_secret: setting(secret, required, 'Client secret that the provider gave.'),
+          client_secret: setting(secret, secretOfClient, 'Client secret that the provider gave.'),
+          client_authentication: setting(
+            oneOf('basic', 'post', 'none'),
+            none,
+            'How the client proves itself at the token endpoint: in the header, in the body, or not at all (a public client); not set, as discovery says.',
+          ),
+          clock_tolerance: setting(
+            duration,
+            30_000,
+            'How far the clocks of the provider and this machine may be apart; at most 5m.',
+          ),
           redirect_address: setting(url, publicUrl, 'Base URL that the provider sends browsers back to.'),
           scopes: setting(list(text), [], 'Scopes to ask for; openid is added.'),
           assume_email_verified: setting(

@@ -67,7 +67,7 @@ const lines = (group: Group, indent: string): readonly string[] =>
     const { kind, initial, sentence } = node
     const value = isDerived(initial) ? SAMPLES[name] : initial === undefined ? undefined : kind.show(initial)
     const note = isDerived(initial)
-      ? ` (${initial.shown === 'required' ? '' : 'default: '}${initial.shown.replaceAll('`', '')})`
+      ? ` (${initial.shown.startsWith('required') ? '' : 'default: '}${initial.shown.replaceAll('`', '')})`
       : ''
     return [`${indent}# ${sentence}${note}`, `${indent}#${name}:${value === undefined ? '' : ` ${scalar(value)}`}`]
   })

@@ -43,6 +43,8 @@ const metadata = ({ identifiers, authentication }: Config): readonly Finding[] =
   }
 }
 
+const LONGEST_TOLERANCE_MS = 300_000
+
 const methods = ({ authentication: { required, methods } }: Config): readonly Finding[] => {
   const { jwt, ...offered } = methods
   const { oidc, codehost, orchestrator } = offered
@@ -63,6 +65,17 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
         redirect_address === undefined && address,
       ],
     ),
+    ...Array.from(oidc.providers).flatMap(([name, { client_secret, client_authentication, clock_tolerance }]) => {
+      const [at, isPublic] = [`${base}.oidc.providers.${name}`, client_authentication === 'none']
+      return [
+        [`${at}.client_secret`, client_secret === undefined && !isPublic && 'is required'],
+        [
+          `${at}.client_secret`,
+          client_secret !== undefined && isPublic && 'has no use, because client_authentication is none',
+        ],
+        [`${at}.clock_tolerance`, clock_tolerance > LONGEST_TOLERANCE_MS && 'must be at most 5m'],
+      ] satisfies readonly Finding[]
+    }),
     ...(['client_id', 'client_secret'] as const).map(
       (key): Finding => [
         `${base}.codehost.${key}`,

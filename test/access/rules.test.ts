@@ -235,14 +235,14 @@ await t.test(
   async (t) => {
     const rule = (given: Partial<Rule>) => [{ name: 'r', grants: grants('viewer@*'), ...given } as Rule]
     const byHost = (given: object, subject: Subject) =>
-      texts(rule({ method: 'codehost', organizations: [], teams: [], ...given } as Partial<Rule>), subject)
+      texts(rule({ method: 'codehost', organizations: [], teams: [], ...given }), subject)
     const yes = ['viewer@* by r']
     t.strictSame(byHost({ organizations: ['Acme'] }, member(['aCME'])), yes)
     t.strictSame(byHost({ teams: ['ACME/Shop'] }, member(['acme'], { Acme: ['shop'] })), yes)
     t.equal(byHost({ organizations: ['kay'] }, member(['\u212aay'])), 'nothing', 'only ASCII is folded')
     const byClaim = (claim: string, anyOf: string, claims: object) =>
       texts(
-        rule({ method: 'oidc', provider: 'corp', claim, anyOf: [anyOf] } as Partial<Rule>),
+        rule({ method: 'oidc', provider: 'corp', claim, anyOf: [anyOf] }),
         login({ email_verified: true, ...claims }),
       )
     t.strictSame(byClaim('email', 'Ada@Example.com', { email: 'Ada@EXAMPLE.COM' }), yes)

@@ -3,7 +3,7 @@ import { type CryptoKey, exportSPKI, generateKeyPair, SignJWT } from 'jose'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { freshSecrets, type LoginSecrets } from '../../src/auth/identity.ts'
 import { oidcProvider, type OidcSettings } from '../../src/auth/oidc.ts'
-import type { Reason } from '../../src/errors.ts'
+import { type Reason, whyOf } from '../../src/errors.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -37,6 +37,7 @@ const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
     scopes: ['email'],
     clock: patient,
     userAgent: 'rollcall/1.2.3',
+    clockTolerance: 30_000,
     ...more,
   })
 
@@ -230,7 +231,7 @@ await t.test('an ID token is taken only with a signature of the provider', async
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const stranger = await generateKeyPair('ES256')
-  const rs384 = await generateKeyPair('RS384', { extractable: true })
+  const rs512 = await generateKeyPair('RS512', { extractable: true })
   const kid = async () => ((await (await fetch(`${liar.url}/keys`)).json()) as { keys: { kid: string }[] }).keys[0]!.kid
   const sign = (key: CryptoKey, header: { alg: string; kid?: string }) => (claims: Record<string, unknown>) =>
     new SignJWT(claims).setProtectedHeader(header).sign(key)
@@ -243,7 +244,7 @@ await t.test('an ID token is taken only with a signature of the provider', async
       async (claims) => sign(stranger.privateKey, { alg: 'ES256', kid: await kid() })(claims),
     ],
     ['a foreign key under its own key id', sign(stranger.privateKey, { alg: 'ES256', kid: 'foreign' })],
-    ['an algorithm off the list', sign(rs384.privateKey, { alg: 'RS384' })],
+    ['an algorithm that discovery does not name', sign(rs512.privateKey, { alg: 'RS512' })],
     [
       'garbage as signature',
       async (claims) => `${part({ alg: 'ES256', kid: await kid() })}.${part(claims)}.${'A'.repeat(86)}`,
@@ -262,13 +263,65 @@ await t.test('an ID token is taken only with a signature of the provider', async
       const answer = await login(provider)
       await fails(t, () => provider.finish(answer), 'id_token_invalid')
     })
-  for (const alg of ['RS256', 'PS256', 'ES256', 'EdDSA'])
+  const taken = ['RS', 'PS', 'ES'].flatMap((kind) => ['256', '384', '512'].map((bits) => kind + bits))
+  for (const alg of [...taken, 'EdDSA', 'Ed25519'])
     await t.test(`${alg} is taken`, async (t) => {
-      liar.lies = {}
+      liar.lies = { document: { id_token_signing_alg_values_supported: ['none', alg] } }
       await liar.rotate(alg)
       const other = client(liar.url)
       t.equal((await other.finish(await login(other))).subject.sub, 'alice')
     })
+})
+
+await t.test('a provider that signs with nothing that is taken is told as such', async (t) => {
+  const liar = await lyingProvider(t)
+  for (const listed of [['none'], ['HS256', 'HS512'], []]) {
+    liar.lies = { document: { id_token_signing_alg_values_supported: listed } }
+    const refusal = await fails(t, () => client(liar.url).begin(freshSecrets()), 'provider_unavailable')
+    t.match(whyOf(refusal), 'document without an algorithm that is taken')
+  }
+})
+
+await t.test('our client proves itself as the configuration says', async (t) => {
+  const liar = await lyingProvider(t)
+  const { clientSecret: _, ...known } = lyingClient
+  for (const [clientAuthentication, proof] of [
+    ['basic', 'header'],
+    ['post', 'body'],
+  ] as const) {
+    const provider = client(liar.url, { clientAuthentication })
+    liar.proofs.length = 0
+    await provider.finish(await login(provider))
+    t.strictSame(liar.proofs, [proof])
+    liar.lies = { token: json(401, { error: 'invalid_client' }) }
+    liar.proofs.length = 0
+    await fails(t, async () => provider.finish(await login(provider)), 'provider_unavailable')
+    t.strictSame(liar.proofs, [proof], 'in this way alone')
+    liar.lies = {}
+  }
+  const open = client(liar.url, { ...known, clientSecret: undefined, clientAuthentication: 'none' })
+  liar.proofs.length = 0
+  t.equal((await open.finish(await login(open))).subject.sub, 'alice')
+  t.strictSame(liar.proofs, ['none'])
+})
+
+await t.test('clocks may be apart as far as the configuration says, to the second', async (t) => {
+  const liar = await lyingProvider(t)
+  const clock = virtualClock(new Date(Math.floor(Date.now() / 1000) * 1000).toISOString())
+  const now = clock.now().getTime() / 1000
+  for (const [tolerance, late] of [
+    [1_000, 1],
+    [30_000, 30],
+    [300_000, 300],
+  ] as const) {
+    const provider = client(liar.url, { clock: { ...patient, now: clock.now }, clockTolerance: tolerance })
+    const expired = async (exp: number) => {
+      liar.lies = { claims: { iat: exp - 600, exp } }
+      return provider.finish(await login(provider))
+    }
+    t.equal((await expired(now - late + 1)).subject.sub, 'alice')
+    await fails(t, () => expired(now - late - 1), 'id_token_invalid')
+  }
 })
 
 await t.test('a callback is refused in the order of the table, and the code goes nowhere', async (t) => {

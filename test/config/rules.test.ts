@@ -216,6 +216,15 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   [`${M}.oidc.providers.g.client_id`, { [`${M}.oidc.providers`]: { g: { ...google, client_id: '' } } }],
   [`${M}.oidc.providers.g.client_secret`, { [`${M}.oidc.providers`]: { g: { ...google, client_secret: null } } }],
   [
+    `${M}.oidc.providers.g.client_secret`,
+    { [`${M}.oidc.providers`]: { g: { ...google, client_authentication: 'none' } } },
+  ],
+  [
+    `${M}.oidc.providers.g.client_authentication`,
+    { [`${M}.oidc.providers`]: { g: { ...google, client_authentication: 'private_key_jwt' } } },
+  ],
+  [`${M}.oidc.providers.g.clock_tolerance`, { [`${M}.oidc.providers`]: { g: { ...google, clock_tolerance: '301s' } } }],
+  [
     `${M}.oidc.providers.g.redirect_address`,
     { [`${M}.oidc.providers`]: { g: { ...google, redirect_address: undefined } } },
   ],

@@ -17,7 +17,7 @@ export const lyingClient = { clientId: 'rollcall', clientSecret: 'canary-client-
 
 /** An OpenID Connect provider that tells whatever lies the test sets. Nobody need sign in: the authorize address redirects at once. Closes itself. */
 export const lyingProvider = async (t: Scope) => {
-  type State = { lies: Lies; asked: string[]; proofs: ('header' | 'body')[]; now: () => number }
+  type State = { lies: Lies; asked: string[]; proofs: ('header' | 'body' | 'none')[]; now: () => number }
   /** `proofs`: where the client's secret stood, of each call for tokens. */
   const state: State = { lies: {}, asked: [], proofs: [], now: Date.now }
   const logins = new Map<string, { nonce: string; challenge: string }>()
@@ -60,7 +60,7 @@ export const lyingProvider = async (t: Scope) => {
       response.writeHead(302, { location: back.href }).end()
     } else if (pathname === '/token') {
       const form = new URLSearchParams(await bodyOf(request))
-      state.proofs.push(form.has('client_secret') ? 'body' : 'header')
+      state.proofs.push(form.has('client_secret') ? 'body' : request.headers.authorization ? 'header' : 'none')
       if (typeof state.lies.token === 'function') return state.lies.token(response)
       const login = logins.get(form.get('code')!)
       logins.delete(form.get('code')!)
