@@ -1,5 +1,5 @@
 import { type Claims, isReferenced, textsOf } from './claims.ts'
-import { foldDomain, foldName, listsName } from './folded.ts'
+import { foldDomain, listsName, teamNames } from './folded.ts'
 import { type Grant, type Holding, isKey } from './grants.ts'
 import { meaningsIn, meaningsOf } from './meanings.ts'
 import type { Role } from './roles.ts'
@@ -68,28 +68,22 @@ export const isGoverned = ({
 
 const covers = (listed: readonly string[], name: string): boolean => listed.includes('*') || listed.includes(name)
 
-const isMember = (teams: Readonly<Record<string, readonly string[]>>, team: string): boolean =>
-  Object.entries(teams).some(([organization, slugs]) =>
-    slugs.some((slug) => foldName(`${organization}/${slug}`) === foldName(team)),
-  )
-
 /** A text of a claim as it is compared: in the domain of an e-mail address case means nothing. */
 const compared = (claim: string): ((text: string) => string) => (claim === 'email' ? foldDomain : (text) => text)
 
 const matches = (rule: Rule, subject: Subject, assumeVerified: readonly string[]): boolean => {
-  if (rule.method === 'oidc')
-    return (
-      subject.method === 'oidc' &&
-      rule.provider === subject.provider &&
-      textsOf(subject.claims, rule.claim, assumeVerified.includes(rule.provider))
-        .map(compared(rule.claim))
-        .some((text) => rule.anyOf.map(compared(rule.claim)).includes(text))
-    )
+  if (rule.method === 'oidc') {
+    if (subject.method !== 'oidc' || rule.provider !== subject.provider) return false
+    const wanted = rule.anyOf.map(compared(rule.claim))
+    return textsOf(subject.claims, rule.claim, assumeVerified.includes(rule.provider))
+      .map(compared(rule.claim))
+      .some((text) => wanted.includes(text))
+  }
   if (rule.method === 'codehost')
     return (
       subject.method === 'codehost' &&
       (rule.organizations.some((name) => listsName(subject.organizations, name)) ||
-        rule.teams.some((team) => isMember(subject.teams, team)))
+        rule.teams.some((team) => listsName(teamNames(subject.teams), team)))
     )
   return (
     subject.method === 'orchestrator' &&

@@ -1,4 +1,4 @@
-import { listsName } from '../access/folded.ts'
+import { listsName, teamNames } from '../access/folded.ts'
 
 /** What somebody belongs to at a code host: organizations by login, teams as organization → slugs. */
 export type Memberships = {
@@ -27,7 +27,7 @@ export const admit = (
   const byTeam = Object.keys(allowedTeams).length > 0
   if (allowedOrganizations.length === 0 && !byTeam) return { admitted: true, organizations, teams }
 
-  const allowed = Object.entries(allowedTeams).flatMap(([name, slugs]) => slugs.map((slug) => `${name}/${slug}`))
+  const allowed = teamNames(allowedTeams)
   const isAllowed = (organization: string, slug: string): boolean =>
     listsName(allowedOrganizations, organization) && (!byTeam || listsName(allowed, `${organization}/${slug}`))
   const all = Object.entries(teams)
