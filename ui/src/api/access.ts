@@ -39,9 +39,6 @@ export const placesOf = ({ places }: Access, right: string): readonly string[] =
   return keysOf.includes(EVERY) ? [EVERY] : keysOf
 }
 
-/** Whether a right is held in every namespace. */
-export const isEverywhere = (access: Access, right: string): boolean => placesOf(access, right)[0] === EVERY
-
 /** What an action needs: a right, and the namespace it must be held in: `*` for every one, nothing for any one. */
 export type Needed = { readonly right: string; readonly namespaceKey?: string }
 

@@ -32,7 +32,6 @@ export const tokens = {
     soon: (days: number) => `Ends in ${counted(days, 'day', 'days')}`,
     today: 'Ends today',
   },
-  full: 'Full access',
   endless: 'Full access that never ends',
   of: (namespace: string) => `All of ${namespace}`,
   selectAll: 'Select all tokens on this page',

@@ -21,7 +21,7 @@ export const AccessWords = ({ record }: { readonly record: Authentication }) => 
   const { grants, expiresAt, status } = record
   if (isFull(record)) {
     const endless = expiresAt === undefined && status === 'ACTIVE'
-    return endless ? <span className="badge warn bare">{words.endless}</span> : <>{words.full}</>
+    return endless ? <span className="badge warn bare">{words.endless}</span> : <>{access.full}</>
   }
   return <Safe text={grants ? access.grants(grants) : words.of(boundTo(record) ?? '')} />
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { isEverywhere, useAccess } from '../../api/access.ts'
+import { EVERY, holds, useAccess } from '../../api/access.ts'
 import { keys } from '../../api/keys.ts'
 import { type Authentication, readToken } from '../../api/tokens.ts'
 import { identityOf, wayOf } from '../../identity.ts'
@@ -17,7 +17,10 @@ const useMaker = ({ issuedBy }: Authentication): Authentication | undefined => {
     queryKey: [...keys.makers, issuedBy],
     queryFn: ({ signal }) => readToken(issuedBy!, undefined, signal),
     enabled:
-      issuedBy !== undefined && issuedBy !== own?.id && access !== undefined && isEverywhere(access, 'token.read'),
+      issuedBy !== undefined &&
+      issuedBy !== own?.id &&
+      access !== undefined &&
+      holds(access, { right: 'token.read', namespaceKey: EVERY }),
     staleTime: Number.POSITIVE_INFINITY,
     retryOnMount: false,
   })

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { type Access, isEverywhere, placesOf, type Roles, useAccess, useRoles } from '../../api/access.ts'
+import { type Access, EVERY, holds, placesOf, type Roles, useAccess, useRoles } from '../../api/access.ts'
 import { type Failure, isFailure } from '../../api/failure.ts'
 import { keys } from '../../api/keys.ts'
 import { creation, type IssuedToken, readTokens } from '../../api/tokens.ts'
@@ -24,7 +24,7 @@ const { form } = words
 /** Whether there is an active token of a name, which is no mistake; looked for where somebody may see tokens. */
 const useIsTaken = (typed: string, namespace: string, access: Access): boolean => {
   const name = useSettled(typed.trim())
-  const all = isEverywhere(access, 'token.read')
+  const all = holds(access, { right: 'token.read', namespaceKey: EVERY })
   const filter = {
     kind: 'static',
     status: 'ACTIVE',
