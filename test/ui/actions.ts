@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core'
 import { openTab } from './browser.ts'
+import { button, said } from './flag-page.ts'
 
 /** What a person does by a control: the right that it takes in a namespace, and what follows once the control is pressed. */
 export type Action = {
@@ -10,8 +11,6 @@ export type Action = {
   readonly then: (page: Page) => Promise<void>
 }
 
-export const button = (part: Page | Locator, name: string) => part.getByRole('button', { name, exact: true })
-const said = (page: Page, words: string) => page.getByRole('status').getByText(words).waitFor()
 export const named = async (part: Page | Locator, name: string, submit: string) => {
   await part.getByRole('textbox', { name: 'Name', exact: true }).fill(name)
   await button(part, submit).click()

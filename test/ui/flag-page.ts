@@ -33,7 +33,7 @@ export const withVariantFlag = async (t: Test, changes: readonly object[] = [], 
   return { service, page, flag, rules, change, refs, ...rest }
 }
 
-export const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
+export const button = (part: Page | Locator, name: string) => part.getByRole('button', { name, exact: true })
 export const field = (part: Page | Locator, name: string) => part.getByRole('textbox', { name, exact: true })
 export const review = (page: Page) => page.getByRole('dialog', { name: 'Review changes' })
 export const openReview = async (page: Page) => {

@@ -2,11 +2,11 @@ import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { deadUrl, unusable } from '../auth/stand-ins/listen.ts'
 import { eventsOf } from '../http/events-of.ts'
-import { CODEHOST, OIDC, oidcSettings, open, visit } from '../http/people.ts'
+import { CODEHOST, OIDC, oidcSettings, open } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { openBrowser, signInByHand, skip } from './browser.ts'
-import { withEveryWay, withWays } from './ways.ts'
+import { leave, withEveryWay, withWays } from './ways.ts'
 
 const alert = (page: Page) => page.getByRole('alert')
 const button = (page: Page, name: string) => page.getByRole('button', { name: `Continue with ${name}` })
@@ -60,19 +60,6 @@ await t.test(
     await page.getByRole('heading', { name: 'Preferences' }).waitFor()
   },
 )
-
-type World = Awaited<ReturnType<typeof withEveryWay>>
-
-/** Goes to the provider, and gives what it would send the browser back with. */
-const leave = async (page: Page, { liar }: Pick<World, 'liar'>): Promise<URLSearchParams> => {
-  await page.route(`${liar.url}/authorize*`, (route) => route.fulfill({ contentType: 'text/html', body: 'Provider' }))
-  await page.goto('/login?return_to=%2Fsettings%2Fpreferences')
-  const asked = page.waitForRequest((request) => request.url().startsWith(`${liar.url}/authorize`))
-  await button(page, 'Corporate SSO').click()
-  const address = (await asked).url()
-  await page.getByText('Provider', { exact: true }).waitFor()
-  return visit(new URL(address))
-}
 
 /** Comes back, and is told these words and the id of the request, which log and history have too. */
 const comeBack = async (t: Test, page: Page, service: Started, query: URLSearchParams | string, words: Told) => {

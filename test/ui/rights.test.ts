@@ -3,8 +3,9 @@ import t, { type Test } from 'tap'
 import { maker } from '../http/flags.ts'
 import { granted, withNamespaces } from '../http/granted.ts'
 import { type Fields, type Started, startService } from '../start.ts'
-import { type Action, actions, button, named } from './actions.ts'
+import { type Action, actions, named } from './actions.ts'
 import { comesTo, openBrowser, signIn, skip, TOKEN } from './browser.ts'
+import { button } from './flag-page.ts'
 import { withSessions } from './ways.ts'
 
 const SETTINGS = { 'authentication.methods.token.bootstrap.token': TOKEN, 'rate_limit.enabled': 'false' }

@@ -1,20 +1,18 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { OIDC, visit } from '../http/people.ts'
+import { OIDC } from '../http/people.ts'
 import { openBrowser, skip } from './browser.ts'
-import { withEveryWay } from './ways.ts'
+import { leave, withEveryWay } from './ways.ts'
 
-type World = Awaited<ReturnType<typeof withEveryWay>>
-
-/** Leaves a tab for the provider, which waits; gives the address that the provider would send it back to. */
-const leave = async (page: Page, { liar }: World, returnTo: string): Promise<string> => {
-  await page.route(`${liar.url}/authorize*`, (route) => route.fulfill({ contentType: 'text/html', body: 'Provider' }))
-  await page.goto(`/login?return_to=${encodeURIComponent(returnTo)}`)
-  const asked = page.waitForRequest((request) => request.url().startsWith(`${liar.url}/authorize`))
-  await page.getByRole('button', { name: 'Continue with Corporate SSO' }).click()
-  const address = (await asked).url()
-  await page.getByText('Provider', { exact: true }).waitFor()
-  return `${OIDC}/callback?${String(await visit(new URL(address)))}`
+const callback = (query: URLSearchParams): string => `${OIDC}/callback?${String(query)}`
+/** What each login that a page begins from now on says of whom the provider is to ask for. */
+const promptsOf = (page: Page): readonly (string | null)[] => {
+  const prompts: (string | null)[] = []
+  page.on('request', (request) => {
+    const { pathname, searchParams } = new URL(request.url())
+    if (pathname === `${OIDC}/authorize`) prompts.push(searchParams.get('prompt'))
+  })
+  return prompts
 }
 const signedInAt = async (page: Page, path: string) => {
   await page.getByRole('button', { name: /^Account: / }).waitFor()
@@ -25,13 +23,10 @@ await t.test('two tabs sign in, each to its own page, whichever comes back first
   const world = await withEveryWay(t)
   const { page, newPage } = await openBrowser(t, world.service)
   const other = await newPage()
-  const [first, second] = [
-    await leave(page, world, '/settings/preferences'),
-    await leave(other, world, '/ns/default/segments'),
-  ]
-  await other.goto(second)
+  const [first, second] = [await leave(page, world), await leave(other, world, '/ns/default/segments')]
+  await other.goto(callback(second))
   await signedInAt(other, '/ns/default/segments')
-  await page.goto(first)
+  await page.goto(callback(first))
   await signedInAt(page, '/settings/preferences')
 })
 
@@ -39,7 +34,7 @@ await t.test('who is signed in is not told of a sign-in that is over', { skip },
   let ahead = 0
   const world = await withEveryWay(t, {}, { now: () => new Date(Date.now() + ahead) })
   const { page, newPage } = await openBrowser(t, world.service)
-  const back = await leave(page, world, '/settings/preferences')
+  const back = callback(await leave(page, world))
   const late = await leave(await newPage(), world, '/ns/default/segments')
   await page.goto(back)
   await signedInAt(page, '/settings/preferences')
@@ -49,19 +44,15 @@ await t.test('who is signed in is not told of a sign-in that is over', { skip },
     t.equal(await page.getByRole('alert').count(), 0, way)
   }
   ahead = 11 * 60_000
-  await page.goto(late)
+  await page.goto(callback(late))
   await signedInAt(page, '/ns/default/segments')
 })
 
 await t.test('who signed out, or was refused, is asked by the provider who they are', { skip }, async (t) => {
   const world = await withEveryWay(t, { 'authorization.unmatched': 'refuse' })
   const { page } = await openBrowser(t, world.service)
-  const prompts: (string | null)[] = []
-  page.on('request', (request) => {
-    const { pathname, searchParams } = new URL(request.url())
-    if (pathname.endsWith('/authorize') && pathname.startsWith('/auth/')) prompts.push(searchParams.get('prompt'))
-  })
-  const back = await leave(page, world, '/settings/preferences')
+  const prompts = promptsOf(page)
+  const back = callback(await leave(page, world))
   await page.goto(back)
   await page.getByRole('alert').getByText('You are known, but no rule gives you access.').waitFor()
   await page.getByRole('button', { name: 'Continue with Corporate SSO' }).click()
@@ -70,13 +61,9 @@ await t.test('who signed out, or was refused, is asked by the provider who they 
 
   const open = await withEveryWay(t)
   const { page: other } = await openBrowser(t, open.service)
-  const later: (string | null)[] = []
-  other.on('request', (request) => {
-    const { pathname, searchParams } = new URL(request.url())
-    if (pathname.endsWith('/authorize') && pathname.startsWith('/auth/')) later.push(searchParams.get('prompt'))
-  })
+  const later = promptsOf(other)
   for (let n = 0; n < 2; n++) {
-    await other.goto(await leave(other, open, '/settings/preferences'))
+    await other.goto(callback(await leave(other, open)))
     await signedInAt(other, '/settings/preferences')
     await other.getByRole('button', { name: /^Account: / }).click()
     await other.getByRole('menuitem', { name: /^Sign out/ }).click()

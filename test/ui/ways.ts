@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { codehostStandIn } from '../auth/stand-ins/codehost.ts'
 import { deadUrl } from '../auth/stand-ins/listen.ts'
@@ -11,6 +12,7 @@ import {
   logIn,
   OIDC,
   type Settings,
+  visit,
 } from '../http/people.ts'
 import { type Started, startService } from '../start.ts'
 
@@ -57,6 +59,21 @@ export const withEveryWay = async (t: Test, settings: Settings = {}, options: Pa
     },
     options,
   )
+
+/** Leaves a page for the provider that lies, which waits there; gives the query that it would send the browser back with. */
+export const leave = async (
+  page: Page,
+  { liar }: Pick<Awaited<ReturnType<typeof withEveryWay>>, 'liar'>,
+  returnTo = '/settings/preferences',
+): Promise<URLSearchParams> => {
+  await page.route(`${liar.url}/authorize*`, (route) => route.fulfill({ contentType: 'text/html', body: 'Provider' }))
+  await page.goto(`/login?return_to=${encodeURIComponent(returnTo)}`)
+  const asked = page.waitForRequest((request) => request.url().startsWith(`${liar.url}/authorize`))
+  await page.getByRole('button', { name: 'Continue with Corporate SSO' }).click()
+  const address = (await asked).url()
+  await page.getByText('Provider', { exact: true }).waitFor()
+  return visit(new URL(address))
+}
 
 type Made = { readonly clientToken: string; readonly authentication: { readonly id: string } }
 
