@@ -7,9 +7,11 @@ import type { Clock } from '../clock.ts'
 import { takeBodies } from './wire/body.ts'
 import { allowOrigins, type CorsSettings } from './wire/cors.ts'
 import { brokenRequest } from './wire/connections.ts'
+import { clientAddress } from './wire/client-address.ts'
 import { collectVerbs, framing, HEADERS, opening, requestId, unknown, verbsOf } from './wire/framing.ts'
 import { documentRoutes } from './routes/docs.ts'
 import { cleanTarget } from './wire/path.ts'
+import { truster } from './wire/cookies.ts'
 import { takes } from './wire/headers.ts'
 import { leave } from './wire/leaving.ts'
 import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/port.ts'
@@ -123,6 +125,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorateRequest('moment', undefined)
   app.decorateRequest('began', 0)
   app.decorateRequest('address', '')
+  app.decorate('clientAddress', clientAddress(truster(trustProxy)))
   app.decorate('bodyLimit', bodyLimit)
   app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withoutPorts } from '../../src/http/wire/framing.ts'
+import { addressIn, clientAddress } from '../../src/http/wire/client-address.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 
@@ -28,19 +28,75 @@ await t.test('forwarded headers that are not trusted are told once, and never th
   t.same(await told(t, { 'server.trust_proxy': 'true' }), [])
 })
 
-await t.test('addresses are read without the ports and brackets that some proxies write', async (t) => {
-  for (const [list, read] of [
-    ['198.51.100.7:1234', '198.51.100.7'],
-    ['198.51.100.7', '198.51.100.7'],
+/** Everybody is a trusted proxy but who comes from 198.51.100.0/24. */
+const trusts = (hop: string): boolean => !hop.startsWith('198.51.100.')
+const comingFrom = (list: string | undefined, peer: string | undefined = '10.0.0.1') =>
+  clientAddress(trusts)({
+    headers: list === undefined ? {} : { 'x-forwarded-for': list },
+    socket: peer === undefined ? {} : { remoteAddress: peer },
+  })
+
+await t.test('an address is read in its one spelling, and any other text is none', async (t) => {
+  for (const [text, read] of [
+    ['192.0.2.7', '192.0.2.7'],
+    [' 192.0.2.7:1234', '192.0.2.7'],
     ['[2001:db8::1]:1234', '2001:db8::1'],
     ['[2001:db8::1]', '2001:db8::1'],
-    ['2001:db8::1', '2001:db8::1'],
+    ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
     ['2001:db8::1:1234', '2001:db8::1:1234'],
-    ['203.0.113.1:1,198.51.100.7:2 , 2001:db8::1', '203.0.113.1, 198.51.100.7, 2001:db8::1'],
-    ['unknown', 'unknown'],
-    ['', ''],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::FFFF:c000:207', '192.0.2.7'],
+    ['[::ffff:192.0.2.7]:80', '192.0.2.7'],
+    ['fe80::1%eth0', 'fe80::1'],
+    [`fe80::1%${'z'.repeat(60)}`, 'fe80::1'],
+    ['64:ff9b::192.0.2.7', '64:ff9b::c000:207'],
+    [`fe80::1%${'z'.repeat(200)}`, undefined],
+    ['unknown', undefined],
+    ['_hidden', undefined],
+    ['192.0.2.7:', undefined],
+    ['192.0.2.07', undefined],
+    ['192.0.2', undefined],
+    ['3221225991', undefined],
+    ['[192.0.2.7', undefined],
+    ['2001:db8::1]', undefined],
+    ['host.example', undefined],
+    ['"[2001:db8::1]"', undefined],
+    ['', undefined],
+    ['1'.repeat(60_000), undefined],
   ] as const)
-    t.equal(withoutPorts(list), read, list)
+    t.equal(addressIn(text), read, text.slice(0, 80))
+})
+
+await t.test('a client has the address that the last trusted proxy wrote', async (t) => {
+  for (const [list, address] of [
+    ['192.0.2.7', '192.0.2.7'],
+    ['192.0.2.7:1, 192.0.2.8:2', '192.0.2.7'],
+    ['192.0.2.9, 198.51.100.1:9, 192.0.2.7', '198.51.100.1'],
+    ['192.0.2.9, [::ffff:198.51.100.1]:9', '198.51.100.1'],
+    // What is no address counts as the hop that wrote it.
+    ['unknown', '10.0.0.1'],
+    ['192.0.2.7, unknown, 192.0.2.8', '192.0.2.8'],
+    ['x'.repeat(60_000), '10.0.0.1'],
+    [`${'x'.repeat(60_000)}, 192.0.2.8`, '192.0.2.8'],
+    ['', '10.0.0.1'],
+    [',', '10.0.0.1'],
+    [',192.0.2.8', '192.0.2.8'],
+    [',,,', '10.0.0.1'],
+    [undefined, '10.0.0.1'],
+  ] as const)
+    t.equal(comingFrom(list), address, String(list).slice(0, 80))
+  t.equal(comingFrom('192.0.2.7', '198.51.100.2'), '198.51.100.2', 'a peer that is not trusted')
+  t.equal(comingFrom('192.0.2.7', '::ffff:198.51.100.2'), '198.51.100.2')
+  t.equal(comingFrom('192.0.2.7', undefined), '192.0.2.7')
+  t.equal(clientAddress(trusts)({ headers: { 'x-forwarded-for': '192.0.2.7' }, socket: {} }), 'unknown', 'reset')
+  let asked = 0
+  const counting = clientAddress(() => ++asked > 0)
+  const many = Array.from({ length: 10_000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join(',')
+  counting({ headers: { 'x-forwarded-for': many }, socket: { remoteAddress: '10.0.0.1' } })
+  t.equal(asked, 32, 'a long list costs no more than a short one')
+})
+
+await t.test('a client is one client whatever its port, and no text makes another one', async (t) => {
   const clock = virtualClock(new Date().toISOString())
   const settings = { 'server.trust_proxy': '127.0.0.0/8, 198.51.100.0/24', 'rate_limit.enabled': 'true' }
   const { request } = await startService(t, settings, { clock })
@@ -52,6 +108,10 @@ await t.test('addresses are read without the ports and brackets that some proxie
   for (const same of ['192.0.2.7', '192.0.2.7:9', '192.0.2.7, 198.51.100.1', '192.0.2.7:9,198.51.100.1:9'])
     t.equal(await guess(same), 429, same)
   t.equal(await guess('192.0.2.8:7'), 401)
+  // Texts that are no address: all of them count as the proxy in front.
+  for (let n = 1; n <= 300; n++)
+    if ((await guess(`hidden-${n}${'x'.repeat(n * 20)}, 198.51.100.9`)) !== 401) t.fail(`text ${n} was refused`)
+  t.equal(await guess('another, 198.51.100.9'), 429)
 })
 
 await t.test('what may differ by credential says so to caches', async (t) => {

@@ -54,23 +54,11 @@ export const unknown = (paths: Verbs, { url }: FastifyRequest): Refusal => {
     : new Refusal('method_not_allowed', undefined, { headers: { allow: [...allowed].join(', ') } })
 }
 
-const PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/
-
-/** The addresses of a forwarding header, without the brackets and ports that some proxies write. */
-export const withoutPorts = (list: string): string =>
-  list
-    .split(',')
-    .map((entry) => entry.trim().replace(PORT, '$1$2'))
-    .join(', ')
-
 /** Step 1 of api.md §1.3, for every request that has a route or none. Part of each route's own hook: another one would cost each request. */
 export const framing = (request: FastifyRequest, monotonic: Clock['monotonic']): Refusal | undefined => {
   const { raw } = request
   request.began = monotonic()
-  const forwarded = raw.headers['x-forwarded-for']
-  if (typeof forwarded === 'string') raw.headers['x-forwarded-for'] = withoutPorts(forwarded)
-  // A connection that was reset has no address any more, whatever the types say.
-  request.address = request.ip ?? 'unknown'
+  request.address = request.server.clientAddress(raw)
   if (raw.path === 'malformed') return new Refusal('malformed_path')
   if (times(raw.rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
   if (raw.rawHeaders.length > HEADERS * 2)

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP, isIPv4, SocketAddress } from 'node:net'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    clientAddress: ReturnType<typeof clientAddress>
+  }
+}
+
+type Heard = Pick<IncomingMessage, 'headers'> & { readonly socket: { readonly remoteAddress?: string | undefined } }
+
+/** So many proxies in a row are believed. */
+const HOPS = 32
+const PORT = /^(?:\[([^\]]+)\]|(\d+\.\d+\.\d+\.\d+))(?::\d+)?$/
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+/** The longest text of an address, with the zone that is dropped from it and with brackets and a port. */
+const LONGEST = 128
+
+/** An address in its one spelling, at most 45 characters: without brackets, port and zone, an IPv4-mapped one as IPv4 (RFC 5952). Undefined of any other text. */
+export const addressIn = (text: string): string | undefined => {
+  if (text.length > LONGEST) return undefined
+  const bare = text.trim().replace(PORT, '$1$2')
+  if (isIPv4(bare)) return bare
+  if (isIP(bare) === 0) return undefined
+  const { address } = new SocketAddress({ address: bare.split('%', 1)[0]!, family: 'ipv6' })
+  return MAPPED.exec(address)?.[1] ?? address
+}
+
+/**
+ * The address that a request comes from: that of the connection's peer or, as far as each hop is a trusted proxy, the
+ * one that the hop wrote into `X-Forwarded-For`. Where a proxy wrote anything but an address, that proxy's own counts.
+ * `unknown` when the connection was reset before it was looked at.
+ */
+export const clientAddress =
+  (trusts: (hop: string) => boolean) =>
+  ({ socket, headers }: Heard): string => {
+    const peer = socket.remoteAddress
+    const list = headers['x-forwarded-for']
+    let hop = (peer !== undefined && addressIn(peer)) || 'unknown'
+    if (typeof list !== 'string' || hop === 'unknown') return hop
+    for (let end = list.length, hops = 0; end >= 0 && hops < HOPS && trusts(hop); hops++) {
+      const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1)
+      const next = addressIn(list.slice(comma + 1, end))
+      if (next === undefined) break
+      hop = next
+      end = comma
+    }
+    return hop
+  }
