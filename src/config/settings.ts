@@ -161,9 +161,12 @@ export const settings = {
   mongodb: {
     url: setting(connection('mongodb', 'mongodb+srv'), none, 'Connection URL of MongoDB, needed for cluster.'),
     database: setting(
-      matching(/^[^/\\. "$*<>:|?]{1,63}$/, 'must be a database name'),
+      matching(
+        /^(?!(?:admin|config|local)$)[^/\\. "$*<>:|?]{1,63}$/i,
+        'must be a database name; admin, config and local belong to the server, which replicates or cleans them by rules of its own',
+      ),
       'rollcall',
-      'Database that holds the views.',
+      'Database that holds the views and the keys of personal data.',
     ),
     bulk_size: setting(
       integer(1, 100_000),

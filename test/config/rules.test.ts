@@ -157,7 +157,9 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   ['eventstore.url', { ...cluster, 'eventstore.url': null }],
   ['eventstore.url', { 'eventstore.url': 'http://e' }],
   ['mongodb.url', { ...cluster, 'mongodb.url': null }],
-  ['mongodb.database', { 'mongodb.database': 'a b' }],
+  ...['a b', '', 'a.b', 'x'.repeat(64), 'admin', 'local', 'config', 'Local'].map(
+    (database) => ['mongodb.database', { 'mongodb.database': database }] as const,
+  ),
   ['redis.url', { ...cluster, 'redis.url': null }],
   ['redis.url', { 'redis.url': 'redis://' }],
   ['identifiers.service', { 'identifiers.service': 'Acme' }],
