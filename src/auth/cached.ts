@@ -6,7 +6,7 @@ export type Cached<T> = {
   /** The value if it is held and not too old. */
   readonly held: () => T | undefined
   readonly get: () => Promise<T>
-  /** The value read anew, unless that was done within the pause; then the one held. */
+  /** The value read anew, unless that was done within the pause; then what came of it: the one held, or the failure. */
   readonly again: () => Promise<T>
 }
 
@@ -23,7 +23,7 @@ export const cached = <T extends object>(read: () => Promise<T>, { life, pause =
     fetchMethod: read,
     noDeleteOnFetchRejection: true,
   })
-  let repeatedAt = Number.NEGATIVE_INFINITY
+  let repeated: { readonly at: number; readonly failure?: { readonly error: unknown } } | undefined
 
   const held = () => cache.get('value')
   const fresh = async () => (await cache.fetch('value', { forceRefresh: true }))!
@@ -33,10 +33,18 @@ export const cached = <T extends object>(read: () => Promise<T>, { life, pause =
     get: async () => held() ?? fresh(),
     again: async () => {
       const value = held()
-      if (value && now().getTime() - repeatedAt < pause) return value
-      const read = await fresh()
-      repeatedAt = now().getTime()
-      return read
+      if (value && repeated && now().getTime() - repeated.at < pause) {
+        if (repeated.failure) throw repeated.failure.error
+        return value
+      }
+      try {
+        const read = await fresh()
+        repeated = { at: now().getTime() }
+        return read
+      } catch (error) {
+        repeated = { at: now().getTime(), failure: { error } }
+        throw error
+      }
     },
   }
 }

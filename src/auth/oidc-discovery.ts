@@ -1,4 +1,7 @@
 import { allowInsecureRequests, customFetch, discovery, None, type ServerMetadata } from 'openid-client'
+import { isRefusal, whyOf } from '../errors.ts'
+import { providerErrorOf } from './callback.ts'
+import { type Cached, cached } from './cached.ts'
 import { KEY_SET } from './media-types.ts'
 import { isObject, jsonOf, type ProviderFetch, unavailable } from './provider-fetch.ts'
 
@@ -8,7 +11,7 @@ const ALGORITHMS = ['RS', 'PS', 'ES']
   .concat('EdDSA', 'Ed25519')
 
 /** The discovery document of a provider. Refuses with `provider_unavailable` what cannot be used. */
-export const discover = async (issuerUrl: string, clientId: string, call: ProviderFetch): Promise<ServerMetadata> => {
+const discover = async (issuerUrl: string, clientId: string, call: ProviderFetch): Promise<ServerMetadata> => {
   const issuer = new URL(issuerUrl)
   const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
   try {
@@ -34,12 +37,50 @@ export const discover = async (issuerUrl: string, clientId: string, call: Provid
 export const algorithmsOf = ({ id_token_signing_alg_values_supported: listed }: ServerMetadata): string[] =>
   ALGORITHMS.filter((algorithm) => !Array.isArray(listed) || listed.includes(algorithm))
 
+/** A document and a key set are held so long. */
+export const DOCUMENT_LIFE_MS = 3_600_000
+const KEYS_LIFE_MS = 300_000
+
 type KeySet = { readonly keys: object[] }
 
 /** The keys at an address. Refuses with `provider_unavailable` what is no key set. */
-export const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => {
+const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => {
   const set = await jsonOf(await call(address, { method: 'GET', headers: { accept: KEY_SET } }))
   return isObject(set) && Array.isArray(set['keys']) && set['keys'].every(isObject)
     ? { keys: set['keys'] }
     : unavailable('key set without keys')
+}
+
+/** What is known of a provider: its document, and the keys at the address that this one names. */
+export type Known = { readonly metadata: ServerMetadata; readonly keys: Cached<KeySet> }
+
+/** Reads the document of a provider; the keys when they are asked for. */
+export const known = async (
+  issuerUrl: string,
+  clientId: string,
+  call: ProviderFetch,
+  now: () => Date,
+): Promise<Known> => {
+  const metadata = await discover(issuerUrl, clientId, call)
+  return { metadata, keys: cached(() => keySet(metadata.jwks_uri!, call), { life: KEYS_LIFE_MS, now }) }
+}
+
+/**
+ * What is known of a provider after a login failed at its end, where a code can be shown anew: it has other endpoints now.
+ * Rejects with the failure where it has not, and with both where it cannot be asked.
+ */
+export const movedTo = async (before: Known, failure: unknown, again: () => Promise<Known>): Promise<Known> => {
+  const isOfProvider = isRefusal(failure, 'provider_unavailable')
+  // A token that does not hold may be signed in a new way, which the next login then knows of; the code of this one is used up.
+  if (!isOfProvider && !isRefusal(failure, 'id_token_invalid')) throw failure
+  let newer: Known
+  try {
+    newer = await again()
+  } catch (error) {
+    if (error === failure) throw failure
+    return unavailable(`${whyOf(failure)}; discovery, read again: ${whyOf(error)}`, providerErrorOf(failure))
+  }
+  const same = (['token_endpoint', 'jwks_uri'] as const).every((name) => newer.metadata[name] === before.metadata[name])
+  if (!isOfProvider || same) throw failure
+  return newer
 }

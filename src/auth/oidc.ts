@@ -20,12 +20,11 @@ import { attributesOf, type Identity, type LoginSecrets, text } from './identity
 import { providerFetch } from './provider-fetch.ts'
 import { answered, redirectUriOf } from './redirect.ts'
 import { cached } from './cached.ts'
-import { algorithmsOf, discover, keySet } from './oidc-discovery.ts'
-import { exchangeCode } from './token-endpoint.ts'
+import { algorithmsOf, DOCUMENT_LIFE_MS, movedTo, type Known, known } from './oidc-discovery.ts'
+import { exchangeCode, type Tokens } from './token-endpoint.ts'
 
-const DOCUMENT_LIFE_MS = 3_600_000
-const KEYS_LIFE_MS = 300_000
-const KEYS_PAUSE_MS = 60_000
+/** So often at most a provider is asked whether it has moved. */
+const PAUSE_MS = 60_000
 /** openid-client asks for keys again only when those it was given are as old as this. */
 const KEYS_OLD_S = 60
 
@@ -55,19 +54,17 @@ export type OidcProvider = {
   readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
 }
 
-/** One OpenID Connect provider (api.md §5.5). Discovery happens at the first login; the document is cached for an hour, a failure not at all. */
+/**
+ * One OpenID Connect provider (api.md §5.5). Discovery happens at the first login. The document is held for an hour, and
+ * read again where a login fails at the provider's end: it may have moved.
+ */
 export const oidcProvider = (settings: OidcSettings): OidcProvider => {
   const { issuerUrl, clientId, clock, userAgent } = settings
   const { now } = clock
   const redirectUri = redirectUriOf(settings)
   const call = providerFetch(clock, userAgent)
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
-  const document = cached(() => discover(issuerUrl, clientId, call), { life: DOCUMENT_LIFE_MS, now })
-  const keys = cached(async () => keySet((await document.get()).jwks_uri!, call), {
-    life: KEYS_LIFE_MS,
-    pause: KEYS_PAUSE_MS,
-    now,
-  })
+  const provider = cached(() => known(issuerUrl, clientId, call, now), { life: DOCUMENT_LIFE_MS, pause: PAUSE_MS, now })
 
   const configuration = (metadata: ServerMetadata) => (authentication: ClientAuth) => {
     // The library reads the clock of the machine by itself: it is told how far ours is from that.
@@ -85,9 +82,32 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
     return config
   }
 
+  const exchange = async (
+    { metadata, keys }: Known,
+    code: string,
+    { state, nonce, codeVerifier }: LoginSecrets,
+  ): Promise<Tokens> => {
+    const held = await keys.get()
+    return exchangeCode({
+      callback: 'oidc',
+      call,
+      configuration: (authentication) => {
+        const config = configuration(metadata)(authentication)
+        // How old keys are, it judges by the clock of the machine too.
+        setJwksCache(config, { jwks: { keys: [...held.keys] }, uat: Math.floor(Date.now() / 1000) - KEYS_OLD_S })
+        return config
+      },
+      authentications: authentications(metadata, settings),
+      url: answered(redirectUri, { code, state, iss: metadata.issuer }),
+      checks: { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier, idTokenExpected: true },
+      // Asked for when none of those that are held fits.
+      keys: async () => (await provider.again()).keys.get(),
+    })
+  }
+
   return {
     begin: async ({ state, nonce, codeVerifier }, anew = false) =>
-      buildAuthorizationUrl(configuration(await document.get())(None()), {
+      buildAuthorizationUrl(configuration((await provider.get()).metadata)(None()), {
         redirect_uri: redirectUri,
         scope,
         state,
@@ -97,28 +117,15 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
         code_challenge_method: 'S256',
       }),
 
-    finish: async ({ query, state, nonce, codeVerifier }) => {
+    finish: async ({ query, ...secrets }) => {
       const code = codeOf('oidc', query, issuerUrl)
-      const metadata = await document.get()
-      if ((given(query, 'iss') ?? metadata.issuer) !== metadata.issuer) refuseCallback('oidc', 'issuer_mismatch')
-
-      const held = keys.held()
-      const tokens = await exchangeCode({
-        callback: 'oidc',
-        call,
-        configuration: (authentication) => {
-          const config = configuration(metadata)(authentication)
-          // How old keys are, it judges by the clock of the machine too.
-          if (held)
-            setJwksCache(config, { jwks: { keys: [...held.keys] }, uat: Math.floor(Date.now() / 1000) - KEYS_OLD_S })
-          return config
-        },
-        authentications: authentications(metadata, settings),
-        url: answered(redirectUri, { code, state, iss: metadata.issuer }),
-        checks: { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: codeVerifier, idTokenExpected: true },
-        keys: held ? keys.again : keys.get,
-      })
-      return identity(settings.name, metadata.issuer, tokens.claims() ?? {})
+      const held = await provider.get()
+      const { issuer } = held.metadata
+      if ((given(query, 'iss') ?? issuer) !== issuer) refuseCallback('oidc', 'issuer_mismatch')
+      const tokens = await exchange(held, code, secrets).catch(async (error: unknown) =>
+        exchange(await movedTo(held, error, provider.again), code, secrets),
+      )
+      return identity(settings.name, issuer, tokens.claims() ?? {})
     },
   }
 }

@@ -115,6 +115,26 @@ await t.test('jwks: a cluster may get another issuer, and the former one is take
   t.equal(reads(), count, 'and at most once in 30 s')
 })
 
+await t.test(
+  'jwks: a cluster that cannot tell of a change is asked about it no oftener, and what is known holds',
+  async (t) => {
+    const cluster = await begin(t)
+    const { verify } = open(cluster, { verification: 'jwks' })
+    const known = await cluster.token()
+    t.equal((await verify(known, '::1')).name, 'web')
+    const reads = () => cluster.asked.filter(({ path }) => path === DOCUMENT).length
+    const unknown = await cluster.token({ key: (await cluster.newKey()).privateKey, header: { kid: 'unknown' } })
+    cluster.lies = { [DOCUMENT]: json(503, {}) }
+    for (let n = 0; n < 5; n++) t.match(await causeOf(verify(unknown, '::1')), /status 503/)
+    t.equal(reads(), 2)
+    t.equal((await verify(known, '::1')).name, 'web')
+    cluster.lies = {}
+    await cluster.clock.advance(30_000)
+    await t.rejects(verify(unknown, '::1'), { message: /verifying service account/ })
+    t.equal(reads(), 3)
+  },
+)
+
 await t.test('jwks: where our own token is refused, what everybody may read is read without it', async (t) => {
   const cluster = await begin(t)
   const honest = { issuer: cluster.issuer, jwks_uri: `${cluster.url}/openid/v1/jwks` }

@@ -1,69 +1,21 @@
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { type CryptoKey, exportSPKI, generateKeyPair, SignJWT } from 'jose'
-import { type Clock, systemClock } from '../../src/clock.ts'
-import { freshSecrets, type LoginSecrets } from '../../src/auth/identity.ts'
-import { oidcProvider, type OidcSettings } from '../../src/auth/oidc.ts'
+import { freshSecrets } from '../../src/auth/identity.ts'
 import { type Reason, whyOf } from '../../src/errors.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { back, client, fails, type Failure, login, MESSAGES, patient, together } from './at-provider.ts'
 import { refused } from './refused.ts'
 import { type Lies, lyingClient, lyingProvider } from './stand-ins/liar.ts'
 import { deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
 import { realProvider, signIn } from './stand-ins/provider.ts'
-
-const redirectAddress = 'https://flags.example.com/base/'
-const callbackPath = '/auth/v1/method/oidc/main/callback'
-const back = 'https://flags.example.com/base/auth/v1/method/oidc/main/callback'
-const MESSAGES = {
-  code_refused: 'handling OIDC callback: code was refused',
-  id_token_invalid: 'handling OIDC callback: ID token was refused',
-  issuer_mismatch: 'handling OIDC callback: unexpected issuer',
-  provider_error: 'handling OIDC callback: provider refused the login',
-  provider_unavailable: 'service is temporarily unavailable',
-} as const satisfies Partial<Record<Reason, string>>
-type Failure = keyof typeof MESSAGES
-
-/** The time of the machine, by which real providers and the library judge, without limits: these stand still. */
-const patient: Clock = { ...systemClock, timeout: virtualClock().timeout }
-
-const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
-  oidcProvider({
-    name: 'main',
-    issuerUrl,
-    ...lyingClient,
-    redirectAddress,
-    callbackPath,
-    scopes: ['email'],
-    clock: patient,
-    userAgent: 'rollcall/1.2.3',
-    clockTolerance: 30_000,
-    ...more,
-  })
-
-/** Lets the liar's authorize address answer and gives the query that the browser comes back with. */
-const visit = async (address: URL): Promise<URLSearchParams> => {
-  const response = await fetch(address, { redirect: 'manual' })
-  await response.text()
-  return new URL(response.headers.get('location')!).searchParams
-}
 
 const endpointsOf = (url: string) => ({
   authorization_endpoint: `${url}/authorize`,
   token_endpoint: `${url}/token`,
   jwks_uri: `${url}/keys`,
 })
-
-const login = async (provider: ReturnType<typeof client>, secrets: LoginSecrets = freshSecrets()) => {
-  const query = await visit(await provider.begin(secrets))
-  return { ...secrets, query }
-}
-
-const fails = async (t: Test, work: () => unknown, reason: Failure, secrets: readonly string[] = []) => {
-  const refusal = await refused(t, work, reason, MESSAGES[reason], secrets)
-  if (reason === 'provider_unavailable') t.match(refusal.headers, { 'retry-after': /^\d+$/ })
-  return refusal
-}
 
 await t.test('two real providers at once each prove their own people', async (t) => {
   const users = {
@@ -175,16 +127,6 @@ await t.test('the redirect URI comes from configuration, with the path of the ba
   t.equal(address.searchParams.get('redirect_uri'), back)
   t.equal(address.searchParams.get('scope'), 'openid email')
 })
-
-/** A liar and our client by one clock, which stands still until a test moves it. The machine shows the same, so that the library does too. */
-const together = async (t: Test) => {
-  const clock = virtualClock()
-  const now = () => clock.now().getTime()
-  const liar = await lyingProvider(t)
-  liar.now = now
-  t.intercept(Date, 'now', { value: now })
-  return { clock, liar, provider: client(liar.url, { clock }) }
-}
 
 const seconds = (offset: number) => Date.parse('2026-01-01T00:00:00.000Z') / 1000 + offset
 const CLAIMS: readonly [string, Readonly<Record<string, unknown>>, 'accepted' | 'refused'][] = [

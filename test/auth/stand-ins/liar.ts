@@ -7,6 +7,8 @@ export type Lies = {
   readonly document?: Answer | Readonly<Record<string, unknown>>
   readonly token?: Answer | Readonly<Record<string, unknown>>
   readonly keys?: Answer | Readonly<Record<string, unknown>>
+  /** What stands at `/gone`. */
+  readonly gone?: Answer
   readonly claims?: Readonly<Record<string, unknown>>
   readonly header?: Readonly<Record<string, unknown>>
   /** Makes the ID token in the place of the provider's key. */
@@ -81,6 +83,7 @@ export const lyingProvider = async (t: Scope) => {
         jwks_uri: `${url}/keys`,
         id_token_signing_alg_values_supported: ['none', 'HS256', 'ES256', 'RS384'],
       })(response)
+    else if (pathname === '/gone' && state.lies.gone) state.lies.gone(response)
     else json(200, {})(response)
   })
   /** Has the provider sign with a new key only. */

@@ -56,7 +56,7 @@ const known: Readonly<Record<string, Told>> = {
   },
   id_token_invalid: {
     title: "The provider's answer could not be trusted.",
-    check: 'Try again. If it stays, clocks or keys disagree; give the request id to an administrator.',
+    check: 'Try again in a minute. If it stays, clocks or keys disagree; give the request id to an administrator.',
   },
   email_not_allowed: {
     title: 'Your e-mail address may not sign in here.',

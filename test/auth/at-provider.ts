@@ -1,0 +1,68 @@
+import type { Test } from 'tap'
+import { type Clock, systemClock } from '../../src/clock.ts'
+import { freshSecrets, type LoginSecrets } from '../../src/auth/identity.ts'
+import { oidcProvider, type OidcSettings } from '../../src/auth/oidc.ts'
+import type { Reason } from '../../src/errors.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { refused } from './refused.ts'
+import { lyingClient, lyingProvider } from './stand-ins/liar.ts'
+
+const redirectAddress = 'https://flags.example.com/base/'
+const callbackPath = '/auth/v1/method/oidc/main/callback'
+export const back = 'https://flags.example.com/base/auth/v1/method/oidc/main/callback'
+export const MESSAGES = {
+  code_refused: 'handling OIDC callback: code was refused',
+  id_token_invalid: 'handling OIDC callback: ID token was refused',
+  issuer_mismatch: 'handling OIDC callback: unexpected issuer',
+  provider_error: 'handling OIDC callback: provider refused the login',
+  provider_unavailable: 'service is temporarily unavailable',
+} as const satisfies Partial<Record<Reason, string>>
+export type Failure = keyof typeof MESSAGES
+
+/** The time of the machine, by which real providers and the library judge, without limits: these stand still. */
+export const patient: Clock = { ...systemClock, timeout: virtualClock().timeout }
+
+/** Our client at a provider. */
+export const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
+  oidcProvider({
+    name: 'main',
+    issuerUrl,
+    ...lyingClient,
+    redirectAddress,
+    callbackPath,
+    scopes: ['email'],
+    clock: patient,
+    userAgent: 'rollcall/1.2.3',
+    clockTolerance: 30_000,
+    ...more,
+  })
+
+/** Lets the liar's authorize address answer and gives the query that the browser comes back with. */
+export const visit = async (address: URL): Promise<URLSearchParams> => {
+  const response = await fetch(address, { redirect: 'manual' })
+  await response.text()
+  return new URL(response.headers.get('location')!).searchParams
+}
+
+/** A login up to the moment at which the browser is back. */
+export const login = async (provider: ReturnType<typeof client>, secrets: LoginSecrets = freshSecrets()) => {
+  const query = await visit(await provider.begin(secrets))
+  return { ...secrets, query }
+}
+
+/** The refusal of a login; it holds no secret, and says when to try again. */
+export const fails = async (t: Test, work: () => unknown, reason: Failure, secrets: readonly string[] = []) => {
+  const refusal = await refused(t, work, reason, MESSAGES[reason], secrets)
+  if (reason === 'provider_unavailable') t.match(refusal.headers, { 'retry-after': /^\d+$/ })
+  return refusal
+}
+
+/** A liar and our client by one clock, which stands still until a test moves it. The machine shows the same, so that the library does too. */
+export const together = async (t: Test) => {
+  const clock = virtualClock()
+  const now = () => clock.now().getTime()
+  const liar = await lyingProvider(t)
+  liar.now = now
+  t.intercept(Date, 'now', { value: now })
+  return { clock, liar, provider: client(liar.url, { clock }) }
+}
