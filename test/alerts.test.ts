@@ -1,11 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { startStack } from './cluster/stack.ts'
-import { leaveOut } from './crash/rig.ts'
+import { has, leaveOut } from './crash/rig.ts'
 import { begin, bearer, comeBack, everyWay, EXCHANGE, logIn, OIDC, open } from './http/people.ts'
-import { type Expression, parsePromql } from './promql.ts'
 import { virtualClock } from './virtual-clock.ts'
 import { eventually } from './wait.ts'
 
@@ -29,46 +29,49 @@ const dashboard = JSON.parse(read('deploy/dashboard.json')) as {
 }
 const shown = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const))
 
-/** Labels that Prometheus adds to all that it scrapes. */
+/** Labels that Prometheus adds to all that it scrapes. It puts `exported_` in front of one that is there already. */
 const ADDED = ['job', 'instance', 'namespace']
-/** What Prometheus says of its targets itself. */
-const OF_PROMETHEUS = 'up'
+const scraped = (label: string) => (ADDED.includes(label) ? `exported_${label}` : label)
 
-await t.test('what is no expression is found', (t) => {
-  for (const [wrong, why] of [
-    ['sum(a', /"\)"|, is wanted/],
-    ['rate(a)', /is not asked for over a time/],
-    ['a[5m]', /is asked for over a time/],
-    ['mean(a)', /a known function/],
-    ['a{b="c"', /, is wanted/],
-    ['a{b==2}', /a comparison/],
-    ['a b', /the end is wanted/],
-    ['a > "1', /not understood/],
-  ] as const)
-    t.throws(() => parsePromql(wrong), why, wrong)
-  t.same(parsePromql('max by (c) (rate(a{b="x"}[5m] offset 1d)) > 2 * d'), {
-    selectors: [
-      { metric: 'a', matchers: [{ label: 'b', value: 'x' }], ranged: true, within: ['rate', 'max'] },
-      { metric: 'd', matchers: [], ranged: false, within: [] },
-    ],
-    grouping: ['c'],
-  })
-  t.end()
-})
+type RuleTest = {
+  readonly name: string
+  readonly input_series?: readonly { readonly series: string }[]
+  readonly promql_expr_test: readonly { readonly expr: string; readonly exp_samples?: readonly unknown[] }[]
+}
+const ruleTests = (parse(read('deploy/alerts.test.yml')) as { tests: readonly RuleTest[] }).tests
 
+const skip = !(await has('promtool')) && 'there is no promtool; the Debian package prometheus brings it'
+/** What Prometheus's own tool says, and whether it is content. */
+const promtool = (args: readonly string[], input = '') => {
+  const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: root, encoding: 'utf8', input })
+  return { ok: status === 0, said: stdout + stderr }
+}
+
+type Labels = ReadonlyMap<string, string>
+const labelsOf = (text: string): Labels =>
+  new Map([...text.matchAll(/(\w+)="([^"]*)"/g)].map(([, label, value]) => [label!, value!]))
 type Found = { readonly kind: string; readonly values: Map<string, Set<string>> }
 /** The metrics of a page: kind, and the values of each label. */
 const metricsOn = (page: string): ReadonlyMap<string, Found> => {
   const found = new Map<string, Found>()
   for (const [, name, kind] of page.matchAll(/^# TYPE (\S+) (\S+)$/gm))
     found.set(name!, { kind: kind!, values: new Map() })
-  for (const [, name, labels = ''] of page.matchAll(/^(\w+)(?:\{(.*)\})? \S+$/gm)) {
-    const { values } = found.get(name!) ?? found.get(name!.replace(/_(bucket|sum|count)$/, ''))!
-    for (const [, label, value] of labels.matchAll(/(\w+)="([^"]*)"/g))
-      values.set(label!, (values.get(label!) ?? new Set()).add(value!))
+  for (const [, name, labels = ''] of page.matchAll(SERIES)) {
+    const { values } = found.get(name!) ?? found.get(baseOf(name!))!
+    for (const [label, value] of labelsOf(labels)) values.set(label, (values.get(label) ?? new Set()).add(value))
   }
   return found
 }
+/** One line of a page. */
+const SERIES = /^(\w+)(?:\{(.*)\})? \S+$/gm
+/** The metric that a series belongs to: a histogram tells three kinds of them. */
+const baseOf = (series: string) => series.replace(/_(bucket|sum|count)$/, '')
+
+/** The labels that an expression keeps. */
+const groupingOf = (expr: string) =>
+  [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels]) => labels!.split(/, */))
+/** Without servers nothing tells these. */
+const ONLY_ON_SERVERS = /\bwhat\b|eventstoredb|mongodb|redis/
 
 /** The page of a service that has been asked for everything that is counted, on servers where there are some. */
 const fullPage = async (t: Test) => {
@@ -100,63 +103,131 @@ const fullPage = async (t: Test) => {
   for (const path of ['/auth/v1/tokens', '/auth/v1/self']) await service.request('GET', path)
   // Past the end of the token, and not so far that the clock would count as one that jumped.
   clock.jump(120_000)
-  const metrics = await eventually(async () => {
-    const page = metricsOn(await service.metrics())
-    return page.get('rollcall_cleanup_deleted_total')!.values.size > 0 && page
+  const page = await eventually(async () => {
+    const text = await service.metrics()
+    return metricsOn(text).get('rollcall_cleanup_deleted_total')!.values.size > 0 && text
   }, 'cleanup ends the token')
-  return { metrics, complete: stack !== undefined }
+  return { page, metrics: metricsOn(page), complete: stack !== undefined }
 }
 
-await t.test('what alerts and dashboard ask for is what the service tells', async (t) => {
-  const { metrics, complete } = await fullPage(t)
-  const baseOf = (metric: string) => (metrics.has(metric) ? metric : metric.replace(/_(bucket|sum|count)$/, ''))
+await t.test('rules and dashboard, held against the page of a service', async (t) => {
+  const told = await fullPage(t)
 
-  const checked = (where: string, text: string): Expression => {
-    const expression = parsePromql(text)
-    const labels = new Set<string>([...ADDED, ...(text.includes('_bucket') ? ['le'] : [])])
-    for (const { metric, matchers, within } of expression.selectors) {
-      if (metric === OF_PROMETHEUS) continue
-      const found = metrics.get(baseOf(metric))
-      if (!found) {
-        t.fail(`${where}: there is no metric ${metric}`)
-        continue
-      }
-      const grows = found.kind !== 'gauge'
-      t.equal(
-        within.includes('rate') || within.includes('increase'),
-        grows && metric !== 'rollcall_subjects_lost_total',
-        `${where}: ${metric} is a ${found.kind}`,
-      )
-      t.equal(metric.endsWith('_bucket'), within.includes('histogram_quantile'), `${where}: buckets make quantiles`)
-      for (const label of found.values.keys()) labels.add(label)
-      for (const { label, value } of matchers) {
-        if (ADDED.includes(label) || (label === 'what' && !complete)) continue
-        t.ok(found.values.get(label)?.has(value), `${where}: ${metric} has ${label}="${value}"`)
-      }
+  await t.test('what alerts and dashboard ask for is what the service tells', (t) => {
+    const { metrics, complete } = told
+    /** The metrics that an expression names, after it was held against the page. */
+    const namedIn = (where: string, expr: string): readonly string[] => {
+      const named = [...expr.matchAll(/(?:(rate|increase)\()?\b(rollcall_\w+)/g)].map(([, over, series]) => {
+        const found = metrics.get(series!) ?? metrics.get(baseOf(series!))
+        if (!found) t.fail(`${where}: there is no metric ${series}`)
+        const grows = found !== undefined && found.kind !== 'gauge' && series !== 'rollcall_subjects_lost_total'
+        t.equal(over !== undefined, grows, `${where}: ${series} is a ${found?.kind}`)
+        t.equal(series!.endsWith('_bucket'), expr.includes('histogram_quantile'), `${where}: buckets make quantiles`)
+        return metrics.has(series!) ? series! : baseOf(series!)
+      })
+      const labels = new Set([
+        ...ADDED,
+        'le',
+        ...named.flatMap((name) => [...(metrics.get(name)?.values.keys() ?? [])]),
+      ])
+      for (const label of groupingOf(expr))
+        t.ok(labels.has(label) || (label === 'what' && !complete), `${where}: there is a label ${label}`)
+      return named
     }
-    for (const label of expression.grouping)
-      t.ok(labels.has(label) || (label === 'what' && !complete), `${where}: there is a label ${label}`)
-    return expression
-  }
 
-  const named = new Set<string>()
-  for (const { alert, expr, annotations } of rules) {
-    const { grouping, selectors } = checked(alert, expr)
-    for (const { metric } of selectors) named.add(baseOf(metric))
-    for (const text of Object.values(annotations))
-      for (const [, label] of text.matchAll(/\$labels\.(\w+)/g))
+    const alerted = new Set(rules.flatMap(({ alert, expr }) => namedIn(alert, expr)))
+    const panelled = new Set(shown.flatMap(([title, expr]) => namedIn(title, expr)))
+    for (const { alert, expr, annotations } of rules) {
+      const grouping = groupingOf(expr)
+      for (const [, label] of JSON.stringify(annotations).matchAll(/\$labels\.(\w+)/g))
         t.ok((grouping.length > 0 ? grouping : ADDED).includes(label!), `${alert} has the label ${label}`)
-  }
-  for (const [title, expr] of shown)
-    for (const { metric } of checked(title, expr).selectors) named.add(`shown ${baseOf(metric)}`)
+    }
 
-  /** What tells what was done and how much there is, and no fault. */
-  const onlyShown = ['evaluations_results_total', 'evaluations_latency_milliseconds', 'projection_position']
-  onlyShown.push('job_last_duration_seconds', 'job_last_items', 'past_reads_running', 'past_reads_waiting')
-  for (const metric of metrics.keys()) {
-    t.ok(named.has(`shown ${metric}`), `${metric} is on the dashboard`)
-    t.equal(named.has(metric), !onlyShown.includes(metric.replace('rollcall_', '')), `${metric} has an alert`)
-  }
+    /** What tells what was done and how much there is, and no fault. */
+    const onlyShown = ['evaluations_results_total', 'evaluations_latency_milliseconds', 'projection_position']
+    onlyShown.push('job_last_duration_seconds', 'job_last_items', 'past_reads_running', 'past_reads_waiting')
+    for (const metric of metrics.keys()) {
+      t.ok(panelled.has(metric), `${metric} is on the dashboard`)
+      t.equal(alerted.has(metric), !onlyShown.includes(metric.replace('rollcall_', '')), `${metric} has an alert`)
+    }
+    t.end()
+  })
+
+  await t.test('Prometheus reads the page, and finds fault with one name, which the contract has', { skip }, (t) => {
+    const { said } = promtool(['check', 'metrics'], told.page)
+    t.equal(said, 'rollcall_evaluations_latency_milliseconds use base unit "seconds" instead of "milliseconds"\n')
+    t.end()
+  })
+
+  await t.test('each alert begins when its test says, on series that the service tells', { skip }, (t) => {
+    for (const args of [
+      ['check', 'rules', 'deploy/alerts.yml'],
+      ['test', 'rules', 'deploy/alerts.test.yml'],
+    ]) {
+      const { ok, said } = promtool(args)
+      t.ok(ok, said)
+    }
+    const asked = ruleTests.flatMap((test) => test.promql_expr_test)
+    for (const { alert } of rules) {
+      const ofAlert = asked.filter(({ expr }) => expr === `ALERTS{alertname="${alert}",alertstate="firing"}`)
+      t.ok(
+        ofAlert.some(({ exp_samples: samples = [] }) => samples.length === 0) && ofAlert.some((one) => one.exp_samples),
+        alert,
+      )
+    }
+    for (const { name, input_series: inputs = [] } of ruleTests)
+      for (const { series } of inputs) {
+        const metric = /^\w+/.exec(series)![0]
+        // Prometheus tells this of its targets itself.
+        if (metric === 'up') continue
+        const { values } = told.metrics.get(metric) ?? told.metrics.get(baseOf(metric)) ?? { values: new Map() }
+        const labels = [...labelsOf(series)].filter(([label]) => !ADDED.includes(label))
+        if (!told.complete && ONLY_ON_SERVERS.test(series)) continue
+        t.same(
+          labels.map(([label]) => label).toSorted(),
+          [...values.keys()].map(scraped).toSorted(),
+          `${name}: ${metric}`,
+        )
+        // A release has one format of the history, and the alert is about two.
+        for (const [label, value] of labels)
+          if (label !== 'format')
+            t.ok(values.get(label.replace('exported_', ''))?.has(value), `${name}: ${label}="${value}"`)
+      }
+    t.end()
+  })
+
+  await t.test('each panel shows something of what the service tells', { skip }, (t) => {
+    const tests = shown
+      .filter(([, expr]) => told.complete || !ONLY_ON_SERVERS.test(expr))
+      .map(
+        ([, expr]) =>
+          `count(${expr.replaceAll('$__rate_interval', '5m').replaceAll(/\$(job|namespace)/g, '.*')}) > bool 0`,
+      )
+    const series = [...told.page.matchAll(SERIES)].map(([, name, labels = '']) => ({
+      series: `${name}{${[...[...labelsOf(labels)].map(([label, value]) => `${scraped(label)}="${value}"`), ...ADDED.map((label) => `${label}="x"`)].join()}}`,
+      values: (told.metrics.get(name!) ?? told.metrics.get(baseOf(name!)))!.kind === 'gauge' ? '1x9' : '0+1x9',
+    }))
+    const file = join(t.testdir(), 'panels.json')
+    writeFileSync(
+      file,
+      JSON.stringify({
+        tests: [
+          {
+            interval: '1m',
+            input_series: series,
+            promql_expr_test: tests.map((expr) => ({
+              expr,
+              eval_time: '9m',
+              exp_samples: [{ labels: '{}', value: 1 }],
+            })),
+          },
+        ],
+      }),
+    )
+    const { ok, said } = promtool(['test', 'rules', file])
+    t.ok(ok, said)
+    t.end()
+  })
 })
 
 await t.test('every alert says how bad it is and what to do, and the guide has the same ones', (t) => {
