@@ -1,11 +1,11 @@
-import { writeSync } from 'node:fs'
+import { type DestinationStream, destination, pino } from 'pino'
 import { privateFile } from '../adapters/embedded/private-file.ts'
 import type { Clock } from '../clock.ts'
-import { type DestinationStream, destination, pino } from 'pino'
 import type { Config } from '../config/load.ts'
+import { complain, type Lines, linesToPipe, pipeOf, WAITING_BYTES } from './log-pipe.ts'
 
 /** One line a record; the levels are those of the configuration. A secret is never given to it, and what looks like one is cut out. */
-export type Logger = ReturnType<typeof loggerOf>
+export type Logger = ReturnType<typeof loggerOf>['logger']
 
 const redact = {
   paths: [
@@ -41,37 +41,41 @@ const consoleLines = (to: DestinationStream): DestinationStream => ({
   },
 })
 
-/** So many bytes wait for a place that takes nothing (a full disk); what comes then is lost. */
-const WAITING_BYTES = 4 * 1_048_576
-
-/** Where log lines go. When a destination fails, standard error says so once until it works again; the failure goes no further. */
-const linesTo = (dest: string | number) => {
+/** Lines to a file or terminal, which takes them at once. What a full disk does not take waits, up to a bound. */
+const linesToFile = (dest: string | number, failed: (error: Error) => void, worked: () => void): Lines => {
   const out = destination({ dest, sync: true, maxLength: WAITING_BYTES })
-  let told = false
-  out.on('write', () => {
-    told = false
-  })
-  return out.on('error', (error: Error) => {
-    if (told) return
-    told = true
-    try {
-      writeSync(process.stderr.fd, `error: the log cannot be written: ${error.message}\n`)
-    } catch {
-      // There is nowhere left to report this.
-    }
-  })
+  out.on('write', worked)
+  out.on('error', failed)
+  return { write: (line) => void out.write(line), flushed: () => Promise.resolve() }
 }
 
-/** The service's log, to standard output or the configured file, which is its owner's alone: it may hold the first token. */
-export const loggerOf = ({ level: least, encoding, file }: Config['log'], { now }: Pick<Clock, 'now'>) => {
+/** Where log lines go. When a destination fails, standard error says so once until it works again; the failure goes no further. */
+const linesTo = (dest: string | number, clock: Pick<Clock, 'after'>, missed: (lines: number) => void): Lines => {
+  let told = false
+  const failed = ({ message }: Error): void => {
+    if (!told) complain(`error: the log cannot be written: ${message}`)
+    told = true
+  }
+  const pipe = pipeOf(dest)
+  if (pipe !== undefined) return linesToPipe(pipe, clock, { missed, failed })
+  return linesToFile(dest, failed, () => (told = false))
+}
+
+/**
+ * The service's log, to standard output or the configured file, which is its owner's alone: it may hold the first token.
+ * Nothing waits for who reads it, but the end of the service by `flushed`, a moment.
+ */
+export const loggerOf = ({ level: least, encoding, file }: Config['log'], clock: Pick<Clock, 'now' | 'after'>) => {
   if (file !== undefined) privateFile(file)
-  const out = linesTo(file ?? process.stdout.fd)
+  const missed = (lines: number): void => logger.error({ lines }, 'log lines were lost, for nobody read the log')
+  const out = linesTo(file ?? process.stdout.fd, clock, missed)
   const options = {
     level: least.toLowerCase(),
     redact,
     base: null,
     formatters: { level: (_label: string, number: number) => ({ level: level(number) }) },
-    timestamp: () => `,"time":"${now().toISOString()}"`,
+    timestamp: () => `,"time":"${clock.now().toISOString()}"`,
   }
-  return pino(options, encoding === 'console' ? consoleLines(out) : out)
+  const logger = pino(options, encoding === 'console' ? consoleLines(out) : out)
+  return { logger, flushed: out.flushed }
 }

@@ -128,7 +128,7 @@ const listening = async (config: Config, logger: Logger, fatal: Fatal, options: 
 /** Starts the service: ports, stores, read models, first tokens, jobs, HTTP. Resolves when it listens; `close` finishes running requests first, and a fault ends it as `close` does. */
 export const start = async (config: Config, options: StartOptions = {}): Promise<Running> => {
   const { clock = systemClock } = options
-  const logger = loggerOf(config.log, clock)
+  const { logger, flushed } = loggerOf(config.log, clock)
   for (const warning of options.warnings ?? []) logger.warn(warning)
   for (const note of options.meant ?? []) logger.info(note)
   const { fatal, endWith, release } = faults(logger, clock, options.fatal)
@@ -137,14 +137,23 @@ export const start = async (config: Config, options: StartOptions = {}): Promise
   try {
     const { url, close } = await listening(config, logger, fatal, { ...options, clock })
     let closing: Promise<void> | undefined
-    const end = () => (closing ??= close().finally(release))
+    const ended = async () => {
+      try {
+        await close()
+      } finally {
+        release()
+        await flushed()
+      }
+    }
+    const end = () => (closing ??= ended())
     endWith(end)
     return { url, close: end }
   } catch (error) {
     if (isFailure(error)) logger.error(error.message.replaceAll('\n', ' '))
     release()
-    if (!ending?.aborted || isFailure(error)) throw error
-    logger.info('rollcall has stopped before it was listening')
-    throw ending.reason
+    const stopped = ending?.aborted === true && !isFailure(error)
+    if (stopped) logger.info('rollcall has stopped before it was listening')
+    await flushed()
+    throw stopped ? ending.reason : error
   }
 }

@@ -59,7 +59,11 @@ export type Served = {
   ) => Promise<{ readonly status: number; readonly text: string }>
   /** What it ended with. */
   readonly ended: Promise<number | string>
+  /** The same, though what it wrote last was not read. */
+  readonly exited: Promise<number | string>
   readonly kill: ChildProcess['kill']
+  /** Nobody reads its standard output any more. */
+  readonly readNoMore: () => void
   readonly lines: () => readonly Line[]
   readonly err: () => string
   /** False where it ended instead. */
@@ -74,9 +78,15 @@ export const serve = async (t: Test, data: string): Promise<Served> => {
     killSignal: 'SIGKILL',
   })
   let [out, err] = ['', '']
-  const ended = once(child, 'close').then(([code, signal]) => (code ?? signal) as number | string)
+  const over = async (event: 'close' | 'exit') => {
+    const [code, signal] = (await once(child, event)) as [number | null, string]
+    return code ?? signal
+  }
+  const ended = over('close')
+  const exited = over('exit')
   t.teardown(async () => {
     child.kill('SIGKILL')
+    child.stdout.resume()
     await ended
   })
   child.stderr.on('data', (data: Buffer) => (err += String(data)))
@@ -98,7 +108,9 @@ export const serve = async (t: Test, data: string): Promise<Served> => {
       return { status: answer.status, text: await answer.text() }
     },
     ended,
+    exited,
     kill: (signal) => child.kill(signal),
+    readNoMore: () => void child.stdout.pause(),
     lines: () =>
       out
         .split('\n')
