@@ -10,7 +10,7 @@ const member = (value: unknown, name: string): unknown => {
 const isPointer = (claim: string): boolean => claim.startsWith('/')
 
 /** The names that lead to a claim: one, or those of a JSON Pointer (RFC 6901). */
-const pathOf = (claim: string): readonly string[] =>
+export const pathOf = (claim: string): readonly string[] =>
   isPointer(claim)
     ? claim
         .slice(1)

@@ -22,6 +22,7 @@ type Methods = Config['authentication']['methods']
 
 const oidcWays = async (
   { enabled, providers }: Methods['oidc'],
+  rules: readonly Rule[],
   admits: Logins['admits'],
   faults: PortFaults,
   clock: Clock,
@@ -39,6 +40,7 @@ const oidcWays = async (
       clientAuthentication: given.client_authentication,
       clockTolerance: given.clock_tolerance,
       scopes: given.scopes,
+      asked: rules.filter((rule) => rule.method === 'oidc').filter(({ provider }) => provider === name),
       redirectAddress: redirect_address!,
       callbackPath: path,
       clock,
@@ -111,9 +113,10 @@ export const loginMethods = async (
   const admits: Logins['admits'] = (provider, { 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
     !restricted ||
     emailRule(matches, { email, email_verified }, methods.oidc.providers.get(provider)?.assume_email_verified)
+  const { rules } = accessPolicy(config)
   return {
-    oidc: await oidcWays(methods.oidc, admits, faults, clock),
-    codehost: await codehostWay(methods.codehost, accessPolicy(config).rules, names, faults, clock),
+    oidc: await oidcWays(methods.oidc, rules, admits, faults, clock),
+    codehost: await codehostWay(methods.codehost, rules, names, faults, clock),
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
     pseudonyms: pseudonyms(pepper),

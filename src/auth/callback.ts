@@ -52,3 +52,7 @@ export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: 
     refuseCallback(callback, 'provider_error', PROVIDER_CODE.test(error) ? { metadata: { error } } : {})
   return given(query, 'code') ?? invalid('code', 'must not be empty')
 }
+
+/** Refuses a login because the provider tells more of who came back than is read or kept. The cause is for the operator. */
+export const tooMuchTold = (callback: LoginKind, cause: string): never =>
+  refuseCallback(callback, 'identity_too_large', { cause: new Error(cause) })

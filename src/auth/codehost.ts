@@ -11,9 +11,10 @@ import {
 } from 'openid-client'
 import type { Clock } from '../clock.ts'
 import { refuse } from '../errors.ts'
-import { codeOf } from './callback.ts'
-import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
-import { admit, type Memberships, type Named, type Restrictions } from './membership.ts'
+import { codeOf, tooMuchTold } from './callback.ts'
+import { type Identity, type LoginSecrets, text } from './identity.ts'
+import { keptOf } from './kept.ts'
+import { admit, type Memberships, type Named, onlyNamed, type Restrictions } from './membership.ts'
 import { answered, redirectUriOf } from './redirect.ts'
 import { isObject, jsonOf, providerFetch, unavailable } from './provider-fetch.ts'
 import { exchangeCode } from './token-endpoint.ts'
@@ -60,7 +61,8 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       token_endpoint: `${server}/login/oauth/access_token`,
     }
     const config = new Configuration(endpoints, clientId, undefined, authentication)
-    config[customFetch] = call
+    config[customFetch] = (url, init) =>
+      call(url, init, () => tooMuchTold('codehost', 'an answer of the API is larger than 1 MiB'))
     if (`${server} ${api}`.includes('http:')) allowInsecureRequests(config)
     return config
   }
@@ -126,12 +128,10 @@ export const codehost = (settings: CodehostSettings): Codehost => {
 
       const readsOrganizations = scopes.includes('read:org')
       const known = readsOrganizations ? await memberships(read) : { organizations: [], teams: {} }
-      const { admitted, organizations, teams } = admit(known, settings, settings.named)
+      const { admitted, ...kept } = admit(known, settings, settings.named)
       if (!admitted) return refuse('membership_required')
-      const kept = readsOrganizations
-        ? { organizations: JSON.stringify(organizations), teams: JSON.stringify(teams) }
-        : {}
-      return identity(server, user, kept)
+      if (!readsOrganizations) return identity(server, user, [{}])
+      return identity(server, user, [kept, onlyNamed(kept, settings, settings.named)])
     },
   }
 }
@@ -145,24 +145,25 @@ const nextOf = (link: string | null): string | undefined => {
   return undefined
 }
 
+/** Who logged in, with the first of some memberships that fits into what is kept. */
 const identity = (
   issuer: string,
   user: Readonly<Record<string, unknown>>,
-  { organizations, teams }: { readonly organizations?: string; readonly teams?: string },
+  memberships: readonly Partial<Memberships>[],
 ): Identity => {
   const sub = String(user['id'])
   const [email, name, picture] = [text(user['email']), text(user['name']), text(user['avatar_url'])]
-  const attributes = attributesOf({
+  const forms = memberships.map(({ organizations, teams }) => ({
     'codehost.email': email,
     'codehost.name': name,
     'codehost.picture': picture,
     'codehost.sub': sub,
     'codehost.preferred_username': text(user['login']),
-    'codehost.organizations': organizations,
-    'codehost.teams': teams,
+    'codehost.organizations': organizations && JSON.stringify(organizations),
+    'codehost.teams': teams && JSON.stringify(teams),
     email,
     name,
     picture,
-  })
-  return { subject: { issuer, sub }, attributes, ...(email === undefined ? {} : { email }) }
+  }))
+  return { subject: { issuer, sub }, ...keptOf('codehost', forms), ...(email === undefined ? {} : { email }) }
 }

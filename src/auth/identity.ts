@@ -1,9 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { isVerified } from '../access/claims.ts'
-import { unavailable } from './provider-fetch.ts'
-
-/** The sealed form in an event of at most 64 KiB is a third longer. */
-const LIMIT = 40_960
 
 /**
  * Who logged in. The subject is the identity, never the e-mail. Attributes have the keys of api.md §5.2 without the
@@ -14,6 +10,8 @@ export type Identity = {
   readonly attributes: Readonly<Record<string, string>>
   readonly email?: string
   readonly emailVerified?: boolean
+  /** True where the provider told more than is kept. */
+  readonly reduced?: true
 }
 
 /** What binds one login to its answer: 256 random bits each. */
@@ -39,10 +37,3 @@ export const emailRule = (
 /** A text as it can be kept: unpaired surrogates, which JSON escapes let through, are replaced. */
 export const text = (value: unknown): string | undefined =>
   typeof value === 'string' ? Buffer.from(value).toString() : undefined
-
-/** The attributes that have a value. More than an event can hold is an answer that cannot be used. */
-export const attributesOf = (all: Readonly<Record<string, string | undefined>>): Record<string, string> => {
-  const known: Record<string, string> = {}
-  for (const [key, value] of Object.entries(all)) if (value !== undefined) known[key] = value
-  return Buffer.byteLength(JSON.stringify(known)) <= LIMIT ? known : unavailable(`identity larger than ${LIMIT} bytes`)
-}

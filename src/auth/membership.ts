@@ -15,36 +15,60 @@ export type Restrictions = {
 /** What rules name: organizations by login, teams as `organization/slug`. */
 export type Named = { readonly organizations: readonly string[]; readonly teams: readonly string[] }
 
+/** Some of the memberships: these organizations, and these teams. */
+const cut = (
+  { organizations, teams }: Memberships,
+  isOrganization: (name: string) => boolean,
+  isTeam: (organization: string, slug: string) => boolean,
+): Memberships => ({
+  organizations: organizations.filter(isOrganization),
+  teams: Object.fromEntries(
+    Object.entries(teams)
+      .map(([organization, slugs]) => [organization, slugs.filter((slug) => isTeam(organization, slug))] as const)
+      .filter(([, slugs]) => slugs.length > 0),
+  ),
+})
+
+const NOBODY: Named = { organizations: [], teams: [] }
+
 /**
  * Whether the memberships satisfy the restrictions, and which of them are kept (api.md §5.2, §5.6): all where nothing
  * is restricted, else the allowed ones and those that rules name. Case means nothing in these names; what is kept is as the host writes it.
  */
 export const admit = (
-  { organizations, teams }: Memberships,
+  known: Memberships,
   { allowedOrganizations, allowedTeams }: Restrictions,
-  named: Named = { organizations: [], teams: [] },
+  named: Named = NOBODY,
 ): Memberships & { readonly admitted: boolean } => {
   const byTeam = Object.keys(allowedTeams).length > 0
-  if (allowedOrganizations.length === 0 && !byTeam) return { admitted: true, organizations, teams }
+  if (allowedOrganizations.length === 0 && !byTeam) return { admitted: true, ...known }
 
   const allowed = teamNames(allowedTeams)
   const isAllowed = (organization: string, slug: string): boolean =>
     listsName(allowedOrganizations, organization) && (!byTeam || listsName(allowed, `${organization}/${slug}`))
-  const all = Object.entries(teams)
-  const kept = all
-    .map(
-      ([organization, slugs]) =>
-        [
-          organization,
-          slugs.filter((slug) => isAllowed(organization, slug) || listsName(named.teams, `${organization}/${slug}`)),
-        ] as const,
-    )
-    .filter(([, slugs]) => slugs.length > 0)
   return {
     admitted:
-      organizations.some((organization) => listsName(allowedOrganizations, organization)) &&
-      (!byTeam || all.some(([organization, slugs]) => slugs.some((slug) => isAllowed(organization, slug)))),
-    organizations: organizations.filter((one) => listsName([...allowedOrganizations, ...named.organizations], one)),
-    teams: Object.fromEntries(kept),
+      known.organizations.some((organization) => listsName(allowedOrganizations, organization)) &&
+      (!byTeam ||
+        Object.entries(known.teams).some(([organization, slugs]) =>
+          slugs.some((slug) => isAllowed(organization, slug)),
+        )),
+    ...cut(
+      known,
+      (name) => listsName([...allowedOrganizations, ...named.organizations], name),
+      (organization, slug) => isAllowed(organization, slug) || listsName(named.teams, `${organization}/${slug}`),
+    ),
   }
 }
+
+/** Of the memberships only what restrictions and rules name one by one. */
+export const onlyNamed = (
+  known: Memberships,
+  { allowedOrganizations, allowedTeams }: Restrictions,
+  named: Named = NOBODY,
+): Memberships =>
+  cut(
+    known,
+    (name) => listsName([...allowedOrganizations, ...named.organizations], name),
+    (organization, slug) => listsName([...teamNames(allowedTeams), ...named.teams], `${organization}/${slug}`),
+  )

@@ -13,14 +13,15 @@ import {
   type ServerMetadata,
   setJwksCache,
 } from 'openid-client'
-import { isVerified } from '../access/claims.ts'
+import type { Asked } from '../access/claims-kept.ts'
 import type { Clock } from '../clock.ts'
 import { codeOf, given, refuseCallback } from './callback.ts'
-import { attributesOf, type Identity, type LoginSecrets, text } from './identity.ts'
+import type { Identity, LoginSecrets } from './identity.ts'
 import { providerFetch } from './provider-fetch.ts'
 import { answered, redirectUriOf } from './redirect.ts'
 import { cached } from './cached.ts'
 import { algorithmsOf, DOCUMENT_LIFE_MS, movedTo, type Known, known } from './oidc-discovery.ts'
+import { oidcIdentity } from './oidc-identity.ts'
 import { exchangeCode, type Tokens } from './token-endpoint.ts'
 
 /** So often at most a provider is asked whether it has moved. */
@@ -42,6 +43,8 @@ export type OidcSettings = {
   readonly redirectAddress: string
   readonly callbackPath: string
   readonly scopes: readonly string[]
+  /** What rules ask of the claims: of an identity that is larger than what is kept of one, this is. */
+  readonly asked: readonly Asked[]
   readonly clock: Clock
   /** Who asks, for the provider's own log. */
   readonly userAgent: string
@@ -125,7 +128,7 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
       const tokens = await exchange(held, code, secrets).catch(async (error: unknown) =>
         exchange(await movedTo(held, error, provider.again), code, secrets),
       )
-      return identity(settings.name, issuer, tokens.claims() ?? {})
+      return oidcIdentity(settings, issuer, tokens.claims() ?? {})
     },
   }
 }
@@ -141,33 +144,4 @@ const authentications = (
   return Array.isArray(listed) && listed.includes('client_secret_post') && !listed.includes('client_secret_basic')
     ? ways.reverse()
     : ways
-}
-
-const identity = (provider: string, issuer: string, claims: Readonly<Record<string, unknown>>): Identity => {
-  const { nonce: _nonce, ...rest } = claims
-  const sub = text(claims['sub'])
-  if (!sub) return refuseCallback('oidc', 'id_token_invalid')
-  const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
-  const said = claims['email_verified']
-  const verified = said === undefined ? undefined : String(isVerified(said, false))
-  const attributes = attributesOf({
-    'oidc.provider': provider,
-    'oidc.email': email,
-    'oidc.email_verified': verified,
-    'oidc.name': name,
-    'oidc.profile': text(claims['profile']),
-    'oidc.picture': picture,
-    'oidc.sub': sub,
-    'oidc.preferred_username': text(claims['preferred_username']),
-    claims: JSON.stringify(rest),
-    email,
-    name,
-    picture,
-  })
-  return {
-    subject: { issuer, sub },
-    attributes,
-    ...(email === undefined ? {} : { email }),
-    ...(verified === undefined ? {} : { emailVerified: verified === 'true' }),
-  }
 }

@@ -21,15 +21,20 @@ export const unavailable = (cause: unknown, providerError?: unknown): never => {
 
 type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
 
-/** Calls to a provider: no redirect followed, 5 s for all of one, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`. */
+const answerTooLarge = (): never => unavailable('answer larger than 1 MiB')
+
+/**
+ * Calls to a provider: no redirect followed, 5 s for all of one, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`; a
+ * good answer that is too large, as `tooLarge` does.
+ */
 export const providerFetch =
   (clock: Clock, userAgent: string) =>
-  async (url: string, { method, headers, body }: Init): Promise<Response> => {
+  async (url: string, { method, headers, body }: Init, tooLarge = answerTooLarge): Promise<Response> => {
     try {
       const signal = clock.timeout(TIMEOUT_MS)
       const own = { ...headers, 'user-agent': userAgent }
       const response = await fetch(url, { method, headers: own, body: body ?? null, redirect: 'manual', signal })
-      const content = await limited(response)
+      const content = await limited(response, response.ok ? tooLarge : answerTooLarge)
       return new Response(content, { status: response.status, headers: response.headers })
     } catch (error) {
       return unavailable(error)
@@ -38,13 +43,13 @@ export const providerFetch =
 
 export type ProviderFetch = ReturnType<typeof providerFetch>
 
-const limited = async ({ body }: Response): Promise<Uint8Array | null> => {
+const limited = async ({ body }: Response, tooLarge: () => never): Promise<Uint8Array | null> => {
   if (body === null) return null
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength
-    if (size > LIMIT) unavailable('answer larger than 1 MiB')
+    if (size > LIMIT) tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -9,7 +9,7 @@ import {
 } from 'openid-client'
 import { Refusal } from '../errors.ts'
 import type { LoginKind } from '../events/login.ts'
-import { refuseCallback, withProviderError } from './callback.ts'
+import { refuseCallback, tooMuchTold, withProviderError } from './callback.ts'
 import { isObject, type ProviderFetch, unavailable } from './provider-fetch.ts'
 import { safeCause } from './safe-cause.ts'
 
@@ -54,7 +54,9 @@ const attempt = async (
   const config = configuration(authentication)
   config[customFetch] = async (address, { method, headers, body }) => {
     if (method === 'GET' && keys) return Response.json(await keys())
-    const answer = await call(address, { method, headers, body })
+    const answer = await call(address, { method, headers, body }, () =>
+      tooMuchTold(callback, 'the answer of the token endpoint is larger than 1 MiB'),
+    )
     const content: unknown = await answer.json().catch(() => undefined)
     if (!isObject(content)) return unavailable(`token endpoint answered ${answer.status} without a JSON object`)
     const { error } = content

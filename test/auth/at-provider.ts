@@ -12,6 +12,7 @@ const callbackPath = '/auth/v1/method/oidc/main/callback'
 export const back = 'https://flags.example.com/base/auth/v1/method/oidc/main/callback'
 export const MESSAGES = {
   code_refused: 'handling OIDC callback: code was refused',
+  identity_too_large: 'handling OIDC callback: the provider tells more of this person than is kept',
   id_token_invalid: 'handling OIDC callback: ID token was refused',
   issuer_mismatch: 'handling OIDC callback: unexpected issuer',
   provider_error: 'handling OIDC callback: provider refused the login',
@@ -34,6 +35,7 @@ export const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
     clock: patient,
     userAgent: 'rollcall/1.2.3',
     clockTolerance: 30_000,
+    asked: [],
     ...more,
   })
 

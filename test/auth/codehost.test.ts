@@ -12,6 +12,7 @@ import { type Answer, deadUrl, filler, json, silence, unusable } from './stand-i
 const back = 'https://flags.example.com/auth/v1/method/codehost/callback'
 const MESSAGES = {
   code_refused: 'handling codehost callback: code was refused',
+  identity_too_large: 'handling codehost callback: the provider tells more of this person than is kept',
   provider_error: 'handling codehost callback: provider refused the login',
   provider_unavailable: 'service is temporarily unavailable',
   membership_required: 'request was not authenticated',
@@ -223,7 +224,6 @@ await t.test('a refusal or unusable answer of the API is a 503', async (t) => {
   const users = {
     'no id': json(200, { login: 'alice' }),
     'an id that is a text': json(200, { id: '7' }),
-    'more than 1 MiB': json(200, { id: 7, ...filler }),
     'an unsafe id': json(200, { id: 2 ** 53 }),
   }
   const lists = { 'a list of numbers': json(200, [1]), 'an organization without a name': json(200, [{ login: 7 }]) }
@@ -243,6 +243,13 @@ await t.test('a refusal or unusable answer of the API is a 503', async (t) => {
       await fails(t, () => enter(provider), 'provider_unavailable')
     })
   t.notOk(host.asked.some((path) => path.includes('/elsewhere')))
+  for (const path of ['/login/oauth/access_token', '/api/user', '/api/user/orgs'])
+    await t.test(`${path}: more than 1 MiB`, async (t) => {
+      host.lies = {}
+      const answer = await login(provider)
+      host.lies = { [path]: json(200, { id: 7, ...filler }) }
+      await fails(t, () => provider.finish(answer), 'identity_too_large')
+    })
   const dead = client(await deadUrl())
   await fails(
     t,

@@ -71,6 +71,8 @@ const twice = (field: string): Wrong => ({
   usedUp: false,
 })
 
+const honestLies: Lies = { claims: { email: 'alice@example.com', email_verified: true, name: 'Alice' } }
+
 /** The table of api.md §5.5, which is that of §5.6 too. */
 const table: readonly Wrong[] = [
   ...['code', 'state', 'error', 'iss'].map(twice),
@@ -157,6 +159,18 @@ const table: readonly Wrong[] = [
     only: 'OIDC',
   },
   {
+    name: 'an identity of which even what is needed is too large',
+    ...handled('identity_too_large', 'the provider tells more of this person than is kept'),
+    lies: { claims: { ...honestLies.claims, name: 'n'.repeat(50_000) } },
+    only: 'OIDC',
+  },
+  {
+    name: 'a user of whom too much is told',
+    ...handled('identity_too_large', 'the provider tells more of this person than is kept'),
+    host: (host) => (host.lies['/api/user'] = json(200, { id: 7, name: 'n'.repeat(50_000) })),
+    only: 'codehost',
+  },
+  {
     name: 'an e-mail that is not on the list',
     status: 401,
     code: 16,
@@ -192,7 +206,6 @@ const table: readonly Wrong[] = [
 ]
 
 const allowed = { 'authentication.methods.oidc.email_matches': '[".*@example\\\\.com"]' }
-const honestLies: Lies = { claims: { email: 'alice@example.com', email_verified: true, name: 'Alice' } }
 
 const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'JSON' | 'a page'): Promise<void> => {
   const { service, liar, host } = world

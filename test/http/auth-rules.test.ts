@@ -3,7 +3,7 @@ import type { Started } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventsOf } from './events-of.ts'
 import { begin, bearer, CODEHOST, comeBack, cookiesOf, logIn, OIDC, refusalOf, type Settings, visit } from './people.ts'
-import { exchange, group, lastIssued, lastOf, reachOf, underRules } from './ruled.ts'
+import { exchange, group, lastIssued, lastOf, reachOf, reopenUnder, underRules } from './ruled.ts'
 
 const noGrant = { status: 403, code: 7, reason: 'no_grant', message: 'permission denied' }
 const no = 'right_missing'
@@ -328,3 +328,32 @@ await t.test('a rule of one method puts all of them under rules', async (t) => {
   t.match(refusalOf(await exchange(host.service, host.cluster)), noGrant)
   t.equal((await host.service.request('GET', '/auth/v1/self')).status, 200, 'static tokens are under none')
 })
+
+await t.test(
+  'who is in thousands of groups has what the rules give, and the operator learns that not all is kept',
+  async (t) => {
+    const { service, liar } = await underRules(t, {
+      rules: [group('writers', ['group-4999'], 'editor@shop'), group('lookers', ['group-17'], 'viewer@*')],
+    })
+    await makeShop(service)
+    const groups = Array.from({ length: 5000 }, (_, n) => `group-${n}`)
+    liar.lies = { claims: { email: 'ada@example.com', groups } }
+    const { token, authentication } = await logIn(service, OIDC)
+    t.same(await reachOf(service, token), {
+      shop: { reads: 'yes', writes: 'yes' },
+      other: { reads: 'yes', writes: no },
+      tokens: no,
+    })
+    const claims = JSON.parse(authentication.metadata['io.service.auth.claims']!) as Record<string, unknown>
+    t.match(claims, { email: 'ada@example.com' })
+    t.strictSame(claims['groups'], ['group-17', 'group-4999'], 'in the order of the provider')
+    t.equal((await service.logged()).match(/a provider tells more of somebody than is read and kept/g)?.length, 1)
+
+    await reopenUnder(service, { rules: [group('writers', ['group-4999'], 'editor@shop')] })
+    t.match(
+      await reachOf(service, token),
+      { shop: { writes: 'yes' }, other: { reads: no } },
+      'later rules read what was kept',
+    )
+  },
+)

@@ -41,9 +41,14 @@ export const takeLogin = async (
   }
 }
 
+const REDUCED =
+  'a provider tells more of somebody than is read and kept: what no rule names was left out, so that a later rule may miss it until the next login; let it send fewer groups'
+
 /** What a rule of the configuration says of who came back. */
 const judge = async (service: Service, way: LoginMethod, identity: Identity) => {
-  const { attributes } = identity
+  const { attributes, reduced } = identity
+  const { method, provider } = way
+  if (reduced) service.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
   if (!way.admits(attributes)) return refuse('email_not_allowed')
   return { identity, granted: await grantedTo(service, subjectOf({ ...way, attributes }, attributes)) }
 }

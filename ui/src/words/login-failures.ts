@@ -58,6 +58,10 @@ const known: Readonly<Record<string, Told>> = {
     title: "The provider's answer could not be trusted.",
     check: 'Try again in a minute. If it stays, clocks or keys disagree; give the request id to an administrator.',
   },
+  identity_too_large: {
+    title: 'The provider tells more about you than Rollcall can keep.',
+    check: 'An administrator must have the provider send less of you, such as fewer groups. Give them the request id.',
+  },
   email_not_allowed: {
     title: 'Your e-mail address may not sign in here.',
     check: 'Use another account, or ask an administrator to admit your address.',
@@ -104,4 +108,4 @@ export const isStale = (error: string): boolean =>
 
 /** Whether a failure is of the account that was used: another one may do. */
 export const isOfAccount = (error: string): boolean =>
-  ['access_denied', 'email_not_allowed', 'membership_required', 'no_grant'].includes(error)
+  ['access_denied', 'identity_too_large', 'email_not_allowed', 'membership_required', 'no_grant'].includes(error)

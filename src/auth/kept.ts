@@ -1,0 +1,60 @@
+import { type Asked, claimsNamed, claimsRead } from '../access/claims-kept.ts'
+import type { Claims } from '../access/claims.ts'
+import type { LoginKind } from '../events/login.ts'
+import { tooMuchTold } from './callback.ts'
+import type { Identity } from './identity.ts'
+
+/** Bytes that are kept of an identity. The sealed form in an event of at most 64 KiB is a third longer. */
+const LIMIT = 40_960
+
+type Attributes = Readonly<Record<string, string | undefined>>
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value))
+
+/**
+ * The first of some forms of an identity that is small enough to be kept; they begin with all that is known, and those behind it have less. Refuses
+ * with `identity_too_large`.
+ */
+export const keptOf = (callback: LoginKind, forms: Iterable<Attributes>): Pick<Identity, 'attributes' | 'reduced'> => {
+  let reduced = false
+  for (const form of forms) {
+    const known = Object.entries(form).filter((entry): entry is [string, string] => entry[1] !== undefined)
+    const attributes = Object.fromEntries(known)
+    if (bytesOf(attributes) <= LIMIT) return { attributes, ...(reduced && { reduced }) }
+    reduced = true
+  }
+  return tooMuchTold(callback, `what rules read of the identity is larger than ${LIMIT} bytes`)
+}
+
+/** The names of the smallest claims that fit into so many bytes. */
+const smallest = (claims: Claims, bytes: number): ReadonlySet<string> => {
+  const names = new Set<string>()
+  const sizes = Object.entries(claims).map(
+    ([name, value]) => [name, bytesOf(JSON.stringify({ [name]: value }))] as const,
+  )
+  let room = bytes
+  for (const [name, size] of sizes.toSorted(([, one], [, other]) => one - other)) {
+    room -= size
+    if (room < 0) break
+    names.add(name)
+  }
+  return names
+}
+
+/** Forms of what a login by OpenID Connect told, all of it first. What rules read of the claims goes last, and never what they name of it. */
+export function* formsOf(
+  { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile, ...who }: Attributes,
+  claims: Claims,
+  asked: readonly Asked[],
+): Generator<Attributes> {
+  const pages = { picture, 'oidc.picture': oidcPicture, 'oidc.profile': profile }
+  yield { ...who, ...pages, claims: JSON.stringify(claims) }
+  for (const needed of [claimsRead(claims, asked), claimsNamed(claims, asked)])
+    for (const shown of [{ ...who, ...pages }, who]) {
+      const room = LIMIT - bytesOf({ ...shown, claims: JSON.stringify(needed) })
+      const others = Object.fromEntries(Object.entries(claims).filter(([name]) => !Object.hasOwn(needed, name)))
+      const fitting = smallest(others, room)
+      const rest = Object.fromEntries(Object.entries(others).filter(([name]) => fitting.has(name)))
+      yield { ...shown, claims: JSON.stringify({ ...rest, ...needed }) }
+    }
+}

@@ -1,0 +1,37 @@
+import type { Asked } from '../access/claims-kept.ts'
+import { type Claims, isVerified } from '../access/claims.ts'
+import { refuseCallback } from './callback.ts'
+import { type Identity, text } from './identity.ts'
+import { formsOf, keptOf } from './kept.ts'
+
+/** Who logged in at an issuer by these claims, as it is kept (api.md §5.2). */
+export const oidcIdentity = (
+  { name: provider, asked }: { readonly name: string; readonly asked: readonly Asked[] },
+  issuer: string,
+  { nonce: _nonce, ...claims }: Claims,
+): Identity => {
+  const sub = text(claims['sub'])
+  if (!sub) return refuseCallback('oidc', 'id_token_invalid')
+  const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
+  const said = claims['email_verified']
+  const verified = said === undefined ? undefined : String(isVerified(said, false))
+  const known = {
+    'oidc.provider': provider,
+    'oidc.email': email,
+    'oidc.email_verified': verified,
+    'oidc.name': name,
+    'oidc.profile': text(claims['profile']),
+    'oidc.picture': picture,
+    'oidc.sub': sub,
+    'oidc.preferred_username': text(claims['preferred_username']),
+    email,
+    name,
+    picture,
+  }
+  return {
+    subject: { issuer, sub },
+    ...keptOf('oidc', formsOf(known, claims, asked)),
+    ...(email === undefined ? {} : { email }),
+    ...(verified === undefined ? {} : { emailVerified: verified === 'true' }),
+  }
+}
