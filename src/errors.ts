@@ -50,6 +50,7 @@ export const refusals = {
   idempotency_mismatch: { status: 409, code: 10, sentence: 'idempotency key was used with another request' },
   idempotency_in_progress: { status: 409, code: 10, sentence: 'a request with this idempotency key is in progress' },
   revision_moved: { status: 412, code: 9, sentence: 'revision moved' },
+  path_too_long: { status: 414, code: 3, sentence: 'path is too long' },
   body_too_large: { status: 413, code: 3, sentence: 'request body is too large' },
   unsupported_charset: { status: 415, code: 3, sentence: 'unsupported charset' },
   rate_limited: { status: 429, code: 8, sentence: 'too many requests' },

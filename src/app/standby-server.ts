@@ -4,15 +4,16 @@ import { isConfigError } from '../config/problem.ts'
 import type { Clock } from '../clock.ts'
 import { Refusal, refuse, rootCause, whyOf } from '../errors.ts'
 import { requestId } from '../http/wire/framing.ts'
-import { cleanTarget, named } from '../http/wire/path.ts'
+import { cleanTarget } from '../http/wire/path.ts'
 import type { Port } from '../http/wire/port.ts'
 import { errorBody, refusalHeaders } from '../http/wire/error-reply.ts'
+import { named, type Query, queryIn } from '../contract/input.ts'
 import { healthQuery } from '../contract/operations.ts'
 import { unnamed } from '../http/routes/health.ts'
 import type { Logger } from './logger.ts'
 
-/** What a path answers; refusals are thrown. Takes the raw query. */
-type Answer = (query: string) => readonly [status: number, body: object]
+/** What a path answers; refusals are thrown. */
+type Answer = (query: Query) => readonly [status: number, body: object]
 type Answers = Readonly<Record<string, Answer>>
 
 const healthOf = (why: () => string): Answers => ({
@@ -32,9 +33,9 @@ const answering = (answers: Answers): RequestListener => {
     target: string,
     id: string,
   ): readonly [status: number, headers: Readonly<Record<string, string>>, body: object] => {
-    const [path = '/', query = ''] = target.split('?')
+    const [path = '/', query = ''] = target.split('?', 2)
     try {
-      const [status, body] = answers[path]?.(query) ?? refuse('backend_unavailable')
+      const [status, body] = answers[path]?.(queryIn(query)) ?? refuse('backend_unavailable')
       return [
         status,
         { 'content-type': 'application/json', ...(status >= 400 && { 'cache-control': 'no-store' }) },

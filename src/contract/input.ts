@@ -90,29 +90,49 @@ const decoded = (text: string): string | undefined => {
 
 const nothing: ReadonlyMap<string, string> = new Map()
 
+/** What a query string holds, in its order, decoded. `text` is undefined where it is not valid percent-encoding; `bare`: there is no `=`. */
+export type Query = readonly { readonly name: string; readonly text: string | undefined; readonly bare: boolean }[]
+
+const noQuery: Query = []
+
+/** Splits a raw query string (without `?`). */
+export const queryIn = (raw: string): Query =>
+  raw === ''
+    ? noQuery
+    : raw.split('&').map((pair) => {
+        const equals = pair.indexOf('=')
+        const bare = equals < 0
+        return {
+          name: decoded(bare ? pair : pair.slice(0, equals)) ?? '',
+          text: bare ? '' : decoded(pair.slice(equals + 1)),
+          bare,
+        }
+      })
+
+/** Whether the query names the parameter, in any form (`?pretty`, `?pretty=`, `?pretty=x`). */
+export const named = (query: Query, name: string): boolean => query.some((one) => one.name === name)
+
 /**
- * The parameters of a raw query string (without `?`), by camelCase or snake_case name. Twice: 400. Empty: absent. A
- * bare name: true for a boolean, else absent.
+ * The parameters of a query, by camelCase or snake_case name. Twice: 400. Empty: absent. A bare name: true for a
+ * boolean, else absent.
  */
-export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => {
+export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, Query> => {
   const parameters = Object.entries(fields)
   const declared = new Map(
     parameters.flatMap(([name]) => [respelled(name), name].map((spelling) => [spelling, name] as const)),
   )
 
-  const given = (raw: string): ReadonlyMap<string, string> => {
+  const given = (query: Query): ReadonlyMap<string, string> => {
     const spellings = new Map<string, string>()
     const texts = new Map<string, string>()
-    for (const pair of raw.split('&')) {
-      const equals = pair.indexOf('=')
-      const spelling = decoded(equals < 0 ? pair : pair.slice(0, equals)) ?? ''
+    for (const { name: spelling, text, bare } of query) {
       const name = declared.get(spelling)
       if (name === undefined) continue
       const before = spellings.get(name)
       if (before === spelling) invalid(name, 'given twice')
       if (before !== undefined) bothSpellings(name, respelled(name))
       spellings.set(name, spelling)
-      const value = equals < 0 ? (fields[name]?.query ? 'true' : '') : decoded(pair.slice(equals + 1))
+      const value = bare && fields[name]?.query ? 'true' : text
       texts.set(name, value ?? invalid(name, 'is not valid percent-encoding'))
     }
     return texts
@@ -132,6 +152,6 @@ export const query = <F extends Fields>(fields: F): Input<ReadOf<F>, string> => 
   let unasked: ReadOf<F> | undefined
   return {
     schema: schemaOf(fields),
-    read: (raw) => (raw === '' ? (unasked ??= readFrom(nothing)) : readFrom(given(raw))),
+    read: (query) => (query.length === 0 ? (unasked ??= readFrom(nothing)) : readFrom(given(query))),
   }
 }

@@ -6,13 +6,14 @@ import type { Actor } from '../events/meta.ts'
 import { type Answer, send } from './wire/reply.ts'
 import { jsonBody, takeBody } from './wire/body.ts'
 import { framing } from './wire/framing.ts'
-import { rawQuery } from './wire/path.ts'
+import { parametersOf } from './wire/path.ts'
 import { toldCaches } from './wire/caches.ts'
 import { insistOnStatement, type Statement } from './statements.ts'
 import { type Wants, wantsOf } from './auth/wants.ts'
 import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
 import { type Raw, settle } from '../contract/value.ts'
 import type { Input } from '../contract/field.ts'
+import type { Query } from '../contract/input.ts'
 import type { Shown } from '../contract/answer.ts'
 
 /** Who calls, as the access check found it. */
@@ -40,7 +41,7 @@ export type RouteOptions<B, Q, A extends TSchema> = Statement & {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly url: string
   readonly body?: Input<B>
-  readonly query?: Input<Q, string>
+  readonly query?: Input<Q, Query>
   /** Schema of the 200 answer. */
   readonly answer: A
   /** What a 302 says, where the route gives one too. */
@@ -152,7 +153,7 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
     const params = request.params as Readonly<Record<string, string>>
     const call: Call<B, Q> = {
       body: fields,
-      query: query?.read(rawQuery(request)) as Q,
+      query: query?.read(parametersOf(request)) as Q,
       params,
       request,
       reply,
@@ -161,7 +162,7 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
       route: url,
     }
     const next = (): Promise<Answer> | Answer => {
-      if (request.raw.path === 'hollow')
+      if (request.raw.target === 'hollow')
         for (const name in params) if (params[name] === '') invalid(name, 'must not be empty')
       if (wrong) throw wrong
       return run(call)

@@ -123,6 +123,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   takeBodies(app)
   app.decorateRequest('spec', undefined)
   app.decorateRequest('moment', undefined)
+  app.decorateRequest('parameters', undefined)
   app.decorateRequest('began', 0)
   app.decorateRequest('address', '')
   app.decorate('clientAddress', clientAddress(truster(trustProxy)))

@@ -1,4 +1,5 @@
 import { isRight, type Right } from '../access/rights.ts'
+import type { Query } from '../contract/input.ts'
 import type { Raw } from '../contract/value.ts'
 
 /** When a route needs a credential (api.md §3.2). */
@@ -32,8 +33,8 @@ export type Place =
   | { readonly body: (body: Raw) => string | readonly string[] }
   /** That of the token which the body asks for, likewise, `*` for none: out of reach for every namespaced token. */
   | { readonly made: (body: Raw) => string }
-  /** The one that the raw query names, `*` for none: out of reach for every namespaced token. */
-  | { readonly query: (rawQuery: string) => string }
+  /** The one that the query names, `*` for none: out of reach for every namespaced token. */
+  | { readonly query: (asked: Query) => string }
   /** That which the token is bound to whose record the path names. It is asked only where the right is not held everywhere. */
   | { readonly record: (params: Readonly<Record<string, string>>) => Promise<string | undefined> }
 
@@ -50,7 +51,7 @@ export type Guarded = {
 /** Which record a query names, undefined for none but the caller's, and the namespace that its token is bound to. */
 export type OtherRecord = {
   readonly right: Right
-  readonly idIn: (rawQuery: string) => string | undefined
+  readonly idIn: (asked: Query) => string | undefined
   readonly boundTo: (id: string) => Promise<string | undefined>
 }
 export type Access = { readonly credential: 'public' } | Guarded

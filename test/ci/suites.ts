@@ -31,6 +31,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'http/input',
     'http/last-change',
     'http/metrics-page',
+    'http/path',
     'access-policy',
     'architecture',
     'clock',

@@ -4,7 +4,7 @@ import { Refusal } from '../../src/errors.ts'
 import { excessOf } from '../../src/http/wire/body.ts'
 import { choice, flag, float, integer, list, optional, text, timestamp } from '../../src/contract/fields.ts'
 import { texts } from '../../src/contract/texts.ts'
-import { input, member, query } from '../../src/contract/input.ts'
+import { input, member, query, queryIn } from '../../src/contract/input.ts'
 import { said } from './said.ts'
 
 const key = text({ required: true, max: 3 })
@@ -56,7 +56,7 @@ void t.test('query parameters are read from the raw query string', (t) => {
   ]
   for (const [raw, expected] of rows)
     t.same(
-      said(() => read.read(raw)),
+      said(() => read.read(queryIn(raw))),
       expected,
       raw,
     )

@@ -279,6 +279,10 @@ await t.test('the context as JSON, and what is wrong with it', { skip }, async (
   await json.fill('["plan"]')
   await page.keyboard.press('Control+Enter')
   await page.getByText('Write an object, such as {"plan": "beta"}.').waitFor()
+  await json.fill(JSON.stringify(Object.fromEntries(Array.from({ length: 99 }, (_, n) => [`p${n}`, n]))))
+  await page.keyboard.press('Control+Enter')
+  // The service takes no link with more than a hundred parameters.
+  await page.waitForURL(/evaluate\?flag=checkout$/)
   await json.fill('{"plan": "beta", "age": 7, "tags": ["a", 1], "__proto__": true}')
   await page.keyboard.press('Control+Enter')
   await said(page, 'matched rollout 1')

@@ -2,11 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import { EVERYWHERE } from '../../access/grants.ts'
 import { allowed, allowedSomewhere, type Reach } from '../../access/reach.ts'
 import type { RightSet } from '../../access/rights.ts'
+import type { Query } from '../../contract/input.ts'
 import type { Raw } from '../../contract/value.ts'
 import type { Refusal } from '../../errors.ts'
 import type { Service } from '../service.ts'
 import type { Place } from '../statements.ts'
-import { rawQuery } from '../wire/path.ts'
+import { parametersOf } from '../wire/path.ts'
 import { outOfReach, rightMissing } from './missing.ts'
 import { isNamedLater, type Need, type Wants } from './wants.ts'
 
@@ -33,18 +34,18 @@ const together = ({ everywhere, places }: Reach, bits: RightSet): boolean =>
   (everywhere & bits) === bits || [...places.values()].some((set) => ((everywhere | set) & bits) === bits)
 
 /** What a query wants that is not held in the place, undefined for some place. */
-const missingMore = (reach: Reach, { need, more }: Wants, raw: string, place?: string): Refusal | undefined => {
-  if (raw === '') return undefined
+const missingMore = (reach: Reach, { need, more }: Wants, asked: Query, place?: string): Refusal | undefined => {
+  if (asked.length === 0) return undefined
   for (const { right, bit, isAsked } of more) {
     const held = place === undefined ? together(reach, bit | (need?.bit ?? 0)) : allowed(reach, bit, place)
-    if (!held && isAsked(raw)) return rightMissing(right, place)
+    if (!held && isAsked(asked)) return rightMissing(right, place)
   }
   return undefined
 }
 
 /** Whether a query names the record of another than who asks. */
 const asksOther = (request: FastifyRequest, { idIn }: NonNullable<Wants['other']>): boolean => {
-  const id = idIn(rawQuery(request))
+  const id = idIn(parametersOf(request))
   return id !== undefined && id !== request.caller.actor.id
 }
 
@@ -73,26 +74,26 @@ export const byHead = (
   if (wants.other && asksOther(request, wants.other)) return ofOther(reach, wants.other)
   if (isNamedLater(place))
     return 'record' in place && need && allowed(reach, need.bit, EVERYWHERE) ? undefined : 'later'
-  return more.length > 0 && missingMore(reach, wants, rawQuery(request), named) ? 'later' : undefined
+  return more.length > 0 && missingMore(reach, wants, parametersOf(request), named) ? 'later' : undefined
 }
 
 /** What body and query say of the one place that they name. */
-const inOne = (reach: Reach, wants: Wants, raw: string, at: string): Refusal | undefined => {
+const inOne = (reach: Reach, wants: Wants, asked: Query, at: string): Refusal | undefined => {
   const { need } = wants
   if (reach.namespace !== undefined && at !== reach.namespace) return outOfReach()
-  return need && !allowed(reach, need.bit, at) ? rightMissing(need.right, at) : missingMore(reach, wants, raw, at)
+  return need && !allowed(reach, need.bit, at) ? rightMissing(need.right, at) : missingMore(reach, wants, asked, at)
 }
 
 /** The same of several; none stands for whichever there is. */
-const inEach = (reach: Reach, wants: Wants, raw: string, places: readonly string[]): Refusal | undefined => {
+const inEach = (reach: Reach, wants: Wants, asked: Query, places: readonly string[]): Refusal | undefined => {
   const { need } = wants
   const { namespace: bound } = reach
   if (bound !== undefined && (places.length === 0 || places.some((at) => at !== bound))) return outOfReach()
   const without = need && places.find((at) => !allowed(reach, need.bit, at))
   if (need && without !== undefined) return rightMissing(need.right, without)
-  if (places.length === 0) return missingMore(reach, wants, raw)
+  if (places.length === 0) return missingMore(reach, wants, asked)
   for (const at of places) {
-    const refusal = missingMore(reach, wants, raw, at)
+    const refusal = missingMore(reach, wants, asked, at)
     if (refusal) return refusal
   }
   return undefined
@@ -117,12 +118,12 @@ export const byRest = (
   service: Named,
 ): Refusal | undefined | Promise<Refusal | undefined> => {
   const { place, need, other } = wants
-  const raw = rawQuery(request)
-  if (other && asksOther(request, other)) return ofRecord(reach, other, other.boundTo(other.idIn(raw)!))
-  if (!isNamedLater(place)) return missingMore(reach, wants, raw, placeInHead(place, request, service))
+  const asked = parametersOf(request)
+  if (other && asksOther(request, other)) return ofRecord(reach, other, other.boundTo(other.idIn(asked)!))
+  if (!isNamedLater(place)) return missingMore(reach, wants, asked, placeInHead(place, request, service))
   if ('record' in place) return need && ofRecord(reach, need, place.record(paramsOf(request)))
-  if ('query' in place) return inOne(reach, wants, raw, place.query(raw))
-  if ('made' in place) return inOne(reach, wants, raw, place.made(body))
+  if ('query' in place) return inOne(reach, wants, asked, place.query(asked))
+  if ('made' in place) return inOne(reach, wants, asked, place.made(body))
   const places = place.body(body)
-  return typeof places === 'string' ? inOne(reach, wants, raw, places) : inEach(reach, wants, raw, places)
+  return typeof places === 'string' ? inOne(reach, wants, asked, places) : inEach(reach, wants, asked, places)
 }

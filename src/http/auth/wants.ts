@@ -2,7 +2,7 @@ import { EVERYWHERE } from '../../access/grants.ts'
 import { bitOf, type Right, type RightSet } from '../../access/rights.ts'
 import type { Input } from '../../contract/field.ts'
 import { flag, text } from '../../contract/fields.ts'
-import { type Fields, query, type ReadOf } from '../../contract/input.ts'
+import { type Fields, type Query, query, type ReadOf } from '../../contract/input.ts'
 import type { Access, OtherRecord, Place } from '../statements.ts'
 
 /** A right, and the bit by which it is decided. */
@@ -14,20 +14,20 @@ export type Wants = {
   /** Undefined: any valid credential will do. */
   readonly need: Need | undefined
   /** What queries want besides, in the same places. */
-  readonly more: readonly (Need & { readonly isAsked: (rawQuery: string) => boolean })[]
+  readonly more: readonly (Need & { readonly isAsked: (asked: Query) => boolean })[]
   /** What is wanted where the query names another's record. */
   readonly other: (Need & Pick<OtherRecord, 'idIn' | 'boundTo'>) | undefined
 }
 
 const needOf = (right: Right): Need => ({ right, bit: bitOf(right) })
 
-/** Reads parameters of a raw query before its field rules, which refuse what cannot be read. */
+/** Reads parameters of a query before its field rules, which refuse what cannot be read. */
 const before = <F extends Fields>(fields: F) => {
   const { read } = query(fields)
-  return (raw: string): ReadOf<F> | undefined => {
-    if (raw === '') return undefined
+  return (asked: Query): ReadOf<F> | undefined => {
+    if (asked.length === 0) return undefined
     try {
-      return read(raw)
+      return read(asked)
     } catch {
       return undefined
     }
@@ -37,21 +37,21 @@ const before = <F extends Fields>(fields: F) => {
 const explainIn = before({ explain: flag() })
 const pastIn = before({ at: text({ stored: false }) })
 
-/** Whether a raw query asks about the past. */
-export const asksPast = (raw: string): boolean => (pastIn(raw)?.at ?? '') !== ''
+/** Whether a query asks about the past. */
+export const asksPast = (asked: Query): boolean => (pastIn(asked)?.at ?? '') !== ''
 
 const keyIn = before({ namespaceKey: text() })
 
 const idParameter = before({ id: text({ stored: false }) })
 
 /** The record that the parameter `id` names, if any. */
-export const idInQuery = (raw: string): string | undefined => idParameter(raw)?.id || undefined
+export const idInQuery = (asked: Query): string | undefined => idParameter(asked)?.id || undefined
 
 /** The namespace that the parameter `namespaceKey` names, else every one. */
-export const placeInQuery = (raw: string): string => keyIn(raw)?.namespaceKey || EVERYWHERE
+export const placeInQuery = (asked: Query): string => keyIn(asked)?.namespaceKey || EVERYWHERE
 
 /** What a route wants by its statement, and by the queries that it takes. */
-export const wantsOf = (access: Access, taken: Input<unknown, string> | undefined): Wants | undefined => {
+export const wantsOf = (access: Access, taken: Input<unknown, Query> | undefined): Wants | undefined => {
   if (access.credential === 'public') return undefined
   const { namespace: place, right, past, other } = access
   const parameters = taken?.schema.properties ?? {}
@@ -62,7 +62,7 @@ export const wantsOf = (access: Access, taken: Input<unknown, string> | undefine
     need: right === 'none' ? undefined : needOf(right),
     other: other && { ...other, ...needOf(other.right) },
     more: [
-      ...(explains ? [{ ...needOf('flag.read'), isAsked: (raw: string) => explainIn(raw)?.explain === true }] : []),
+      ...(explains ? [{ ...needOf('flag.read'), isAsked: (asked: Query) => explainIn(asked)?.explain === true }] : []),
       ...(looksBack ? [{ ...needOf('history.read'), isAsked: asksPast }] : []),
     ],
   }

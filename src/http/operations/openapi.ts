@@ -5,6 +5,7 @@ import { type Reason, refusals } from '../../errors.ts'
 import type { Spec } from '../route.ts'
 import type { Access } from '../statements.ts'
 import type { Input } from '../../contract/field.ts'
+import type { Query } from '../../contract/input.ts'
 
 /** An OpenAPI 3.1 document, as far as this service makes use of it. */
 export type OpenApi = {
@@ -65,7 +66,7 @@ const responsesOf = (spec: Spec): Operation['responses'] => {
   return Object.fromEntries([[200, { description: 'OK', content: json(spec.answer) }], ...redirected, ...failed])
 }
 
-const queryParameters = (query: Input<unknown, string> | undefined): Parameter[] =>
+const queryParameters = (query: Input<unknown, Query> | undefined): Parameter[] =>
   Object.entries(query?.schema.properties ?? {}).map(([name, schema]) => ({
     name,
     in: 'query',

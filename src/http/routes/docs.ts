@@ -5,7 +5,8 @@ import { type Documented, openApi } from '../operations/openapi.ts'
 import { route, type Spec } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import { type Kept, kept } from '../wire/gzip.ts'
-import { named, rawQuery } from '../wire/path.ts'
+import { named } from '../../contract/input.ts'
+import { parametersOf } from '../wire/path.ts'
 
 /** GET `/openapi.json` and `/docs`, over the routes mounted when they are first asked. */
 export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], documented: Documented): void => {
@@ -26,7 +27,7 @@ export const documentRoutes = (app: FastifyInstance, specs: readonly Spec[], doc
     answer: AnyObject,
     run: ({ request }) => {
       made ??= make()
-      return { body: undefined, kept: named(rawQuery(request), 'pretty') ? made.pretty : made.document }
+      return { body: undefined, kept: named(parametersOf(request), 'pretty') ? made.pretty : made.document }
     },
   })
   route(app, {

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { Health, healthQuery, Liveness, Readiness } from '../../contract/operations.ts'
 import { refuse } from '../../errors.ts'
-import { named, rawQuery } from '../wire/path.ts'
+import { named } from '../../contract/input.ts'
+import { parametersOf } from '../wire/path.ts'
 import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
@@ -30,7 +31,7 @@ export const healthRoutes = (app: FastifyInstance, service: Service): void => {
     answer: Readiness,
     run: async ({ request }) => {
       const { ready, checks } = await service.readiness()
-      const verbose = named(rawQuery(request), 'verbose')
+      const verbose = named(parametersOf(request), 'verbose')
       const status: Readiness['status'] = ready ? 'ready' : 'not_ready'
       return { status: ready ? 200 : 503, body: { status, ...(verbose && { checks }) } }
     },

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../clock.ts'
 import { Refusal } from '../../errors.ts'
 import { everyAnswer } from './reply.ts'
-import { emptied } from './path.ts'
+import { emptied, wrongTarget } from './path.ts'
 
 /** The request's id: the client's where it is one (api.md §1.2), else a new UUID. */
 export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string => {
@@ -59,7 +59,8 @@ export const framing = (request: FastifyRequest, monotonic: Clock['monotonic']):
   const { raw } = request
   request.began = monotonic()
   request.address = request.server.clientAddress(raw)
-  if (raw.path === 'malformed') return new Refusal('malformed_path')
+  const wrong = wrongTarget(raw)
+  if (wrong) return wrong
   if (times(raw.rawHeaders, 'host') > 1) return new Refusal('invalid_header', 'invalid header Host: given twice')
   if (raw.rawHeaders.length > HEADERS * 2)
     return new Refusal('headers_too_large', `request has more than ${HEADERS} headers`)
@@ -70,7 +71,7 @@ export const framing = (request: FastifyRequest, monotonic: Clock['monotonic']):
     })
   if (raw.headers.host === undefined && raw.httpVersion !== '1.0')
     return new Refusal('invalid_header', 'invalid header Host: missing')
-  if (raw.path === 'hollow') request.params = emptied(request.params as Record<string, string>)
+  if (raw.target === 'hollow') request.params = emptied(request.params as Record<string, string>)
   return undefined
 }
 

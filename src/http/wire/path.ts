@@ -1,12 +1,40 @@
 import type { FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
+import { type Query, queryIn } from '../../contract/input.ts'
+import { Refusal } from '../../errors.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
-    /** What `cleanTarget` found: a path that no route may see, or one with an empty segment. */
-    path?: 'malformed' | 'hollow'
+    /** What `cleanTarget` found: a target that no route may see, or a path with an empty segment. */
+    target?: keyof typeof wrongs | 'hollow'
   }
 }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The parameters of the query, once somebody has asked for them. */
+    parameters: Query | undefined
+  }
+}
+
+/** What a target may have at most: bytes and segments of its path, parameters of its query. */
+const PATH_BYTES = 2_048
+const SEGMENTS = 32
+const PARAMETERS = 100
+
+const crowded = `must have at most ${PARAMETERS} parameters`
+const wrongs = {
+  malformed: () => new Refusal('malformed_path'),
+  long: () => new Refusal('path_too_long', `path must have at most ${PATH_BYTES} bytes and ${SEGMENTS} segments`),
+  crowded: () =>
+    new Refusal('invalid_argument', `invalid field query: ${crowded}`, {
+      violation: { field: 'query', description: crowded },
+    }),
+}
+
+/** Why no route may see the target of a request. */
+export const wrongTarget = ({ target }: IncomingMessage): Refusal | undefined =>
+  target === undefined || target === 'hollow' ? undefined : wrongs[target]()
 
 /** Stands for an empty segment on its way through the router: no decoded segment can be it. */
 const hollow = '\0'
@@ -15,22 +43,36 @@ const plain = /^(?:\/[\w~,@:+=!$&'()*;-][\w.~,@:+=!$&'()*;-]*)+$/
 const unprintable = /[^\x21-\x7e]|[#\\]/
 const escaping = /[/\\\p{Cc}]/u
 
+/** Whether a character stands in a text more than so many times. Looks no further than it must. */
+const hasMore = (text: string, character: string, most: number): boolean => {
+  let at = -1
+  for (let n = 0; n <= most; n++) {
+    at = text.indexOf(character, at + 1)
+    if (at < 0) return false
+  }
+  return true
+}
+
 /**
- * The request target as the router may see it (api.md §1.1, path parameters and trailing slash): one trailing slash dropped, each
- * segment in one spelling. A path that would escape, and an absolute-form target, are marked on the request and refused by the gate.
+ * The request target as the router may see it (api.md §1.1, path, query and trailing slash): one trailing slash dropped, each segment in
+ * one spelling. What is too long, a path that would escape, and an absolute-form target are marked on the request and refused by the gate.
  */
 export const cleanTarget = (request: IncomingMessage): string => {
   const target = request.url ?? ''
   const mark = target.indexOf('?')
   const path = mark < 0 ? target : target.slice(0, mark)
-  if (plain.test(path)) return target
-  const clean = cleanPath(path)
+  const isLong = path.length > PATH_BYTES || hasMore(path, '/', SEGMENTS)
+  const clean = isLong ? undefined : plain.test(path) ? path : cleanPath(path)
   if (clean === undefined) {
-    request.path = 'malformed'
+    request.target = isLong ? 'long' : 'malformed'
     return '/'
   }
-  if (clean.includes('%00')) request.path = 'hollow'
-  return mark < 0 ? clean : clean + target.slice(mark)
+  if (clean.includes('%00')) request.target = 'hollow'
+  if (mark < 0) return clean
+  const query = target.slice(mark)
+  if (!hasMore(query, '&', PARAMETERS - 1)) return clean + query
+  request.target = 'crowded'
+  return clean
 }
 
 const cleanPath = (path: string): string | undefined => {
@@ -66,6 +108,5 @@ export const rawQuery = ({ raw: { url = '' } }: FastifyRequest): string => {
   return mark < 0 ? '' : url.slice(mark + 1)
 }
 
-/** True when the query names the parameter, in any form (`?pretty`, `?pretty=`, `?pretty=x`). */
-export const named = (query: string, name: string): boolean =>
-  query.includes(name) && query.split('&').some((pair) => pair === name || pair.startsWith(`${name}=`))
+/** The parameters of a request's query, split when they are first asked for. */
+export const parametersOf = (request: FastifyRequest): Query => (request.parameters ??= queryIn(rawQuery(request)))

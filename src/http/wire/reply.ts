@@ -1,9 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Writable } from 'node:stream'
 import type { Clock } from '../../clock.ts'
+import { named } from '../../contract/input.ts'
 import { gzipInto, type Kept, nameGzip, type Packed, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
 import { tagged } from './headers.ts'
-import { named, rawQuery } from './path.ts'
+import { parametersOf, rawQuery } from './path.ts'
 import { type Chunks, sendStream, type StreamTold } from './stream.ts'
 
 declare const holds: unique symbol
@@ -58,15 +59,11 @@ export const redirect = <T>(location: string, headers: Readonly<Record<string, s
 const SMALL = 1024
 
 /** The JSON text of an answer: indented by two spaces when the query asks for it. */
-export const jsonText = (body: unknown, request: FastifyRequest): string => {
-  const query = rawQuery(request)
-  return query !== '' && named(query, 'pretty') ? JSON.stringify(body, null, 2) : JSON.stringify(body)
-}
+export const jsonText = (body: unknown, request: FastifyRequest): string =>
+  named(parametersOf(request), 'pretty') ? JSON.stringify(body, null, 2) : JSON.stringify(body)
 
-const writtenText = (json: string, request: FastifyRequest): string => {
-  const query = rawQuery(request)
-  return query !== '' && named(query, 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
-}
+const writtenText = (json: string, request: FastifyRequest): string =>
+  named(parametersOf(request), 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
 
 /** Keeps the framework from adding a charset to `application/json`. */
 export const asIs = (text: unknown): string => text as string

@@ -16,6 +16,8 @@ export type Flaws = Readonly<Record<string, string>>
 
 /** An address that is longer can not be signed in for, nor opened everywhere. */
 const MOST_SEARCH = 1500
+/** The service takes no more parameters (api.md §1.1). */
+const MOST_PARAMETERS = 100
 
 export const formOf = ({ flag = '', entity = '', ...rest }: Search): Form => ({
   flag,
@@ -94,5 +96,7 @@ export const searchOf = (form: Form): Search => {
     entity,
     ...Object.fromEntries(publicOf(form).map(({ property, value }) => [PREFIX + property, value])),
   }
-  return new URLSearchParams(whole).toString().length > MOST_SEARCH ? { flag } : whole
+  const isTooLong =
+    Object.keys(whole).length > MOST_PARAMETERS || new URLSearchParams(whole).toString().length > MOST_SEARCH
+  return isTooLong ? { flag } : whole
 }
