@@ -24,7 +24,7 @@ const open = async (t: Test) => {
     await log.close()
     server.kill()
   })
-  return { log, client }
+  return { log, client, counts: server.counts }
 }
 const fresh = () => `test-${randomUUID()}`
 const credentials = { username: 'admin', password: 'changeit' }
@@ -135,6 +135,34 @@ void t.test('what no server would take whole is refused and nothing of it is wri
   await refused(t, log.append(stream, large, 'none'), 'body_too_large')
   t.same(await collect(log.read(stream)), [])
   t.equal(await log.head(), 0n)
+})
+
+void t.test('data, metadata and type count, as the newest server counts them', async (t) => {
+  const { log, counts } = await open(t)
+  const type = 'Ünhappened'
+  const meta = canonical({ schema: 1, correlationId: 'request-1', actor: { kind: 'client', name: 'ä'.repeat(500) } })
+  const event = (bytes: number): NewEvent => ({
+    ...happened(1),
+    type,
+    meta,
+    data: canonical({ n: 'x'.repeat(bytes - 8) }),
+  })
+  const { id: _id, time } = event(8)
+  const metadata = JSON.stringify({ $correlationId: 'request-1', time, meta: JSON.parse(meta) as object })
+  const beside = Buffer.byteLength(metadata) + 2 * type.length
+  const room = 1_048_576
+  // Each fills an append to the last byte: of a few large events, of many small ones, of events that are mostly metadata.
+  for (const size of [30_000, 4_000, 8]) {
+    const most = Math.floor(room / (size + beside))
+    const events = Array.from({ length: most - 1 }, () => event(size))
+    const last = room - (most - 1) * (size + beside) - beside
+    const before = counts.append
+    await refused(t, log.append(fresh(), [...events, event(last + 1)], 'none'), 'body_too_large')
+    t.equal(counts.append, before, 'the server was not asked')
+    const stream = fresh()
+    await log.append(stream, [...events, event(last)], 'none')
+    t.equal((await collect(log.read(stream))).length, most)
+  }
 })
 
 const foreign = (type: string, data: EventData['data'], binary = false) =>

@@ -35,7 +35,7 @@ const ask = (who: string, area: string, url: () => Promise<string>) =>
 
 for (const area of Object.keys(areas)) {
   await ask('the stand-in', area, async () => {
-    const server = await startEventStore()
+    const server = await startEventStore({ release: '23.10' })
     t.teardown(() => server.kill())
     return server.url
   })

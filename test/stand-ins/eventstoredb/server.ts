@@ -28,6 +28,9 @@ const APPEND_BYTES = 1_048_576
 const MESSAGE_BYTES = 17 * 1_048_576
 const COMMIT_TIMEOUT_MS = 2000
 
+/** How 24.10 counts an event. */
+const recordBytes = ({ type, data, metadata }: Proposed): number => data.length + metadata.length + 2 * type.length
+
 /** What happens around a call: a promise holds it back, a thrown failure is its answer. `after` runs when an append is already done. */
 export type Faults = {
   before?: (call: 'append' | 'read' | 'subscribe', stream: string) => Promise<void> | void
@@ -40,6 +43,8 @@ type Options = {
   readonly port?: number
   readonly cluster?: Cluster
   readonly faults?: Faults
+  /** The version that it counts the bytes of an append as. */
+  readonly release?: '23.10' | '24.10'
   /** Speaks TLS, and asks every call for this `name:password`. */
   readonly secured?: { readonly key: string; readonly cert: string; readonly user: string }
 }
@@ -51,13 +56,14 @@ type Removal = grpc.ServerUnaryCall<
 
 export type StandIn = Awaited<ReturnType<typeof startEventStore>>
 
-/** A server that speaks the protocol of EventStoreDB 23 on the client's own definitions, and answers as recorded in observed.json. Loopback only. */
+/** A server that speaks the protocol of EventStoreDB 23 on the client's own definitions, and answers as recorded in observed.ndjson. Loopback only. */
 export const startEventStore = async ({
   clock = systemClock,
   law: given,
   port = 0,
   cluster: named,
   faults = {},
+  release = '24.10',
   secured,
 }: Options = {}) => {
   const store = given ?? law([], clock)
@@ -93,7 +99,8 @@ export const startEventStore = async ({
     const sizes = events.map((event) => event!.data.length)
     if (sizes.some((size) => size > MESSAGE_BYTES))
       throw failure(8, 'Received message exceeds the maximum configured message size.')
-    if (sizes.reduce((sum, size) => sum + size, 0) > APPEND_BYTES)
+    const counted = release === '23.10' ? sizes : events.map((event) => recordBytes(event!))
+    if (counted.reduce((sum, size) => sum + size, 0) > APPEND_BYTES)
       throw failure(3, `Maximum Append Size of ${APPEND_BYTES} Exceeded.`, {
         exception: 'maximum-append-size-exceeded',
         'maximum-append-size': String(APPEND_BYTES),
