@@ -155,4 +155,51 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.equal(refused.status, 403)
     t.match(refused.json, { key: 'on', errorCode: 'GENERAL', errorDetails: 'permission denied' })
   })
+
+  await t.test('the namespace is heard under any word, and never answered from another', async (t) => {
+    const shop = maker(service, 'shop')
+    await shop.namespace()
+    await shop.boolean('on', false)
+    await shop.boolean('shop-only', true)
+    const value = async (headers: Headers) => (await one('on', { targetingKey: 'e' }, headers)).json
+    for (const headers of [
+      { 'X-Peer-Namespace': 'shop' },
+      { 'x-acme_2-namespace': 'shop' },
+      { 'X-Acme-Namespace': 'shop', 'X-Other-Namespace': 'shop' },
+      { 'X-Acme-Namespace': 'shop', 'X-Other-Namespace': '' },
+      { 'X-Service-Namespace': 'shop', 'X-Acme-Namespace': 'nowhere' },
+    ]) {
+      t.match(await value(headers), { value: false }, JSON.stringify(headers))
+      const { json } = await request<{ flags: readonly Said[] }>('POST', O, { context: {} }, headers)
+      t.same(
+        json.flags.map(({ key }) => key),
+        ['on', 'shop-only'],
+      )
+    }
+    for (const headers of [
+      { 'X-Acme-Namespace': '' },
+      { 'X-Service-Namespace': '', 'X-Acme-Namespace': 'shop' },
+      { 'X-Acme-Namespaces': 'shop' },
+      { 'X-Namespace': 'shop' },
+      { 'Acme-Namespace': 'shop' },
+    ])
+      t.match(await value(headers), { value: true }, JSON.stringify(headers))
+    t.match(await value({ 'X-Acme-Namespace': 'nowhere' }), { errorCode: 'FLAG_NOT_FOUND' })
+    const two = { 'X-Acme-Namespace': 'shop', 'X-Other-Namespace': 'default' }
+    for (const refused of [await one('on', {}, two), await request('POST', O, { context: {} }, two)]) {
+      t.equal(refused.status, 400)
+      t.match(refused.json, {
+        errorCode: 'GENERAL',
+        errorDetails: 'invalid header x-acme-namespace: names another namespace than x-other-namespace',
+      })
+    }
+    const { json } = await request<{ clientToken: string }>('POST', '/auth/v1/method/token', {
+      name: 'of the shop',
+      namespaceKey: 'shop',
+    })
+    const authorization = `Bearer ${json.clientToken}`
+    t.equal((await one('on', {}, { authorization, 'X-Peer-Namespace': 'shop' })).status, 200)
+    t.equal((await one('on', {}, { authorization, 'X-Peer-Namespace': 'default' })).status, 403)
+    t.equal((await one('on', {}, { authorization, ...two })).status, 400)
+  })
 })

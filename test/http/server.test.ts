@@ -209,6 +209,45 @@ void t.test('browsers of allowed origins may call, with credentials only from ex
   t.same([refused.status, refused.headers.get('access-control-allow-origin')], [405, undefined])
 })
 
+void t.test(
+  'what the service reads under any word may be sent under any word, where it may be sent at all',
+  async (t) => {
+    const allowedOf = async (headers: readonly string[], asked: string, origin = 'https://a.example') => {
+      const { app, port } = await demo({
+        config: { ...settings, cors: { origins: ['https://a.example', '*'], headers } },
+      })
+      t.teardown(() => app.close())
+      const sent = `${H}Origin: ${origin}\r\nAccess-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: ${asked}\r\n`
+      return (await exchange(port, `OPTIONS /livez HTTP/1.1\r\n${sent}\r\n`)).headers.get(
+        'access-control-allow-headers',
+      )
+    }
+    const own = ['Authorization', 'X-Demo-Namespace', 'x-demo-accept-server-version', 'x-demo-environment']
+    const all = own.join(', ')
+    for (const origin of ['https://a.example', 'https://b.example']) {
+      t.equal(
+        await allowedOf(own, 'x-acme-accept-server-version, X-Acme-Environment,x-acme-namespace', origin),
+        `${all}, x-acme-accept-server-version, x-acme-environment, x-acme-namespace`,
+      )
+      for (const asked of [
+        'authorization',
+        'x-acme-secret',
+        'x--namespace',
+        'x-a-b-namespace',
+        'acme-namespace',
+        'x-9-namespace',
+        ',',
+      ])
+        t.equal(await allowedOf(own, asked, origin), all, asked)
+    }
+    t.equal(
+      await allowedOf(['Authorization', 'x-demo-environment'], 'x-acme-namespace'),
+      'Authorization, x-demo-environment',
+    )
+    t.equal(await allowedOf(['Authorization'], 'x-acme-environment'), 'Authorization')
+  },
+)
+
 void t.test('OPTIONS is never an error of ours, whatever it brings', async (t) => {
   const own = await demo({ config: { ...settings, cors: { origins: ['https://a.example'], headers: [] } } })
   t.teardown(() => own.app.close())

@@ -7,6 +7,7 @@ import type { Raw } from '../../contract/value.ts'
 import type { Refusal } from '../../errors.ts'
 import type { Service } from '../service.ts'
 import type { Place } from '../statements.ts'
+import { namespaceOf } from '../wire/family-headers.ts'
 import { parametersOf } from '../wire/path.ts'
 import { outOfReach, rightMissing } from './missing.ts'
 import { isNamedLater, type Need, type Wants } from './wants.ts'
@@ -14,10 +15,8 @@ import { isNamedLater, type Need, type Wants } from './wants.ts'
 type Named = Pick<Service, 'names'>
 
 /** The namespace that the namespace header means (api.md §10). */
-export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): string => {
-  const header = headers[names.namespaceHeader]
-  return typeof header === 'string' && header !== '' ? header : 'default'
-}
+export const namespaceHeader = ({ headers }: FastifyRequest, { names }: Named): string =>
+  namespaceOf(headers, names.namespaceHeader) ?? 'default'
 
 const paramsOf = ({ params }: FastifyRequest) => params as Readonly<Record<string, string>>
 

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import lt from 'semver/functions/lt.js'
 import valid from 'semver/functions/valid.js'
 import { type Answer, held, type Json, jsonOf, written } from '../wire/reply.ts'
+import { underAnyWord } from '../wire/family-headers.ts'
 import { keptChunks } from '../wire/kept-chunks.ts'
 import { chunksOf } from '../wire/pieces.ts'
 import { leavingOut } from '../paging.ts'
@@ -18,12 +19,10 @@ const forms = [
   { below: '1.47.0', form: { tag: 'b', entityId: true, defaultVariant: false } },
 ] as const
 const newest: Form = { tag: 'c', entityId: true, defaultVariant: true }
-const anyWord = /^x-[a-z][a-z0-9_]*-accept-server-version$/
 
 /** The form for the server version that a client accepts, under our own header or, without it, under any other word of the family. */
 const formFor = (headers: IncomingHttpHeaders, own: string): Form => {
-  const name = headers[own] === undefined ? Object.keys(headers).find((name) => anyWord.test(name)) : own
-  const given = name === undefined ? undefined : headers[name]
+  const given = headers[own] ?? underAnyWord(headers, 'accept-server-version')[0]?.[1]
   const version = (typeof given === 'string' ? valid(given) : null) ?? UNSTATED
   return forms.find(({ below }) => lt(version, below))?.form ?? newest
 }
