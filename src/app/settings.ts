@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { accessPolicy } from '../config/access-rules.ts'
 import type { Config } from '../config/load.ts'
 import { namesOf } from '../contract/identifiers.ts'
 import type { HttpSettings } from '../http/server.ts'
 import type { Settings } from '../http/service.ts'
+import { bytesNow } from '../regular-file.ts'
 
 /** What the HTTP server must know of the configuration; reads the certificate. */
 export const serverSettings = ({ server, cors, identifiers }: Config): HttpSettings => ({
@@ -12,7 +12,7 @@ export const serverSettings = ({ server, cors, identifiers }: Config): HttpSetti
   requestTimeout: server.request_timeout,
   trustProxy: server.trust_proxy,
   ...(server.protocol === 'https'
-    ? { tls: { cert: readFileSync(server.cert_file!), key: readFileSync(server.cert_key!) } }
+    ? { tls: { cert: bytesNow(server.cert_file!), key: bytesNow(server.cert_key!) } }
     : {}),
   ...(cors.enabled
     ? {

@@ -21,6 +21,7 @@ Without any configuration the service runs: embedded storage, authentication req
   name follows \`PROVIDERS\` and is lower-cased: \`${variableOf('authentication.methods.oidc.providers.acme.client_id')}\`.
   Lists are comma-separated or a JSON array; maps and lists of maps are JSON.
 * A text setting also as a file: the variable's name and \`_FILE\`, which names the file. One newline at its end is cut. Use it for secrets.
+* Files are regular ones, or links to them: no pipe (\`--config <(…)\`), which a start could wait for for ever.
 * Flags of the command line beat the environment, the environment beats the file, the file beats the default.
 * Durations: \`250ms\`, \`10s\`, \`1h30m\`, \`24h\`.
 * An unknown key, a wrong type or a broken rule stops the start, and every problem is told at once. \`rollcall config check FILE\` tells them

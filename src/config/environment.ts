@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { bytesNow, whyUnread } from '../regular-file.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { orderedJson } from './file.ts'
 import type { Problem } from './problem.ts'
@@ -74,14 +74,16 @@ export const readEnvironment = (env: Environment, table: Group) => {
       problems.push({ key: named.key, description: `is given twice: by ${base} and by ${name}`, place: name })
     } else {
       try {
-        given.push({ key: named.key, value: readFileSync(content, 'utf8').replace(/\r?\n$/, ''), place: name })
-      } catch (error) {
-        const { code = 'unknown error' } = error as NodeJS.ErrnoException
-        problems.push({
+        given.push({
           key: named.key,
-          description: `the file that ${name} names cannot be read (${code})`,
+          value: bytesNow(content)
+            .toString()
+            .replace(/\r?\n$/, ''),
           place: name,
         })
+      } catch (error) {
+        const description = `the file that ${name} names cannot be read (${whyUnread(error)})`
+        problems.push({ key: named.key, description, place: name })
       }
     }
   }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename } from 'node:path'
+import { bytesNow, whyUnread } from '../regular-file.ts'
 import type { Problem } from './problem.ts'
 
 /** A configuration file: its value with maps as Map, and where in it a key stands. */
@@ -24,13 +24,12 @@ export const readConfigFile = (path: string): ConfigFile => {
   const name = basename(path)
   let content: string
   try {
-    content = readFileSync(path, 'utf8')
+    content = bytesNow(path).toString()
   } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException
     return {
       tree: undefined,
       placeOf: () => name,
-      problems: [{ key: path, description: `cannot be read (${code})`, place: '' }],
+      problems: [{ key: path, description: `cannot be read (${whyUnread(error)})`, place: '' }],
     }
   }
   const { isMap, isScalar, LineCounter, parseDocument } = yaml()

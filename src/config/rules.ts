@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto'
-import { accessSync, constants, readFileSync } from 'node:fs'
 import { methodWords, namesOf } from '../contract/identifiers.ts'
 import { tokenMetadata } from '../contract/token-metadata.ts'
 import { Refusal } from '../errors.ts'
+import { bytesNow, unreadFor } from '../regular-file.ts'
 import { accessErrors, accessWarnings } from './access-rules.ts'
 import { isSafe } from './addresses.ts'
 import { listsName } from '../access/folded.ts'
@@ -11,18 +11,14 @@ import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
 
 const unreadable = (path: string): string | false => {
-  try {
-    accessSync(path, constants.R_OK)
-    return false
-  } catch (error) {
-    return `the file cannot be read (${(error as NodeJS.ErrnoException).code ?? 'unknown error'})`
-  }
+  const why = unreadFor(path)
+  return why !== undefined && `the file cannot be read (${why})`
 }
 
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 /** What is wrong with the certificates in a file that can be read. */
 const noCertificates = (path: string): string | false => {
-  const found = readFileSync(path, 'utf8').match(PEM) ?? []
+  const found = bytesNow(path).toString().match(PEM) ?? []
   try {
     const certificates = found.map((certificate) => new X509Certificate(certificate))
     return certificates.length === 0 && 'the file holds no certificate (PEM)'

@@ -3,7 +3,7 @@ import type { Stats } from 'node:fs'
 import { link, open, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { makeDirectory } from './directory.ts'
-import { bytesOf, insistOnFiles } from './regular-file.ts'
+import { bytesOf, insistOnFiles } from '../../regular-file.ts'
 
 const BYTES = 32
 

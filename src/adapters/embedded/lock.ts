@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { atPlace } from './directory.ts'
 import { privateFile } from './private-file.ts'
-import { insistOnFiles } from './regular-file.ts'
+import { insistOnFiles } from '../../regular-file.ts'
 import { type Database, isBusy, openDatabase } from './sqlite.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { bytesNow } from '../../regular-file.ts'
 import { wrongWithFile } from '../named-file.ts'
 
 /** Where Redis is, and how it is entered. `url` reads `redis://[name:password@]host[:port][,host[:port]…][/database]`; rediss is over TLS. */
@@ -53,9 +53,9 @@ const wrongWithUrl = ({ url, mode = 'single', ...place }: RedisPlace): string | 
 }
 
 const certificates = ({ ca_file, cert_file, cert_key }: RedisPlace): SecureContextOptions => ({
-  ...(ca_file !== undefined && { ca: readFileSync(ca_file) }),
-  ...(cert_file !== undefined && { cert: readFileSync(cert_file) }),
-  ...(cert_key !== undefined && { key: readFileSync(cert_key) }),
+  ...(ca_file !== undefined && { ca: bytesNow(ca_file) }),
+  ...(cert_file !== undefined && { cert: bytesNow(cert_file) }),
+  ...(cert_key !== undefined && { key: bytesNow(cert_key) }),
 })
 
 const FILES = ['ca_file', 'cert_file', 'cert_key'] as const
@@ -63,7 +63,7 @@ const FILES = ['ca_file', 'cert_file', 'cert_key'] as const
 /** A secure context takes an authority that is none without a word. */
 const holdsCertificate = (path: string): boolean => {
   try {
-    return new X509Certificate(readFileSync(path)).raw.length > 0
+    return new X509Certificate(bytesNow(path)).raw.length > 0
   } catch {
     return false
   }
