@@ -90,6 +90,36 @@ await t.test('snapshots', async (t) => {
     t.notOk('defaultVariant' in (on ?? {}))
   })
 
+  await t.test('dates are instants here, and stay dates everywhere else', async (t) => {
+    const team = maker(service, 'dates')
+    await team.namespace()
+    const given = [
+      ['DATETIME', 'lt', '2024-03-01', '2024-03-01T00:00:00Z'],
+      ['DATETIME', 'eq', '0000-01-01', '0000-01-01T00:00:00Z'],
+      ['DATETIME', 'gte', '2024-02-29T23:30:00-01:00', '2024-03-01T00:30:00Z'],
+      ['DATETIME', 'present', '', ''],
+      ['STRING', 'eq', '2024-03-01', '2024-03-01'],
+      ['STRING', 'isoneof', '["2024-03-01"]', '["2024-03-01"]'],
+    ] as const
+    await team.segment(
+      'times',
+      given.map(([type, operator, value], n) => ({
+        type: `${type}_COMPARISON_TYPE`,
+        property: `p${n}`,
+        operator,
+        value,
+      })),
+    )
+    await team.boolean('dated')
+    await team.bySegment('dated', { segmentKey: 'times' })
+    for (const headers of [{}, newest]) {
+      const [flag] = (await get(headers, 'dates')).json.flags
+      t.match(flag?.rollouts, [{ segment: { segments: [{ constraints: given.map(([, , , value]) => ({ value })) }] } }])
+    }
+    const stored = (await request('GET', '/api/v1/namespaces/dates/segments/times')).json
+    t.match(stored, { constraints: [{ value: '2024-03-01' }, { value: '0000-01-01' }] })
+  })
+
   await t.test('older clients get the form they know, and each form has its own tag', async (t) => {
     const forms: readonly [Record<string, string>, string, boolean][] = [
       [{}, 'UNKNOWN', false],

@@ -32,6 +32,9 @@ type Variants = ReadonlyMap<string, VariantDoc>
 /** An object's JSON text without its closing brace, for more members to follow. */
 const opened = (object: object): string => JSON.stringify(object).slice(0, -1)
 
+/** A date, which the service reads as its midnight UTC and no other engine reads at all. */
+const DATE = /^\d{4}-\d\d-\d\d$/
+
 const segmentJson = (doc: SegmentDoc, form: Form): SnapshotSegment => {
   const { key, name, description, matchType, createdAt, updatedAt, constraints } = doc
   return {
@@ -43,7 +46,8 @@ const segmentJson = (doc: SegmentDoc, form: Form): SnapshotSegment => {
     updatedAt,
     constraints: constraints.map(({ id, type, property, operator, value }) => {
       const known = type !== 'entityId' || form.entityId
-      return { id, type: snapshotConstraintTypes[known ? type : 'unknown'], property, operator, value }
+      const shown = type === 'datetime' && DATE.test(value) ? `${value}T00:00:00Z` : value
+      return { id, type: snapshotConstraintTypes[known ? type : 'unknown'], property, operator, value: shown }
     }),
   }
 }

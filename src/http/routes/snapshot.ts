@@ -14,11 +14,12 @@ import type { Service } from '../service.ts'
 import { type Form, snapshotText, unevaluable } from '../present/snapshot.ts'
 
 const UNSTATED = '1.37.1'
+/** A form that changes takes a letter that none had before: a client that holds the former one must not be told that it is current. */
 const forms = [
-  { below: '1.38.0', form: { tag: 'a', entityId: false, defaultVariant: false } },
-  { below: '1.47.0', form: { tag: 'b', entityId: true, defaultVariant: false } },
+  { below: '1.38.0', form: { tag: 'd', entityId: false, defaultVariant: false } },
+  { below: '1.47.0', form: { tag: 'e', entityId: true, defaultVariant: false } },
 ] as const
-const newest: Form = { tag: 'c', entityId: true, defaultVariant: true }
+const newest: Form = { tag: 'f', entityId: true, defaultVariant: true }
 
 /** The form for the server version that a client accepts, under our own header or, without it, under any other word of the family. */
 const formFor = (headers: IncomingHttpHeaders, own: string): Form => {
