@@ -33,6 +33,7 @@ export const refusals = {
   issuer_mismatch: { status: 401, code: 16, sentence: 'unexpected issuer' },
   provider_error: { status: 401, code: 16, sentence: 'provider refused the login' },
   code_refused: { status: 401, code: 16, sentence: 'code was refused' },
+  userinfo_invalid: { status: 401, code: 16, sentence: 'userinfo was refused' },
   identity_too_large: { status: 401, code: 16, sentence: 'the provider tells more of this person than is kept' },
   id_token_invalid: { status: 401, code: 16, sentence: 'ID token was refused' },
   service_account_token_invalid: { status: 401, code: 16, sentence: 'verifying service account: token was refused' },

@@ -9,7 +9,8 @@ const src = resolve(import.meta.dirname, '../../src')
 const ownTime: Readonly<Record<string, string>> = {
   'clock.ts': 'it is the clock of the machine',
   'concurrency.ts': 'pacer measures how long this process holds the event loop',
-  'auth/oidc.ts': 'the OpenID library reads the clock of the machine by itself, and is told how far ours is from it',
+  'auth/oidc-client.ts':
+    'the OpenID library reads the clock of the machine by itself, and is told how far ours is from it',
 }
 /** Files that put a process together: they name the clock of the machine. */
 const roots = [

@@ -12,6 +12,7 @@ import {
 import type { Clock } from '../clock.ts'
 import { refuse } from '../errors.ts'
 import { codeOf, tooMuchTold } from './callback.ts'
+import { furtherParameters } from './further-parameters.ts'
 import { type Identity, type LoginSecrets, text } from './identity.ts'
 import { keptOf } from './kept.ts'
 import { admit, type Memberships, type Named, onlyNamed, type Restrictions } from './membership.ts'
@@ -34,6 +35,8 @@ export type CodehostSettings = Restrictions & {
   readonly callbackPath: string
   /** With `read:org`, organizations and teams are read; without it a restriction admits nobody. */
   readonly scopes: readonly string[]
+  /** Further parameters of the authorize address. */
+  readonly parameters: Readonly<Record<string, string>>
   /** What rules ask about is kept of a login even where the restrictions would leave it out. */
   readonly named?: Named
 }
@@ -103,11 +106,11 @@ export const codehost = (settings: CodehostSettings): Codehost => {
   return {
     begin: async ({ state, codeVerifier }, anew = false) =>
       buildAuthorizationUrl(configuration(None()), {
+        // Who does not know `prompt` leaves it aside (RFC 6749 §3.1).
+        ...furtherParameters(settings.parameters, anew, 'select_account'),
         redirect_uri: redirectUri,
         scope: scopes.join(' '),
         state,
-        // Who does not know it leaves it aside (RFC 6749 §3.1).
-        ...(anew && { prompt: 'select_account' }),
         code_challenge: await calculatePKCECodeChallenge(codeVerifier),
         code_challenge_method: 'S256',
       }),

@@ -11,7 +11,12 @@ const ALGORITHMS = ['RS', 'PS', 'ES']
   .concat('EdDSA', 'Ed25519')
 
 /** The discovery document of a provider. Refuses with `provider_unavailable` what cannot be used. */
-const discover = async (issuerUrl: string, clientId: string, call: ProviderFetch): Promise<ServerMetadata> => {
+const discover = async (
+  issuerUrl: string,
+  clientId: string,
+  call: ProviderFetch,
+  endpoints: readonly string[],
+): Promise<ServerMetadata> => {
   const issuer = new URL(issuerUrl)
   const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
   try {
@@ -19,29 +24,32 @@ const discover = async (issuerUrl: string, clientId: string, call: ProviderFetch
     const { ...metadata } = found.serverMetadata()
     // The library lets the template issuers of two well-known hosts pass.
     if (new URL(metadata.issuer).href !== issuer.href) return unavailable('document of another issuer')
-    for (const endpoint of [metadata.authorization_endpoint, metadata.token_endpoint, metadata.jwks_uri])
+    for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', ...endpoints]) {
+      const endpoint = metadata[name]
       if (
         typeof endpoint !== 'string' ||
         !URL.canParse(endpoint) ||
         !['https:', issuer.protocol].includes(new URL(endpoint).protocol)
       )
-        return unavailable('document without a usable endpoint')
-    if (algorithmsOf(metadata).length === 0) return unavailable('document without an algorithm that is taken')
+        return unavailable(`document without a usable ${name}`)
+    }
+    if (algorithmsOf(metadata.id_token_signing_alg_values_supported).length === 0)
+      return unavailable('document without an algorithm that is taken')
     return metadata
   } catch (error) {
     return unavailable(error)
   }
 }
 
-/** The algorithms that ID tokens of a provider may be signed with: those of its document that are taken; without a list, all. */
-export const algorithmsOf = ({ id_token_signing_alg_values_supported: listed }: ServerMetadata): string[] =>
+/** The algorithms that something of a provider may be signed with: those of its document that are taken; without a list, all. */
+export const algorithmsOf = (listed: unknown): string[] =>
   ALGORITHMS.filter((algorithm) => !Array.isArray(listed) || listed.includes(algorithm))
 
 /** A document and a key set are held so long. */
 export const DOCUMENT_LIFE_MS = 3_600_000
 const KEYS_LIFE_MS = 300_000
 
-type KeySet = { readonly keys: object[] }
+export type KeySet = { readonly keys: object[] }
 
 /** The keys at an address. Refuses with `provider_unavailable` what is no key set. */
 const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => {
@@ -54,14 +62,15 @@ const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => 
 /** What is known of a provider: its document, and the keys at the address that this one names. */
 export type Known = { readonly metadata: ServerMetadata; readonly keys: Cached<KeySet> }
 
-/** Reads the document of a provider; the keys when they are asked for. */
+/** Reads the document of a provider, which must name these endpoints beside those of every login; the keys when they are asked for. */
 export const known = async (
   issuerUrl: string,
   clientId: string,
   call: ProviderFetch,
   now: () => Date,
+  endpoints: readonly string[],
 ): Promise<Known> => {
-  const metadata = await discover(issuerUrl, clientId, call)
+  const metadata = await discover(issuerUrl, clientId, call, endpoints)
   return { metadata, keys: cached(() => keySet(metadata.jwks_uri!, call), { life: KEYS_LIFE_MS, now }) }
 }
 
@@ -80,7 +89,8 @@ export const movedTo = async (before: Known, failure: unknown, again: () => Prom
     if (error === failure) throw failure
     return unavailable(`${whyOf(failure)}; discovery, read again: ${whyOf(error)}`, providerErrorOf(failure))
   }
-  const same = (['token_endpoint', 'jwks_uri'] as const).every((name) => newer.metadata[name] === before.metadata[name])
+  const moving = ['token_endpoint', 'jwks_uri', 'userinfo_endpoint'] as const
+  const same = moving.every((name) => newer.metadata[name] === before.metadata[name])
   if (!isOfProvider || same) throw failure
   return newer
 }

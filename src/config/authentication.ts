@@ -1,4 +1,5 @@
 import { host, issuer, origin, safeUrl, url } from './addresses.ts'
+import { authorizeParameters } from './authorize-parameters.ts'
 import { empty, list, map, record } from './collections.ts'
 import { anyText, bool, duration, emailPattern, ignored, label, oneOf, path, secret, text, tokenText } from './types.ts'
 import type { Method } from '../events/token.ts'
@@ -101,6 +102,16 @@ export const authentication = {
           ),
           redirect_address: setting(url, publicUrl, 'Base URL that the provider sends browsers back to.'),
           scopes: setting(list(text), [], 'Scopes to ask for; openid is added.'),
+          claims: setting(
+            oneOf('id_token', 'userinfo'),
+            'id_token',
+            'Where the provider says who somebody is: in the ID token alone, or at its userinfo endpoint too, which has the last word.',
+          ),
+          authorize_parameters: setting(
+            authorizeParameters,
+            empty,
+            'Further parameters of the address that browsers are sent to, such as hd, prompt, audience, acr_values or domain_hint; none that the login sends itself.',
+          ),
           assume_email_verified: setting(
             bool,
             false,
@@ -124,6 +135,11 @@ export const authentication = {
         list(text),
         [],
         'Scopes to ask for; must hold read:org when organizations or teams are restricted.',
+      ),
+      authorize_parameters: setting(
+        authorizeParameters,
+        empty,
+        'Further parameters of the address that browsers are sent to, such as allow_signup; none that the login sends itself.',
       ),
       allowed_organizations: setting(list(text), [], 'Organizations whose members may log in; empty admits all.'),
       allowed_teams: setting(

@@ -1,7 +1,8 @@
 import type { Test } from 'tap'
 import { type Clock, systemClock } from '../../src/clock.ts'
 import { freshSecrets, type LoginSecrets } from '../../src/auth/identity.ts'
-import { oidcProvider, type OidcSettings } from '../../src/auth/oidc.ts'
+import { oidcProvider } from '../../src/auth/oidc.ts'
+import type { OidcSettings } from '../../src/auth/oidc-client.ts'
 import type { Reason } from '../../src/errors.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { refused } from './refused.ts'
@@ -13,6 +14,7 @@ export const back = 'https://flags.example.com/base/auth/v1/method/oidc/main/cal
 export const MESSAGES = {
   code_refused: 'handling OIDC callback: code was refused',
   identity_too_large: 'handling OIDC callback: the provider tells more of this person than is kept',
+  userinfo_invalid: 'handling OIDC callback: userinfo was refused',
   id_token_invalid: 'handling OIDC callback: ID token was refused',
   issuer_mismatch: 'handling OIDC callback: unexpected issuer',
   provider_error: 'handling OIDC callback: provider refused the login',
@@ -36,6 +38,8 @@ export const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
     userAgent: 'rollcall/1.2.3',
     clockTolerance: 30_000,
     asked: [],
+    claims: 'id_token',
+    parameters: {},
     ...more,
   })
 

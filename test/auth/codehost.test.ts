@@ -30,6 +30,7 @@ const client = (url: string, more: Partial<CodehostSettings> = {}) =>
     scopes: ['read:user', 'read:org'],
     allowedOrganizations: [],
     allowedTeams: {},
+    parameters: {},
     ...more,
   })
 

@@ -123,6 +123,7 @@ const host = (url: string, more: Partial<CodehostSettings> = {}) =>
     scopes: ['read:org'],
     allowedOrganizations: [],
     allowedTeams: {},
+    parameters: {},
     ...more,
   })
 const enter = async (way: ReturnType<typeof host>) => {

@@ -231,6 +231,44 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
     { [`${M}.oidc.providers`]: { g: { ...google, redirect_address: undefined } } },
   ],
   [`${M}.oidc.providers.g.scope`, { [`${M}.oidc.providers`]: { g: { ...google, scope: [] } } }],
+  [`${M}.oidc.providers.g.claims`, { [`${M}.oidc.providers`]: { g: { ...google, claims: 'both' } } }],
+  ...[
+    ...'client_id client_secret redirect_uri response_type response_mode scope state nonce code_challenge code_challenge_method request request_uri State'.split(
+      ' ',
+    ),
+    'a b',
+    'ü',
+    '',
+    'n'.repeat(65),
+  ].flatMap((name): (typeof bad)[number][] => [
+    [
+      `${M}.oidc.providers.g.authorize_parameters.${name}`,
+      { [`${M}.oidc.providers`]: { g: { ...google, authorize_parameters: { hd: 'x', [name]: 'x' } } } },
+    ],
+    [
+      `${M}.codehost.authorize_parameters.${name}`,
+      { ...codehost, [`${M}.codehost`]: { authorize_parameters: { [name]: 'x' } } },
+    ],
+  ]),
+  ...['', 'a\nb', 'v'.repeat(1025)].map((value): (typeof bad)[number] => [
+    `${M}.oidc.providers.g.authorize_parameters.hd`,
+    { [`${M}.oidc.providers`]: { g: { ...google, authorize_parameters: { hd: value } } } },
+  ]),
+  [
+    `${M}.oidc.providers.g.authorize_parameters.max_age`,
+    { [`${M}.oidc.providers`]: { g: { ...google, authorize_parameters: { max_age: '1h' } } } },
+  ],
+  [
+    `${M}.oidc.providers.g.authorize_parameters`,
+    {
+      [`${M}.oidc.providers`]: {
+        g: {
+          ...google,
+          authorize_parameters: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`p${n}`, 'x'])),
+        },
+      },
+    },
+  ],
   [`${M}.codehost.client_id`, { ...codehost, [`${M}.codehost.client_id`]: null }],
   [`${M}.codehost.client_secret`, { ...codehost, [`${M}.codehost.client_secret`]: null }],
   [`${M}.codehost.redirect_address`, { ...codehost, 'server.public_url': null }],

@@ -50,11 +50,11 @@ const unavailable = {
   reason: 'provider_unavailable',
   message: 'service is temporarily unavailable',
 } as const
-const handled = (reason: string, sentence: string) => ({
+const handled = (reason: string, sentence: string, word = 'WORD') => ({
   status: 401,
   code: 16,
   reason,
-  message: `handling WORD callback: ${sentence}`,
+  message: `handling ${word} callback: ${sentence}`,
 })
 const without = (query: URLSearchParams, ...names: string[]) => {
   const left = new URLSearchParams(query)
@@ -379,4 +379,37 @@ await t.test('a provider that is not configured, and one that cannot be reached'
   t.notOk(answer.headers['set-cookie'])
   liar.lies = {}
   t.equal((await begin(service, OIDC)).answer.status, 200, 'and it is tried again')
+})
+
+await t.test('userinfo and parameters of the authorize address are as the configuration says', async (t) => {
+  const at = 'authentication.methods'
+  const { service, liar } = await everyWay(t, {
+    ...allowed,
+    [`${at}.oidc.providers.main.claims`]: 'userinfo',
+    [`${at}.oidc.providers.main.authorize_parameters`]: '{"hd":"example.com","prompt":"consent"}',
+    [`${at}.codehost.authorize_parameters`]: '{"allow_signup":"false"}',
+  })
+  const parameters = async (path: string, search: string) =>
+    Object.fromEntries((await begin(service, path, search)).authorizeUrl.searchParams)
+  t.match(await parameters(OIDC, ''), { hd: 'example.com', prompt: 'consent' })
+  t.match(await parameters(OIDC, '?prompt=login'), { hd: 'example.com', prompt: 'login' })
+  t.match(await parameters(CODEHOST, '?prompt=login'), { allow_signup: 'false', prompt: 'select_account' })
+
+  liar.lies = { userinfo: { email: 'ada@example.com', email_verified: true, name: 'Ada' } }
+  const { answer, authentication } = await logIn(service, OIDC)
+  t.equal(answer.status, 200)
+  t.match(authentication.metadata, { 'io.service.auth.name': 'Ada', 'io.service.auth.oidc.email_verified': 'true' })
+
+  liar.lies = { userinfo: { sub: 'mallory', email: 'ada@example.com', email_verified: true } }
+  t.strictSame(
+    refusalOf((await logIn(service, OIDC)).answer),
+    handled('userinfo_invalid', 'userinfo was refused', 'OIDC'),
+  )
+  t.match(await service.logged(), /"why":"sub of userinfo is not that of the ID token"/)
+  // Nothing of the ID token makes the address of userinfo a verified one.
+  liar.lies = {
+    claims: { email: 'ada@example.com', email_verified: true },
+    userinfo: { email: 'mallory@example.com', email_verified: false },
+  }
+  t.equal(refusalOf((await logIn(service, OIDC)).answer).reason, 'email_not_allowed')
 })

@@ -53,6 +53,7 @@ export const loginRoutes = (
       'provider_error',
       'code_refused',
       'id_token_invalid',
+      'userinfo_invalid',
       'identity_too_large',
       'email_not_allowed',
       'membership_required',

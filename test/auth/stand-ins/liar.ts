@@ -10,6 +10,8 @@ export type Lies = {
   /** What stands at `/gone`. */
   readonly gone?: Answer
   readonly claims?: Readonly<Record<string, unknown>>
+  /** What userinfo says beside `sub`. */
+  readonly userinfo?: Answer | Readonly<Record<string, unknown>>
   readonly header?: Readonly<Record<string, unknown>>
   /** Makes the ID token in the place of the provider's key. */
   readonly sign?: (claims: Record<string, unknown>) => string | Promise<string>
@@ -33,6 +35,11 @@ export const lyingProvider = async (t: Scope) => {
   const answer = (lie: Answer | Readonly<Record<string, unknown>> | undefined, truth: object): Answer =>
     typeof lie === 'function' ? lie : json(200, { ...truth, ...lie })
 
+  const signed = (claims: Record<string, unknown>, header: Lies['header'] = {}) => {
+    const [{ jwk, privateKey }] = keys as [(typeof keys)[0]]
+    return new SignJWT(claims).setProtectedHeader({ alg: jwk.alg!, kid: jwk.kid!, ...header }).sign(privateKey)
+  }
+
   const idToken = async ({ nonce }: { nonce: string }) => {
     const now = Math.floor(state.now() / 1000)
     const claims = {
@@ -45,10 +52,7 @@ export const lyingProvider = async (t: Scope) => {
       ...state.lies.claims,
     }
     if (state.lies.sign) return state.lies.sign(claims)
-    const [{ jwk, privateKey }] = keys as [(typeof keys)[0]]
-    return new SignJWT(claims)
-      .setProtectedHeader({ alg: jwk.alg!, kid: jwk.kid!, ...state.lies.header })
-      .sign(privateKey)
+    return signed(claims, state.lies.header)
   }
 
   const url = await listen(t, async (request, response) => {
@@ -75,17 +79,22 @@ export const lyingProvider = async (t: Scope) => {
           id_token: await idToken(login),
         })(response)
     } else if (pathname === '/keys') answer(state.lies.keys, { keys: keys.map(({ jwk }) => jwk) })(response)
-    else if (pathname === '/.well-known/openid-configuration')
+    else if (pathname === '/userinfo') {
+      if (request.headers.authorization !== 'Bearer canary-access-token')
+        json(401, { error: 'invalid_token' })(response)
+      else answer(state.lies.userinfo, { sub: 'alice' })(response)
+    } else if (pathname === '/.well-known/openid-configuration')
       answer(state.lies.document, {
         issuer: url,
         authorization_endpoint: `${url}/authorize`,
         token_endpoint: `${url}/token`,
         jwks_uri: `${url}/keys`,
+        userinfo_endpoint: `${url}/userinfo`,
         id_token_signing_alg_values_supported: ['none', 'HS256', 'ES256', 'RS384'],
       })(response)
     else if (pathname === '/gone' && state.lies.gone) state.lies.gone(response)
     else json(200, {})(response)
   })
-  /** Has the provider sign with a new key only. */
-  return Object.assign(state, { url, rotate: addKey })
+  /** `rotate` has the provider sign with a new key only, `signed` signs with its key. */
+  return Object.assign(state, { url, rotate: addKey, signed })
 }

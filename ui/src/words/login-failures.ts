@@ -58,6 +58,10 @@ const known: Readonly<Record<string, Told>> = {
     title: "The provider's answer could not be trusted.",
     check: 'Try again in a minute. If it stays, clocks or keys disagree; give the request id to an administrator.',
   },
+  userinfo_invalid: {
+    title: 'What the provider says about you could not be trusted.',
+    check: 'Try again. If it stays, give the request id to an administrator.',
+  },
   identity_too_large: {
     title: 'The provider tells more about you than Rollcall can keep.',
     check: 'An administrator must have the provider send less of you, such as fewer groups. Give them the request id.',
