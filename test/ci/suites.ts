@@ -1,5 +1,5 @@
 /** Suites of test files, by what the files need. */
-export const SUITES = ['unit', 'service', 'browser', 'faults'] as const
+export const SUITES = ['unit', 'service', 'browser', 'faults', 'real'] as const
 export type Suite = (typeof SUITES)[number]
 
 /** Folders, with a slash at the end, and files without their ending, under `test`. A file belongs to the first suite that names it, or to `service`. */
@@ -69,13 +69,15 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'stories/lost-files',
     'stories/renewed-views',
   ],
+  /** They meet a real Kubernetes API server and real identity providers. */
+  real: ['real/'],
 }
 
 /** The suite of a test file, by its path under `test` without `.test.ts`. */
 export const suiteOf = (file: string): Suite => {
   const isIn = (suite: Exclude<Suite, 'service'>) =>
     members[suite].some((name) => (name.endsWith('/') ? file.startsWith(name) : file === name))
-  return (['unit', 'browser', 'faults'] as const).find(isIn) ?? 'service'
+  return (['unit', 'browser', 'faults', 'real'] as const).find(isIn) ?? 'service'
 }
 
 /** Whether a test file is one of those that are run again on the stack of servers. */

@@ -71,7 +71,9 @@ const startChromium = async () => {
 const chromium = await startChromium()
 // Tests of pages and of servers wait for those often: three files at once keep two cores busy.
 const jobs = suites.includes('browser') || suites.includes(CLUSTER) ? ['--jobs=3'] : []
-const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...jobs, ...options, ...files], {
+// Real servers take long to start on a busy machine.
+const patience = suites.includes('real') ? ['--timeout=900'] : []
+const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...jobs, ...patience, ...options, ...files], {
   cwd: root,
   env: { ...process.env, ...chromium?.env, ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }) },
   stdio: 'inherit',

@@ -1,0 +1,17 @@
+import { fetched, missing, programs, versionOf } from './programs.ts'
+
+/**
+ * `node dist/test/real/fetch.js` puts what the suite `real` meets into the cache. `--cached` fetches nothing: it says what
+ * is not there, and fails unless all is. `--versions` says what the suite meets.
+ */
+if (process.argv.includes('--versions')) {
+  console.log(programs.map((program) => `${program} ${versionOf(program)}`).join(', '))
+} else if (process.argv.includes('--cached')) {
+  const skip = missing(...programs)
+  if (skip !== false) console.log(skip)
+  process.exitCode = skip === false ? 0 : 1
+} else
+  for (const program of programs) {
+    const { path, skip } = await fetched(program)
+    console.log(skip === false ? `${program}: ${path}` : skip)
+  }

@@ -1,0 +1,119 @@
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import t, { type Test } from 'tap'
+import { parse } from 'yaml'
+import { leaveOut } from '../crash/rig.ts'
+import { realCluster, skip } from './cluster.ts'
+import { type Manifest, manifests, manifestsOf, newAccount, newNamespace, post } from './pods.ts'
+import { found, versionOf } from './programs.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+/** Nothing is kept, and a field that the API does not know is refused. */
+const STRICT = '?fieldValidation=Strict&dryRun=All'
+const RESTRICTED = {
+  'pod-security.kubernetes.io/enforce': 'restricted',
+  'pod-security.kubernetes.io/warn': 'restricted',
+}
+
+type Workload = Manifest & {
+  readonly spec?: {
+    readonly template?: { readonly spec: { readonly volumes?: readonly object[] } }
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[]
+  }
+}
+
+/** The pod that the cluster makes of a workload, with an account that is there. */
+const podOf = ({ spec }: Workload): Manifest | undefined => {
+  if (!spec?.template) return undefined
+  const claims = (spec.volumeClaimTemplates ?? []).map(({ metadata: { name } }) => ({
+    name,
+    persistentVolumeClaim: { claimName: `${name}-tried-0` },
+  }))
+  const made = spec.template.spec
+  const volumes = [...(made.volumes ?? []), ...claims]
+  const pod: Workload & { readonly spec: object } = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'tried' },
+    spec: { ...made, volumes, serviceAccountName: 'rollcall' } as object,
+  }
+  return pod
+}
+
+await t.test('the manifests, held against a real API server', { skip }, async (t) => {
+  const cluster = await realCluster(t)
+  t.comment(`kube-apiserver ${versionOf('kube-apiserver')}`)
+  for (const name of ['rollcall', 'apps']) await newNamespace(cluster, name, RESTRICTED)
+  for (const name of ['web', 'rollcall']) await newAccount(cluster, 'apps', name)
+  await newAccount(cluster, 'rollcall', 'rollcall')
+
+  /** Each is taken strictly, and its pod is admitted where Pod Security is `restricted`. */
+  const taken = async (t: Test, all: readonly Workload[], namespace: string) => {
+    for (const manifest of all) {
+      const what = `${manifest.kind} ${manifest.metadata.name}`
+      const answer = await post(cluster, manifest, namespace, STRICT)
+      if (answer === undefined) {
+        t.equal(
+          manifest.apiVersion,
+          'monitoring.coreos.com/v1',
+          `${what}: a kind that comes with the operator of Prometheus`,
+        )
+        continue
+      }
+      // An account may be there already: what is compared is what was read, strictly.
+      const wanted = manifest.kind === 'ServiceAccount' ? [201, 409] : [201]
+      t.ok(wanted.includes(answer.status), wanted.includes(answer.status) ? what : `${what}: ${answer.text}`)
+      const pod = podOf(manifest)
+      if (!pod) continue
+      const admitted = await post(cluster, pod, namespace, STRICT)
+      t.equal(admitted?.status, 201, `${what}: its pod ${admitted?.status === 201 ? 'is admitted' : admitted?.text}`)
+    }
+  }
+
+  await t.test('deploy/kubernetes', async (t) => {
+    for (const file of readdirSync(join(root, 'deploy/kubernetes')).filter((name) => name.endsWith('.yaml')))
+      await taken(t, manifests(`deploy/kubernetes/${file}`), 'rollcall')
+  })
+
+  await t.test('the example of a client', (t) => taken(t, manifests('examples/kubernetes-client/client.yaml'), 'apps'))
+
+  await t.test('the chart', async (t) => {
+    const helm = found('helm')
+    if (helm.skip !== false) return leaveOut(t, helm.skip)
+    const chart = join(root, 'deploy/chart')
+    const [, guided = ''] = /^```yaml\n(authentication:.*?)^```$/ms.exec(
+      readFileSync(join(root, 'docs/guides/kubernetes.md'), 'utf8'),
+    )!
+    const authentication = `config=${JSON.stringify(parse(guided))}`
+    const embedded = ['--set', 'mode=embedded']
+    for (const [words, args] of Object.entries({
+      'on servers': [],
+      embedded,
+      'with a service monitor': ['--set', 'metrics.serviceMonitor.enabled=true'],
+      'with exchanges': ['--set-json', authentication],
+      'embedded, with exchanges': [...embedded, '--set-json', authentication],
+    })) {
+      const command = [
+        'template',
+        'tried',
+        chart,
+        '--namespace',
+        'rollcall',
+        '--kube-version',
+        versionOf('kube-apiserver'),
+        ...args,
+      ]
+      const made = execFileSync(helm.path, command, { encoding: 'utf8' })
+      await t.test(words, (t) => taken(t, manifestsOf(made), 'rollcall'))
+    }
+  })
+
+  await t.test('a misspelt field is refused, so the check bites', async (t) => {
+    const [service] = manifests('deploy/kubernetes/service.yaml')
+    const misspelt = { ...service!, spec: { ...(service as Workload).spec, selecter: {} } }
+    const answer = await post(cluster, misspelt, 'rollcall', STRICT)
+    t.equal(answer?.status, 400)
+    t.match(answer?.text, /unknown field \\"spec\.selecter\\"/)
+  })
+})

@@ -1,0 +1,124 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../../..')
+
+/** Where programs are kept that were fetched or built. */
+const cache =
+  process.env['ROLLCALL_TEST_REAL_CACHE'] ??
+  join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'rollcall-tests-real')
+
+type Source = {
+  /** The folder under `test/real` whose files pin the versions. */
+  readonly folder: string
+  /** The module, or the artifact of Maven, that has the version. */
+  readonly from: string
+  /** The package that Go builds the program from; without it Maven unpacks it. */
+  readonly package?: string
+}
+/** What the suite meets, in the order in which it is fetched. */
+const SOURCES = {
+  keycloak: { folder: 'keycloak', from: 'keycloak-quarkus-dist' },
+  etcd: { folder: 'etcd', from: 'go.etcd.io/etcd/server/v3', package: 'go.etcd.io/etcd/server/v3' },
+  helm: { folder: 'helm', from: 'helm.sh/helm/v3', package: 'helm.sh/helm/v3/cmd/helm' },
+  'kube-apiserver': {
+    folder: 'kubernetes',
+    from: 'k8s.io/kubernetes',
+    package: 'k8s.io/kubernetes/cmd/kube-apiserver',
+  },
+  'kube-controller-manager': {
+    folder: 'kubernetes',
+    from: 'k8s.io/kubernetes',
+    package: 'k8s.io/kubernetes/cmd/kube-controller-manager',
+  },
+} as const satisfies Readonly<Record<string, Source>>
+export type Program = keyof typeof SOURCES
+export const programs = Object.keys(SOURCES) as readonly Program[]
+
+/** The files that pin the versions of a program, as one text. */
+const pinsOf = ({ folder }: Source): string =>
+  ['go.mod', 'go.sum', 'pom.xml']
+    .map((name) => join(root, 'test/real', folder, name))
+    .flatMap((file) => (existsSync(file) ? [readFileSync(file, 'utf8')] : []))
+    .join('')
+/** The pinned version of a program, as its own project numbers it. */
+export const versionOf = (program: Program): string => {
+  const { from } = SOURCES[program]
+  const line = new RegExp(`\\b${from.replaceAll('.', '\\.')}(?: v|</artifactId>\\s*<version>)([\\d.]+)`)
+  return line.exec(pinsOf(SOURCES[program]))?.[1] ?? 'of no version'
+}
+
+/** A file, or the folder of Keycloak. What is pinned anew is made anew. */
+const placeOf = (program: Program): string => {
+  const digest = createHash('sha256').update(pinsOf(SOURCES[program])).digest('hex')
+  return join(cache, `${program}-${versionOf(program)}-${digest.slice(0, 12)}`)
+}
+const reasonFile = (program: Program) => `${placeOf(program)}.failed`
+
+export type Found = { readonly path: string; readonly skip: false } | { readonly path: ''; readonly skip: string }
+/** Where a program is; else why it is missing, with the command that failed. */
+export const found = (program: Program): Found => {
+  const path = placeOf(program)
+  if (existsSync(path)) return { path, skip: false }
+  const why = existsSync(reasonFile(program))
+    ? readFileSync(reasonFile(program), 'utf8')
+    : 'it was not fetched yet: npm run test:real does'
+  return { path: '', skip: `no ${program}: ${why}` }
+}
+/** Why tests that need all of these are left out; false where all are there. */
+export const missing = (...wanted: readonly Program[]): string | false =>
+  wanted.map((program) => found(program).skip).find((skip) => skip !== false) ?? false
+
+const AUGMENTED = ['build', '--db=dev-mem', '--health-enabled=true']
+
+const build = async (program: Program, into: string): Promise<string> => {
+  const { folder, package: name }: Source = SOURCES[program]
+  const cwd = join(root, 'test/real', folder)
+  // Others work on the machine too: two compilers at once, and they give way.
+  const command = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    run('nice', ['-n', '10', ...args], { cwd, env: { ...process.env, ...env }, maxBuffer: 16_777_216 })
+  if (name !== undefined) {
+    const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w']
+    const env = { CGO_ENABLED: '0', GOFLAGS: `${process.env['GOFLAGS'] ?? ''} -p=2`.trim() }
+    await command(['go', 'build', ...flags, '-o', join(into, program), name], env)
+    return join(into, program)
+  }
+  const unpack = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:unpack-dependencies'
+  await command(['mvn', '-B', '-q', unpack, `-DoutputDirectory=${into}`, `-DmarkersDirectory=${into}/markers`])
+  const unpacked = (await readdir(into)).find((each) => each.startsWith('keycloak-'))
+  if (unpacked === undefined) throw new Error(`mvn ${unpack} left no folder keycloak-…`)
+  // Else each start would do this, half a minute long.
+  await command(['sh', join(into, unpacked, 'bin/kc.sh'), ...AUGMENTED])
+  return join(into, unpacked)
+}
+
+type Failure = Partial<Readonly<Record<'cmd' | 'code' | 'stdout' | 'stderr', string>>>
+/** Which command failed, and the last line of what it said. */
+const failureOf = (error: unknown): string => {
+  const { cmd, code, stdout, stderr } = error as Failure
+  const said = `${stdout ?? ''}\n${stderr ?? ''}`.trim().split('\n').at(-1)
+  return cmd === undefined ? String(error) : `${cmd.replace(/^nice -n 10 /, '')} failed (${code}): ${said}`
+}
+
+/** Fetches or builds a program that the cache has not. What keeps it from that is kept too, for the tests to tell. */
+export const fetched = async (program: Program): Promise<Found> => {
+  const before = found(program)
+  if (before.skip === false) return before
+  await mkdir(cache, { recursive: true })
+  const making = await mkdtemp(join(cache, 'making-'))
+  try {
+    await rename(await build(program, making), placeOf(program))
+    await rm(reasonFile(program), { force: true })
+  } catch (error) {
+    await writeFile(reasonFile(program), failureOf(error))
+  } finally {
+    await rm(making, { recursive: true, force: true })
+  }
+  return found(program)
+}

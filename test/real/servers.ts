@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync, closeSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Scope } from '../auth/stand-ins/listen.ts'
+import { eventually } from '../wait.ts'
+
+export type Running = { readonly stop: () => Promise<void> }
+
+/** Starts a server that runs until the test ends, and waits until it answers. What it says goes to a file, whose end is told where it does not start. */
+export const serve = async (
+  t: Scope,
+  {
+    command,
+    args,
+    env = {},
+    log,
+    answers,
+  }: {
+    readonly command: string
+    readonly args: readonly string[]
+    readonly env?: NodeJS.ProcessEnv
+    readonly log: string
+    readonly answers: () => Promise<boolean>
+  },
+): Promise<Running> => {
+  const out = openSync(log, 'a')
+  const child = spawn(command, args, { stdio: ['ignore', out, out], env: { ...process.env, ...env } })
+  closeSync(out)
+  const closed = once(child, 'close')
+  const stop = async () => {
+    child.kill('SIGKILL')
+    await closed
+  }
+  t.teardown(stop)
+  await eventually(async () => {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`${command} did not start: ${(await readFile(log, 'utf8')).slice(-2000)}`)
+    return answers().catch(() => false)
+  }, `${command} to start`)
+  return { stop }
+}
