@@ -29,6 +29,7 @@ import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
 import type { Fatal } from './fatal.ts'
 import type { Logger } from './logger.ts'
+import { staleSpells } from './stale-spells.ts'
 import { lostSubjects } from './lost-subjects.ts'
 import { memorySnapshot, snapshotKeeper } from './memory-snapshot.ts'
 import { orderedTime } from './ordered-time.ts'
@@ -165,7 +166,10 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     closed: closed.counts,
     instances: () => (alone ? [{ version, reads: FORMAT }] : [...roll.state().members.values()]),
   })
-  const lease = alone ? undefined : freshness({ clock, head: headOf(log, follower, guard), seen: follower.seen })
+  const head = headOf(log, follower, guard)
+  const lease = alone
+    ? undefined
+    : freshness({ clock, head, seen: follower.seen, ...staleSpells(logger, follower.position) })
   const snapshots = snapshotKeeper({
     clock,
     write: kept.write,

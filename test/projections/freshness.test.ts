@@ -107,6 +107,74 @@ await t.test('a store out of reach, and a head that memory has not reached, prov
   await behind.close()
 })
 
+await t.test('each spell without proof is told once, with its cause, and once when it is over', async (t) => {
+  const clock = virtualClock()
+  let log: 'answers' | 'fails' | 'hangs' | 'slow' = 'answers'
+  let remembered = true
+  const told: unknown[] = []
+  const { fresh, close } = freshness({
+    clock,
+    head: async () => {
+      if (log === 'fails') throw new Error('connection refused')
+      if (log === 'hangs') await clock.sleep(600_000)
+      if (log === 'slow') await clock.sleep(2_500)
+      return 7n
+    },
+    seen: async () => remembered,
+    onStale: (spell) => told.push(spell),
+    onFresh: (afterMs) => told.push(afterMs),
+  })
+  /** What was told since it was asked last, after some time. */
+  const after = async (ms: number) => {
+    await clock.advance(ms)
+    return told.splice(0)
+  }
+  t.strictSame(await after(60_000), [], 'nothing while it is fresh')
+  log = 'fails'
+  const down = { forMs: 2_001, why: 'the log does not tell its head: connection refused', head: 7n }
+  t.strictSame(await after(2_000), [])
+  t.strictSame(await after(600_000), [down], 'once, however long it lasts')
+  log = 'answers'
+  const [over] = (await after(500)) as number[]
+  t.ok(over! >= 602_000 && over! <= 602_500, `${over} ms`)
+  t.ok(fresh())
+  remembered = false
+  t.match(await after(3_000), [{ why: 'memory has not reached the head of the log', head: 7n }])
+  remembered = true
+  t.equal((await after(500)).length, 1)
+  log = 'hangs'
+  t.match(await after(3_000), [{ why: 'the log does not tell its head: no answer yet' }])
+  log = 'slow'
+  t.strictSame(await after(620_000), [], 'a proof that is too old when it comes ends no spell')
+  log = 'answers'
+  t.equal((await after(3_000)).length, 1)
+  log = 'fails'
+  await clock.advance(2_400)
+  log = 'answers'
+  told.length = 0
+  await close()
+  t.strictSame(await after(60_000), [], 'nothing once it is closed')
+  t.strictSame(clock.waiting(), [])
+})
+
+await t.test('a start that has no proof yet is no spell', async (t) => {
+  const clock = virtualClock()
+  const told: unknown[] = []
+  let remembered = false
+  const { close } = freshness({
+    clock,
+    head: async () => 7n,
+    seen: async () => remembered,
+    onStale: (spell) => told.push(spell),
+    onFresh: (afterMs) => told.push(afterMs),
+  })
+  await clock.advance(600_000)
+  remembered = true
+  await clock.advance(3_000)
+  t.strictSame(told, [])
+  await close()
+})
+
 await t.test('with a log out of reach nobody is caught up, and who asks meanwhile asks again', async (t) => {
   const clock = virtualClock()
   const { head, asked, fail } = asking(clock)
