@@ -79,8 +79,9 @@ const codehostWay = async (
   const way = codehost({
     clock,
     userAgent: USER_AGENT,
-    serverUrl: settings.server_url,
-    apiUrl: settings.api_url,
+    kind: settings.kind,
+    serverUrl: settings.server_url!,
+    apiUrl: settings.api_url!,
     clientId: settings.client_id!,
     clientSecret: settings.client_secret!,
     redirectAddress: settings.redirect_address!,

@@ -2,6 +2,7 @@ import { readGrant } from '../access/grant-text.ts'
 import type { Grant } from '../access/grants.ts'
 import { isBuiltIn, NAME, rolesWith } from '../access/roles.ts'
 import { type AccessPolicy, isGoverned, ITS_NAMESPACE, type Rule } from '../access/rules.ts'
+import { codehostKinds } from '../auth/codehost-kinds.ts'
 import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
 
@@ -11,6 +12,9 @@ type Written = Authorization['rules'][number]
 const RULES = 'authorization.rules'
 const UNMATCHED = 'authorization.unmatched'
 const ROLES = 'authorization.roles'
+
+/** Of a rule or restriction on GitLab. */
+export const NO_TEAMS = 'has no meaning at GitLab: name its groups by their full path as organizations'
 
 const grantOf = (written: string): Grant => {
   const read = readGrant(written, [ITS_NAMESPACE])
@@ -62,7 +66,10 @@ const unknownRoles = (
 
 const ofRule = ({ authentication, authorization }: Config, rule: Written, n: number): readonly Finding[] => {
   const first = authorization.rules.findIndex(({ name }) => name === rule.name)
-  const { providers } = authentication.methods.oidc
+  const {
+    oidc: { providers },
+    codehost,
+  } = authentication.methods
   return [
     [RULES, first < n && `"${rule.name}" is the name of another rule`, `[${n}].name`],
     ...unknownRoles(authorization, RULES, rule.grants, `[${n}].grants`),
@@ -75,6 +82,11 @@ const ofRule = ({ authentication, authorization }: Config, rule: Written, n: num
           ] as const,
         ]
       : []),
+    [
+      RULES,
+      rule.method === 'codehost' && rule.teams !== undefined && codehost.kind === 'gitlab' && NO_TEAMS,
+      `[${n}].teams`,
+    ],
     [
       RULES,
       rule.method === 'codehost' && !rule.organizations && !rule.teams && 'needs organizations or teams to match',
@@ -92,6 +104,8 @@ const ofRole = (name: string): readonly Finding[] => [
 export const accessErrors = (config: Config): readonly Finding[] => {
   const { authentication, authorization } = config
   const { rules, unmatched, roles, require_role } = authorization
+  const { codehost } = authentication.methods
+  const { membershipScope } = codehostKinds[codehost.kind]
   const asksCodehost = rules.some(({ method }) => method === 'codehost')
   const open = 'has no effect where authentication.required is false'
   return [
@@ -101,8 +115,8 @@ export const accessErrors = (config: Config): readonly Finding[] => {
     [
       'authentication.methods.codehost.scopes',
       asksCodehost &&
-        !authentication.methods.codehost.scopes.includes('read:org') &&
-        `must hold read:org, because ${RULES} ask for organizations or teams`,
+        !codehost.scopes.includes(membershipScope) &&
+        `must hold ${membershipScope}, because ${RULES} ask for organizations or teams`,
     ],
     [RULES, !authentication.required && rules.length > 0 && open],
     [ROLES, !authentication.required && Object.keys(roles).length > 0 && open],

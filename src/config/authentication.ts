@@ -1,5 +1,6 @@
 import { host, issuer, origin, safeUrl, url } from './addresses.ts'
 import { authorizeParameters } from './authorize-parameters.ts'
+import { apiUrl, serverUrl } from './codehost-addresses.ts'
 import { empty, list, map, record } from './collections.ts'
 import { anyText, bool, duration, emailPattern, ignored, label, oneOf, path, secret, text, tokenText } from './types.ts'
 import type { Method } from '../events/token.ts'
@@ -10,15 +11,6 @@ const SECRETS = '/var/run/secrets/kubernetes.io/serviceaccount'
 const publicUrl: Derived<string | undefined> = {
   shown: '`server.public_url`',
   from: (get) => get('server.public_url') as string | undefined,
-}
-const GITHUB = 'https://github.com'
-/** The tokens of users of a host of one's own go to that host. */
-const apiUrl: Derived<string> = {
-  shown: '`https://api.github.com`, or `<server_url>/api/v3` where server_url is another',
-  from: (get) => {
-    const server = String(get('authentication.methods.codehost.server_url')).replace(/\/+$/, '')
-    return server === GITHUB ? 'https://api.github.com' : `${server}/api/v3`
-  },
 }
 /** A rule of `rules.ts` wants it, for it belongs to another setting beside it. */
 const secretOfClient: Derived<string | undefined> = {
@@ -129,12 +121,17 @@ export const authentication = {
       client_id: setting(text, none, 'Client id that the code host gave, needed when enabled.'),
       client_secret: setting(secret, none, 'Client secret that the code host gave, needed when enabled.'),
       redirect_address: setting(url, publicUrl, 'Base URL that the code host sends browsers back to.'),
-      server_url: setting(url, GITHUB, 'Where users log in.'),
+      kind: setting(
+        oneOf('github', 'gitea', 'gitlab'),
+        'github',
+        'What the code host is: GitHub and GitHub Enterprise Server, Gitea and Forgejo, or GitLab.',
+      ),
+      server_url: setting(url, serverUrl, 'Where users log in.'),
       api_url: setting(url, apiUrl, 'Where users, organizations and teams are asked for.'),
       scopes: setting(
         list(text),
         [],
-        'Scopes to ask for; must hold read:org when organizations or teams are restricted.',
+        'Scopes to ask for; where organizations or teams are restricted it must hold read:org (GitHub), read:organization (Gitea) or read_api (GitLab).',
       ),
       authorize_parameters: setting(
         authorizeParameters,

@@ -3,7 +3,8 @@ import { methodWords, namesOf } from '../contract/identifiers.ts'
 import { tokenMetadata } from '../contract/token-metadata.ts'
 import { Refusal } from '../errors.ts'
 import { bytesNow, unreadFor } from '../regular-file.ts'
-import { accessErrors, accessWarnings } from './access-rules.ts'
+import { codehostKinds } from '../auth/codehost-kinds.ts'
+import { accessErrors, accessWarnings, NO_TEAMS } from './access-rules.ts'
 import { isSafe } from './addresses.ts'
 import { listsName } from '../access/folded.ts'
 import { unknownDoors } from './doors.ts'
@@ -50,6 +51,7 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
   const strangers = Object.keys(codehost.allowed_teams).filter(
     (name) => !listsName(codehost.allowed_organizations, name),
   )
+  const { membershipScope } = codehostKinds[codehost.kind]
   const address = 'is required, because server.public_url is not set'
   return [
     ['authentication.required', required && none && 'is true and no method is enabled: nobody could get in'],
@@ -80,10 +82,18 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
     ),
     [`${base}.codehost.redirect_address`, codehost.enabled && codehost.redirect_address === undefined && address],
     [
+      `${base}.codehost.server_url`,
+      codehost.enabled && codehost.server_url === undefined && 'is required when kind is gitea',
+    ],
+    [
       `${base}.codehost.scopes`,
       restricted &&
-        !codehost.scopes.includes('read:org') &&
-        'must hold read:org, because organizations or teams are restricted',
+        !codehost.scopes.includes(membershipScope) &&
+        `must hold ${membershipScope}, because organizations or teams are restricted`,
+    ],
+    [
+      `${base}.codehost.allowed_teams`,
+      codehost.kind === 'gitlab' && Object.keys(codehost.allowed_teams).length > 0 && NO_TEAMS,
     ],
     ...strangers.map(
       (name): Finding => [`${base}.codehost.allowed_teams`, `organization "${name}" is not in allowed_organizations`],
@@ -165,7 +175,10 @@ export const warnings = (config: Config): readonly string[] => {
     ...(['server_url', 'api_url'] as const).map(
       (key): Finding => [
         `authentication.methods.codehost.${key}`,
-        codehost.enabled && !isSafe(codehost[key]) && 'is http, so secrets travel in the clear',
+        codehost.enabled &&
+          codehost[key] !== undefined &&
+          !isSafe(codehost[key]) &&
+          'is http, so secrets travel in the clear',
       ],
     ),
     [

@@ -22,6 +22,7 @@ const client = (url: string, more: Partial<CodehostSettings> = {}) =>
   codehost({
     clock: virtualClock(),
     userAgent: 'rollcall/1.2.3',
+    kind: 'github',
     serverUrl: `${url}/`,
     apiUrl: `${url}/api`,
     ...codehostClient,

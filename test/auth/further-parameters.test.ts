@@ -12,6 +12,7 @@ const host = (parameters: Readonly<Record<string, string>>) =>
   codehost({
     clock: virtualClock(),
     userAgent: 'rollcall/1.2.3',
+    kind: 'github',
     serverUrl: 'https://code.example.com',
     apiUrl: 'https://code.example.com/api',
     ...codehostClient,

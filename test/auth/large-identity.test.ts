@@ -115,6 +115,7 @@ const host = (url: string, more: Partial<CodehostSettings> = {}) =>
   codehost({
     clock: virtualClock(),
     userAgent: 'rollcall/1.2.3',
+    kind: 'github',
     serverUrl: url,
     apiUrl: `${url}/api`,
     ...codehostClient,

@@ -169,6 +169,18 @@ const bad: readonly (readonly [key: string, description: RegExp, authorization: 
     { rules: [codehost], roles },
     { methods: { ...methods, codehost: { ...methods.codehost, scopes: [] } } },
   ],
+  [
+    'authentication.methods.codehost.scopes',
+    /^must hold read_api, because authorization.rules/,
+    { rules: [{ ...codehost, teams: undefined, organizations: ['acme/shop'] }], roles },
+    { methods: { ...methods, codehost: { ...methods.codehost, kind: 'gitlab' } } },
+  ],
+  [
+    `${R}[0].teams`,
+    /^has no meaning at GitLab: name its groups by their full path as organizations$/,
+    { rules: [codehost], roles },
+    { methods: { ...methods, codehost: { ...methods.codehost, kind: 'gitlab', scopes: ['read_api'] } } },
+  ],
   ['authorization.unmatched[0]', /^unknown role "owner"$/, { unmatched: ['owner@*'] }],
   ['authorization.unmatched', /^must be "refuse" or a list of grants$/, { unmatched: 'accept' }],
   ['authorization.unmatched', /^must not be empty$/, { unmatched: [] }],

@@ -273,6 +273,34 @@ const bad: readonly (readonly [key: string, flat: Case, at?: string])[] = [
   [`${M}.codehost.client_secret`, { ...codehost, [`${M}.codehost.client_secret`]: null }],
   [`${M}.codehost.redirect_address`, { ...codehost, 'server.public_url': null }],
   [`${M}.codehost.server_url`, { [`${M}.codehost.server_url`]: 'github.com' }],
+  [`${M}.codehost.server_url`, { ...codehost, [`${M}.codehost.kind`]: 'gitea' }],
+  [`${M}.codehost.kind`, { [`${M}.codehost.kind`]: 'bitbucket' }],
+  ...(
+    [
+      ['gitlab', 'read:org'],
+      ['gitlab', 'read_user'],
+      ['gitea', 'read:org'],
+      ['github', 'read_api'],
+    ] as const
+  ).map(([kind, scope]): (typeof bad)[number] => [
+    `${M}.codehost.scopes`,
+    {
+      ...codehost,
+      [`${M}.codehost`]: { kind, scopes: [scope], server_url: 'https://a.example', allowed_organizations: ['acme'] },
+    },
+  ]),
+  [
+    `${M}.codehost.allowed_teams`,
+    {
+      ...codehost,
+      [`${M}.codehost`]: {
+        kind: 'gitlab',
+        scopes: ['read_api'],
+        allowed_organizations: ['acme'],
+        allowed_teams: { acme: ['core'] },
+      },
+    },
+  ],
   [`${M}.codehost.scopes`, { ...codehost, [`${M}.codehost.allowed_organizations`]: ['acme'] }],
   [
     `${M}.codehost.allowed_teams`,
@@ -363,6 +391,17 @@ await t.test('defaults follow from other settings', async (t) => {
     apiOf({ [server]: 'https://git.example.com', [`${M}.codehost.api_url`]: 'https://a.example' }),
     'https://a.example',
   )
+  for (const [kind, given, server_url, api_url] of [
+    ['github', undefined, 'https://github.com', 'https://api.github.com'],
+    ['gitlab', undefined, 'https://gitlab.com', 'https://gitlab.com/api/v4'],
+    ['gitlab', 'https://git.example.com/lab/', 'https://git.example.com/lab', 'https://git.example.com/lab/api/v4'],
+    ['gitea', 'https://codeberg.example', 'https://codeberg.example', 'https://codeberg.example/api/v1'],
+    ['gitea', 'https://github.com', 'https://github.com', 'https://github.com/api/v1'],
+  ] as const) {
+    const of = load(nested({ ...codehost, [`${M}.codehost.kind`]: kind, ...(given && { [server]: given }) }))
+    t.match(of.authentication.methods.codehost, { kind, server_url, api_url })
+  }
+  t.ok(load(nested({ [`${M}.codehost.kind`]: 'gitea' })), 'where the method is off nothing is missing')
   t.ok(other.cors.allowed_headers.includes('X-Acme-Namespace'))
   t.equal(
     load(nested({ 'authentication.session.secure': false, 'server.public_url': 'https://a.b' })).authentication.session

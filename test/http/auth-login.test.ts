@@ -335,6 +335,29 @@ await t.test('who belongs to no allowed organization is refused', async (t) => {
   t.equal((await logIn(service, CODEHOST)).answer.status, 200)
 })
 
+await t.test('a code host of another kind is asked in its own way', async (t) => {
+  const host = await codehostStandIn(t, 'gitlab')
+  host.user = { id: 9, username: 'ada', name: 'Ada L.', email: 'ada@example.com' }
+  const at = 'authentication.methods.codehost'
+  const service = await startService(t, {
+    'server.public_url': PUBLIC,
+    ...codehostSettings(host.url),
+    [`${at}.kind`]: 'gitlab',
+    [`${at}.api_url`]: undefined,
+    [`${at}.scopes`]: 'read_user,read_api',
+    [`${at}.allowed_organizations`]: 'acme/platform',
+  })
+  host.organizations = [{ full_path: 'acme' }]
+  t.equal(refusalOf((await logIn(service, CODEHOST)).answer).reason, 'membership_required')
+  host.organizations = [{ full_path: 'acme' }, { full_path: 'acme/platform' }]
+  const { authentication } = await logIn(service, CODEHOST)
+  t.match(authentication.metadata, {
+    'io.service.auth.codehost.preferred_username': 'ada',
+    'io.service.auth.codehost.organizations': '["acme/platform"]',
+    'io.service.auth.email': 'ada@example.com',
+  })
+})
+
 await t.test('the e-mail rule of today counts for the logins of yesterday', async (t) => {
   const { service, liar } = await everyWay(t)
   liar.lies = { claims: { email: 'alice@old.example', email_verified: true } }

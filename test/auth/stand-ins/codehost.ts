@@ -5,8 +5,40 @@ type Team = { readonly slug: string; readonly organization: { readonly login: st
 
 export const codehostClient = { clientId: 'rollcall', clientSecret: 'canary-codehost-secret' }
 
-/** A code host that behaves like the well-known one: errors with status 200, lists in pages. `lies` are answers by path. Closes itself. */
-export const codehostStandIn = async (t: Scope) => {
+/**
+ * How hosts differ, by their sources and documents: Gitea's `routers/api/v1` (pages by `limit`, of which lists of teams name no next one; its links name
+ * the address that it was configured with), GitLab's `doc/api/groups.md` and `doc/api/rest` (pages by `per_page`, `Link`).
+ */
+const shapes = {
+  github: {
+    authorize: '/login/oauth/authorize',
+    token: '/login/oauth/access_token',
+    api: '/api',
+    accept: 'application/vnd.github+json',
+    organizations: '/user/orgs',
+    query: 'per_page=100',
+  },
+  gitea: {
+    authorize: '/login/oauth/authorize',
+    token: '/login/oauth/access_token',
+    api: '/api/v1',
+    accept: 'application/json',
+    organizations: '/user/orgs',
+    query: 'limit=50',
+  },
+  gitlab: {
+    authorize: '/oauth/authorize',
+    token: '/oauth/token',
+    api: '/api/v4',
+    accept: 'application/json',
+    organizations: '/groups',
+    query: 'min_access_level=10&per_page=100',
+  },
+} as const
+
+/** A code host that behaves like the well-known one (errors with status 200, lists in pages), or as another kind does. `lies` are answers by path. Closes itself. */
+export const codehostStandIn = async (t: Scope, kind: keyof typeof shapes = 'github') => {
+  const shape = shapes[kind]
   const state = {
     user: {
       id: 7,
@@ -17,6 +49,7 @@ export const codehostStandIn = async (t: Scope) => {
     } as Record<string, unknown>,
     organizations: [] as unknown[],
     teams: [] as (Team | object)[],
+    emails: [] as unknown,
     pageSize: 2,
     lies: {} as Record<string, Answer>,
     asked: [] as string[],
@@ -32,14 +65,14 @@ export const codehostStandIn = async (t: Scope) => {
     state.asked.push(`${request.method} ${pathname}${address.search}`)
     const lie = state.lies[pathname]
     if (lie) return lie(response)
-    if (pathname === '/login/oauth/authorize') {
+    if (pathname === shape.authorize) {
       const code = `canary-code-${randomUUID()}`
       logins.set(code, searchParams.get('code_challenge')!)
       const back = new URL(searchParams.get('redirect_uri')!)
       back.search = new URLSearchParams({ code, state: searchParams.get('state')! }).toString()
       return void response.writeHead(302, { location: back.href }).end()
     }
-    if (pathname === '/login/oauth/access_token') {
+    if (pathname === shape.token) {
       const form = new URLSearchParams(await bodyOf(request))
       const challenge = logins.get(form.get('code')!)
       logins.delete(form.get('code')!)
@@ -53,16 +86,23 @@ export const codehostStandIn = async (t: Scope) => {
       return json(200, { access_token: token, scope: 'read:org,read:user', token_type: 'bearer' })(response)
     }
     const known = tokens.has(request.headers.authorization?.replace(/^bearer /i, '') ?? '')
-    if (!known || request.headers.accept !== 'application/vnd.github+json')
-      return json(401, { message: 'Bad credentials' })(response)
-    if (pathname === '/api/user') return json(200, state.user)(response)
-    const list = { '/api/user/orgs': state.organizations, '/api/user/teams': state.teams }[pathname]
-    if (!list) return json(404, { message: 'Not Found' })(response)
+    if (!known || request.headers.accept !== shape.accept) return json(401, { message: 'Bad credentials' })(response)
+    if (pathname === `${shape.api}/user`) return json(200, state.user)(response)
+    if (pathname === `${shape.api}/user/emails` && kind !== 'gitlab') return json(200, state.emails)(response)
+    const list = {
+      [`${shape.api}${shape.organizations}`]: state.organizations,
+      ...(kind !== 'gitlab' && { [`${shape.api}/user/teams`]: state.teams }),
+    }[pathname]
+    if (!list || !address.search.includes(shape.query)) return json(404, { message: 'Not Found' })(response)
     const page = Number(searchParams.get('page') ?? 1)
     const more = page * state.pageSize < list.length
-    const next = state.next(`${url}${pathname}?per_page=100&page=${page + 1}`)
-    const headers = { link: `<${url}${pathname}?page=1>; rel="first"${more ? `, <${next}>; rel="next"` : ''}` }
+    const next = state.next(`${url}${pathname}?${shape.query}&page=${page + 1}`)
+    const names = kind !== 'gitea' || !pathname.endsWith('/teams')
+    const headers = {
+      ...(kind === 'gitea' && { 'x-total-count': String(list.length) }),
+      ...(names && { link: `<${url}${pathname}?page=1>; rel="first"${more ? `, <${next}>; rel="next"` : ''}` }),
+    }
     return json(200, list.slice((page - 1) * state.pageSize, page * state.pageSize), headers)(response)
   })
-  return Object.assign(state, { url })
+  return Object.assign(state, { url, api: `${url}${shape.api}` })
 }

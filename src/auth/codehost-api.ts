@@ -1,0 +1,109 @@
+import { type Configuration, fetchProtectedResource } from 'openid-client'
+import type { CodehostKind } from './codehost-kinds.ts'
+import { text } from './identity.ts'
+import type { Memberships } from './membership.ts'
+import { isObject, jsonOf, unavailable } from './provider-fetch.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Page = { readonly content: unknown; readonly headers: Headers }
+
+const PAGES = 20
+
+/** What the API of a code host says to the bearer of an access token. Refuses with `provider_unavailable` what cannot be used, and with `identity_too_large`. */
+export const codehostApi = (kind: CodehostKind, api: string, config: Configuration, accessToken: string) => {
+  const ask = (address: URL) => {
+    const headers = new Headers({ accept: kind.accept })
+    return fetchProtectedResource(config, accessToken, address, 'GET', undefined, headers)
+  }
+
+  const read = async (address: URL): Promise<Page> => {
+    try {
+      const response = await ask(address)
+      return { content: await jsonOf(response), headers: response.headers }
+    } catch (error) {
+      return unavailable(error)
+    }
+  }
+
+  /** All entries of a list, and whether there are more than are read. */
+  const list = async (path: string): Promise<{ readonly items: readonly Fields[]; readonly more: boolean }> => {
+    const items: Fields[] = []
+    let address: URL | undefined = new URL(`${api}${path}`)
+    for (let page = 1; address && page <= PAGES; page++) {
+      const { content, headers } = await read(address)
+      if (!Array.isArray(content) || !content.every(isObject))
+        return unavailable(`${address.pathname} is not a list of objects`)
+      items.push(...content)
+      const next: URL | undefined =
+        kind.pages === 'link' ? linked(headers, address) : counted(headers, address, page, content, items)
+      // The access token goes nowhere else.
+      if (next && next.origin !== new URL(api).origin) return { items, more: true }
+      address = next
+    }
+    return { items, more: address !== undefined }
+  }
+
+  return {
+    user: async (): Promise<Fields> => {
+      const { content } = await read(new URL(`${api}/user`))
+      return isObject(content) && Number.isSafeInteger(content['id']) ? content : unavailable('/user is not a user')
+    },
+
+    /** The address of a user that is primary and verified. A host that lets nobody ask for addresses has none to tell. */
+    address: async (): Promise<string | undefined> => {
+      let content: unknown
+      try {
+        const response = await ask(new URL(`${api}/user/emails?per_page=100`))
+        if (response.status === 403 || response.status === 404) return undefined
+        content = await jsonOf(response)
+      } catch (error) {
+        return unavailable(error)
+      }
+      if (!Array.isArray(content) || !content.every(isObject))
+        return unavailable('/user/emails is not a list of objects')
+      return text(content.find(({ primary, verified }) => primary === true && verified === true)?.['email'])
+    },
+
+    memberships: async (): Promise<Memberships & { readonly more: boolean }> => {
+      const found = await list(kind.organizations)
+      const organizations = found.items.map((one) => word(kind.organizationOf(one)))
+      const joined = kind.teams === undefined ? { items: [], more: false } : await list(kind.teams)
+      const teams = new Map<string, Set<string>>()
+      for (const team of joined.items) {
+        const { organization } = team
+        const name = word(isObject(organization) ? kind.organizationOf(organization) : undefined)
+        teams.set(name, (teams.get(name) ?? new Set()).add(word(kind.teamOf(team))))
+      }
+      return {
+        organizations: [...new Set(organizations)],
+        teams: Object.fromEntries(Array.from(teams, ([name, slugs]) => [name, [...slugs]])),
+        more: found.more || joined.more,
+      }
+    },
+  }
+}
+
+const word = (value: unknown): string => text(value) || unavailable('a membership without a name')
+
+/** The address of the next page that a Link header names (RFC 8288). */
+const linked = (headers: Headers, from: URL): URL | undefined => {
+  for (const [, address = '', parameters = ''] of (headers.get('link') ?? '').matchAll(/<([^<>]*)>([^<]*)/g))
+    if (parameters.split(/[;,]/).some((parameter) => /^\s*rel\s*=\s*"?next"?\s*$/i.test(parameter)))
+      return URL.canParse(address, from.href) ? new URL(address, from) : undefined
+  return undefined
+}
+
+/** The address of the next page by its number, while the host says that it has more entries than were read. */
+const counted = (
+  headers: Headers,
+  from: URL,
+  page: number,
+  content: readonly unknown[],
+  items: readonly unknown[],
+): URL | undefined => {
+  const total = Number(headers.get('x-total-count') ?? 0)
+  if (content.length === 0 || !(items.length < total)) return undefined
+  const next = new URL(from)
+  next.searchParams.set('page', String(page + 1))
+  return next
+}
