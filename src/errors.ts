@@ -68,6 +68,8 @@ export const refusals = {
   auth_stale: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   backend_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   history_busy: { status: 503, code: 14, sentence: 'history is busy' },
+  oauth_client_refused: { status: 503, code: 14, sentence: 'provider refused the client of this service' },
+  provider_mismatch: { status: 503, code: 14, sentence: 'provider and configuration do not fit' },
   provider_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   orchestrator_unavailable: { status: 503, code: 14, sentence: 'service is temporarily unavailable' },
   deadline_exceeded: { status: 504, code: 4, sentence: 'deadline exceeded' },

@@ -163,8 +163,16 @@ await t.test('every file is reached from main.ts: what is mounted or registered 
     reached.add(name)
     for (const next of arrows.get(name) ?? []) walk(next)
   }
-  // The threads that write and that read the past are begun by their URLs, and docs/make.ts asks what the configuration has to tell.
-  for (const entry of ['main.ts', 'adapters/embedded/writer.ts', 'app/past-thread.ts', 'config/docs.ts']) walk(entry)
+  // The threads that write and that read the past are begun by their URLs, docs/make.ts asks what the configuration has to tell, and the sign-in
+  // page alone says its words.
+  for (const entry of [
+    'main.ts',
+    'adapters/embedded/writer.ts',
+    'app/past-thread.ts',
+    'config/docs.ts',
+    'contract/login-failures.ts',
+  ])
+    walk(entry)
   t.strictSame(
     files.filter((name) => !reached.has(name)),
     [],

@@ -32,6 +32,17 @@ export const isReferenced = (claims: Claims, claim: string): boolean =>
 export const isVerified = (said: unknown, assumed: boolean): boolean =>
   said === undefined ? assumed : said === true || said === 'true'
 
+/** Why a claim holds no text, in words; undefined where it holds one. */
+export const lackOf = (claims: Claims, claim: string, assumeVerified = false): string | undefined => {
+  if (textsOf(claims, claim, assumeVerified).length > 0) return undefined
+  if (isReferenced(claims, claim)) return 'only a reference'
+  const value = pathOf(claim).reduce(member, claims as unknown)
+  if (value === undefined || value === null) return 'absent'
+  return pathOf(claim)[0] === 'email' && !isVerified(claims['email_verified'], assumeVerified)
+    ? 'not verified'
+    : 'without a text'
+}
+
 /** The texts that a claim holds: itself, or those of its list. An e-mail address that is not verified is none, nor is a reference. */
 export const textsOf = (claims: Claims, claim: string, assumeVerified = false): readonly string[] => {
   const path = pathOf(claim)

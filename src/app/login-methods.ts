@@ -23,7 +23,7 @@ type Methods = Config['authentication']['methods']
 const oidcWays = async (
   { enabled, providers }: Methods['oidc'],
   rules: readonly Rule[],
-  admits: Logins['admits'],
+  barOf: Logins['barOf'],
   faults: PortFaults,
   clock: Clock,
 ) => {
@@ -54,7 +54,7 @@ const oidcWays = async (
       provider: name,
       callbackPath: pathOf(redirect_address!, path),
       ...provider,
-      admits: (attributes) => admits(name, attributes),
+      barOf: (attributes) => barOf(name, attributes),
     })
   }
   return ways
@@ -96,7 +96,7 @@ const codehostWay = async (
     method: 'codehost',
     callbackPath: pathOf(settings.redirect_address!, path),
     ...faults.around('provider', 'codehost', way),
-    admits: () => true,
+    barOf: () => undefined,
   }
 }
 
@@ -111,22 +111,19 @@ export const loginMethods = async (
   const { rate_limit } = config
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
-  const matches = restricted
-    ? (await import('../config/email.ts')).emailMatcher(methods.oidc.email_matches)
-    : () => true
-  const admits: Logins['admits'] = (provider, { 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
-    !restricted ||
-    emailRule(matches, { email, email_verified }, methods.oidc.providers.get(provider)?.assume_email_verified)
+  const bar = restricted ? (await import('../config/email.ts')).emailBar(methods.oidc.email_matches) : undefined
+  const barOf: Logins['barOf'] = (provider, { 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
+    bar && emailRule(bar, { email, email_verified }, methods.oidc.providers.get(provider)?.assume_email_verified)
   const { rules } = accessPolicy(config)
   return {
-    oidc: await oidcWays(methods.oidc, rules, admits, faults, clock),
+    oidc: await oidcWays(methods.oidc, rules, barOf, faults, clock),
     codehost: await codehostWay(methods.codehost, rules, names, faults, clock),
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
     pseudonyms: pseudonyms(pepper),
     attempts: limiter('logins', rate_limit.logins),
     returns: limiter('returns', RETURNS_A_MINUTE),
-    admits,
+    barOf,
     restricted,
   }
 }

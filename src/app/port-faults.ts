@@ -1,4 +1,5 @@
 import type { Clock, Timer } from '../clock.ts'
+import { toldOf } from '../auth/told-refusal.ts'
 import { Refusal, whyOf } from '../errors.ts'
 import type { Logger } from './logger.ts'
 
@@ -93,7 +94,7 @@ export const portFaults = (
         if (calls === 0 || now - last > STALE_MS) {
           ;[since, calls] = [now, 0]
           const why = whyOf(error)
-          const record = { port, adapter, operation, why, advice: adviceOf(adapter, port, why) }
+          const record = { port, adapter, operation, why, advice: toldOf(error).change ?? adviceOf(adapter, port, why) }
           log.error(record, effects[adapter] ?? REFUSED)
         }
         last = now

@@ -1,26 +1,43 @@
 import type { LoginKind } from '../events/login.ts'
-import { invalid, type Reason, type Refusal, refusals, refuse } from '../errors.ts'
+import { invalid, type Refusal, refusals } from '../errors.ts'
+import type { LoginCause } from './login-causes.ts'
+import type { Place } from './provider-fetch.ts'
+import { type Gaps, providerCode, reasonOf, refusalFor, toldOf } from './told-refusal.ts'
 
 /** What a callback is called in its messages, whatever names are configured (api.md §5.5, §5.6). */
 const words: Readonly<Record<LoginKind, string>> = { oidc: 'OIDC', codehost: 'codehost' }
 
 const ONCE = ['code', 'state', 'error', 'iss'] as const
-const PROVIDER_CODE = /^[a-z_]{1,64}$/
+/** What a provider sends a browser back with, by whom or what it is about (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6). */
+const ofError: Readonly<Record<string, LoginCause>> = {
+  access_denied: 'provider_denied',
+  login_required: 'provider_denied',
+  consent_required: 'provider_denied',
+  interaction_required: 'provider_denied',
+  account_selection_required: 'provider_denied',
+  invalid_request: 'provider_settings',
+  invalid_scope: 'provider_settings',
+  invalid_client: 'provider_settings',
+  unauthorized_client: 'provider_settings',
+  unsupported_response_type: 'provider_settings',
+  server_error: 'provider_trouble',
+  temporarily_unavailable: 'provider_trouble',
+}
 
-/** Refuses a login with the message that a callback gives for this reason: `handling OIDC callback: …`. */
+/** Refuses a login with the message that a callback gives for the reason of this cause: `handling OIDC callback: …`. */
 export const refuseCallback = (
   callback: LoginKind,
-  reason: Reason,
-  extras?: { readonly metadata?: Readonly<Record<string, string>>; readonly cause?: unknown },
-): never => refuse(reason, `handling ${words[callback]} callback: ${refusals[reason].sentence}`, extras)
-
-/** A cause for the log that carries the provider's own code, where that has the form of one. */
-export const withProviderError = (cause: Error, code: unknown): Error =>
-  typeof code === 'string' && PROVIDER_CODE.test(code) ? Object.assign(cause, { providerError: code }) : cause
+  fault: LoginCause,
+  gaps?: Gaps,
+  extras?: Omit<Parameters<typeof refusalFor>[2] & object, 'message'>,
+): never => {
+  const message = `handling ${words[callback]} callback: ${refusals[reasonOf(fault)].sentence}`
+  throw refusalFor(fault, gaps, { ...extras, message })
+}
 
 /** The code that the provider itself gave for a refusal: in the browser's address, or at its token endpoint. */
-export const providerErrorOf = ({ metadata, cause }: Refusal): string | undefined =>
-  metadata['error'] ?? (cause as { readonly providerError?: string } | undefined)?.providerError
+export const providerErrorOf = (refusal: Refusal): string | undefined =>
+  refusal.metadata['error'] ?? toldOf(refusal).providerError
 
 /** Refuses a callback that gives `code`, `state`, `error` or `iss` twice. Must run first: such a callback does not consume the login. */
 export const givenOnce = (query: URLSearchParams): void => {
@@ -40,6 +57,13 @@ const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
   return named === undefined || (URL.canParse(named) && new URL(named).href === new URL(issuerUrl).href)
 }
 
+/** Of its description nothing is told: whoever sends a browser here writes it. */
+const errorCause = (error: string | undefined, query: URLSearchParams): LoginCause => {
+  if (error === 'invalid_request' && /pushed authorization request/i.test(query.get('error_description') ?? ''))
+    return 'provider_par'
+  return (error !== undefined && Object.hasOwn(ofError, error) && ofError[error]) || 'provider_other'
+}
+
 /**
  * The code of a callback. Refuses a foreign issuer, then the provider's own error, then a missing code (api.md §5.5). A
  * code host has no issuer.
@@ -47,12 +71,14 @@ const issuerFits = (query: URLSearchParams, issuerUrl: string): boolean => {
 export const codeOf = (callback: LoginKind, query: URLSearchParams, issuerUrl?: string): string => {
   givenOnce(query)
   if (issuerUrl !== undefined && !issuerFits(query, issuerUrl)) refuseCallback(callback, 'issuer_mismatch')
-  const error = given(query, 'error')
-  if (error !== undefined)
-    refuseCallback(callback, 'provider_error', PROVIDER_CODE.test(error) ? { metadata: { error } } : {})
+  const said = given(query, 'error')
+  if (said !== undefined) {
+    const error = providerCode(said)
+    refuseCallback(callback, errorCause(error, query), {}, error === undefined ? {} : { metadata: { error } })
+  }
   return given(query, 'code') ?? invalid('code', 'must not be empty')
 }
 
-/** Refuses a login because the provider tells more of who came back than is read or kept. The cause is for the operator. */
-export const tooMuchTold = (callback: LoginKind, cause: string): never =>
-  refuseCallback(callback, 'identity_too_large', { cause: new Error(cause) })
+/** Refuses a login because the provider tells more of who came back than is read. */
+export const tooMuchTold = (callback: LoginKind, place: Place): never =>
+  refuseCallback(callback, 'answer_large', { ...place })

@@ -1,38 +1,54 @@
-import { type Configuration, fetchProtectedResource } from 'openid-client'
+import { type Configuration, customFetch, fetchProtectedResource } from 'openid-client'
+import { tooMuchTold } from './callback.ts'
 import type { CodehostKind } from './codehost-kinds.ts'
 import { text } from './identity.ts'
 import type { Memberships } from './membership.ts'
-import { isObject, jsonOf, unavailable } from './provider-fetch.ts'
+import { isObject, jsonOf, type Place, placeOf, type ProviderFetch, unusable } from './provider-fetch.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Page = { readonly content: unknown; readonly headers: Headers }
 
 const PAGES = 20
 
-/** What the API of a code host says to the bearer of an access token. Refuses with `provider_unavailable` what cannot be used, and with `identity_too_large`. */
-export const codehostApi = (kind: CodehostKind, api: string, config: Configuration, accessToken: string) => {
-  const ask = (address: URL) => {
-    const headers = new Headers({ accept: kind.accept })
-    return fetchProtectedResource(config, accessToken, address, 'GET', undefined, headers)
+type Asking = {
+  readonly kind: CodehostKind
+  readonly api: string
+  readonly call: ProviderFetch
+  /** Of our client, which proves nothing here: the access token does. */
+  readonly configuration: () => Configuration
+  readonly accessToken: string
+}
+
+/** What the API of a code host says to the bearer of an access token. Refuses with `provider_mismatch` or `provider_unavailable` what cannot be used, and with `identity_too_large`. */
+export const codehostApi = ({ kind, api, call, configuration, accessToken }: Asking) => {
+  const placeAt = (path: string): Place => placeOf(path.split('?', 1)[0]!, api)
+
+  const ask = (address: URL, place: Place) => {
+    const config = configuration()
+    config[customFetch] = async (url, init) => {
+      const answer = await call(place.step, url, init, (place) => tooMuchTold('codehost', place))
+      // Without headers, by a challenge among which the library would hide the status.
+      return answer.ok ? answer : new Response(undefined, { status: answer.status })
+    }
+    return fetchProtectedResource(config, accessToken, address, 'GET', undefined, new Headers({ accept: kind.accept }))
   }
 
-  const read = async (address: URL): Promise<Page> => {
+  const read = async (address: URL, place: Place): Promise<Page> => {
     try {
-      const response = await ask(address)
-      return { content: await jsonOf(response), headers: response.headers }
+      const response = await ask(address, place)
+      return { content: await jsonOf(response, place), headers: response.headers }
     } catch (error) {
-      return unavailable(error)
+      return unusable(place, error)
     }
   }
 
   /** All entries of a list, and whether there are more than are read. */
   const list = async (path: string): Promise<{ readonly items: readonly Fields[]; readonly more: boolean }> => {
-    const items: Fields[] = []
+    const [items, place]: [Fields[], Place] = [[], placeAt(path)]
     let address: URL | undefined = new URL(`${api}${path}`)
     for (let page = 1; address && page <= PAGES; page++) {
-      const { content, headers } = await read(address)
-      if (!Array.isArray(content) || !content.every(isObject))
-        return unavailable(`${address.pathname} is not a list of objects`)
+      const { content, headers } = await read(address, place)
+      if (!Array.isArray(content) || !content.every(isObject)) return unusable(place, 'answer is no list of objects')
       items.push(...content)
       const next: URL | undefined =
         kind.pages === 'link' ? linked(headers, address) : counted(headers, address, page, content, items)
@@ -45,34 +61,36 @@ export const codehostApi = (kind: CodehostKind, api: string, config: Configurati
 
   return {
     user: async (): Promise<Fields> => {
-      const { content } = await read(new URL(`${api}/user`))
-      return isObject(content) && Number.isSafeInteger(content['id']) ? content : unavailable('/user is not a user')
+      const place = placeAt('/user')
+      const { content } = await read(new URL(`${api}/user`), place)
+      return isObject(content) && Number.isSafeInteger(content['id']) ? content : unusable(place, 'answer is no user')
     },
 
     /** The address of a user that is primary and verified. A host that lets nobody ask for addresses has none to tell. */
     address: async (): Promise<string | undefined> => {
+      const place = placeAt('/user/emails')
       let content: unknown
       try {
-        const response = await ask(new URL(`${api}/user/emails?per_page=100`))
+        const response = await ask(new URL(`${api}/user/emails?per_page=100`), place)
         if (response.status === 403 || response.status === 404) return undefined
-        content = await jsonOf(response)
+        content = await jsonOf(response, place)
       } catch (error) {
-        return unavailable(error)
+        return unusable(place, error)
       }
-      if (!Array.isArray(content) || !content.every(isObject))
-        return unavailable('/user/emails is not a list of objects')
+      if (!Array.isArray(content) || !content.every(isObject)) return unusable(place, 'answer is no list of objects')
       return text(content.find(({ primary, verified }) => primary === true && verified === true)?.['email'])
     },
 
     memberships: async (): Promise<Memberships & { readonly more: boolean }> => {
       const found = await list(kind.organizations)
-      const organizations = found.items.map((one) => word(kind.organizationOf(one)))
+      const organizations = found.items.map((one) => word(kind.organizationOf(one), placeAt(kind.organizations)))
       const joined = kind.teams === undefined ? { items: [], more: false } : await list(kind.teams)
       const teams = new Map<string, Set<string>>()
       for (const team of joined.items) {
         const { organization } = team
-        const name = word(isObject(organization) ? kind.organizationOf(organization) : undefined)
-        teams.set(name, (teams.get(name) ?? new Set()).add(word(kind.teamOf(team))))
+        const place = placeAt(kind.teams ?? '')
+        const name = word(isObject(organization) ? kind.organizationOf(organization) : undefined, place)
+        teams.set(name, (teams.get(name) ?? new Set()).add(word(kind.teamOf(team), place)))
       }
       return {
         organizations: [...new Set(organizations)],
@@ -83,7 +101,7 @@ export const codehostApi = (kind: CodehostKind, api: string, config: Configurati
   }
 }
 
-const word = (value: unknown): string => text(value) || unavailable('a membership without a name')
+const word = (value: unknown, place: Place): string => text(value) || unusable(place, 'a membership without a name')
 
 /** The address of the next page that a Link header names (RFC 8288). */
 const linked = (headers: Headers, from: URL): URL | undefined => {

@@ -5,12 +5,10 @@ import {
   type ClientAuth,
   ClientSecretPost,
   Configuration,
-  customFetch,
   None,
 } from 'openid-client'
 import type { Clock } from '../clock.ts'
-import { refuse } from '../errors.ts'
-import { codeOf, tooMuchTold } from './callback.ts'
+import { codeOf } from './callback.ts'
 import { codehostApi } from './codehost-api.ts'
 import { type CodehostKind, type CodehostKindName, codehostKinds } from './codehost-kinds.ts'
 import { furtherParameters } from './further-parameters.ts'
@@ -20,6 +18,7 @@ import { admit, type Memberships, type Named, onlyNamed, type Restrictions } fro
 import { answered, redirectUriOf } from './redirect.ts'
 import { providerFetch } from './provider-fetch.ts'
 import { exchangeCode } from './token-endpoint.ts'
+import { refusalFor } from './told-refusal.ts'
 
 export type CodehostSettings = Restrictions & {
   readonly clock: Clock
@@ -46,8 +45,11 @@ type Secrets = Omit<LoginSecrets, 'nonce'>
 export type Codehost = {
   /** Where to send the browser. */
   readonly begin: (secrets: Secrets, anew?: boolean) => Promise<URL>
-  /** Who came back. Refuses as the table of api.md §5.6 says, from the provider's `error` on, and with `membership_required`. */
-  readonly finish: (answer: Secrets & { readonly query: URLSearchParams }) => Promise<Identity>
+  /** Who came back, which `onKnown` is told of somebody who is refused too. Refuses as the table of api.md §5.6 says, from the provider's `error` on, and with `membership_required`. */
+  readonly finish: (
+    answer: Secrets & { readonly query: URLSearchParams },
+    onKnown?: (who: Identity) => void,
+  ) => Promise<Identity>
 }
 
 /** Login through a code host by OAuth 2.0 (api.md §5.6). */
@@ -65,8 +67,6 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       token_endpoint: `${server}${kind.tokenPath}`,
     }
     const config = new Configuration(endpoints, clientId, undefined, authentication)
-    config[customFetch] = (url, init) =>
-      call(url, init, () => tooMuchTold('codehost', 'an answer of the API is larger than 1 MiB'))
     if (`${server} ${api}`.includes('http:')) allowInsecureRequests(config)
     return config
   }
@@ -83,7 +83,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
         code_challenge_method: 'S256',
       }),
 
-    finish: async ({ query, state, codeVerifier }) => {
+    finish: async ({ query, state, codeVerifier }, onKnown) => {
       const code = codeOf('codehost', query)
       const tokens = await exchangeCode({
         callback: 'codehost',
@@ -93,24 +93,25 @@ export const codehost = (settings: CodehostSettings): Codehost => {
         url: answered(redirectUri, { code, state }),
         checks: { expectedState: state, pkceCodeVerifier: codeVerifier },
       })
-      const host = codehostApi(kind, api, configuration(None()), tokens.access_token)
+      const asClient = () => configuration(None())
+      const host = codehostApi({ kind, api, call, configuration: asClient, accessToken: tokens.access_token })
       const user = await host.user()
       const told = text(user['email']) || undefined
       const asksAddress = told === undefined && kind.addressScopes.some((scope) => scopes.includes(scope))
       const who = { issuer: server, kind, user, email: asksAddress ? await host.address() : told }
-      if (!scopes.includes(kind.membershipScope)) {
-        if (!admit(NOTHING, settings).admitted) return refuse('membership_required')
-        return identity(who, [{}], false)
-      }
-      const { more, ...known } = await host.memberships()
-      const { admitted, ...kept } = admit(known, settings, settings.named)
-      if (!admitted) return refuse('membership_required')
-      return identity(who, [kept, onlyNamed(kept, settings, settings.named)], more)
+      const readsMemberships = scopes.includes(kind.membershipScope)
+      const { more, ...known } = readsMemberships ? await host.memberships() : NOTHING
+      const { barred, ...kept } = admit(known, settings, settings.named)
+      const forms = readsMemberships ? [kept, onlyNamed(kept, settings, settings.named)] : [{}]
+      const found = identity(who, forms, more)
+      if (barred === undefined) return found
+      onKnown?.(found)
+      throw refusalFor(barred)
     },
   }
 }
 
-const NOTHING: Memberships = { organizations: [], teams: {} }
+const NOTHING = { organizations: [], teams: {}, more: false }
 
 type Who = {
   readonly issuer: string

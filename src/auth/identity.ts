@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { isVerified } from '../access/claims.ts'
+import type { LoginCause } from './login-causes.ts'
 
 /**
  * Who logged in. The subject is the identity, never the e-mail. Attributes have the keys of api.md §5.2 without the
@@ -24,15 +25,18 @@ export const freshSecrets = (): LoginSecrets => {
 }
 
 /**
- * True when the whole of `email` matches and is verified; `assumeVerified` where the provider says nothing of that. Takes the claims of an ID
- * token, or the attributes kept of them.
+ * Why an e-mail address keeps somebody out, if it does: it must be there, verified, and pass `barOf`; `assumeVerified` where the provider says
+ * nothing of that. Takes the claims of an ID token, or the attributes kept of them.
  */
 export const emailRule = (
-  matches: (email: string) => boolean,
-  claims: { readonly email?: unknown; readonly email_verified?: unknown },
+  barOf: (email: string) => LoginCause | undefined,
+  { email, email_verified: said }: { readonly email?: unknown; readonly email_verified?: unknown },
   assumeVerified = false,
-): boolean =>
-  typeof claims.email === 'string' && isVerified(claims.email_verified, assumeVerified) && matches(claims.email)
+): LoginCause | undefined => {
+  if (typeof email !== 'string' || email === '') return 'email_absent'
+  if (!isVerified(said, assumeVerified)) return said === undefined ? 'email_unsaid' : 'email_unverified'
+  return barOf(email)
+}
 
 /** A text as it can be kept: unpaired surrogates, which JSON escapes let through, are replaced. */
 export const text = (value: unknown): string | undefined =>

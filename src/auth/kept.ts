@@ -1,7 +1,7 @@
 import { type Asked, claimsNamed, claimsRead } from '../access/claims-kept.ts'
 import type { Claims } from '../access/claims.ts'
 import type { LoginKind } from '../events/login.ts'
-import { tooMuchTold } from './callback.ts'
+import { refuseCallback } from './callback.ts'
 import type { Identity } from './identity.ts'
 
 /** Bytes that are kept of an identity. The sealed form in an event of at most 64 KiB is a third longer. */
@@ -23,7 +23,7 @@ export const keptOf = (callback: LoginKind, forms: Iterable<Attributes>): Pick<I
     if (bytesOf(attributes) <= LIMIT) return { attributes, ...(reduced && { reduced }) }
     reduced = true
   }
-  return tooMuchTold(callback, `what rules read of the identity is larger than ${LIMIT} bytes`)
+  return refuseCallback(callback, 'identity_large', { most: LIMIT })
 }
 
 /** The names of the smallest claims that fit into so many bytes. */

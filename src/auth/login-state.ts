@@ -14,9 +14,11 @@ export type LoginState = {
   readonly expiresAt: string
 }
 
-/** Who the provider says was refused because no rule grants them anything, for the page that tells them so. */
+/** Who the provider says was refused for who they are, for the page that tells them so. */
 export type RefusedLogin = {
   readonly requestId: string
+  /** The cause of the table; absent in what an earlier version sealed. */
+  readonly cause?: string
   readonly name?: string
   readonly email?: string
   readonly login?: string

@@ -1,4 +1,5 @@
 import { listsName, teamNames } from '../access/folded.ts'
+import type { LoginCause } from './login-causes.ts'
 
 /** What somebody belongs to at a code host: organizations by login, teams as organization → slugs. */
 export type Memberships = {
@@ -32,33 +33,36 @@ const cut = (
 const NOBODY: Named = { organizations: [], teams: [] }
 
 /**
- * Whether the memberships satisfy the restrictions, and which of them are kept (api.md §5.2, §5.6): all where nothing
+ * Why the memberships do not satisfy the restrictions, if they do not, and which of them are kept (api.md §5.2, §5.6): all where nothing
  * is restricted, else the allowed ones and those that rules name. Case means nothing in these names; what is kept is as the host writes it.
  */
 export const admit = (
   known: Memberships,
   { allowedOrganizations, allowedTeams }: Restrictions,
   named: Named = NOBODY,
-): Memberships & { readonly admitted: boolean } => {
+): Memberships & { readonly barred?: LoginCause | undefined } => {
   const byTeam = Object.keys(allowedTeams).length > 0
-  if (allowedOrganizations.length === 0 && !byTeam) return { admitted: true, ...known }
+  if (allowedOrganizations.length === 0 && !byTeam) return known
 
   const allowed = teamNames(allowedTeams)
   const isAllowed = (organization: string, slug: string): boolean =>
     listsName(allowedOrganizations, organization) && (!byTeam || listsName(allowed, `${organization}/${slug}`))
+  const inTeam = Object.entries(known.teams).some(([organization, slugs]) =>
+    slugs.some((slug) => isAllowed(organization, slug)),
+  )
   return {
-    admitted:
-      known.organizations.some((organization) => listsName(allowedOrganizations, organization)) &&
-      (!byTeam ||
-        Object.entries(known.teams).some(([organization, slugs]) =>
-          slugs.some((slug) => isAllowed(organization, slug)),
-        )),
+    barred: barredOf(known.organizations, allowedOrganizations) ?? (byTeam && !inTeam ? 'membership_team' : undefined),
     ...cut(
       known,
       (name) => listsName([...allowedOrganizations, ...named.organizations], name),
       (organization, slug) => isAllowed(organization, slug) || listsName(named.teams, `${organization}/${slug}`),
     ),
   }
+}
+
+const barredOf = (organizations: readonly string[], allowed: readonly string[]): LoginCause | undefined => {
+  if (organizations.some((organization) => listsName(allowed, organization))) return undefined
+  return organizations.length === 0 ? 'membership_none' : 'membership_other'
 }
 
 /** Of the memberships only what restrictions and rules name one by one. */

@@ -82,3 +82,7 @@ export const authentications = (
     ? ways.reverse()
     : ways
 }
+
+/** Whether the provider names ways for a client to prove itself, and none of those that are known here. */
+export const isUnprovable = ({ token_endpoint_auth_methods_supported: listed }: ServerMetadata): boolean =>
+  Array.isArray(listed) && !['client_secret_basic', 'client_secret_post', 'none'].some((way) => listed.includes(way))

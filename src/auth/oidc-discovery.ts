@@ -1,16 +1,55 @@
 import { allowInsecureRequests, customFetch, discovery, None, type ServerMetadata } from 'openid-client'
 import { isRefusal, whyOf } from '../errors.ts'
-import { providerErrorOf } from './callback.ts'
 import { type Cached, cached } from './cached.ts'
 import { KEY_SET } from './media-types.ts'
-import { isObject, jsonOf, type ProviderFetch, unavailable } from './provider-fetch.ts'
+import { isObject, jsonOf, type Place, placeOf, type ProviderFetch, unusable } from './provider-fetch.ts'
+import { refusalFor, withMore } from './told-refusal.ts'
 
 /** Asymmetric algorithms that the library checks. Never taken: `none`, and those by a secret that we share. */
 const ALGORITHMS = ['RS', 'PS', 'ES']
   .flatMap((kind) => [256, 384, 512].map((bits) => `${kind}${bits}`))
   .concat('EdDSA', 'Ed25519')
 
-/** The discovery document of a provider. Refuses with `provider_unavailable` what cannot be used. */
+const DISCOVERY = 'discovery'
+const withoutSlash = (address: string): string => address.replace(/\/$/, '')
+
+/** In what an issuer differs from the one that was configured. */
+const difference = (issuer: string, expected: URL): Parameters<typeof refusalFor> | undefined => {
+  if (URL.canParse(issuer) && new URL(issuer).href === expected.href) return undefined
+  if (/[{}]/.test(issuer)) return ['issuer_template']
+  if (!URL.canParse(issuer)) return ['document_incomplete', { member: 'issuer' }]
+  const named = new URL(issuer)
+  if (withoutSlash(named.href) === withoutSlash(expected.href)) return ['issuer_slash']
+  const part = named.protocol !== expected.protocol ? 'scheme' : named.host === expected.host ? 'path' : 'host'
+  return ['issuer_other', { part }]
+}
+
+/** Refuses a discovery document that can be of no use with this configuration, and says why. */
+const checked = (
+  document: unknown,
+  expected: URL,
+  place: Place,
+  endpoints: readonly string[],
+): Readonly<Record<string, unknown>> => {
+  if (!isObject(document)) return unusable(place, 'answer is no JSON object')
+  const { issuer, require_pushed_authorization_requests: par } = document
+  if (typeof issuer !== 'string') throw refusalFor('document_incomplete', { member: 'issuer' })
+  const other = difference(issuer, expected)
+  if (other) throw refusalFor(...other)
+  for (const member of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', ...endpoints]) {
+    const address = document[member]
+    const isUsable =
+      typeof address === 'string' &&
+      URL.canParse(address) &&
+      ['https:', expected.protocol].includes(new URL(address).protocol)
+    if (!isUsable) throw refusalFor('document_incomplete', { member })
+  }
+  if (algorithmsOf(document['id_token_signing_alg_values_supported']).length === 0) throw refusalFor('algorithms')
+  if (par === true) throw refusalFor('par_required')
+  return document
+}
+
+/** The discovery document of a provider. Refuses with `provider_unavailable` or `provider_mismatch` what cannot be used. */
 const discover = async (
   issuerUrl: string,
   clientId: string,
@@ -18,26 +57,19 @@ const discover = async (
   endpoints: readonly string[],
 ): Promise<ServerMetadata> => {
   const issuer = new URL(issuerUrl)
+  const place = placeOf(DISCOVERY, issuerUrl)
   const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
   try {
-    const found = await discovery(issuer, clientId, undefined, None(), { [customFetch]: call, execute })
+    const found = await discovery(issuer, clientId, undefined, None(), {
+      // Looked at before the library does, which lets the template issuers of two well-known hosts pass.
+      [customFetch]: async (url, init) =>
+        Response.json(checked(await jsonOf(await call(DISCOVERY, url, init), place), issuer, place, endpoints)),
+      execute,
+    })
     const { ...metadata } = found.serverMetadata()
-    // The library lets the template issuers of two well-known hosts pass.
-    if (new URL(metadata.issuer).href !== issuer.href) return unavailable('document of another issuer')
-    for (const name of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', ...endpoints]) {
-      const endpoint = metadata[name]
-      if (
-        typeof endpoint !== 'string' ||
-        !URL.canParse(endpoint) ||
-        !['https:', issuer.protocol].includes(new URL(endpoint).protocol)
-      )
-        return unavailable(`document without a usable ${name}`)
-    }
-    if (algorithmsOf(metadata.id_token_signing_alg_values_supported).length === 0)
-      return unavailable('document without an algorithm that is taken')
     return metadata
   } catch (error) {
-    return unavailable(error)
+    return unusable(place, error)
   }
 }
 
@@ -51,12 +83,13 @@ const KEYS_LIFE_MS = 300_000
 
 export type KeySet = { readonly keys: object[] }
 
-/** The keys at an address. Refuses with `provider_unavailable` what is no key set. */
+/** The keys at an address. Refuses what is no key set. */
 const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => {
-  const set = await jsonOf(await call(address, { method: 'GET', headers: { accept: KEY_SET } }))
+  const place = placeOf('keys', address)
+  const set = await jsonOf(await call(place.step, address, { method: 'GET', headers: { accept: KEY_SET } }), place)
   return isObject(set) && Array.isArray(set['keys']) && set['keys'].every(isObject)
     ? { keys: set['keys'] }
-    : unavailable('key set without keys')
+    : unusable(place, 'key set without keys')
 }
 
 /** What is known of a provider: its document, and the keys at the address that this one names. */
@@ -79,7 +112,7 @@ export const known = async (
  * Rejects with the failure where it has not, and with both where it cannot be asked.
  */
 export const movedTo = async (before: Known, failure: unknown, again: () => Promise<Known>): Promise<Known> => {
-  const isOfProvider = isRefusal(failure, 'provider_unavailable')
+  const isOfProvider = isRefusal(failure, 'provider_unavailable') || isRefusal(failure, 'provider_mismatch')
   // A token that does not hold may be signed in a new way, which the next login then knows of; the code of this one is used up.
   if (!isOfProvider && !isRefusal(failure, 'id_token_invalid')) throw failure
   let newer: Known
@@ -87,7 +120,7 @@ export const movedTo = async (before: Known, failure: unknown, again: () => Prom
     newer = await again()
   } catch (error) {
     if (error === failure) throw failure
-    return unavailable(`${whyOf(failure)}; discovery, read again: ${whyOf(error)}`, providerErrorOf(failure))
+    throw withMore(failure, `read again: ${whyOf(error)}`)
   }
   const moving = ['token_endpoint', 'jwks_uri', 'userinfo_endpoint'] as const
   const same = moving.every((name) => newer.metadata[name] === before.metadata[name])

@@ -11,7 +11,7 @@ export const oidcIdentity = (
   { nonce: _nonce, ...claims }: Claims,
 ): Identity => {
   const sub = text(claims['sub'])
-  if (!sub) return refuseCallback('oidc', 'id_token_invalid')
+  if (!sub) return refuseCallback('oidc', 'id_token_malformed')
   const [email, name, picture] = [text(claims['email']), text(claims['name']), text(claims['picture'])]
   const said = claims['email_verified']
   const verified = said === undefined ? undefined : String(isVerified(said, false))

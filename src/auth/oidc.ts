@@ -6,8 +6,8 @@ import { type Identity, type LoginSecrets, text } from './identity.ts'
 import { providerFetch } from './provider-fetch.ts'
 import { answered, redirectUriOf } from './redirect.ts'
 import { cached } from './cached.ts'
-import { authentications, clientAt, type OidcSettings } from './oidc-client.ts'
-import { DOCUMENT_LIFE_MS, movedTo, type Known, known } from './oidc-discovery.ts'
+import { authentications, clientAt, isUnprovable, type OidcSettings } from './oidc-client.ts'
+import { algorithmsOf, DOCUMENT_LIFE_MS, movedTo, type Known, known } from './oidc-discovery.ts'
 import { oidcIdentity } from './oidc-identity.ts'
 import { exchangeCode, type Tokens } from './token-endpoint.ts'
 import { readUserinfo, withUserinfo } from './userinfo.ts'
@@ -54,6 +54,7 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
       call,
       configuration: configuration(metadata, await keys.get()),
       authentications: authentications(metadata, settings),
+      isUnprovable: isUnprovable(metadata),
       url: answered(redirectUri, { code, state, iss: metadata.issuer }),
       checks: {
         expectedState: state,
@@ -62,7 +63,7 @@ export const oidcProvider = (settings: OidcSettings): OidcProvider => {
         idTokenExpected: true,
         ...(maxAge !== undefined && { maxAge: Number(maxAge) }),
       },
-      keys: newKeys,
+      idToken: { keys: newKeys, algorithms: algorithmsOf(metadata.id_token_signing_alg_values_supported) },
     })
   }
 

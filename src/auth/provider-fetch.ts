@@ -1,43 +1,72 @@
 import type { CustomFetchOptions } from 'openid-client'
 import type { Clock } from '../clock.ts'
-import { Refusal, refuse } from '../errors.ts'
-import { withProviderError } from './callback.ts'
-import { safeCause } from './safe-cause.ts'
+import { Refusal } from '../errors.ts'
+import { codesOf, safeCause } from './safe-cause.ts'
+import { type Gaps, refusalFor } from './told-refusal.ts'
 
 const TIMEOUT_MS = 5000
 const LIMIT = 1_048_576
+/** Codes of TLS that are about the certificate of who was asked. */
+const CERTIFICATE = /CERT|SIGNATURE|ALTNAME/
+/** Refusals that pass by themselves. */
+const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+
+/** Where a call goes: what it is for, and the host that is asked. */
+export type Place = { readonly step: string; readonly host: string }
+export const placeOf = (step: string, url: string): Place => ({ step, host: new URL(url).host.slice(0, 255) })
+
+/** A refusal among an error and its causes: the libraries wrap what was thrown inside of them. */
+const refusalIn = (error: unknown): Refusal | undefined =>
+  [error, (error as { cause?: unknown } | undefined)?.cause].find((step) => step instanceof Refusal)
 
 /**
- * Refuses because the provider is unavailable. The cause is for the operator and quotes only the provider's error code.
- * A refusal passes through unchanged.
+ * Refuses because what a provider answers is of no use: `what` is a sentence of ours, or the error of a library, of which only names and codes are
+ * told. A refusal passes through unchanged.
  */
-export const unavailable = (cause: unknown, providerError?: unknown): never => {
-  for (const step of [cause, (cause as { cause?: unknown }).cause]) if (step instanceof Refusal) throw step
-  return refuse('provider_unavailable', undefined, {
-    headers: { 'retry-after': '5' },
-    cause: withProviderError(safeCause(cause), providerError),
-  })
+export const unusable = (place: Place, what: unknown): never => {
+  throw refusalIn(what) ?? refusalFor('answer_unusable', { ...place, what: safeCause(what).message })
+}
+
+/** Refuses because of the status of an answer: the provider fails, or it does not offer what is asked for. */
+export const refusedBy = (place: Place, status: number, extras: Parameters<typeof refusalFor>[2] = {}): never => {
+  const gaps: Gaps = { ...place, status }
+  if (status >= 500 || PASSING.has(status)) throw refusalFor('provider_failing', gaps, extras)
+  if (status >= 300) throw refusalFor('answer_refused', gaps, extras)
+  return unusable(place, `answered with status ${status}`)
+}
+
+const outOfReach = (place: Place, error: unknown): Refusal => {
+  const { names, codes } = codesOf(error)
+  if (names.includes('TimeoutError')) return refusalFor('timeout', place)
+  const code = codes.at(-1) ?? safeCause(error).message
+  return refusalFor(CERTIFICATE.test(code) ? 'certificate' : 'unreachable', { ...place, code })
 }
 
 type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
 
-const answerTooLarge = (): never => unavailable('answer larger than 1 MiB')
+const answerTooLarge = (place: Place): never => unusable(place, 'answer larger than 1 MiB')
 
 /**
- * Calls to a provider: no redirect followed, 5 s for all of one, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`; a
- * good answer that is too large, as `tooLarge` does.
+ * Calls to a provider for a step: no redirect followed, 5 s for all of one, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`;
+ * a good answer that is too large, as `tooLarge` does.
  */
 export const providerFetch =
   (clock: Clock, userAgent: string) =>
-  async (url: string, { method, headers, body }: Init, tooLarge = answerTooLarge): Promise<Response> => {
+  async (
+    step: string,
+    url: string,
+    { method, headers, body }: Init,
+    tooLarge: (place: Place) => never = answerTooLarge,
+  ): Promise<Response> => {
+    const place = placeOf(step, url)
     try {
       const signal = clock.timeout(TIMEOUT_MS)
       const own = { ...headers, 'user-agent': userAgent }
       const response = await fetch(url, { method, headers: own, body: body ?? null, redirect: 'manual', signal })
-      const content = await limited(response, response.ok ? tooLarge : answerTooLarge)
+      const content = await limited(response, () => (response.ok ? tooLarge : answerTooLarge)(place))
       return new Response(content, { status: response.status, headers: response.headers })
     } catch (error) {
-      return unavailable(error)
+      throw refusalIn(error) ?? outOfReach(place, error)
     }
   }
 
@@ -55,13 +84,13 @@ const limited = async ({ body }: Response, tooLarge: () => never): Promise<Uint8
   return Buffer.concat(chunks)
 }
 
-/** The JSON of an answer with status 200; anything else refuses with `provider_unavailable`. */
-export const jsonOf = async (response: Response): Promise<unknown> => {
-  if (response.status !== 200) return unavailable(`answered with status ${response.status}`)
+/** The JSON of an answer with status 200; anything else refuses. */
+export const jsonOf = async (response: Response, place: Place): Promise<unknown> => {
+  if (response.status !== 200) return refusedBy(place, response.status)
   try {
     return await response.json()
   } catch {
-    return unavailable('answer is not JSON')
+    return unusable(place, 'answer is not JSON')
   }
 }
 

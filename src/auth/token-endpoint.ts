@@ -4,23 +4,33 @@ import {
   type ClientAuth,
   type Configuration,
   customFetch,
+  type CustomFetchOptions,
   type TokenEndpointResponse,
   type TokenEndpointResponseHelpers,
 } from 'openid-client'
 import { Refusal } from '../errors.ts'
 import type { LoginKind } from '../events/login.ts'
-import { refuseCallback, tooMuchTold, withProviderError } from './callback.ts'
-import { isObject, type ProviderFetch, unavailable } from './provider-fetch.ts'
-import { safeCause } from './safe-cause.ts'
+import { refuseCallback, tooMuchTold } from './callback.ts'
+import { idTokenCause } from './id-token-cause.ts'
+import { isObject, type Place, placeOf, type ProviderFetch, refusedBy, unusable } from './provider-fetch.ts'
+import { providerSays } from './provider-says.ts'
+import { refusalFor } from './told-refusal.ts'
 
-/** Errors that are about the code or its user. Every other one is about our client or the provider's state. */
+/** Errors that are about the code or its user. */
 const ABOUT_THE_CODE: ReadonlySet<unknown> = new Set([
   'invalid_grant',
   'invalid_request',
   'access_denied',
   'bad_verification_code',
 ])
+/** Errors that are about our client, whatever the status; the last is the well-known code host's. */
+const ABOUT_OUR_CLIENT: ReadonlySet<unknown> = new Set([
+  'invalid_client',
+  'unauthorized_client',
+  'incorrect_client_credentials',
+])
 const TOKEN_TYPES: ReadonlySet<unknown> = new Set(['bearer', 'dpop'])
+const STEP = 'token endpoint'
 
 export type Exchange = {
   readonly callback: LoginKind
@@ -28,47 +38,80 @@ export type Exchange = {
   readonly configuration: (authentication: ClientAuth) => Configuration
   /** How our client may prove itself: the next way is tried when the provider does not take the client by this one. */
   readonly authentications: readonly ClientAuth[]
+  /** Whether the provider names ways for a client to prove itself, and none of them is known here. */
+  readonly isUnprovable?: boolean
   readonly url: URL
   readonly checks: AuthorizationCodeGrantChecks
-  /** The provider's key set, when the ID token is to be verified. */
-  readonly keys?: () => Promise<object>
+  /** The provider's key set and algorithms, when the ID token is to be verified. */
+  readonly idToken?: { readonly keys: () => Promise<object>; readonly algorithms: readonly string[] }
 }
 
 export type Tokens = TokenEndpointResponse & TokenEndpointResponseHelpers
 
-/** Exchanges a code for verified tokens. Refuses with `code_refused`, `id_token_invalid` or `provider_unavailable`, as api.md §5.5 tells them apart. */
+/** Exchanges a code for verified tokens. Refuses as api.md §5.5 says. */
 export const exchangeCode = async (exchange: Exchange): Promise<Tokens> => {
-  for (const [n, authentication] of exchange.authentications.entries()) {
-    const tokens = await attempt(exchange, authentication, n + 1 < exchange.authentications.length)
+  const { authentications } = exchange
+  for (const authentication of authentications.slice(0, -1)) {
+    const tokens = await attempt(exchange, authentication, true)
     if (tokens) return tokens
   }
-  return unavailable('provider refused our client')
+  return (await attempt(exchange, authentications.at(-1)!, false))!
+}
+
+type Asked = Pick<CustomFetchOptions, 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
+
+const ofForm = (text: string): string => new URLSearchParams(`it=${text}`).get('it') ?? ''
+
+/** What we sent and nobody may read: the code, and who our client is. */
+const secretsOf = ({ headers, body }: Asked): readonly string[] => {
+  const form = body instanceof URLSearchParams ? body : new URLSearchParams(typeof body === 'string' ? body : '')
+  const sent = ['code', 'code_verifier', 'client_id', 'client_secret'].map((name) => form.get(name) ?? '')
+  const [, basic = ''] = /^Basic (.*)$/.exec(headers['authorization'] ?? '') ?? []
+  const proof = Buffer.from(basic, 'base64').toString().split(':')
+  return [...sent, ...proof, ...proof.map(ofForm)]
+}
+
+/** Refuses because the token endpoint says no: to our client, to the code, or in a way that says nothing of either. */
+const refused = (
+  { callback, isUnprovable = false }: Exchange,
+  place: Place,
+  status: number,
+  { error, error_description }: Readonly<Record<string, unknown>>,
+  asked: Asked,
+): never => {
+  const says = { providerError: error, providerSays: providerSays(error_description, secretsOf(asked)) }
+  if (status < 500) {
+    if (status === 401 || ABOUT_OUR_CLIENT.has(error))
+      throw refusalFor(isUnprovable ? 'client_authentication' : 'client_refused', { ...place }, says)
+    // The well-known code host says no with a 200.
+    if (status === 200 || ABOUT_THE_CODE.has(error)) return refuseCallback(callback, 'code_refused', { ...place }, says)
+  }
+  return refusedBy(place, status, says)
 }
 
 const attempt = async (
-  { callback, call, configuration, url, checks, keys }: Exchange,
+  exchange: Exchange,
   authentication: ClientAuth,
   another: boolean,
 ): Promise<Tokens | undefined> => {
-  const seen = { tokens: false, otherClient: false }
+  const { callback, call, configuration, url, checks, idToken } = exchange
+  const seen = { idToken: undefined as string | undefined, otherClient: false }
   const config = configuration(authentication)
+  const place = placeOf(STEP, config.serverMetadata().token_endpoint!)
   config[customFetch] = async (address, { method, headers, body }) => {
-    if (method === 'GET' && keys) return Response.json(await keys())
-    const answer = await call(address, { method, headers, body }, () =>
-      tooMuchTold(callback, 'the answer of the token endpoint is larger than 1 MiB'),
-    )
+    if (method === 'GET' && idToken) return Response.json(await idToken.keys())
+    const answer = await call(STEP, address, { method, headers, body }, (place) => tooMuchTold(callback, place))
+    const { status } = answer
     const content: unknown = await answer.json().catch(() => undefined)
-    if (!isObject(content)) return unavailable(`token endpoint answered ${answer.status} without a JSON object`)
-    const { error } = content
-    seen.otherClient = error === 'invalid_client' && another
-    // The well-known code host says no with a 200.
-    if (typeof error === 'string' && (answer.status === 200 || (answer.status < 500 && ABOUT_THE_CODE.has(error))))
-      return refuseCallback(callback, 'code_refused', {
-        cause: withProviderError(new Error('the token endpoint refused the code'), error),
-      })
-    if (answer.status !== 200) return unavailable(`token endpoint answered ${answer.status}`, error)
-    const tokens = usable(content, keys !== undefined)
-    seen.tokens = true
+    if (!isObject(content))
+      return status === 200
+        ? unusable(place, 'answer is no JSON object')
+        : refused(exchange, place, status, {}, { headers })
+    seen.otherClient = content['error'] === 'invalid_client' && another
+    if (status !== 200 || typeof content['error'] === 'string')
+      return refused(exchange, place, status, content, { headers, body })
+    const tokens = usable(content, place, idToken !== undefined)
+    seen.idToken = tokens.id_token
     return Response.json(tokens)
   }
   try {
@@ -76,19 +119,25 @@ const attempt = async (
   } catch (error) {
     if (seen.otherClient) return undefined
     const refusal = (error as { cause?: unknown }).cause instanceof Refusal
-    return seen.tokens && !refusal
-      ? refuseCallback(callback, 'id_token_invalid', { cause: safeCause(error) })
-      : unavailable(error)
+    if (seen.idToken === undefined || refusal) return unusable(place, error)
+    return refuseCallback(callback, idTokenCause(seen.idToken, error, idToken!.algorithms))
   }
 }
 
+type Usable = { readonly access_token: string; readonly token_type: string; readonly id_token?: string }
+
 /** Only the members that are needed are passed on, so that any later failure is the ID token's. */
-const usable = ({ access_token, token_type, id_token }: Readonly<Record<string, unknown>>, withIdToken: boolean) => {
-  const bearer =
-    typeof access_token === 'string' && typeof token_type === 'string' && TOKEN_TYPES.has(token_type.toLowerCase())
-  if (!bearer || access_token === '') return unavailable('token endpoint gave no access token')
+const usable = (
+  { access_token, token_type, id_token }: Readonly<Record<string, unknown>>,
+  place: Place,
+  withIdToken: boolean,
+): Usable => {
+  if (typeof access_token !== 'string' || access_token === '' || typeof token_type !== 'string')
+    return unusable(place, 'answer without an access token')
+  if (!TOKEN_TYPES.has(token_type.toLowerCase()))
+    return unusable(place, 'answer without an access token of a known type')
   if (!withIdToken) return { access_token, token_type }
   return typeof id_token === 'string' && id_token !== ''
     ? { access_token, token_type, id_token }
-    : unavailable('token endpoint gave no ID token')
+    : unusable(place, 'answer without an ID token')
 }

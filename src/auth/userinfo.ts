@@ -3,7 +3,7 @@ import type { Claims } from '../access/claims.ts'
 import { Refusal } from '../errors.ts'
 import { refuseCallback, tooMuchTold } from './callback.ts'
 import type { Known } from './oidc-discovery.ts'
-import { isObject, type ProviderFetch, unavailable } from './provider-fetch.ts'
+import { isObject, type Place, placeOf, type ProviderFetch, refusedBy, unusable } from './provider-fetch.ts'
 import { safeCause } from './safe-cause.ts'
 
 /** Claims that are about the login and not about the person: only the ID token says them. */
@@ -13,21 +13,21 @@ const OF_THE_LOGIN: ReadonlySet<string> = new Set(
 const ADDRESS = ['email', 'email_verified'] as const
 const REFERENCES = '_claim_names'
 
-const refused = (cause: Error): never => refuseCallback('oidc', 'userinfo_invalid', { cause })
+const STEP = 'userinfo'
 
 /** An answer that the library can read; what says that there is nothing to read is refused here. */
-const readable = async (answer: Response): Promise<Response> => {
+const readable = async (answer: Response, place: Place): Promise<Response> => {
   const { status, headers } = answer
-  if (status === 401 || status === 403) return refused(new Error(`the userinfo endpoint answered ${status}`))
-  if (status !== 200) return unavailable(`the userinfo endpoint answered ${status}`)
+  if (status === 401 || status === 403) return refuseCallback('oidc', 'userinfo_refused', { ...place, status })
+  if (status !== 200) return refusedBy(place, status)
   const type = headers.get('content-type') ?? ''
   const text = await answer.text()
   if (/^application\/jwt\b/i.test(type)) {
-    if (text.split('.').length === 5) return refused(new Error('userinfo is encrypted, which is not read'))
+    if (text.split('.').length === 5) return refuseCallback('oidc', 'userinfo_encrypted')
     return new Response(text, { headers: { 'content-type': 'application/jwt' } })
   }
   const content = parsed(text)
-  return isObject(content) ? Response.json(content) : unavailable('the userinfo endpoint gave no JSON object')
+  return isObject(content) ? Response.json(content) : unusable(place, 'answer is no JSON object')
 }
 
 const parsed = (text: string): unknown => {
@@ -54,11 +54,12 @@ type Asked = {
  * holds. Refuses with `userinfo_invalid`, `identity_too_large` or `provider_unavailable`.
  */
 export const readUserinfo = async ({ call, known, config, keys, accessToken, sub }: Asked): Promise<Claims> => {
+  const place = placeOf(STEP, known.metadata.userinfo_endpoint!)
   const seen = { answer: false }
   config[customFetch] = async (address, { method, headers }) => {
     if (address === known.metadata.jwks_uri) return Response.json(await keys())
-    const answer = await call(address, { method, headers }, () => tooMuchTold('oidc', 'userinfo is larger than 1 MiB'))
-    const good = await readable(answer)
+    const answer = await call(STEP, address, { method, headers }, () => tooMuchTold('oidc', place))
+    const good = await readable(answer, place)
     seen.answer = true
     return good
   }
@@ -66,12 +67,10 @@ export const readUserinfo = async ({ call, known, config, keys, accessToken, sub
     return await fetchUserInfo(config, accessToken, sub)
   } catch (error) {
     const { cause, code } = error as { readonly cause?: unknown; readonly code?: unknown }
-    if (!seen.answer || error instanceof Refusal || cause instanceof Refusal) return unavailable(error)
-    return refused(
-      code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
-        ? new Error('sub of userinfo is not that of the ID token')
-        : safeCause(error),
-    )
+    if (!seen.answer || error instanceof Refusal || cause instanceof Refusal) return unusable(place, error)
+    return code === 'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED'
+      ? refuseCallback('oidc', 'userinfo_subject')
+      : refuseCallback('oidc', 'userinfo_unfit', { what: safeCause(error).message })
   }
 }
 

@@ -10,10 +10,12 @@ export const Session = named('Session', {
   authentication: Type.Optional(Authentication),
   /** When the token used expires. */
   sessionEndsAt: Type.Optional(Instant),
-  /** Who the provider said it was whose login was refused in this browser a moment ago, because no rule grants them anything. */
+  /** Who the provider said it was whose login was refused in this browser a moment ago, because of their address, their memberships, or because no rule grants them anything. */
   refused: Type.Optional(
     Type.Object({
       requestId: Text,
+      /** The cause, of the table in api.md §5.5. */
+      cause: Type.Optional(Text),
       name: Type.Optional(Text),
       email: Type.Optional(Text),
       login: Type.Optional(Text),

@@ -18,6 +18,8 @@ export const MESSAGES = {
   id_token_invalid: 'handling OIDC callback: ID token was refused',
   issuer_mismatch: 'handling OIDC callback: unexpected issuer',
   provider_error: 'handling OIDC callback: provider refused the login',
+  oauth_client_refused: 'provider refused the client of this service',
+  provider_mismatch: 'provider and configuration do not fit',
   provider_unavailable: 'service is temporarily unavailable',
 } as const satisfies Partial<Record<Reason, string>>
 export type Failure = keyof typeof MESSAGES

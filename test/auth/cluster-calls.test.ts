@@ -164,8 +164,8 @@ await t.test('every call says who asks', async (t) => {
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const ask = providerFetch(virtualClock(), 'rollcall/1.2.3')
-  await ask(url, { method: 'GET', headers: { 'user-agent': 'a-library/9' } })
-  await ask(url, { method: 'GET', headers: {} })
+  await ask('keys', url, { method: 'GET', headers: { 'user-agent': 'a-library/9' } })
+  await ask('keys', url, { method: 'GET', headers: {} })
   t.strictSame(agents, ['rollcall/1.2.3', 'rollcall/1.2.3'])
 })
 

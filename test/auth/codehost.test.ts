@@ -7,13 +7,15 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { refused } from './refused.ts'
 import { codehostClient, codehostStandIn } from './stand-ins/codehost.ts'
-import { type Answer, deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
+import { type Answer, deadUrl, filler, json, reasonOfUnusable, silence, unusable } from './stand-ins/listen.ts'
 
 const back = 'https://flags.example.com/auth/v1/method/codehost/callback'
 const MESSAGES = {
   code_refused: 'handling codehost callback: code was refused',
   identity_too_large: 'handling codehost callback: the provider tells more of this person than is kept',
   provider_error: 'handling codehost callback: provider refused the login',
+  oauth_client_refused: 'provider refused the client of this service',
+  provider_mismatch: 'provider and configuration do not fit',
   provider_unavailable: 'service is temporarily unavailable',
   membership_required: 'request was not authenticated',
 } as const satisfies Partial<Record<Reason, string>>
@@ -191,11 +193,12 @@ await t.test('what the token endpoint says is told apart', async (t) => {
   await fails(t, () => provider.finish(used), 'code_refused', [used.query.get('code')!])
   const stolen = await login(provider)
   await fails(t, () => provider.finish({ ...stolen, codeVerifier: freshSecrets().codeVerifier }), 'code_refused')
-  await fails(t, () => enter(client(host.url, { clientSecret: 'canary-wrong' })), 'code_refused')
+  await fails(t, () => enter(client(host.url, { clientSecret: 'canary-wrong' })), 'oauth_client_refused')
 
   const rows: readonly [string, Answer, keyof typeof MESSAGES][] = [
     ['invalid_grant with 400', json(400, { error: 'invalid_grant' }), 'code_refused'],
-    ['invalid_client with 401', json(401, { error: 'invalid_client' }), 'provider_unavailable'],
+    ['invalid_client with 401', json(401, { error: 'invalid_client' }), 'oauth_client_refused'],
+    ['a word of the host', json(200, { error: 'redirect_uri_mismatch' }), 'code_refused'],
     ['no access token', json(200, { scope: 'read:org' }), 'provider_unavailable'],
     [
       'an access token that fits no header',
@@ -203,7 +206,7 @@ await t.test('what the token endpoint says is told apart', async (t) => {
       'provider_unavailable',
     ],
     ...Object.entries(unusable).map(
-      ([name, answer]) => [name, answer, 'provider_unavailable'] satisfies [string, Answer, keyof typeof MESSAGES],
+      ([name, answer]) => [name, answer, reasonOfUnusable(name)] satisfies [string, Answer, keyof typeof MESSAGES],
     ),
   ]
   for (const [name, answer, reason] of rows)
@@ -242,7 +245,7 @@ await t.test('a refusal or unusable answer of the API is a 503', async (t) => {
   for (const [path, name, answer] of rows)
     await t.test(`${path}: ${name}`, async (t) => {
       host.lies = { [path]: answer }
-      await fails(t, () => enter(provider), 'provider_unavailable')
+      await fails(t, () => enter(provider), reasonOfUnusable(name))
     })
   t.notOk(host.asked.some((path) => path.includes('/elsewhere')))
   for (const path of ['/login/oauth/access_token', '/api/user', '/api/user/orgs'])

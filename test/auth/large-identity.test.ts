@@ -60,13 +60,13 @@ const ROWS: readonly [string, Claims, readonly Asked[], Claims | string][] = [
     'rules that name too much of it',
     { ...small, groups: GROUPS },
     [asks('groups', ...GROUPS)],
-    'what rules read of the identity is larger than 40960 bytes',
+    'what rules read of this person is larger than the 40960 bytes that are kept',
   ],
   [
     'a name without end',
     { ...small, name: 'n'.repeat(30_000) },
     [],
-    'what rules read of the identity is larger than 40960 bytes',
+    'what rules read of this person is larger than the 40960 bytes that are kept',
   ],
 ]
 

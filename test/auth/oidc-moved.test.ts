@@ -49,13 +49,13 @@ for (const endpoint of ENDPOINTS)
 await t.test('a provider that fails where it was is asked once a minute whether it has moved', async (t) => {
   const { clock, liar, reads, enter } = await begin(t)
   liar.lies = { token: json(404, {}) }
-  for (let n = 0; n < 5; n++) await fails(t, enter, 'provider_unavailable')
+  for (let n = 0; n < 5; n++) await fails(t, enter, 'provider_mismatch')
   t.equal(reads(), 2)
   await clock.advance(59_999)
-  await fails(t, enter, 'provider_unavailable')
+  await fails(t, enter, 'provider_mismatch')
   t.equal(reads(), 2)
   await clock.advance(1)
-  await fails(t, enter, 'provider_unavailable')
+  await fails(t, enter, 'provider_mismatch')
   t.equal(reads(), 3)
   liar.lies = {}
   await enter()
@@ -66,15 +66,18 @@ await t.test('where it cannot be asked either, both causes are told, and it is a
   const { clock, liar, provider, reads } = await begin(t)
   const answer = await login(provider)
   liar.lies = { token: json(404, {}), document: json(503, {}) }
-  const why = whyOf(await fails(t, () => provider.finish(answer), 'provider_unavailable')) ?? ''
-  t.match(why, /token endpoint answered 404.*discovery, read again: /)
-  for (let n = 0; n < 5; n++) await fails(t, () => provider.finish(answer), 'provider_unavailable')
+  const why = whyOf(await fails(t, () => provider.finish(answer), 'provider_mismatch')) ?? ''
+  t.match(
+    why,
+    /token endpoint at 127\S* answered with status 404; read again: discovery at 127\S* answered with status 503/,
+  )
+  for (let n = 0; n < 5; n++) await fails(t, () => provider.finish(answer), 'provider_mismatch')
   t.equal(reads(), 2)
   liar.lies = {}
   t.equal((await provider.finish(answer)).subject.sub, 'alice', 'what is known of it is kept')
   liar.lies = { token: json(404, {}) }
   await clock.advance(60_000)
-  await fails(t, () => provider.finish(answer), 'provider_unavailable')
+  await fails(t, () => provider.finish(answer), 'provider_mismatch')
   t.equal(reads(), 3)
 })
 

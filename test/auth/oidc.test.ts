@@ -8,7 +8,7 @@ import { eventually } from '../wait.ts'
 import { back, client, fails, type Failure, login, MESSAGES, patient, together } from './at-provider.ts'
 import { refused } from './refused.ts'
 import { type Lies, lyingClient, lyingProvider } from './stand-ins/liar.ts'
-import { deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
+import { deadUrl, filler, json, reasonOfUnusable, silence, unusable } from './stand-ins/listen.ts'
 import { realProvider, signIn } from './stand-ins/provider.ts'
 
 const endpointsOf = (url: string) => ({
@@ -219,8 +219,8 @@ await t.test('a provider that signs with nothing that is taken is told as such',
   const liar = await lyingProvider(t)
   for (const listed of [['none'], ['HS256', 'HS512'], []]) {
     liar.lies = { document: { id_token_signing_alg_values_supported: listed } }
-    const refusal = await fails(t, () => client(liar.url).begin(freshSecrets()), 'provider_unavailable')
-    t.match(whyOf(refusal), 'document without an algorithm that is taken')
+    const refusal = await fails(t, () => client(liar.url).begin(freshSecrets()), 'provider_mismatch')
+    t.match(whyOf(refusal), 'the discovery document names no algorithm for ID tokens that is taken')
   }
 })
 
@@ -237,7 +237,7 @@ await t.test('our client proves itself as the configuration says', async (t) => 
     t.strictSame(liar.proofs, [proof])
     liar.lies = { token: json(401, { error: 'invalid_client' }) }
     liar.proofs.length = 0
-    await fails(t, async () => provider.finish(await login(provider)), 'provider_unavailable')
+    await fails(t, async () => provider.finish(await login(provider)), 'oauth_client_refused')
     t.strictSame(liar.proofs, [proof], 'in this way alone')
     liar.lies = {}
   }
@@ -313,21 +313,25 @@ await t.test('what the token endpoint says is told apart', async (t) => {
   const liar = await lyingProvider(t)
   const provider = client(liar.url)
   const rows: readonly [string, Lies['token'], Failure][] = [
-    ['invalid_grant', json(400, { error: 'invalid_grant', error_description: 'canary' }), 'code_refused'],
+    ['invalid_grant', json(400, { error: 'invalid_grant', error_description: 'no canary-1' }), 'code_refused'],
     ['invalid_request', json(400, { error: 'invalid_request' }), 'code_refused'],
-    ['invalid_client', json(401, { error: 'invalid_client', error_description: 'canary' }), 'provider_unavailable'],
+    ['invalid_client', json(401, { error: 'invalid_client', error_description: 'canary@x' }), 'oauth_client_refused'],
     [
       'a challenge',
       json(401, { error: 'invalid_client' }, { 'www-authenticate': 'Basic realm="canary"' }),
-      'provider_unavailable',
+      'oauth_client_refused',
     ],
-    ['unauthorized_client', json(400, { error: 'unauthorized_client' }), 'provider_unavailable'],
+    ['unauthorized_client', json(400, { error: 'unauthorized_client' }), 'oauth_client_refused'],
+    ['unauthorized_client with 401', json(401, { error: 'unauthorized_client' }), 'oauth_client_refused'],
+    ['401 without a word', json(401, {}), 'oauth_client_refused'],
+    ['invalid_client in trouble', json(503, { error: 'invalid_client' }), 'provider_unavailable'],
+    ['another error', json(400, { error: 'unsupported_grant_type' }), 'provider_mismatch'],
     ['no ID token', { id_token: undefined }, 'provider_unavailable'],
     ['more than 1 MiB', filler, 'identity_too_large'],
     ['no access token', { access_token: undefined }, 'provider_unavailable'],
     ['another type of token', { token_type: 'mac' }, 'provider_unavailable'],
     ...Object.entries(unusable).map(
-      ([name, answer]) => [name, answer, 'provider_unavailable'] satisfies [string, Lies['token'], Failure],
+      ([name, answer]) => [name, answer, reasonOfUnusable(name)] satisfies [string, Lies['token'], Failure],
     ),
   ]
   for (const [name, token, reason] of rows)
@@ -374,27 +378,29 @@ await t.test('an issuer that is a template names nobody', async (t) => {
       return Response.json({ ...endpointsOf(issuer), issuer: 'https://login.microsoftonline.com/{tenantid}/v2.0' })
     },
   })
-  await fails(t, () => client(issuer).begin(freshSecrets()), 'provider_unavailable')
+  await fails(t, () => client(issuer).begin(freshSecrets()), 'provider_mismatch')
   t.strictSame(asked, [`${issuer}/.well-known/openid-configuration`])
 })
 
 await t.test('a discovery document that cannot be used is a 503 that heals', async (t) => {
   const liar = await lyingProvider(t)
-  const documents: readonly [string, Lies['document']][] = [
-    ['another issuer', { issuer: 'https://evil.example.com' }],
-    ['no issuer', { issuer: undefined }],
-    ['no token endpoint', { token_endpoint: undefined }],
-    ['no authorization endpoint', { authorization_endpoint: 7 }],
-    ['a script as endpoint', { authorization_endpoint: 'javascript:alert(1)' }],
-    ['no key set', { jwks_uri: undefined }],
-    ['more than 1 MiB', filler],
-    ...Object.entries(unusable),
+  const documents: readonly [string, Lies['document'], Failure][] = [
+    ['another issuer', { issuer: 'https://evil.example.com' }, 'provider_mismatch'],
+    ['no issuer', { issuer: undefined }, 'provider_mismatch'],
+    ['no token endpoint', { token_endpoint: undefined }, 'provider_mismatch'],
+    ['no authorization endpoint', { authorization_endpoint: 7 }, 'provider_mismatch'],
+    ['a script as endpoint', { authorization_endpoint: 'javascript:alert(1)' }, 'provider_mismatch'],
+    ['no key set', { jwks_uri: undefined }, 'provider_mismatch'],
+    ['more than 1 MiB', filler, 'provider_unavailable'],
+    ...Object.entries(unusable).map(
+      ([name, answer]) => [name, answer, reasonOfUnusable(name)] satisfies [string, Lies['document'], Failure],
+    ),
   ]
-  for (const [name, document] of documents)
+  for (const [name, document, reason] of documents)
     await t.test(name, async (t) => {
       const provider = client(liar.url)
       if (document) liar.lies = { document }
-      await fails(t, () => provider.begin(freshSecrets()), 'provider_unavailable')
+      await fails(t, () => provider.begin(freshSecrets()), reason)
       liar.lies = {}
       t.equal((await provider.begin(freshSecrets())).origin, liar.url, 'asked again at once')
     })
@@ -479,7 +485,7 @@ await t.test('a key set that cannot be used is a 503', async (t) => {
       liar.lies = {}
       const answer = await login(provider)
       liar.lies = { keys }
-      await fails(t, () => provider.finish(answer), 'provider_unavailable')
+      await fails(t, () => provider.finish(answer), reasonOfUnusable(name))
     })
   t.notOk(liar.asked.includes('/elsewhere'))
 })

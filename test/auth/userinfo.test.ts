@@ -8,7 +8,7 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { client, fails, type Failure, login } from './at-provider.ts'
 import { type Lies, lyingProvider } from './stand-ins/liar.ts'
-import { type Answer, filler, json, silence, unusable } from './stand-ins/listen.ts'
+import { type Answer, filler, json, reasonOfUnusable, silence, unusable } from './stand-ins/listen.ts'
 
 const asked = { claims: 'userinfo' } as const
 const jwt =
@@ -83,33 +83,33 @@ await t.test('the claims of both are joined, an address and what is said of it f
 
 type Row = readonly [string, Lies['userinfo'], Failure, string | RegExp]
 const ROWS: readonly Row[] = [
-  ['of somebody else', { sub: 'mallory' }, 'userinfo_invalid', 'sub of userinfo is not that of the ID token'],
+  ['of somebody else', { sub: 'mallory' }, 'userinfo_invalid', 'userinfo is of another person than the ID token (sub)'],
   ['of nobody', { sub: undefined }, 'userinfo_invalid', /OAUTH_INVALID_RESPONSE/],
   ['a subject that is a number', { sub: 7 }, 'userinfo_invalid', /OAUTH_INVALID_RESPONSE/],
-  ['of the same in other case', { sub: 'Alice' }, 'userinfo_invalid', 'sub of userinfo is not that of the ID token'],
+  [
+    'of the same in other case',
+    { sub: 'Alice' },
+    'userinfo_invalid',
+    'userinfo is of another person than the ID token (sub)',
+  ],
   [
     '401',
     json(401, { error: 'invalid_token' }, { 'www-authenticate': 'Bearer error="invalid_token"' }),
     'userinfo_invalid',
-    'the userinfo endpoint answered 401',
+    /^userinfo at 127\S* refused the access token with status 401$/,
   ],
-  ['403', json(403, {}), 'userinfo_invalid', 'the userinfo endpoint answered 403'],
-  ['more than 1 MiB', filler, 'identity_too_large', 'userinfo is larger than 1 MiB'],
+  ['403', json(403, {}), 'userinfo_invalid', /^userinfo at 127\S* refused the access token with status 403$/],
+  ['more than 1 MiB', filler, 'identity_too_large', /^userinfo at 127\S*: the answer is larger than 1 MiB$/],
   ['a list that says it is a JWT', jwt('[]'), 'userinfo_invalid', /OAUTH_INVALID_RESPONSE/],
-  [
-    'an encrypted one',
-    jwt('canary.canary.canary.canary.canary'),
-    'userinfo_invalid',
-    'userinfo is encrypted, which is not read',
-  ],
+  ['an encrypted one', jwt('canary.canary.canary.canary.canary'), 'userinfo_invalid', 'userinfo is encrypted'],
   [
     'a signed one without a signature',
     jwt(`${part({ alg: 'none' })}.${part({ sub: 'alice' })}.`),
     'userinfo_invalid',
     /OAUTH_INVALID_RESPONSE/,
   ],
-  ['null', json(200, null), 'provider_unavailable', 'the userinfo endpoint gave no JSON object'],
-  ...Object.entries(unusable).map(([name, answer]): Row => [name, answer, 'provider_unavailable', /./]),
+  ['null', json(200, null), 'provider_unavailable', /^userinfo at 127\S*: answer is no JSON object$/],
+  ...Object.entries(unusable).map(([name, answer]): Row => [name, answer, reasonOfUnusable(name), /./]),
 ]
 
 await t.test('each failure of userinfo has its reason, and the operator its cause', async (t) => {
@@ -142,7 +142,7 @@ await t.test('signed userinfo is taken with a signature of the provider alone', 
       /OAUTH_JWT_CLAIM_COMPARISON_FAILED/,
     ],
     ['expired', () => liar.signed({ ...claims, exp: now() - 60 }), /OAUTH_JWT_TIMESTAMP_CHECK_FAILED/],
-    ['of another person', () => liar.signed({ sub: 'mallory' }), /sub of userinfo is not that of the ID token/],
+    ['of another person', () => liar.signed({ sub: 'mallory' }), /userinfo is of another person than the ID token/],
     [
       'by a foreign key',
       () => new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'foreign' }).sign(stranger.privateKey),
@@ -179,8 +179,8 @@ await t.test('a provider without userinfo is told before anybody is sent there',
   const liar = await lyingProvider(t)
   for (const userinfo_endpoint of [undefined, 7, 'javascript:alert(1)', 'ftp://id.example.com/userinfo']) {
     liar.lies = { document: { userinfo_endpoint } }
-    const refusal = await fails(t, () => client(liar.url, asked).begin(freshSecrets()), 'provider_unavailable')
-    t.match(whyOf(refusal), 'document without a usable userinfo_endpoint')
+    const refusal = await fails(t, () => client(liar.url, asked).begin(freshSecrets()), 'provider_mismatch')
+    t.match(whyOf(refusal), 'the discovery document has no usable userinfo_endpoint')
     t.ok(await client(liar.url).begin(freshSecrets()), 'where it is not asked it need not be there')
   }
 })

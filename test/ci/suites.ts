@@ -20,6 +20,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'auth/bulkhead',
     'auth/email-rule',
     'auth/login-state',
+    'auth/provider-says',
     'auth/rate-limit',
     'adapters/eventstoredb-read',
     'adapters/eventstoredb-silence',

@@ -50,6 +50,12 @@ const unavailable = {
   reason: 'provider_unavailable',
   message: 'service is temporarily unavailable',
 } as const
+const misfit = {
+  status: 503,
+  code: 14,
+  reason: 'provider_mismatch',
+  message: 'provider and configuration do not fit',
+} as const
 const handled = (reason: string, sentence: string, word = 'WORD') => ({
   status: 401,
   code: 16,
@@ -189,11 +195,14 @@ const table: readonly Wrong[] = [
     only: 'OIDC',
   },
   { name: 'a provider that answers HTML', ...unavailable, lies: { token: unusable['HTML']! }, only: 'OIDC' },
-  { name: 'a provider that redirects', ...unavailable, lies: { token: unusable['a redirect']! }, only: 'OIDC' },
+  { name: 'a provider that redirects', ...misfit, lies: { token: unusable['a redirect']! }, only: 'OIDC' },
   { name: 'a provider that fails', ...unavailable, lies: { token: unusable['500']! }, only: 'OIDC' },
   {
     name: 'a provider that does not know us',
-    ...unavailable,
+    status: 503,
+    code: 14,
+    reason: 'oauth_client_refused',
+    message: 'provider refused the client of this service',
     lies: { token: json(401, { error: 'invalid_client' }) },
     only: 'OIDC',
   },
@@ -239,11 +248,13 @@ const fails = async (t: Test, world: World, path: string, wrong: Wrong, form: 'J
     t.equal(answer.headers.location, wrong.astray ? told : `${told}&return_to=%2Fflags%3Fq%3Da`, what)
     t.match(answer.headers['event-position'], /^\d+$/, what)
   }
-  if (wrong.status === 503) t.match(answer.headers['retry-after'], /^\d+$/, what)
+  t.equal('retry-after' in answer.headers, wrong.reason === 'provider_unavailable', what)
   t.equal(answer.headers['cache-control'], 'no-store', what)
   const cookies = cookiesOf(answer)
   const [name = ''] = cookie.split('=')
-  t.strictSame(Object.keys(cookies), wrong.usedUp === false ? [] : [name], `${what}: no token`)
+  // Who is refused for who they are is told so by a cookie of its own.
+  const told = wrong.reason === 'email_not_allowed' && form === 'a page' ? ['service_client_state'] : []
+  t.strictSame(Object.keys(cookies), wrong.usedUp === false ? [] : [name, ...told], `${what}: no token`)
   if (wrong.usedUp !== false)
     t.match(cookies[name]!.line, /^[^=]*=; Max-Age=0; Path=\/auth\/v1\/method\/(oidc\/main|codehost);/, what)
 
@@ -265,7 +276,7 @@ await t.test('every row of the table of failed logins, as JSON and as a page', a
   t.notMatch(await world.service.logged(), /canary/, 'no secret in the log')
   t.match(
     await world.service.logged(),
-    /"why":"token endpoint answered 500/,
+    /"why":"token endpoint at 127[^"]*answered with status 500/,
     'the operator is told why a provider cannot be used',
   )
 })
@@ -395,7 +406,7 @@ await t.test('a provider that is not configured, and one that cannot be reached'
       message: 'requested provider "nobody": provider not found',
     })
   }
-  liar.lies = { document: unusable['404']! }
+  liar.lies = { document: unusable['500']! }
   const answer = await service.request<Problem>('GET', `${OIDC}/authorize`, undefined, { ...open, accept: 'text/html' })
   t.strictSame(refusalOf(answer), unavailable, 'authorize always answers JSON')
   t.match(answer.headers['retry-after'], /^\d+$/)
@@ -428,7 +439,7 @@ await t.test('userinfo and parameters of the authorize address are as the config
     refusalOf((await logIn(service, OIDC)).answer),
     handled('userinfo_invalid', 'userinfo was refused', 'OIDC'),
   )
-  t.match(await service.logged(), /"why":"sub of userinfo is not that of the ID token"/)
+  t.match(await service.logged(), /"why":"userinfo is of another person than the ID token \(sub\)"/)
   // Nothing of the ID token makes the address of userinfo a verified one.
   liar.lies = {
     claims: { email: 'ada@example.com', email_verified: true },

@@ -78,19 +78,27 @@ await t.test('every login that comes back leaves one line with its request id, p
     'the history knows it too',
   )
 
-  liar.lies = { token: json(401, { error: 'invalid_client', error_description: 'canary' }) }
+  const description = 'Client canary-7 of alice@example.com\r\n is not known (trace 2f9c)'
+  liar.lies = { token: json(401, { error: 'invalid_client', error_description: description }) }
   const away = { msg: refused, reason: 'provider_unavailable' }
   t.match(await finish(OIDC, 'client', page), {
     ...oidc,
-    ...away,
+    msg: refused,
+    reason: 'oauth_client_refused',
     providerError: 'invalid_client',
-    why: 'token endpoint answered 401',
+    providerSays: 'Client … of … is not known (trace …',
+    why: `token endpoint at ${new URL(liar.url).host} refused our client`,
+    change: /client_secret/,
   })
   liar.lies = { token: json(400, { error: '<script>canary' }) }
   t.equal((await finish(OIDC, 'script', page))['providerError'], undefined)
   liar.lies = {}
   host.lies['/api/user'] = unusable['500']!
-  t.match(await finish(CODEHOST, 'user', page), { ...codehost, ...away, why: 'answered with status 500' })
+  t.match(await finish(CODEHOST, 'user', page), {
+    ...codehost,
+    ...away,
+    why: `/user at ${new URL(host.url).host} answered with status 500`,
+  })
 
   await comeBack(service, OIDC, 'state=x&code=y', { 'x-request-id': 'nothing' })
   t.match(await linesOf(service, 'nothing'), [{ ...oidc, msg: refused, reason: 'state_missing' }])

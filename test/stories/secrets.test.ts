@@ -91,7 +91,7 @@ await t.test('no secret is left anywhere, and nothing personal lies in clear', a
   const lies = liar.lies
   for (const token of [
     unusable['HTML']!,
-    json(400, { error: 'invalid_grant', error_description: 'canary' }),
+    json(400, { error: 'invalid_grant', error_description: 'canary-7 of canary.example' }),
     json(401, { error: 'invalid_client' }),
   ]) {
     liar.lies = { token }

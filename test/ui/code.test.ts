@@ -15,7 +15,10 @@ const packages = [
   '@primer/octicons-react',
 ]
 
-await t.test('the UI knows types of the contract, its words for answers, the packages chosen, no more', (t) => {
+/** Words that service and page share. */
+const WORDS = ['contract/answers.ts', 'contract/login-failures.ts']
+
+await t.test('the UI knows types of the contract, its words, the packages chosen, no more', (t) => {
   for (const name of files)
     for (const [, type, target] of read(name).matchAll(/^import( type)?[^;'"]*?'([^']+)'/gm)) {
       if (!target!.startsWith('.')) {
@@ -27,10 +30,12 @@ await t.test('the UI knows types of the contract, its words for answers, the pac
       if (path.startsWith(`${ui}/`)) continue
       const inside = relative(resolve(ui, '../../src'), path)
       t.match(inside, /^contract\//, `${name} imports ${target}`)
-      t.ok(type !== undefined || inside === 'contract/answers.ts', `${name} imports types of ${target} alone`)
+      t.ok(type !== undefined || WORDS.includes(inside), `${name} imports types of ${target} alone`)
     }
-  const answers = readFileSync(resolve(ui, '../../src/contract/answers.ts'), 'utf8')
-  t.notMatch(answers, /^import (?!type )/m, 'the words for answers bring nothing else along')
+  for (const inside of WORDS) {
+    const words = readFileSync(resolve(ui, '../../src', inside), 'utf8')
+    t.notMatch(words, /^import (?!type )/m, `the words of ${inside} bring nothing else along`)
+  }
   t.end()
 })
 

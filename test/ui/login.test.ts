@@ -104,13 +104,13 @@ const expired: Told = {
   reason: 'login_expired',
 }
 const down: Told = {
-  title: 'The provider could not be reached.',
-  check: 'Try again in a minute. If it stays, the provider or its address here is at fault.',
+  title: 'The provider could not be reached, or is in trouble.',
+  check: 'Try again in a minute. If it stays, give the request id to an administrator.',
   reason: 'provider_unavailable',
 }
 const unconfirmed: Told = {
   title: 'The provider did not confirm the sign-in.',
-  check: 'Try again. If it stays, the client secret here may be wrong.',
+  check: 'Try again. If it stays, give the request id to an administrator.',
   reason: 'code_refused',
 }
 const tooMany: Told = {
@@ -186,7 +186,7 @@ await t.test('a provider that is away when a login begins is told beside its but
   const { page } = await openBrowser(t, service, { forced: [401, 503] })
   await page.goto('/login')
   await button(page, 'Far').click()
-  await alert(page).getByText('Far could not be reached.').waitFor()
+  await alert(page).getByText('Far could not be reached, or is in trouble.').waitFor()
   const [, id] = /Request (\S+)/.exec(await alert(page).innerText()) ?? []
   t.match(
     await service.logged(),

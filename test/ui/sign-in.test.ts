@@ -113,7 +113,7 @@ await t.test('a provider that does not answer is told beside its button', { skip
   )
   await page.goto('/login')
   await page.getByRole('button', { name: 'Continue with Sso' }).click()
-  await page.getByText('Sso could not be reached.').waitFor()
+  await page.getByText('Sso could not be reached, or is in trouble.').waitFor()
   await page.route('**/auth/v1/method/codehost/authorize*', (route) =>
     route.fulfill({ json: { authorizeUrl: 'http://elsewhere.invalid/' } }),
   )

@@ -15,7 +15,7 @@ export const emailRule = ({ log, sealer, logins }: Service) => {
       const doc = (await rowNow(log, tokens, entry.id))?.doc
       const opened = doc?.profile === undefined ? undefined : await sealer.open(doc.profile)
       const attributes = opened && 'text' in opened ? (JSON.parse(opened.text) as Record<string, string>) : {}
-      verdicts.set(entry, logins.admits(doc?.provider ?? '', attributes))
+      verdicts.set(entry, logins.barOf(doc?.provider ?? '', attributes) === undefined)
       return entry
     },
   }

@@ -1,5 +1,16 @@
-import { grantsFor, isGoverned, MAX_GRANTS, referencedClaims, type Subject } from '../../access/rules.ts'
-import { isRefusal, refuse } from '../../errors.ts'
+import { missedClaims } from '../../access/missed.ts'
+import {
+  type AccessPolicy,
+  grantsFor,
+  isGoverned,
+  matchingRules,
+  MAX_GRANTS,
+  referencedClaims,
+  type Rule,
+  type Subject,
+} from '../../access/rules.ts'
+import { refusalFor } from '../../auth/told-refusal.ts'
+import { isRefusal, type Refusal } from '../../errors.ts'
 import type { Service } from '../service.ts'
 import type { TokenGrant } from './issue-token.ts'
 
@@ -8,6 +19,8 @@ type Granted = Pick<TokenGrant, 'grants' | 'roles' | 'policy'>
 const TOO_MANY = `rules give a login or an exchange more than ${MAX_GRANTS} grants: it is refused`
 const REFERENCED =
   'a provider gave a reference in the place of a claim that rules ask for, which counts as absent: let it put the values into the ID token'
+
+const WAYS = { codehost: 'the code host', orchestrator: 'service accounts' } as const
 
 /** The number of the configuration of access; undefined while it has none that says more than that there are no rules. */
 const numberWithoutRules = async ({ policy }: Pick<Service, 'policy'>): Promise<number | undefined> => {
@@ -19,9 +32,27 @@ const numberWithoutRules = async ({ policy }: Pick<Service, 'policy'>): Promise<
   }
 }
 
-const noGrant = ({ metrics }: Pick<Service, 'metrics'>): never => {
-  metrics.authDecisions('refused', 'no_grant', '').value++
-  return refuse('no_grant')
+const isAbout = (rule: Rule, subject: Subject): boolean =>
+  rule.method === 'oidc'
+    ? subject.method === 'oidc' && rule.provider === subject.provider
+    : rule.method === subject.method
+
+/** Why the rules give nothing to somebody whom they are about. */
+const nothingFor = (policy: AccessPolicy, subject: Subject): Refusal => {
+  const { method } = subject
+  const ours = policy.rules.filter((rule) => isAbout(rule, subject)).length
+  if (ours === 0)
+    return refusalFor('grant_unruled', { way: method === 'oidc' ? `the provider ${subject.provider}` : WAYS[method] })
+  if (matchingRules(policy, subject).length > 0) return refusalFor('grant_nowhere')
+  if (method === 'oidc')
+    return refusalFor('grant_claims', {
+      rules: ours,
+      provider: subject.provider,
+      claims: missedClaims(policy, subject),
+    })
+  if (method === 'orchestrator') return refusalFor('grant_account', { rules: ours })
+  const teams = Object.values(subject.teams).flat().length
+  return refusalFor('grant_memberships', { rules: ours, organizations: subject.organizations.length, teams })
 }
 
 /**
@@ -43,6 +74,8 @@ export const grantedTo = async (service: Service, subject: Subject): Promise<Gra
     const { grants, roles } = given.holding
     return { ...(grants && { grants, roles: roles ?? {} }), policy: await service.policy.number() }
   }
-  if (given.refused === 'too_many') service.warn(`too many ${method}`, { method, ...provider }, TOO_MANY)
-  return noGrant(service)
+  service.metrics.authDecisions('refused', 'no_grant', '').value++
+  if (given.refused === 'nothing') throw nothingFor(access, subject)
+  service.warn(`too many ${method}`, { method, ...provider }, TOO_MANY)
+  throw refusalFor('grant_many', { most: MAX_GRANTS })
 }

@@ -1,6 +1,6 @@
 import type { Identity } from '../../auth/identity.ts'
 import { login } from '../../commands/login.ts'
-import { isRefusal, Refusal, refuse } from '../../errors.ts'
+import { Refusal, refuse } from '../../errors.ts'
 import { applyEvents } from '../command-context.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import type { Call } from '../route.ts'
@@ -84,7 +84,7 @@ export const finishLogin = async (service: Service, call: Request, way: LoginMet
     metrics.logins(way.provider ?? '-', 'refused').value++
     attemptFailed(service, request, way, error instanceof Refusal ? error : new Refusal('internal'))
     if (!isPerson(service, request)) throw error
-    if (who && isRefusal(error, 'no_grant')) rememberRefused(service, request, reply, way, who)
+    if (who && error instanceof Refusal) rememberRefused(service, request, reply, way, who, error)
     reply.headers(await position(service))
     throw error
   }

@@ -1,4 +1,5 @@
 import type { Identity, LoginSecrets } from '../../auth/identity.ts'
+import type { LoginCause } from '../../auth/login-causes.ts'
 import type { LoginStates, RefusedLogins } from '../../auth/login-state.ts'
 import type { Orchestrator } from '../../auth/orchestrator.ts'
 import type { Pseudonyms } from '../../auth/pseudonyms.ts'
@@ -13,9 +14,13 @@ export type LoginMethod = {
   readonly callbackPath: string
   /** With `anew` the provider asks who it is, whoever is signed in there. */
   readonly begin: (secrets: LoginSecrets, anew?: boolean) => Promise<URL>
-  readonly finish: (answer: LoginSecrets & { readonly query: URLSearchParams }) => Promise<Identity>
-  /** False when the e-mail rule keeps this identity out. */
-  readonly admits: (attributes: Readonly<Record<string, string>>) => boolean
+  /** Who came back; `onKnown` is told of who it is as soon as that is known, of somebody who is refused too. */
+  readonly finish: (
+    answer: LoginSecrets & { readonly query: URLSearchParams },
+    onKnown: (who: Identity) => void,
+  ) => Promise<Identity>
+  /** Why the e-mail rule keeps this identity out, if it does. */
+  readonly barOf: (attributes: Readonly<Record<string, string>>) => LoginCause | undefined
 }
 
 /** What logins need beside the service. */
@@ -29,8 +34,8 @@ export type Logins = {
   readonly attempts: Limiter
   /** Callbacks of one login, by its id: it was counted when it began. */
   readonly returns: Limiter
-  /** True unless the e-mail rule of the configuration keeps these attributes of an OpenID Connect token of this provider out. */
-  readonly admits: (provider: string, attributes: Readonly<Record<string, string>>) => boolean
+  /** Why the e-mail rule of the configuration keeps these attributes of an OpenID Connect token of this provider out, if it does. */
+  readonly barOf: (provider: string, attributes: Readonly<Record<string, string>>) => LoginCause | undefined
   /** True when there is such a rule. */
   readonly restricted: boolean
 }

@@ -1,26 +1,33 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Identity } from '../../auth/identity.ts'
 import type { RefusedLogin } from '../../auth/login-state.ts'
+import { toldOf } from '../../auth/told-refusal.ts'
+import type { Reason, Refusal } from '../../errors.ts'
 import type { Service } from '../service.ts'
 import type { LoginMethod } from './login-method.ts'
 
 /** So long the page can tell, and so much. */
 const LIFE_MS = 300_000
 const MOST = 256
+const OF_PERSON: readonly Reason[] = ['no_grant', 'email_not_allowed', 'membership_required']
 
 const short = (text: string | undefined): string | undefined => text && Array.from(text).slice(0, MOST).join('')
 
-/** Gives the browser of a login that no rule grants anything what its page shows: who the provider says one is (api.md §5.5). */
+/** Gives the browser of a login that was refused for who one is what its page shows: who the provider says one is (api.md §5.5). */
 export const rememberRefused = (
   { cookies, logins, now }: Service,
   request: FastifyRequest,
   reply: FastifyReply,
   { method }: LoginMethod,
   { attributes }: Identity,
+  refusal: Refusal,
 ): void => {
+  if (!OF_PERSON.includes(refusal.reason)) return
+  const { fault } = toldOf(refusal)
   const [name, email, login] = ['name', 'email', `${method}.preferred_username`].map((key) => short(attributes[key]))
   const refused: RefusedLogin = {
     requestId: request.id,
+    ...(fault && { cause: fault }),
     ...(name && { name }),
     ...(email && { email }),
     ...(login && { login }),

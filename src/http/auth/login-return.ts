@@ -3,7 +3,8 @@ import type { Identity } from '../../auth/identity.ts'
 import type { Context } from '../../commands/envelope.ts'
 import { login } from '../../commands/login.ts'
 import { foldAfter } from '../../commands/stream-folds.ts'
-import { Refusal, refuse } from '../../errors.ts'
+import { refusalFor } from '../../auth/told-refusal.ts'
+import { isRefusal, Refusal } from '../../errors.ts'
 import { contextOf } from '../command-context.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
@@ -36,7 +37,8 @@ export const takeLogin = async (
     const causationId = outcome.stored.at(-1)!.id
     return { ...opened, id, fold: foldAfter(outcome), context: { ...context, causationId } }
   } catch (error) {
-    if (error instanceof Refusal && error.status === 401) return refuseCallback(method, error.reason)
+    for (const fault of ['login_expired', 'login_replayed'] as const)
+      if (isRefusal(error, fault)) return refuseCallback(method, fault)
     throw error
   }
 }
@@ -49,7 +51,8 @@ const judge = async (service: Service, way: LoginMethod, identity: Identity) => 
   const { attributes, reduced } = identity
   const { method, provider } = way
   if (reduced) service.warn(`reduced ${method} ${provider}`, { method, ...(provider && { provider }) }, REDUCED)
-  if (!way.admits(attributes)) return refuse('email_not_allowed')
+  const bar = way.barOf(attributes)
+  if (bar !== undefined) throw refusalFor(bar)
   return { identity, granted: await grantedTo(service, subjectOf({ ...way, attributes }, attributes)) }
 }
 
@@ -62,7 +65,7 @@ export const identify = async (
   onKnown: (who: Identity) => void,
 ): Promise<Awaited<ReturnType<typeof judge>>> => {
   try {
-    const identity = await way.finish({ ...taken, query })
+    const identity = await way.finish({ ...taken, query }, onKnown)
     onKnown(identity)
     return await judge(service, way, identity)
   } catch (error) {

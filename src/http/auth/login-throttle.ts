@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { providerErrorOf } from '../../auth/callback.ts'
+import { toldOf } from '../../auth/told-refusal.ts'
 import { Refusal, whyOf } from '../../errors.ts'
 import { isLogin } from '../../events/login.ts'
 import type { Method } from '../../events/token.ts'
@@ -38,7 +39,9 @@ export const attemptRefused = (
 ): void => {
   const { method, provider, serviceAccount } = attempt
   const record = { requestId, method, provider, serviceAccount, reason: refusal.reason }
-  tell({ ...record, providerError: providerErrorOf(refusal), why: whyOf(refusal) }, `${what(attempt)} was refused`)
+  const { fault: cause, change, providerSays } = toldOf(refusal)
+  const told = { cause, providerError: providerErrorOf(refusal), providerSays, why: whyOf(refusal), change }
+  tell({ ...record, ...told }, `${what(attempt)} was refused`)
 }
 
 const noted = (

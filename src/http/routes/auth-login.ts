@@ -33,7 +33,7 @@ export const loginRoutes = (
     url: `${path}/authorize`,
     summary: 'Begin a login: the address to send the browser to, and a cookie that binds the login to it.',
     query: loginQuery,
-    errors: ['not_found', 'provider_unavailable', 'rate_limited'],
+    errors: ['not_found', 'provider_mismatch', 'provider_unavailable', 'rate_limited'],
     answer: LoginBegun,
     run: (call) => beginLogin(service, call, wayOf(call.params)),
   })
@@ -59,6 +59,8 @@ export const loginRoutes = (
       'membership_required',
       'no_grant',
       'not_found',
+      'oauth_client_refused',
+      'provider_mismatch',
       'provider_unavailable',
       'rate_limited',
     ],

@@ -83,7 +83,7 @@ export const lyingProvider = async (t: Scope) => {
       if (request.headers.authorization !== 'Bearer canary-access-token')
         json(401, { error: 'invalid_token' })(response)
       else answer(state.lies.userinfo, { sub: 'alice' })(response)
-    } else if (pathname === '/.well-known/openid-configuration')
+    } else if (pathname.endsWith('/.well-known/openid-configuration'))
       answer(state.lies.document, {
         issuer: url,
         authorization_endpoint: `${url}/authorize`,

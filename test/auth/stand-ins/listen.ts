@@ -71,6 +71,10 @@ export const unusable: Readonly<Record<string, Answer>> = {
   },
 }
 
+/** The reason that one of them is refused for: a redirect, or a status that says that nothing is there, is a matter of settings. */
+export const reasonOfUnusable = (name: string): 'provider_mismatch' | 'provider_unavailable' =>
+  /^(a redirect|404|401|403)/.test(name) ? 'provider_mismatch' : 'provider_unavailable'
+
 /** Never ends its answer. */
 export const silence: Answer = (response) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).write('{')

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { serviceNow } from '../api/clock.ts'
-import { isFailure } from '../api/failure.ts'
+import { type Failure, isFailure } from '../api/failure.ts'
 import { keys } from '../api/keys.ts'
 import { beginLogin, type Provider, readMethods } from '../api/methods.ts'
 import { instantWords } from '../parts/moment.ts'
@@ -19,11 +19,18 @@ import { Environment } from '../shell/environment.tsx'
 import { tellSession } from '../tabs.ts'
 import { common } from '../words/common.ts'
 import { login } from '../words/login.ts'
-import { isOfAccount, isStale, loginFailure, requestRef } from '../words/login-failures.ts'
+import { isOfAccount, isStale, loginFailure, loginFailureOf, requestRef } from '../words/login-failures.ts'
 
 const here = getRouteApi('/login')
 
 type Refused = { readonly key: string; readonly words: string; readonly id: string | undefined }
+
+/** Why a login could not begin. */
+const beginFailed = (error: Failure, name: string): string => {
+  if (error.reason === 'provider_mismatch') return loginFailure(error.reason).title
+  if (error.status === 404) return loginFailure('not_found').title
+  return error.status === 503 || error.status === 0 ? login.unreachable(name) : messageOf(error)
+}
 
 /** A button for each provider. While one is opened the others wait. */
 const Providers = ({
@@ -55,9 +62,7 @@ const Providers = ({
       }
     } catch (error) {
       if (!isFailure(error)) throw error
-      const away = error.status === 503 || error.status === 0
-      const gone = error.status === 404 && loginFailure('not_found').title
-      fail(away ? login.unreachable(name) : gone || messageOf(error), error.requestId)
+      fail(beginFailed(error, name), error.requestId)
     }
   }
   return (
@@ -90,8 +95,8 @@ const Providers = ({
 /** What the address says of a sign-in that failed. */
 const Failed = ({ error, id }: { readonly error: string; readonly id: string | undefined }) => {
   const { refused } = useSession()
-  const { title, check } = loginFailure(error)
-  const who = error === 'no_grant' && refused?.requestId === id ? refused : undefined
+  const who = isOfAccount(error) && refused?.requestId === id ? refused : undefined
+  const { title, check } = loginFailureOf(error, who?.cause)
   return (
     <div role="alert" className="alert">
       <strong>{title}</strong>

@@ -1,106 +1,20 @@
-type Told = { readonly title: string; readonly check: string }
-const tryAgain = 'Try again. If it stays, give the request id to an administrator.'
-const wants: Told = {
-  title: 'The provider wants you to do something first.',
-  check: 'Sign in there, then come back and try again.',
-}
-const trouble: Told = { title: 'The provider is having trouble.', check: 'Try again in a minute.' }
-const settings = (code: string): Told => ({
-  title: `The provider does not accept Rollcall's settings (${code}).`,
-  check: 'An administrator must check client id, scopes and redirect address.',
-})
-const own: Told = {
-  title: 'Rollcall could not finish the sign-in.',
-  check: 'Try again in a minute. If it stays, give the request id to an administrator.',
-}
+import { loginFailures, type Told } from '../../../src/contract/login-failures.ts'
 
-const known: Readonly<Record<string, Told>> = {
-  state_missing: {
-    title: 'The sign-in could not be matched to this browser.',
-    check: 'Open Rollcall at its public address, allow its cookies, and sign in again.',
-  },
-  state_mismatch: {
-    title: 'The sign-in belongs to another tab or browser.',
-    check: 'Sign in again from this page.',
-  },
-  login_expired: {
-    title: 'The sign-in took too long.',
-    check: 'Sign in again and finish within a few minutes.',
-  },
-  login_replayed: {
-    title: 'This sign-in was already used.',
-    check: 'Going back to it does not work. Sign in again.',
-  },
-  issuer_mismatch: {
-    title: 'The answer came from another provider than asked.',
-    check: 'Tell an administrator: somebody may be tampering with sign-ins.',
-  },
-  access_denied: {
-    title: 'The provider refused: access denied.',
-    check: 'You, or your administrator there, did not allow it. Try another account.',
-  },
-  login_required: wants,
-  consent_required: wants,
-  interaction_required: wants,
-  account_selection_required: wants,
-  temporarily_unavailable: trouble,
-  server_error: trouble,
-  invalid_request: settings('invalid_request'),
-  invalid_scope: settings('invalid_scope'),
-  unauthorized_client: settings('unauthorized_client'),
-  unsupported_response_type: settings('unsupported_response_type'),
-  invalid_client: settings('invalid_client'),
-  code_refused: {
-    title: 'The provider did not confirm the sign-in.',
-    check: 'Try again. If it stays, the client secret here may be wrong.',
-  },
-  id_token_invalid: {
-    title: "The provider's answer could not be trusted.",
-    check: 'Try again in a minute. If it stays, clocks or keys disagree; give the request id to an administrator.',
-  },
-  userinfo_invalid: {
-    title: 'What the provider says about you could not be trusted.',
-    check: 'Try again. If it stays, give the request id to an administrator.',
-  },
-  identity_too_large: {
-    title: 'The provider tells more about you than Rollcall can keep.',
-    check: 'An administrator must have the provider send less of you, such as fewer groups. Give them the request id.',
-  },
-  email_not_allowed: {
-    title: 'Your e-mail address may not sign in here.',
-    check: 'Use another account, or ask an administrator to admit your address.',
-  },
-  membership_required: {
-    title: 'You are not in an organization or team that may sign in.',
-    check: 'Ask an administrator to admit your organization or team.',
-  },
-  no_grant: {
-    title: 'You are known, but no rule gives you access.',
-    check: 'Ask an administrator for a role. Give them the request id.',
-  },
-  provider_unavailable: {
-    title: 'The provider could not be reached.',
-    check: 'Try again in a minute. If it stays, the provider or its address here is at fault.',
-  },
-  rate_limited: {
-    title: 'Too many sign-ins from your network.',
-    check: 'Wait a minute, then try again.',
-  },
-  not_found: { title: 'This way to sign in is not there any more.', check: 'Choose another one below.' },
-  backend_unavailable: own,
-  auth_stale: own,
-  internal: own,
-}
+const tryAgain = 'Try again. If it stays, give the request id to an administrator.'
 
 /** What is told of a sign-in that failed: these words and no other text of the address. */
 export const loginFailure = (error: string): Told => {
-  const told = Object.hasOwn(known, error) ? known[error] : undefined
+  const told = Object.hasOwn(loginFailures, error) ? loginFailures[error] : undefined
   if (told) return told
   return {
     title: /^[a-z_]{1,64}$/.test(error) ? 'The provider reported an error.' : 'The sign-in failed.',
     check: tryAgain,
   }
 }
+
+/** The same of one whose cause the service told: by that, where there are words for it. */
+export const loginFailureOf = (error: string, cause: string | undefined): Told =>
+  loginFailure(cause !== undefined && Object.hasOwn(loginFailures, cause) ? cause : error)
 
 /** The request id of an address, where it is one. */
 export const requestRef = (ref: string | undefined): string | undefined =>
@@ -112,4 +26,4 @@ export const isStale = (error: string): boolean =>
 
 /** Whether a failure is of the account that was used: another one may do. */
 export const isOfAccount = (error: string): boolean =>
-  ['access_denied', 'identity_too_large', 'email_not_allowed', 'membership_required', 'no_grant'].includes(error)
+  ['access_denied', 'email_not_allowed', 'membership_required', 'no_grant'].includes(error)

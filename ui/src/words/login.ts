@@ -3,7 +3,7 @@ export const login = {
   continueWith: (name: string) => `Continue with ${name}`,
   codehost: 'the code host',
   opening: (name: string) => `Opening ${name}…`,
-  unreachable: (name: string) => `${name} could not be reached.`,
+  unreachable: (name: string) => `${name} could not be reached, or is in trouble.`,
   badAddress: "The provider's address cannot be used.",
   withToken: 'Use a client token',
   token: 'Client token',

@@ -1,0 +1,71 @@
+import { type Reason, Refusal, whyOf } from '../errors.ts'
+import { type LoginCause, loginCauses } from './login-causes.ts'
+
+/** What stands in the gaps of a cause's sentence. */
+export type Gaps = Readonly<Record<string, string | number>>
+type Extras = {
+  readonly message?: string
+  readonly metadata?: Readonly<Record<string, string>>
+  /** The provider's own code. Left out where it has not the form of one. */
+  readonly providerError?: unknown
+  /** What the provider says beside it, as `provider-says.ts` lets it pass. */
+  readonly providerSays?: string | undefined
+}
+/** What the operator is told of a refusal beside its reason; none of it reaches a client. */
+export type Told = {
+  readonly fault: LoginCause
+  readonly change: string
+  readonly providerError?: string
+  readonly providerSays?: string
+}
+type Row = { readonly reason: Reason; readonly why: string; readonly change: string }
+
+const rows: ReadonlyMap<string, Row> = new Map(
+  Object.entries(loginCauses).flatMap(([reason, causes]) =>
+    Object.entries(causes).map(
+      ([cause, [why, change]]: [string, readonly [string, string]]) =>
+        [cause, { reason: reason as Reason, why, change }] as const,
+    ),
+  ),
+)
+
+const PROVIDER_CODE = /^[a-z_]{1,64}$/
+/** A provider's code of an error, where it has the form of one (RFC 6749 §5.2). */
+export const providerCode = (code: unknown): string | undefined =>
+  typeof code === 'string' && PROVIDER_CODE.test(code) ? code : undefined
+
+export const reasonOf = (fault: LoginCause): Reason => rows.get(fault)!.reason
+
+/** The refusal of a login or an exchange for a cause of the table, which the operator is told. */
+export const refusalFor = (fault: LoginCause, gaps: Gaps = {}, extras: Extras = {}): Refusal => {
+  const { reason, why, change } = rows.get(fault)!
+  const [error, says] = [providerCode(extras.providerError), extras.providerSays]
+  const told: Told = {
+    fault,
+    change,
+    ...(error !== undefined && { providerError: error }),
+    ...(says !== undefined && { providerSays: says }),
+  }
+  const sentence = why.replaceAll(/\{(\w+)\}/g, (gap, name: string) => String(gaps[name] ?? gap))
+  const { message, metadata } = extras
+  return new Refusal(reason, message, {
+    ...(reason === 'provider_unavailable' && { headers: { 'retry-after': '5' } }),
+    ...(metadata && { metadata }),
+    cause: Object.assign(new Error(sentence), told),
+  })
+}
+
+/** What the operator is told of an error; nothing, where it is none of the table. */
+export const toldOf = (error: unknown): Partial<Told> => {
+  const cause = error instanceof Refusal ? error.cause : undefined
+  if (!(cause instanceof Error && 'fault' in cause)) return {}
+  const { fault, change, providerError, providerSays } = cause as Error & Told
+  return { fault, change, ...(providerError && { providerError }), ...(providerSays && { providerSays }) }
+}
+
+/** The same refusal, of which the operator is told more. */
+export const withMore = (refusal: Refusal, more: string): Refusal => {
+  const { reason, message, headers, metadata } = refusal
+  const cause = Object.assign(new Error([whyOf(refusal), more].filter(Boolean).join('; ')), toldOf(refusal))
+  return new Refusal(reason, message, { headers, metadata, cause })
+}
