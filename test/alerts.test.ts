@@ -145,7 +145,13 @@ await t.test('rules and dashboard, held against the page of a service', async (t
 
     /** What tells what was done and how much there is, and no fault. */
     const onlyShown = ['evaluations_results_total', 'evaluations_latency_milliseconds', 'projection_position']
-    onlyShown.push('job_last_duration_seconds', 'job_last_items', 'past_reads_running', 'past_reads_waiting')
+    onlyShown.push(
+      'job_last_duration_seconds',
+      'job_last_items',
+      'past_reads_running',
+      'past_reads_waiting',
+      'budget_waiting',
+    )
     for (const metric of metrics.keys()) {
       t.ok(panelled.has(metric), `${metric} is on the dashboard`)
       t.equal(alerted.has(metric), !onlyShown.includes(metric.replace('rollcall_', '')), `${metric} has an alert`)

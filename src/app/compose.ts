@@ -58,7 +58,7 @@ type Parts = Pick<Service, 'policy'> & {
 
 /** What routes are given, over the core. */
 const serviceOf = async (config: Config, core: Core, { logger, past, draining, policy }: Parts): Promise<Service> => {
-  const { clock, onError, names, metrics, stores, time, log, instance, seal } = core
+  const { clock, onError, names, metrics, budgets, stores, time, log, instance, seal } = core
   const { now } = clock
   const { flagStore, execute, follower, guard, lease } = core
   const { views, pepper, alone, limiter } = stores
@@ -78,6 +78,7 @@ const serviceOf = async (config: Config, core: Core, { logger, past, draining, p
     alone,
     now: time.present,
     clock,
+    budgets,
     log,
     views,
     sealer: seal,

@@ -10,6 +10,7 @@ import { isRefusal } from '../errors.ts'
 import { compileFlag } from '../evaluation/compile.ts'
 import type { EventLog } from '../events/log.ts'
 import { sealer } from '../events/personal.ts'
+import { addBudgetGauges } from '../http/operations/budget-gauges.ts'
 import { addGauges } from '../http/operations/gauges.ts'
 import { metricsOf, metricsPage } from '../http/operations/metrics.ts'
 import { addStoreGauges } from '../http/operations/store-gauges.ts'
@@ -27,6 +28,7 @@ import { tokenIndex } from '../projections/token-index.ts'
 import { neededOfTokens } from '../projections/token-slots.ts'
 import { type TokenDoc, tokens } from '../projections/tokens.ts'
 import type { Row } from '../projections/views.ts'
+import { budgetsOf } from './budgets.ts'
 import type { Fatal } from './fatal.ts'
 import type { Logger } from './logger.ts'
 import { staleSpells } from './stale-spells.ts'
@@ -114,6 +116,8 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
     if (!faults.knows(error) && !inDoubt) logger.error({ err: error }, what)
   }
   const metrics = metricsOf(metricsPage(names.metricPrefix), { flagLabels: config.metrics.flag_labels })
+  const budgets = budgetsOf(config.budgets, clock)
+  addBudgetGauges(metrics, budgets)
   const stores = instrumented(clock, opened, metrics, faults)
   const { views, keys, alone, writes } = stores
   const time = orderedTime(clock, logger)
@@ -180,7 +184,7 @@ export const coreOf = (config: Config, opened: Stores, logger: Logger, clock: Cl
   })
   const intervals = new Map<string, number>()
   addStoreGauges(metrics, { ...storeFacts(stores, follower, lease), intervals, clock })
-  const made = { clock, faults, onError, names, metrics, stores, time, log, instance, seal, roll }
+  const made = { clock, faults, onError, names, metrics, budgets, stores, time, log, instance, seal, roll }
   const memory = { closed, index, flagStore: held, lives }
   return { ...made, ...memory, execute, foldOf, follower, guard, lease, snapshots, intervals }
 }

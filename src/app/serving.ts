@@ -58,6 +58,7 @@ export const serving = async (
   const shared = {
     logger,
     clock: service.clock,
+    budgets: service.budgets,
     ...authorizer(service),
     answered: observer(service, logger, forwarded),
   }

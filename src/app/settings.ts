@@ -47,6 +47,7 @@ export const serviceSettings = (config: Config): Settings => {
     allowedHosts: server.allowed_hosts,
     corsOrigins: cors.enabled ? cors.allowed_origins : [],
     mostBytes: server.max_response_bytes,
+    publishedMostBytes: server.published_max_response_bytes,
     trustProxy: server.trust_proxy,
     metricsHere: metrics.enabled && metrics.address === undefined,
     ui: {

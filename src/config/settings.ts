@@ -1,11 +1,13 @@
-import { connection, hostOrBelow, listener, listenHost, originOrAll, proxies, url } from './addresses.ts'
+import { connection, listener, originOrAll } from './addresses.ts'
 import { authentication } from './authentication.ts'
 import { authorization } from './authorization.ts'
+import { budgets } from './budgets.ts'
 import { list } from './collections.ts'
 import { quotas } from './quotas.ts'
 import { rateLimit } from './rate-limit.ts'
 import { redis } from './redis.ts'
-import { bool, duration, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
+import { server } from './server.ts'
+import { bool, header, identifier, integer, matching, oneOf, path, streamPrefix, text } from './types.ts'
 import { setting, type Values } from './setting.ts'
 
 const none = undefined
@@ -24,42 +26,8 @@ export const settings = {
     encoding: setting(oneOf('json', 'console'), 'json', 'Form of a log record; either is one line.'),
     file: setting(path, none, 'File that the log is appended to, for its owner only; standard output when not set.'),
   },
-  server: {
-    protocol: setting(oneOf('http', 'https'), 'http', 'What the service speaks; https is TLS 1.2 or later.'),
-    host: setting(listenHost, '0.0.0.0', 'Address to listen on.'),
-    http_port: setting(integer(0, 65_535), 8080, 'Port for http; 0 takes any that is free.'),
-    https_port: setting(integer(0, 65_535), 443, 'Port for https; 0 takes any that is free.'),
-    cert_file: setting(path, none, 'File with the certificate chain (PEM), needed for https.'),
-    cert_key: setting(path, none, 'File with the private key of the certificate (PEM), needed for https.'),
-    public_url: setting(url, none, 'Base URL that browsers and clients use, path prefix included.'),
-    trust_proxy: setting(
-      proxies,
-      false,
-      'Proxies whose X-Forwarded-For, -Proto, -Host and -Prefix headers count: all, none, or these addresses.',
-    ),
-    allowed_hosts: setting(
-      list(hostOrBelow),
-      [],
-      'Host names by which the service may be asked without a credential, where `authentication.required` is false or `exclude.management` true: `flags.example.com`, or `.example.com` for every name below. Addresses, names without a dot, localhost and that of server.public_url always may.',
-    ),
-    body_limit: setting(
-      integer(1, 2 ** 31 - 1),
-      4_194_304,
-      'Largest request body in bytes; under /auth/v1 it is 65536 at most.',
-    ),
-    max_response_bytes: setting(
-      integer(65_536, 2 ** 30),
-      33_554_432,
-      'Largest answer of a batch or bulk in bytes; a page of a list ends before it is larger.',
-    ),
-    headers_timeout: setting(duration, 5000, 'Time a client has to send the headers of a request.'),
-    request_timeout: setting(duration, 10_000, 'Time a client has to send a whole request.'),
-    shutdown_grace: setting(
-      duration,
-      10_000,
-      'Time that the end of the service may take once it is asked to end; requests that run then are cut after four fifths of it.',
-    ),
-  },
+  server,
+  budgets,
   ui: {
     enabled: setting(bool, true, 'Serve the web UI.'),
     default_theme: setting(

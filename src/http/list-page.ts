@@ -10,6 +10,7 @@ import { byPlace, hasText, isWhole, type Placed, placed, type Search, sorted } f
 import { viewOf } from './resource-routes.ts'
 import type { Call } from './route.ts'
 import type { Service } from './service.ts'
+import { takePage } from './wire/room.ts'
 
 type Docs = { readonly namespaces: NamespaceDoc; readonly flags: FlagDoc; readonly segments: SegmentDoc }
 type Kind = keyof Docs
@@ -68,6 +69,7 @@ export const listPage = async <K extends Kind, I>(
   { filters = [], keep, show }: Wanted<Docs[K], I>,
 ) => {
   const { query } = call
+  await takePage(call)
   const view = await viewOf(service, call)
   const items = await itemsOf(view, kind, namespace)
   const left = view.closed[kind](namespace)
@@ -78,13 +80,17 @@ export const listPage = async <K extends Kind, I>(
   const scope = [kind, ...(kind === 'namespaces' ? [] : [namespace]), momentText(query.at)]
   const listing = { names: [kind], show: ({ shown }: { readonly shown: I }) => shown }
   if (!keep && isWhole(query))
-    return leavingOut(service, left, await pageOf(service, scope, items, query, byOrder, { ...listing, load: showAll }))
+    return leavingOut(
+      service,
+      left,
+      await pageOf(call, service, scope, items, query, byOrder, { ...listing, load: showAll }),
+    )
 
   const found: Placed<Item>[] = []
   for await (const [item, doc] of documents(items, load))
     if (hasText(doc, query.q) && (keep?.(doc) ?? true)) found.push(placed(item, doc, query))
   const searched = [...scope, query.q, query.sort, query.order, ...filters]
-  const page = await pageOf(service, searched, sorted(found, query), query, byPlace(query), {
+  const page = await pageOf(call, service, searched, sorted(found, query), query, byPlace(query), {
     ...listing,
     load: (part) => showAll(part.map(({ item }) => item)),
   })

@@ -4,6 +4,7 @@ import { Refusal } from '../errors.ts'
 import type { Names } from '../contract/identifiers.ts'
 import { type Answer, type Json, jsonOf } from './wire/reply.ts'
 import { type Gathered, listed } from './wire/pieces.ts'
+import { hasRoomFor, type Of, takePage } from './wire/room.ts'
 
 const b64 = (bytes: Buffer) => bytes.toString('base64url')
 
@@ -87,10 +88,12 @@ export type Listing<T, L, N extends string, I> = {
   readonly load: (items: readonly T[]) => readonly L[] | Promise<readonly (L | undefined)[]>
 }
 
-/** The JSON texts of the first items, until the next has no room, and how many items that is. The first is taken whatever its size. */
+/** The JSON texts of the first items, until the next has no room in the page or the answers under way, and how many items that is. The first is taken whatever its size. */
 const shownOf = async <T, L, I>(
+  { request }: Of,
   items: readonly T[],
   most: number,
+  times: number,
   { show, load }: Pick<Listing<T, L, never, I>, 'show' | 'load'>,
 ): Promise<{ readonly gathered: Gathered<I>; readonly taken: number }> => {
   const pieces: Json<I>[] = []
@@ -102,9 +105,11 @@ const shownOf = async <T, L, I>(
       if (item === undefined) continue
       const piece = jsonOf(show(item))
       const size = Buffer.byteLength(piece) + 1
-      if (pieces.length > 0 && bytes + size > most) return { gathered: { pieces, bytes }, taken: at + n }
+      const next = bytes + size
+      if (pieces.length > 0 && (next > most || !hasRoomFor(request, next * times)))
+        return { gathered: { pieces, bytes }, taken: at + n }
       pieces.push(piece)
-      bytes += size
+      bytes = next
       await pause()
     }
     at += loaded.length
@@ -117,6 +122,7 @@ const shownOf = async <T, L, I>(
  * offset, and ends before it is too large.
  */
 export const pageOf = async <T, L, N extends string, I>(
+  of: Of,
   { pageTokens, settings }: { readonly pageTokens: PageTokens; readonly settings: { readonly mostBytes: number } },
   scope: readonly unknown[],
   all: readonly T[],
@@ -126,7 +132,8 @@ export const pageOf = async <T, L, N extends string, I>(
 ) => {
   const start = pageToken === '' ? Math.min(offset, all.length) : order.behind(all, pageTokens.read(scope, pageToken))
   const items = all.slice(start, start + (limit === 0 ? PAGE_MAX : Math.min(limit, PAGE_MAX)))
-  const { gathered, taken } = await shownOf(items, settings.mostBytes / names.length, shown)
+  await takePage(of)
+  const { gathered, taken } = await shownOf(of, items, settings.mostBytes / names.length, names.length, shown)
   const end = start + taken
   const nextPageToken = end < all.length ? pageTokens.write(scope, order.cursor(all, end)) : ''
   return listed(names, gathered, { nextPageToken, totalCount: all.length })

@@ -15,6 +15,7 @@ import { lastKnown, type Projection, readable } from '../projections/projection.
 import { segments } from '../projections/segments.ts'
 import { thenOf } from './past-readings.ts'
 import { type Answer, ok } from './wire/reply.ts'
+import { takeRoom } from './wire/room.ts'
 import type { TSchema } from 'typebox'
 import type { Nothing, Shown } from '../contract/answer.ts'
 import { type Call, type RouteOptions, route } from './route.ts'
@@ -52,6 +53,15 @@ type Reading = Call<unknown, { readonly at: Moment | undefined }>
 /** Where a GET looks: at the present, or at the moment that `at` names. */
 export const viewOf = (service: Service, { query: { at }, request }: Reading) =>
   at ? thenOf(service, at, request) : service.flagStore
+
+/** Takes room for an answer that shows a flag or a segment, which may say its texts twice, as it is or once the body is part of it. */
+export const takeDocument = (
+  { flagStore }: Pick<Service, 'flagStore'>,
+  call: AnyCall,
+  kind: 'flags' | 'segments',
+  key: string,
+): Promise<void> | undefined =>
+  takeRoom(call, 2 * (flagStore.bytes(kind, namespaceOf(call), key) + (call.request.bytes?.length ?? 0)))
 
 /** The row of the flag that the path names, where the GET looks; undefined where there is none. */
 export const flagAt = async (service: Service, call: Reading) =>
@@ -96,6 +106,7 @@ const writer =
     projection: Projection<D, E>,
     idOf: (namespace: string, key: string) => string,
     held: (service: Service, namespace: string, key: string) => Live<D> | undefined,
+    take: (service: Service, call: AnyCall, key: string) => Promise<void> | undefined,
   ) =>
   (service: Service) => {
     const run = async <W extends Written>(
@@ -115,6 +126,7 @@ const writer =
         work: (of: Of, context: Context) => Promise<Written>,
         show: (doc: D) => T,
       ): Promise<Answer<T>> => {
+        await take(service, call, key)
         const written = await run(call, key, work)
         const { headers } = await applyEvents(service, written.stored)
         const namespace = namespaceOf(call)
@@ -155,12 +167,21 @@ const writer =
 
 const inNamespace = (namespace: string, key: string) => `${namespace}+${key}`
 
-export const flagWriter = writer(flags, inNamespace, ({ flagStore }, namespace, key) => flagStore.flag(namespace, key))
-export const segmentWriter = writer(segments, inNamespace, ({ flagStore }, namespace, key) =>
-  flagStore.segment(namespace, key),
+export const flagWriter = writer(
+  flags,
+  inNamespace,
+  ({ flagStore }, namespace, key) => flagStore.flag(namespace, key),
+  (service, call, key) => takeDocument(service, call, 'flags', key),
+)
+export const segmentWriter = writer(
+  segments,
+  inNamespace,
+  ({ flagStore }, namespace, key) => flagStore.segment(namespace, key),
+  (service, call, key) => takeDocument(service, call, 'segments', key),
 )
 export const namespaceWriter = writer(
   namespaces,
   (_, key) => key,
   ({ flagStore }, _, key) => flagStore.namespace(key),
+  (_, call) => takeRoom(call, 2 * (call.request.bytes?.length ?? 0)),
 )

@@ -2,27 +2,20 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { invalid, type Reason, type Refusal } from '../errors.ts'
 import type { Reach } from '../access/reach.ts'
-import type { Actor } from '../events/meta.ts'
-import { type Answer, send } from './wire/reply.ts'
+import type { Answer } from './wire/reply.ts'
+import { send } from './wire/send.ts'
 import { jsonBody, takeBody } from './wire/body.ts'
 import { framing } from './wire/framing.ts'
 import { parametersOf } from './wire/path.ts'
 import { toldCaches } from './wire/caches.ts'
 import { insistOnStatement, type Statement } from './statements.ts'
 import { type Wants, wantsOf } from './auth/wants.ts'
+import type { Caller } from './caller.ts'
 import type { Answered, Authorize, AuthorizeRest } from './hooks.ts'
 import { type Raw, settle } from '../contract/value.ts'
 import type { Input } from '../contract/field.ts'
 import type { Query } from '../contract/input.ts'
 import type { Shown } from '../contract/answer.ts'
-
-/** Who calls, as the access check found it. */
-export interface Caller {
-  readonly actor: Actor
-  /** What the token may do; absent where nobody known calls. */
-  readonly reach?: Reach
-  readonly via: 'bearer' | 'cookie' | 'none'
-}
 
 /** One request as its route sees it. `route` is the template of the path. */
 export type Call<B, Q> = {
@@ -84,11 +77,8 @@ declare module 'fastify' {
     spec?: Spec
   }
   interface FastifyRequest {
-    caller: Caller
     /** Body or query have a say in whether the caller may do this. */
     undecided: boolean
-    /** Where the request came from, as far as forwarded headers are trusted; `unknown` when the connection was reset before it was looked at. */
-    address: string
     /** What the clock's `monotonic` said when the request came. */
     began: number
     /** What the route of this request states about itself; undefined where there is no route. */

@@ -14,6 +14,7 @@ import { cleanTarget } from './wire/path.ts'
 import { truster } from './wire/cookies.ts'
 import { takes } from './wire/headers.ts'
 import { leave } from './wire/leaving.ts'
+import type { Budgets } from './wire/room.ts'
 import { HEADER_LIMIT, openPort, type Port, type WireSettings } from './wire/port.ts'
 import { brokenOff, type Logger, refuser } from './wire/error-reply.ts'
 import { insistOnStatement } from './statements.ts'
@@ -32,6 +33,7 @@ export type ServerParts = {
   readonly config: HttpSettings
   readonly logger: Logger
   readonly clock: Clock
+  readonly budgets: Budgets
   readonly authorize: Authorize
   readonly authorizeRest: AuthorizeRest
   readonly afterParse?: AfterParse
@@ -82,7 +84,7 @@ const unrouted = (
 /** The HTTP server with the routes mounted. Refuses to be made when a route leaves unsaid what each must state. */
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   const { config, logger, authorize, authorizeRest, afterParse, routes, answered = unreported, documents } = parts
-  const { clock } = parts
+  const { clock, budgets } = parts
   const { bodyLimit, trustProxy, cors } = config
   const { server, sockets } = parts.port ?? openPort(config, clock)
   let answer: RequestListener = () => undefined
@@ -105,6 +107,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
 
   app.decorate('sockets', sockets)
   app.decorate('clock', clock)
+  app.decorate('budgets', budgets)
   const verbs = collectVerbs(app)
   const specs: Spec[] = []
   app.addHook('onRoute', ({ url, method, config }) => {
@@ -126,6 +129,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorateRequest('parameters', undefined)
   app.decorateRequest('began', 0)
   app.decorateRequest('address', '')
+  app.decorateRequest('room', undefined)
   app.decorate('clientAddress', clientAddress(truster(trustProxy)))
   app.decorate('bodyLimit', bodyLimit)
   app.decorate('crossOrigin', cors !== undefined)

@@ -16,6 +16,7 @@ import type { RowOf } from '../projections/projection.ts'
 import type { TokenStanding } from '../projections/token-index.ts'
 import type { View, Views } from '../projections/views.ts'
 import type { CookieJar } from './wire/cookies.ts'
+import type { Budgets } from './wire/room.ts'
 import type { Limiter } from '../auth/rate-limit.ts'
 import type { Exchange, Logins } from './auth/login-method.ts'
 import type { Metrics } from './operations/metrics.ts'
@@ -52,6 +53,8 @@ export type Settings = {
   readonly corsOrigins: readonly string[]
   /** Bytes that an answer of many parts may have. */
   readonly mostBytes: number
+  /** The same for tokens that may be published. */
+  readonly publishedMostBytes: number
   readonly trustProxy: boolean | readonly string[]
   /** Whether GET /metrics is answered at the address of the service. */
   readonly metricsHere: boolean
@@ -77,6 +80,7 @@ export type Service = {
   /** The present as expiries are judged by it, which may be ahead of the clock (ordered-time.ts). */
   readonly now: () => Date
   readonly clock: Clock
+  readonly budgets: Budgets
   readonly log: EventLog
   readonly views: Views
   readonly sealer: Sealer

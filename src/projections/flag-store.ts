@@ -12,6 +12,7 @@ import {
   listOf,
   type Live,
   type NamespaceState,
+  partsOf,
   versionOf,
   weightOf,
 } from './namespace-state.ts'
@@ -21,12 +22,6 @@ import { tallies, type Tally } from './namespace-tally.ts'
 import type { Row } from './views.ts'
 
 export type { Compile, Live } from './namespace-state.ts'
-
-/** The namespace of a flag's or segment's row, and its key there; of a namespace's row, its key. */
-const partsOf = (key: string): readonly [namespace: string, key: string] => {
-  const [namespace = '', name = ''] = key.split('+')
-  return [namespace, name]
-}
 
 /** Every namespace by its key, each with its flags and segments, fed with rows in any order and any number of times. */
 const namespaceStates = <C>() => {
@@ -174,6 +169,9 @@ export const flagStore = <C>(compile: Compile<C>) => {
 
     /** What there is of flags and segments in a namespace, counted beforehand. */
     tally: (namespace: string): Tally => tally.of(lifeOf(states.get(namespace))),
+    /** The bytes of a flag or segment as JSON in UTF-8, counted beforehand; 0 where there is none. */
+    bytes: (kind: 'flags' | 'segments', namespace: string, key: string): number =>
+      tally.bytes(kind, `${namespace}+${key}`),
     namespaceCount: count,
 
     /** Every key there ever was, living or not. */

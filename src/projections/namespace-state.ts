@@ -12,6 +12,12 @@ export type InNamespace = { readonly order: string; readonly incarnation: string
 /** The flag in the form it is evaluated in; `segment` finds the segments of its namespace. */
 export type Compile<C> = (flag: FlagDoc, segment: (key: string) => SegmentDoc | undefined) => C
 
+/** The namespace of a flag's or segment's row, and its key there; of a namespace's row, its key. */
+export const partsOf = (key: string): readonly [namespace: string, key: string] => {
+  const [namespace = '', name = ''] = key.split('+')
+  return [namespace, name]
+}
+
 /** All that is held of one namespace key, whether or not it lives. */
 export type NamespaceState<C> = {
   namespace: Row<NamespaceDoc> | undefined

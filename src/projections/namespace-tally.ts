@@ -20,6 +20,8 @@ export const tallies = () => {
 
   return {
     of: (incarnation: string | undefined): Tally => lives.get(incarnation ?? '') ?? nothing,
+    /** The bytes of one document, by its key among those of its kind; 0 where there is none. */
+    bytes: (kind: Kind, key: string): number => sizes.get(`${kind} ${key}`) ?? 0,
     /** Takes the step of one document, by its key among those of its kind, from what it was to what it is. */
     step: (kind: Kind, key: string, from: Doc | undefined, to: Doc | undefined): void => {
       if (from === to) return

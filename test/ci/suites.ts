@@ -35,6 +35,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'http/path',
     'access-policy',
     'architecture',
+    'byte-budget',
     'clock',
     'concurrency',
     'config',

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { connect } from 'node:net'
 import { Type } from 'typebox'
 import { reachOf } from '../../src/access/reach.ts'
+import { byteBudget } from '../../src/byte-budget.ts'
 import { systemClock } from '../../src/clock.ts'
 import { Refusal, refuse } from '../../src/errors.ts'
 import { ok } from '../../src/http/wire/reply.ts'
@@ -155,6 +156,7 @@ const proven = sameOrigin({ publicUrl: 'https://flags.example/base', trustedOrig
 
 const identify = (request: FastifyRequest): void => {
   const { access } = request.spec!
+  request.caller = { actor: { kind: 'anonymous' }, via: 'none' }
   if (access.credential === 'public') return
   const given = credential(request, 'service_client_token')
   if (given.kind === 'none') return refuse('credential_missing')
@@ -202,6 +204,7 @@ export const demo = async (changes: Partial<ServerParts> = {}) => {
     config: settings,
     logger,
     clock: systemClock,
+    budgets: { answers: byteBudget(2 ** 26, systemClock) },
     authorize,
     authorizeRest,
     afterParse,

@@ -3,7 +3,7 @@ import type { Limiter } from '../../auth/rate-limit.ts'
 import { Refusal } from '../../errors.ts'
 import type { TokenInUse } from '../../projections/token-slots.ts'
 import type { Authorize, AuthorizeRest } from '../hooks.ts'
-import type { Caller } from '../route.ts'
+import type { Caller } from '../caller.ts'
 import type { Service } from '../service.ts'
 import type { CredentialRule, Guarded } from '../statements.ts'
 import { times } from '../wire/framing.ts'
@@ -68,7 +68,7 @@ const decisions = (service: Service) => {
       request.caller = known[via]
       const hour = uses.hour()
       if (known.usedIn !== hour && uses.note(entry.id, hour)) known.usedIn = hour
-      if (known.publishable && clients) {
+      if (known.published && clients) {
         const client = `${entry.id} ${addressKey(request.address)}`
         if (clients.exhausted(client)) return noted(request, tooMany(clients), entry.id)
         clients.count(client)

@@ -1,7 +1,7 @@
 import { publishable } from '../../access/reach.ts'
 import type { TokenEntry } from '../../projections/token-slots.ts'
 import type { Cell } from '../operations/metrics.ts'
-import type { Caller } from '../route.ts'
+import type { Caller } from '../caller.ts'
 import type { Service } from '../service.ts'
 
 type Known = {
@@ -9,7 +9,7 @@ type Known = {
   readonly cookie: Caller
   readonly allowed: Cell
   /** It may be published, so that anybody may come with it. */
-  readonly publishable: boolean
+  readonly published: boolean
   /** The hour in which a use was last noted. */
   usedIn: number
 }
@@ -22,12 +22,13 @@ export const callersByToken = (allowedBy: (method: string) => Cell) => {
     if (!known) {
       const { id, method, reach } = entry
       const actor = { kind: 'token', id, method } as const
-      const caller = { actor, reach }
+      const published = publishable(reach)
+      const caller = { actor, reach, published }
       known = {
         bearer: { ...caller, via: 'bearer' },
         cookie: { ...caller, via: 'cookie' },
         allowed: allowedBy(method),
-        publishable: publishable(reach),
+        published,
         usedIn: 0,
       }
       callers.set(entry, known)

@@ -5,7 +5,7 @@ import { membersOf } from '../wire/pieces.ts'
 import type { Cell, HistogramCell, Metrics } from '../operations/metrics.ts'
 
 /** One thing that a flag says: how often it was said, and the members of the JSON answer that are the same each time, with and without its segments. */
-export type CachedAnswer = { readonly count: Cell; readonly json: string; readonly unnamed: () => string }
+export type CachedAnswer = { readonly count: Cell; readonly json: () => string; readonly unnamed: () => string }
 
 /** What is counted of one flag, and all that it has said since it was compiled. */
 export type FlagCounters = {
@@ -18,27 +18,58 @@ export type FlagCounters = {
 
 /** Different things said by one flag that are remembered; further ones are put together each time. */
 const REMEMBERED = 256
+/** An attachment of more characters is written once, and not in each thing that its variant says. */
+const LONG = 1024
 
-type Unchanging<E extends BooleanEvaluation | VariantEvaluation> = Omit<
+type Said<E extends BooleanEvaluation | VariantEvaluation> = Omit<
   E,
   'requestId' | 'requestDurationMillis' | 'timestamp' | 'trace'
 >
+type Members = Pick<CachedAnswer, 'json' | 'unnamed'>
 
-const membersFor = <E extends BooleanEvaluation | VariantEvaluation>(said: Unchanging<E>) => {
+const membersFor = (said: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => {
   const json = membersOf(said)
   let unnamed = said.segmentKeys.length === 0 ? json : undefined
-  return { json, unnamed: () => (unnamed ??= membersOf({ ...said, segmentKeys: [] })) }
+  return { json: () => json, unnamed: () => (unnamed ??= membersOf({ ...said, segmentKeys: [] })) }
+}
+
+/** The same of what is not remembered, which holds nothing of its own until it is sent. */
+const membersAnew = (said: Said<BooleanEvaluation> | Said<VariantEvaluation>): Members => ({
+  json: () => membersOf(said),
+  unnamed: () => membersOf({ ...said, segmentKeys: [] }),
+})
+
+/** The same of a variant whose attachment is written already. */
+const membersAround = (
+  { variantAttachment: _plain, ...said }: Said<VariantEvaluation>,
+  attachment: string,
+): Members => {
+  const { json, unnamed } = membersFor(said as Said<VariantEvaluation>)
+  const member = `,"variantAttachment":${attachment}`
+  return { json: () => json() + member, unnamed: () => unnamed() + member }
 }
 
 const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics): FlagCounters => {
-  const said = new Map<string, CachedAnswer>()
+  const known = new Map<string, CachedAnswer>()
+  const attachments = new Map<string, string>()
   const counter = (match: boolean, reason: Reason, segmentKeys: readonly string[], value: string): Cell =>
     metrics.evaluationResults(namespace, key, type, String(match), reasonNames[reason], segmentKeys.join(','), value)
-  const remembered = (name: string, make: () => CachedAnswer): CachedAnswer => {
-    const known = said.get(name)
-    if (known) return known
-    const told = make()
-    if (said.size < REMEMBERED) said.set(name, told)
+  const attachmentOf = ({ variantKey, variantAttachment }: Said<VariantEvaluation>): string => {
+    const json = attachments.get(variantKey) ?? JSON.stringify(variantAttachment)
+    attachments.set(variantKey, json)
+    return json
+  }
+  const remembered = <S extends Said<BooleanEvaluation> | Said<VariantEvaluation>>(
+    name: string,
+    made: () => readonly [count: Cell, said: S],
+    members: (said: S) => Members,
+  ): CachedAnswer => {
+    const before = known.get(name)
+    if (before) return before
+    const [count, said] = made()
+    if (known.size >= REMEMBERED) return { count, ...membersAnew(said) }
+    const told = { count, ...members(said) }
+    known.set(name, told)
     return told
   }
   /** The last thing said for each outcome: the keys of one segment are always the same list. */
@@ -52,25 +83,26 @@ const countersOf = ({ type, key }: Compiled, namespace: string, metrics: Metrics
       const outcome = (enabled ? 1 : 0) + (reason === 'match' ? 2 : 0)
       const before = last[outcome]
       if (before !== undefined && before.keys === segmentKeys) return before.told
-      const told = remembered([outcome, ...segmentKeys].join('\0'), () => ({
-        count: counter(reason === 'match', reason, segmentKeys, String(enabled)),
-        ...membersFor<BooleanEvaluation>({ enabled, reason: reasonNames[reason], flagKey: key, segmentKeys }),
-      }))
+      const told = remembered<Said<BooleanEvaluation>>(
+        [outcome, ...segmentKeys].join('\0'),
+        () => [
+          counter(reason === 'match', reason, segmentKeys, String(enabled)),
+          { enabled, reason: reasonNames[reason], flagKey: key, segmentKeys },
+        ],
+        membersFor,
+      )
       last[outcome] = { keys: segmentKeys, told }
       return told
     },
     variant: ({ match, reason, segmentKeys, variantKey, variantAttachment }) =>
-      remembered([match, reason, variantKey, ...segmentKeys].join('\0'), () => ({
-        count: counter(match, reason, segmentKeys, variantKey),
-        ...membersFor<VariantEvaluation>({
-          match,
-          segmentKeys,
-          reason: reasonNames[reason],
-          variantKey,
-          variantAttachment,
-          flagKey: key,
-        }),
-      })),
+      remembered<Said<VariantEvaluation>>(
+        [match, reason, variantKey, ...segmentKeys].join('\0'),
+        () => [
+          counter(match, reason, segmentKeys, variantKey),
+          { match, segmentKeys, reason: reasonNames[reason], variantKey, variantAttachment, flagKey: key },
+        ],
+        (said) => (variantAttachment.length > LONG ? membersAround(said, attachmentOf(said)) : membersFor(said)),
+      ),
   }
 }
 

@@ -5,9 +5,14 @@ import type { Compiled } from '../../evaluation/compile.ts'
 import type { Flags } from './evaluator.ts'
 import { member } from '../../contract/input.ts'
 import { thenOf } from '../past-readings.ts'
+import type { Caller } from '../caller.ts'
 import type { Call } from '../route.ts'
 import type { Service } from '../service.ts'
 import type { Raw } from '../../contract/value.ts'
+
+/** Bytes that an answer of many parts may have: fewer for a token that may be published. */
+export const mostBytesFor = ({ settings }: Pick<Service, 'settings'>, { published }: Caller): number =>
+  published ? Math.min(settings.publishedMostBytes, settings.mostBytes) : settings.mostBytes
 
 /** The namespace that a key means: `""` is `default`. */
 export const namespaceOrDefault = (namespaceKey: string): string => namespaceKey || 'default'

@@ -49,6 +49,7 @@ const common = (spec: Spec): readonly Reason[] => [
     : []),
   ...(spec.body ? (['malformed_body', 'body_too_large', 'unsupported_charset'] as const) : []),
   ...ofCredential(spec.access),
+  ...(spec.access.credential === 'public' ? [] : (['busy'] as const)),
   ...(spec.writes
     ? (['write_conflict', 'idempotency_mismatch', 'idempotency_in_progress', 'backend_unavailable'] as const)
     : []),

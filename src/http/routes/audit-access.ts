@@ -12,6 +12,7 @@ import { type Call, route } from '../route.ts'
 import type { Mount, Service } from '../service.ts'
 import { ordinary } from '../statements.ts'
 import type { Answer } from '../wire/reply.ts'
+import { takePage } from '../wire/room.ts'
 
 const PAGE = 100
 const PAGE_MAX = 1000
@@ -48,7 +49,7 @@ const TABLE: readonly (readonly [string, (entry: Entry) => string])[] = [
 const asTable = ({ entries, nextPageToken }: AccessReview): Answer<AccessReview> => {
   const bytes = Buffer.from(csvOf(entries, TABLE))
   const headers = { 'content-type': 'text/csv; charset=utf-8', 'next-page-token': nextPageToken }
-  return { body: undefined, chunks: [bytes], length: bytes.length, headers }
+  return { body: undefined, chunks: [bytes], length: bytes.length, holds: bytes.length, headers }
 }
 
 /** The moment that is asked about, as a position, and what the clock showed. */
@@ -60,6 +61,7 @@ const momentOf = async ({ log, now, asOf }: Service, { query: { at }, request }:
 }
 
 const review = async (service: Service, call: Asked): Promise<Answer<AccessReview>> => {
+  await takePage(call)
   const { pageTokens, settings, log } = service
   const { query, request } = call
   const { right, at, pageToken } = query

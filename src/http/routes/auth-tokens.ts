@@ -12,6 +12,7 @@ import { thenOf } from '../past-readings.ts'
 import { presentAuthentication } from '../present/authentication.ts'
 import { listTokens } from '../token-list.ts'
 import { gather, listed } from '../wire/pieces.ts'
+import { takePage } from '../wire/room.ts'
 import { route } from '../route.ts'
 import { authentication } from '../statements.ts'
 import type { Mount, Service } from '../service.ts'
@@ -45,7 +46,8 @@ const listRecords: Mount = (app, service) => {
     query: tokenQuery(names),
     errors: ['invalid_page_token', 'invalid_at', 'view_behind'],
     answer: AuthenticationList,
-    run: async ({ query, request }) => {
+    run: async (call) => {
+      const { query, request } = call
       const {
         method: wire,
         namespaceKey,
@@ -79,6 +81,7 @@ const listRecords: Mount = (app, service) => {
         issuedBy: issuedBy === '' ? [] : [issuedBy],
         access,
       }
+      await takePage(call)
       const page = { sort, descending: order === 'desc', limit: limit + 1, count: COUNTED + 1, ...(after && { after }) }
       const { docs, total, time, left } = await listTokens(service, of, filter, page, { at, request })
       const used = await uses.lastOf(
@@ -86,7 +89,7 @@ const listRecords: Mount = (app, service) => {
         at && time,
       )
       const records = await Promise.all(docs.slice(0, limit).map((doc) => shown(service, doc, time, used)))
-      const gathered = await gather(records, settings.mostBytes, jsonOf)
+      const gathered = await gather(records, settings.mostBytes, jsonOf, call)
       const count = gathered.pieces.length
       const nextPageToken = docs.length > count ? pageTokens.write(scope, placeOf(docs[count - 1]!, sort)) : ''
       const counted = total > COUNTED ? { totalCount: COUNTED, totalCountExact: false } : { totalCount: total }

@@ -10,13 +10,21 @@ import {
 } from '../../contract/evaluation.ts'
 import type { ReadBy } from '../../contract/input.ts'
 import { type Json, jsonOf } from '../wire/reply.ts'
-import { namespaceOrDefault, namespaceIn, requestIdOf, requestsIn, withFlags } from '../evaluation/request.ts'
+import {
+  mostBytesFor,
+  namespaceIn,
+  namespaceOrDefault,
+  requestIdOf,
+  requestsIn,
+  withFlags,
+} from '../evaluation/request.ts'
 import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
 import type { Raw } from '../../contract/value.ts'
-import { allOf } from '../wire/pieces.ts'
-import { type Call, type Caller, route } from '../route.ts'
+import { allOf, type Made } from '../wire/pieces.ts'
+import type { Caller } from '../caller.ts'
+import { type Call, route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 
@@ -30,10 +38,10 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
   const { monotonic } = service.clock
   const timestamp = textClock(service.now)
 
-  const entry = (flags: Flags, caller: Caller, one: One): Json<BatchResponse> => {
+  const entry = (flags: Flags, caller: Caller, one: One): Made<BatchResponse> => {
     const { requestId, namespaceKey, flagKey, entityId, context } = one
     const namespace = namespaceOrDefault(namespaceKey)
-    const failed = (reason: 'NOT_FOUND_ERROR_EVALUATION_REASON' | 'UNKNOWN_ERROR_EVALUATION_REASON') =>
+    const failed = (reason: 'NOT_FOUND_ERROR_EVALUATION_REASON' | 'UNKNOWN_ERROR_EVALUATION_REASON') => () =>
       jsonOf<BatchResponse>({
         type: responseTypes.error,
         errorResponse: { flagKey, namespaceKey: namespace, reason },
@@ -42,19 +50,25 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     if (flag === 'closed') return failed('UNKNOWN_ERROR_EVALUATION_REASON')
     if (!flag) return failed('NOT_FOUND_ERROR_EVALUATION_REASON')
     const { told, millis } = evaluator[flag.type](flag, namespace, { entityId, context })
-    const id = JSON.stringify(requestId)
-    const members = showsSegments(caller, namespace) ? told.json : told.unnamed()
-    const said = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"}`
-    return `{"type":"${responseTypes[flag.type]}","${flag.type}Response":${said}}` as Json<BatchResponse>
+    const time = timestamp()
+    const { type } = flag
+    const isNamed = showsSegments(caller, namespace)
+    return () => {
+      const members = isNamed ? told.json() : told.unnamed()
+      const said = `{${members},"requestId":${JSON.stringify(requestId)},"requestDurationMillis":${millis},"timestamp":"${time}"}`
+      return `{"type":"${responseTypes[type]}","${type}Response":${said}}` as Json<BatchResponse>
+    }
   }
 
-  const answer = ({ body, request, caller }: Batch, flags: Flags) => {
+  const answer = (call: Batch, flags: Flags) => {
+    const { body, request, caller } = call
     const start = monotonic()
     const around = () => ({
       before: { requestId: requestIdOf(body.requestId, request) },
       after: { requestDurationMillis: since(monotonic, start) },
     })
-    return allOf(body.requests, service.settings.mostBytes, (one) => entry(flags, caller, one), 'responses', around)
+    const make = (one: One) => entry(flags, caller, one)
+    return allOf(call, body.requests, mostBytesFor(service, caller), make, 'responses', around)
   }
 
   route(app, {

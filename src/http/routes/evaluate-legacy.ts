@@ -12,13 +12,14 @@ import {
 import { randomUUID } from 'node:crypto'
 import { invalid } from '../../errors.ts'
 import { jsonOf, ok } from '../wire/reply.ts'
-import { namespaceOrDefault, namespaceIn, requestsIn, withFlags } from '../evaluation/request.ts'
+import { mostBytesFor, namespaceIn, namespaceOrDefault, requestsIn, withFlags } from '../evaluation/request.ts'
 import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
 import { inPath, NAMESPACE } from '../resource-routes.ts'
 import { allOf } from '../wire/pieces.ts'
-import { type Caller, route } from '../route.ts'
+import type { Caller } from '../caller.ts'
+import { route } from '../route.ts'
 import { ordinary } from '../statements.ts'
 import type { Service } from '../service.ts'
 import type { Raw } from '../../contract/value.ts'
@@ -125,11 +126,13 @@ const evaluateMany = (
         const found = body.excludeNotFound
           ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
           : body.requests
-        const text = (one: One) =>
-          jsonOf({ requestId: one.requestId, ...say(flags, call.caller, namespace, one), requestDurationMillis: 0 })
+        const make = (one: One) => {
+          const said = say(flags, call.caller, namespace, one)
+          return () => jsonOf({ requestId: one.requestId, ...said, requestDurationMillis: 0 })
+        }
         const requestId = body.requestId || randomUUID()
         const around = () => ({ before: { requestId }, after: { requestDurationMillis: since(monotonic, start) } })
-        return allOf(found, service.settings.mostBytes, text, 'responses', around)
+        return allOf(call, found, mostBytesFor(service, call.caller), make, 'responses', around)
       })
     },
   })

@@ -35,7 +35,7 @@ export const evaluateRoutes = (app: FastifyInstance, service: Service, evaluator
     const { told, millis } = evaluator[kind](flag, namespace, { entityId, context, trace })
     const id = requestIdJson(body.requestId, request)
     const steps = trace ? `,${traceJson(trace, flag)}` : ''
-    const members = showsSegments(caller, namespace) ? told.json : told.unnamed()
+    const members = showsSegments(caller, namespace) ? told.json() : told.unnamed()
     const said = `{${members},"requestId":${id},"requestDurationMillis":${millis},"timestamp":"${timestamp()}"${steps}}`
     return written(said as Json<Said>)
   }

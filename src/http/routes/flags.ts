@@ -8,7 +8,7 @@ import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
 import { flagJson, rolloutJson } from '../present/flag.ts'
 import { lastChanges } from '../present/last-change.ts'
-import { createsOnly, flagWriter, namespacedRoute, namespaceOf, viewOf } from '../resource-routes.ts'
+import { createsOnly, flagWriter, namespacedRoute, namespaceOf, takeDocument, viewOf } from '../resource-routes.ts'
 import { listPage } from '../list-page.ts'
 import type { Mount, Service } from '../service.ts'
 
@@ -100,6 +100,7 @@ const getFlag: Mount = (app, service) =>
     answer: Flag,
     run: async (call) => {
       const [namespace, key] = [namespaceOf(call), call.params['key']!]
+      await takeDocument(service, call, 'flags', key)
       const row = await (await viewOf(service, call)).flag(namespace, key)
       return row ? ok(flagJson(row.doc), row.changes) : noFlag({ namespace, key, incarnation: '' })
     },

@@ -30,7 +30,7 @@ export const metricsRoutes = (app: FastifyInstance, { metrics, clock }: Pick<Ser
         ...(zipped && { 'content-encoding': 'gzip' }),
       }
       const length = chunks.reduce((sum, { length }) => sum + length, 0)
-      return { body: undefined, chunks, length, within: PATIENCE_MS, headers }
+      return { body: undefined, chunks, length, holds: 'shared', within: PATIENCE_MS, headers }
     },
   })
 }

@@ -5,6 +5,7 @@ import type { Context } from '../../evaluation/context.ts'
 import { namespaceHeader } from '../auth/reach.ts'
 import { type Answer, held, jsonOf, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
+import { mostBytesFor } from '../evaluation/request.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
 import { allOf } from '../wire/pieces.ts'
@@ -102,9 +103,13 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
         const left = named === '' ? unevaluable(flagStore, namespace) : 0
         if (etag !== undefined && held(request, etag))
           return leavingOut<OfrepBulk>(service, left, { body: undefined, etag })
-        const text = (key: string) => jsonOf(entryOf(key, () => one(asked, key, context)))
+        const make = (key: string) => {
+          const entry = entryOf(key, () => one(asked, key, context))
+          return () => jsonOf(entry)
+        }
         const around = () => ({ before: {}, after: {} })
-        const all = allOf(wanted(namespace, named), service.settings.mostBytes, text, 'flags', around, etag)
+        const keys = wanted(namespace, named)
+        const all = allOf(call, keys, mostBytesFor(service, call.caller), make, 'flags', around, etag)
         return all instanceof Promise
           ? all.then((answer) => leavingOut(service, left, answer))
           : leavingOut(service, left, all)

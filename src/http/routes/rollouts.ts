@@ -34,7 +34,7 @@ const listRollouts: Mount = (app, service) =>
       const { query, params } = call
       const row = await flagAt(service, call)
       const scope = ['rollouts', namespaceOf(call), params['flagKey'], momentText(query.at)]
-      const page = await pageOf(service, scope, row?.doc.rollouts ?? [], query, byRank, {
+      const page = await pageOf(call, service, scope, row?.doc.rollouts ?? [], query, byRank, {
         names: ['rules', 'rollouts'],
         load: (items) => items,
         show: (rollout: RolloutDoc) => rolloutJson(row!.doc, rollout),

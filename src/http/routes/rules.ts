@@ -29,7 +29,7 @@ const listRules: Mount = (app, service) =>
       const { query, params } = call
       const row = await flagAt(service, call)
       const scope = ['rules', namespaceOf(call), params['flagKey'], momentText(query.at)]
-      const page = await pageOf(service, scope, row?.doc.rules ?? [], query, byRank, {
+      const page = await pageOf(call, service, scope, row?.doc.rules ?? [], query, byRank, {
         names: ['rules'],
         load: (items) => items,
         show: (rule: RuleDoc) => ruleJson(row!.doc, rule),

@@ -6,7 +6,7 @@ import { segmentsAsked } from '../../projections/flags.ts'
 import type { SegmentDoc } from '../../projections/segments.ts'
 import { refuse } from '../../errors.ts'
 import { ok } from '../wire/reply.ts'
-import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, viewOf } from '../resource-routes.ts'
+import { createsOnly, namespacedRoute, namespaceOf, segmentWriter, takeDocument, viewOf } from '../resource-routes.ts'
 import { documentsOf, listPage, type Looked } from '../list-page.ts'
 import { lastChanges } from '../present/last-change.ts'
 import { segmentJson } from '../present/segment.ts'
@@ -87,6 +87,7 @@ const getSegment: Mount = (app, service) =>
     answer: Segment,
     run: async (call) => {
       const [namespace, key] = [namespaceOf(call), call.params['key']!]
+      await takeDocument(service, call, 'segments', key)
       const row = await (await viewOf(service, call)).segment(namespace, key)
       return row
         ? ok(segmentJson(row.doc), row.changes)

@@ -17,6 +17,7 @@ const headersOf: { readonly [R in Reason]?: Readonly<Record<string, string>> } =
   idempotency_in_progress: again,
   auth_stale: again,
   view_behind: again,
+  busy: again,
   history_busy: again,
   backend_unavailable: again,
   provider_unavailable: again,

@@ -1,8 +1,20 @@
 import { Refusal } from '../../errors.ts'
 import { inSlices } from '../../concurrency.ts'
 import { type Answer, type Json, written } from './reply.ts'
+import { hasRoomFor, type Of, takeRoom } from './room.ts'
 
 const CHUNK = 65_536
+
+/** The UTF-8 bytes of a text, so many units of it at a time; no pair of surrogates is torn. */
+function* slicesOf(text: string): Generator<Buffer> {
+  for (let at = 0; at < text.length; ) {
+    const end = at + CHUNK
+    const isTorn = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800
+    const next = isTorn ? end - 1 : end
+    yield Buffer.from(text.slice(at, next))
+    at = next
+  }
+}
 
 /** The UTF-8 bytes of a text that comes in pieces, in chunks of a size worth sending. */
 export function* chunksOf(texts: Iterable<string>): Generator<Buffer> {
@@ -10,8 +22,9 @@ export function* chunksOf(texts: Iterable<string>): Generator<Buffer> {
   for (const text of texts) {
     held += text
     if (held.length < CHUNK) continue
-    yield Buffer.from(held)
+    const whole = held
     held = ''
+    yield* slicesOf(whole)
   }
   if (held !== '') yield Buffer.from(held)
 }
@@ -29,18 +42,19 @@ export function* joined(texts: Iterable<string>): Generator<string> {
 /** JSON texts of the first items of a list, and their bytes with the commas. */
 export type Gathered<I> = { readonly pieces: readonly Json<I>[]; readonly bytes: number }
 
-/** The JSON text of one item after the other, until the next has no room. The first is taken whatever its size. */
+/** The JSON text of one item after the other, until the answer or what it may hold has no room for the next. The first is taken whatever its size. */
 export const gather = <T, I>(
   items: readonly T[],
   most: number,
   text: (item: T) => Json<I>,
+  { request }: Of,
 ): Gathered<I> | Promise<Gathered<I>> => {
   const pieces: Json<I>[] = []
   let bytes = 0
   const paused = inSlices(items, (item) => {
     const piece = text(item)
     const size = Buffer.byteLength(piece) + 1
-    if (pieces.length > 0 && bytes + size > most) return false
+    if (pieces.length > 0 && (bytes + size > most || !hasRoomFor(request, bytes + size))) return false
     pieces.push(piece)
     bytes += size
     return true
@@ -48,17 +62,24 @@ export const gather = <T, I>(
   return paused ? paused.then(() => ({ pieces, bytes })) : { pieces, bytes }
 }
 
-function* whole(head: string, pieces: readonly string[], tail: string): Generator<string> {
-  yield head
-  yield* joined(pieces)
-  yield tail
-}
+/** Chunks of a text: `head`, the pieces with commas between them, and `tail`. */
+const chunksAround = (head: string, pieces: Iterable<string>, tail: string): Generator<Buffer> =>
+  chunksOf(
+    (function* () {
+      yield head
+      yield* joined(pieces)
+      yield tail
+    })(),
+  )
+
+const lengthOf = (head: string, bytes: number, tail: string): number =>
+  bytes - 1 + Buffer.byteLength(head) + Buffer.byteLength(tail)
 
 /** An answer whose JSON text is `head`, the pieces with commas between them, and `tail`: one text when it is small, sent bit by bit when it is not. */
-const inPieces = <T>({ pieces, bytes }: Gathered<unknown>, head: string, tail: string, etag?: string): Answer<T> => {
-  if (bytes <= CHUNK) return written(`${head}${pieces.join(',')}${tail}` as Json<T>, etag)
-  const length = bytes - 1 + Buffer.byteLength(head) + Buffer.byteLength(tail)
-  return { body: undefined, chunks: chunksOf(whole(head, pieces, tail)), length, ...(etag !== undefined && { etag }) }
+const inPieces = <T>({ pieces, bytes }: Gathered<unknown>, head: string, tail: string): Answer<T> => {
+  if (bytes <= CHUNK) return written(`${head}${pieces.join(',')}${tail}` as Json<T>)
+  const length = lengthOf(head, bytes, tail)
+  return { body: undefined, chunks: chunksAround(head, pieces, tail), length, holds: length }
 }
 
 type Lists<N extends string, I> = { readonly [name in N]: readonly I[] }
@@ -79,28 +100,77 @@ export type Around<B extends object, A extends object> = { readonly before: B; r
 /** The JSON text of an object without its braces. */
 export const membersOf = (object: object): string => JSON.stringify(object).slice(1, -1)
 
-/** Answers all items under a name, or refuses with 400 `answer_too_large` as soon as they come to more than `most` bytes. `around` is asked at the end. */
-export const allOf = <T, I, N extends string, B extends object, A extends object>(
+/** Makes the JSON text of an item, the same each time. */
+export type Made<I> = () => Json<I>
+
+/** Bytes that the answer about one item holds while its text is not made. */
+const ENTRY = 256
+
+/** What makes the texts of all items, and how large they are; the texts themselves where they are small. */
+type Weighed<I> = {
+  readonly made: readonly Made<I>[]
+  readonly texts: readonly Json<I>[]
+  readonly bytes: number
+  readonly largest: number
+}
+
+/** Makes the text of one item after the other, until they come to more than `most` bytes, and keeps no more of them than one chunk. */
+const weigh = <T, I>(
   items: readonly T[],
   most: number,
-  text: (item: T) => Json<I>,
+  make: (item: T) => Made<I>,
+): Weighed<I> | Promise<Weighed<I>> => {
+  const made: Made<I>[] = []
+  const texts: Json<I>[] = []
+  let [bytes, largest] = [0, 0]
+  const paused = inSlices(items, (item) => {
+    const one = make(item)
+    const text = one()
+    const size = Buffer.byteLength(text) + 1
+    bytes += size
+    largest = Math.max(largest, size)
+    made.push(one)
+    if (bytes <= CHUNK) texts.push(text)
+    else texts.length = 0
+    return bytes <= most
+  })
+  const done = () => ({ made, texts, bytes, largest })
+  return paused ? paused.then(done) : done()
+}
+
+function* textsOf<I>(made: readonly Made<I>[]): Generator<Json<I>> {
+  for (const make of made) yield make()
+}
+
+/**
+ * Answers all items under a name, or refuses with 400 `answer_too_large` as soon as they come to more than `most` bytes. `around` is asked at
+ * the end. The texts of a large answer are made again, as the client takes them.
+ */
+export const allOf = <T, I, N extends string, B extends object, A extends object>(
+  of: Of,
+  items: readonly T[],
+  most: number,
+  make: (item: T) => Made<I>,
   name: N,
   around: () => Around<B, A>,
   etag?: string,
 ): Answer<B & Lists<N, I> & A> | Promise<Answer<B & Lists<N, I> & A>> => {
-  const finish = (gathered: Gathered<I>): Answer<B & Lists<N, I> & A> => {
-    const { pieces, bytes } = gathered
-    if (pieces.length < items.length || bytes > most)
-      throw new Refusal('answer_too_large', `answer is larger than ${most} bytes`)
+  const finish = ({ made, texts, bytes, largest }: Weighed<I>): Answer<B & Lists<N, I> & A> => {
+    if (bytes > most) throw new Refusal('answer_too_large', `answer is larger than ${most} bytes`)
     const { before, after } = around()
-    const [head, tail] = [membersOf(before), membersOf(after)]
-    return inPieces(
-      gathered,
-      `{${head === '' ? '' : `${head},`}"${name}":[`,
-      `]${tail === '' ? '' : `,${tail}`}}`,
-      etag,
-    )
+    const [first, last] = [membersOf(before), membersOf(after)]
+    const head = `{${first === '' ? '' : `${first},`}"${name}":[`
+    const tail = `]${last === '' ? '' : `,${last}`}}`
+    if (bytes <= CHUNK) return written(`${head}${texts.join(',')}${tail}` as Json<B & Lists<N, I> & A>, etag)
+    return {
+      body: undefined,
+      chunks: chunksAround(head, textsOf(made), tail),
+      length: lengthOf(head, bytes, tail),
+      holds: largest + made.length * ENTRY,
+      ...(etag !== undefined && { etag }),
+    }
   }
-  const gathered = gather(items, most, text)
-  return gathered instanceof Promise ? gathered.then(finish) : finish(gathered)
+  const room = takeRoom(of, items.length * ENTRY)
+  const weighed = room ? room.then(() => weigh(items, most, make)) : weigh(items, most, make)
+  return weighed instanceof Promise ? weighed.then(finish) : finish(weighed)
 }

@@ -1,0 +1,9 @@
+import { byteBudget } from '../byte-budget.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config/load.ts'
+import type { Budgets } from '../http/wire/room.ts'
+
+/** The budgets of memory, as they are configured. */
+export const budgetsOf = ({ answers }: Config['budgets'], clock: Clock): Budgets => ({
+  answers: byteBudget(answers, clock),
+})

@@ -1,0 +1,34 @@
+import type { ByteBudget } from '../../byte-budget.ts'
+import type { Budgets } from '../wire/room.ts'
+import type { Metrics } from './metrics.ts'
+
+/** What each budget has, how much of it is in use, who waits for it, and what was refused (api.md §11.1). */
+export const addBudgetGauges = (metrics: Pick<Metrics, 'gauge' | 'count'>, budgets: Budgets): void => {
+  const each = (value: (budget: ByteBudget) => number) => () =>
+    Object.entries(budgets).map(([name, budget]) => ({ labels: [name], value: value(budget) }))
+  const labels = ['budget']
+  metrics.gauge(
+    'budget_bytes',
+    'Bytes that a budget has.',
+    labels,
+    each(({ most }) => most),
+  )
+  metrics.gauge(
+    'budget_used_bytes',
+    'Bytes of a budget that are in use.',
+    labels,
+    each(({ used }) => used()),
+  )
+  metrics.gauge(
+    'budget_waiting',
+    'Requests that wait for room in a budget.',
+    labels,
+    each(({ waiting }) => waiting()),
+  )
+  metrics.count(
+    'budget_refused_total',
+    'Requests refused for want of room in a budget.',
+    labels,
+    each(({ refused }) => refused()),
+  )
+}

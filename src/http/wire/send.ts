@@ -1,0 +1,140 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Writable } from 'node:stream'
+import type { Clock } from '../../clock.ts'
+import { named } from '../../contract/input.ts'
+import { gzipInto, nameGzip, sendGzip, sendPacked, takesGzip, zippedFast } from './gzip.ts'
+import { parametersOf, rawQuery } from './path.ts'
+import { type Answer, asIs, everyAnswer, held, jsonText } from './reply.ts'
+import { fitRoom, SMALL } from './room.ts'
+import { type Chunks, sendStream, type StreamTold } from './stream.ts'
+
+/** What is smaller is sent as it is, and from a hot route past the framework. */
+const TINY = 1024
+/** Bytes that chunks under way hold, and what packs them in gzip. */
+const UNDER_WAY = 131_072
+const PACKING = 262_144
+
+const writtenText = (json: string, request: FastifyRequest): string =>
+  named(parametersOf(request), 'pretty') ? JSON.stringify(JSON.parse(json), null, 2) : json
+
+/** Writes a small answer past what the framework does for streams, hooks and serializers. */
+const sendNow = (request: FastifyRequest, reply: FastifyReply, json: string): void => {
+  reply.hijack()
+  const headers = {
+    'x-request-id': request.id,
+    'x-content-type-options': 'nosniff',
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+  }
+  reply.raw.writeHead(200, headers).end(json)
+}
+
+/** And what cuts a stream that is not taken in time. */
+type Told = StreamTold & Pick<Clock, 'after'>
+
+/** Sets the headers that an answer brings. */
+const setHeaders = (request: FastifyRequest, reply: FastifyReply, { headers, etag }: Answer): void => {
+  everyAnswer(request, reply)
+  if (headers) for (const name in headers) reply.header(name, headers[name])
+  if (etag !== undefined) reply.header('etag', `"${etag}"`)
+}
+
+/** Sends chunks past the framework, which would send the head before there is anything to send. True: they are under way. */
+const sendChunks = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  chunks: Chunks,
+  answer: Answer,
+  told: Told,
+): boolean => {
+  const { status = 200, length, within } = answer
+  const { raw } = reply
+  const begin = (): Writable => {
+    setHeaders(request, reply, answer)
+    const zipped = takesGzip(request) && !reply.hasHeader('content-encoding')
+    if (zipped) nameGzip(reply)
+    else if (length !== undefined) reply.header('content-length', length)
+    if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+    for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value)
+    raw.statusCode = status
+    reply.hijack()
+    return zipped ? gzipInto(raw) : raw
+  }
+  if (request.method === 'HEAD') {
+    begin().end()
+    return false
+  }
+  if (within !== undefined) {
+    const cut = told.after(within, () => raw.destroy())
+    raw.once('close', cut.cancel)
+  }
+  sendStream(request, reply, chunks, begin, told)
+  return true
+}
+
+/** Bytes that an answer of chunks holds while it is sent. */
+const heldBy = (request: FastifyRequest, holds: number): number =>
+  holds + UNDER_WAY + (takesGzip(request) ? PACKING : 0)
+
+/** Sends an answer once there is room for it. What was made of it is dropped meanwhile, and made again. */
+const sendLater = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  told: Told,
+  room: Promise<void>,
+): true => {
+  room
+    .then(() => {
+      if (!send(request, reply, answer, told)) told.ended(request, reply)
+    })
+    .catch((error: unknown) => reply.send(error))
+  return true
+}
+
+/** The text of an answer, or its bytes where the route has these; undefined where it has none. */
+const textOf = (request: FastifyRequest, { body: shown, json, kept, secret }: Answer): string | Buffer | undefined => {
+  if (kept) return kept.plain
+  if (json !== undefined) return writtenText(json, request)
+  const body = secret ? { ...secret, ...(shown as object) } : shown
+  return body === undefined || typeof body === 'string' || Buffer.isBuffer(body) ? body : jsonText(body, request)
+}
+
+/**
+ * Sends an answer: 304 for what the client has, else JSON text, with gzip where it is large and the client takes it.
+ * True for one whose end is reported later: a stream, and what waits for room.
+ */
+export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer, told: Told): boolean => {
+  const { status = 200, json, chunks, holds = 0, kept, packed, etag } = answer
+  const { spec } = request
+  if (spec?.hot && json !== undefined && json.length < TINY && rawQuery(request) === '') {
+    sendNow(request, reply, json)
+    return false
+  }
+  const has = etag !== undefined && !spec?.writes && held(request, etag)
+  if (chunks && !has) {
+    const room = holds === 'shared' ? undefined : fitRoom({ request, reply }, heldBy(request, holds))
+    return room ? sendLater(request, reply, answer, told, room) : sendChunks(request, reply, chunks, answer, told)
+  }
+  const text = has || packed ? undefined : textOf(request, answer)
+  if (text !== undefined && !kept && (text.length > SMALL || request.room)) {
+    const room = fitRoom({ request, reply }, Buffer.byteLength(text))
+    if (room) return sendLater(request, reply, answer, told, room)
+  }
+  setHeaders(request, reply, answer)
+  reply.code(has ? 304 : status)
+  if (status >= 400) reply.header('cache-control', 'no-store')
+  if (packed) {
+    sendPacked(request, reply, packed)
+    return false
+  }
+  if (text === undefined) {
+    reply.send()
+    return false
+  }
+  if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json')
+  reply.serializer(asIs)
+  if (text.length >= TINY && takesGzip(request)) sendGzip(reply, kept?.zipped() ?? zippedFast(text))
+  else reply.send(text)
+  return false
+}

@@ -1,0 +1,170 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { byteBudget, type Lease, type Taker } from '../src/byte-budget.ts'
+import { isRefusal } from '../src/errors.ts'
+import { virtualClock } from './virtual-clock.ts'
+
+const MOST = 1600
+const who = (holder: string): Taker => ({ holder, published: false })
+const anybody = (holder: string): Taker => ({ holder, published: true })
+
+const rig = () => {
+  const clock = virtualClock()
+  const budget = byteBudget(MOST, clock)
+  const served: string[] = []
+  const refused: string[] = []
+  const leases = new Map<string, Lease>()
+  /** Takes, and notes under its name when it is served or refused. */
+  const take = (name: string, taker: Taker, bytes: number): void => {
+    const got = (lease: Lease) => {
+      served.push(name)
+      leases.set(name, lease)
+    }
+    const not = (error: unknown) => {
+      if (!isRefusal(error, 'busy')) throw error
+      refused.push(name)
+    }
+    try {
+      const lease = budget.take(taker, bytes)
+      if (lease instanceof Promise) lease.then(got, not)
+      else got(lease)
+    } catch (error) {
+      not(error)
+    }
+  }
+  const free = async (name: string) => {
+    leases.get(name)!.free()
+    await clock.settle()
+  }
+  return { clock, budget, served, refused, take, free, leases }
+}
+
+await t.test('a holder has a quarter; who waits for it holds up nobody else', async (t) => {
+  const { budget, served, take, free } = rig()
+  take('a1', who('a'), 400)
+  take('a2', who('a'), 1)
+  for (const name of ['b', 'c', 'd']) take(name, who(name), 400)
+  t.strictSame(served, ['a1', 'b', 'c', 'd'])
+  t.strictSame([budget.used(), budget.waiting()], [1600, 1])
+  await free('b')
+  t.equal(budget.waiting(), 1, 'its own share is full')
+  await free('a1')
+  t.strictSame(served, ['a1', 'b', 'c', 'd', 'a2'])
+  t.equal(budget.used(), 801)
+})
+
+await t.test('who has nothing may have more than its share, and more than all there is when nobody has any', (t) => {
+  const { budget, served, take } = rig()
+  take('large', who('a'), 1000)
+  take('more', who('a'), 1)
+  take('other', who('b'), 601)
+  take('fits', who('b'), 600)
+  t.strictSame(served, ['large', 'fits'])
+  t.equal(budget.takeNow(who('c'), 1), undefined)
+  const alone = byteBudget(MOST, virtualClock())
+  t.ok(alone.takeNow(who('a'), 9999))
+  t.equal(alone.takeNow(who('b'), 1), undefined)
+  t.end()
+})
+
+await t.test('all that have published tokens have a quarter together, each of them a quarter of that', (t) => {
+  const { served, take } = rig()
+  for (const name of ['p', 'q', 'r', 's']) {
+    take(`${name}1`, anybody(name), 100)
+    take(`${name}2`, anybody(name), 1)
+  }
+  take('fifth', anybody('fifth'), 1)
+  for (const name of ['a', 'b', 'c']) take(name, who(name), 400)
+  t.strictSame(served, ['p1', 'q1', 'r1', 's1', 'a', 'b', 'c'])
+  t.end()
+})
+
+await t.test('holders take turns, however many of one of them wait', async (t) => {
+  const { served, take, free } = rig()
+  for (const name of ['w', 'x', 'y', 'z']) take(name, who(name), 400)
+  for (const name of ['a1', 'a2', 'a3', 'a4']) take(name, who('a'), 100)
+  take('b1', who('b'), 100)
+  take('c1', who('c'), 100)
+  take('b2', who('b'), 100)
+  await free('w')
+  t.strictSame(served.slice(4), ['a1', 'b1', 'c1', 'a2'])
+  await free('x')
+  t.strictSame(served.slice(8), ['b2', 'a3', 'a4'])
+})
+
+await t.test('one that asks for much holds up nobody who asks for less', async (t) => {
+  const { served, take, free } = rig()
+  for (const name of ['w', 'x', 'y', 'z']) take(name, who(name), 390)
+  take('much', who('a'), 380)
+  take('less', who('b'), 40)
+  t.strictSame(served, ['w', 'x', 'y', 'z', 'less'])
+  await free('w')
+  t.equal(served.at(-1), 'much')
+})
+
+await t.test('who waits is refused after five seconds, and too many at once', async (t) => {
+  const { clock, budget, served, refused, take, free } = rig()
+  for (const name of ['w', 'x', 'y', 'z']) take(name, who(name), 400)
+  take('late', who('a'), 1)
+  await clock.advance(4_999)
+  t.strictSame(refused, [])
+  await clock.advance(1)
+  t.strictSame([refused, budget.refused(), budget.waiting()], [['late'], 1, 0])
+  for (let n = 0; n < 65; n++) take(`many ${n}`, who('a'), 1)
+  t.strictSame([refused.slice(1), budget.waiting()], [['many 64'], 64])
+  for (let n = 0; n < 1_000; n++) take(`crowd ${n}`, who(`crowd ${n}`), 1)
+  t.strictSame([budget.waiting(), refused.length], [1024, 2 + 40])
+  await free('w')
+  t.equal(served.length, 4 + 400)
+  t.strictSame(clock.waiting().length, 1024 - 400, 'who was served has no time limit any more')
+})
+
+await t.test('what is taken changes with what is needed', async (t) => {
+  const { budget, served, take, free, leases } = rig()
+  take('c', who('c'), 1)
+  take('a', who('a'), 100)
+  const lease = leases.get('a')!
+  t.ok(lease.resize(1000), 'what it has itself is no reason')
+  take('b', who('b'), 601)
+  t.notOk(lease.resize(1601))
+  t.equal(lease.bytes(), 1000)
+  lease.hold(1601)
+  t.equal(budget.used(), 1602, 'what is there already is counted, room or not')
+  lease.resize(998)
+  await new Promise(setImmediate)
+  t.strictSame(served, ['c', 'a', 'b'], 'what is given back serves who waits')
+  await free('a')
+  await free('a')
+  lease.hold(500)
+  t.ok(lease.resize(5000))
+  t.equal(budget.used(), 602, 'what was freed takes nothing any more')
+  t.equal(budget.refused(), 0)
+})
+
+type Step = { readonly holder: number; readonly bytes: number; readonly published: boolean; readonly free: number }
+const step: fc.Arbitrary<Step> = fc.record({
+  holder: fc.nat(5),
+  bytes: fc.integer({ min: 1, max: 700 }),
+  published: fc.boolean(),
+  free: fc.nat(20),
+})
+
+await t.test('whatever is asked: never more than there is, and nobody waits who would fit', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const { clock, budget, served, refused, take, free, leases } = rig()
+      const held = () => [...leases.values()].reduce((sum, lease) => sum + lease.bytes(), 0)
+      for (const [n, { holder, bytes, published, free: freed }] of steps.entries()) {
+        take(String(n), { holder: `${published}${holder}`, published }, bytes)
+        await clock.settle()
+        const name = served[freed]
+        if (name !== undefined) await free(name)
+        if (budget.used() > MOST || held() !== budget.used()) return false
+      }
+      for (let n = 0; n < served.length; n++) await free(served[n]!)
+      return budget.used() === 0 && budget.waiting() === 0 && served.length + refused.length === steps.length
+    }),
+    { numRuns: 200 },
+  )
+  t.pass()
+})
