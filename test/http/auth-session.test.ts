@@ -97,7 +97,7 @@ await t.test('A14: the session ends, the token does not', async (t) => {
   const rows: readonly (readonly [string, Headers, number])[] = [
     ['nothing sent', open, 200],
     ['from our page', { ...cookie(token), ...own }, 200],
-    ['an unusable cookie', { ...cookie('junk'), ...own }, 200],
+    ['a cookie that is no token', { ...cookie('ju nk'), ...own }, 200],
     ['two cookies', { ...open, ...own, cookie: 'service_client_token=a; service_client_token=b' }, 200],
     ['two cookies from elsewhere', { ...open, cookie: 'service_client_token=; service_client_token=b' }, 403],
     ['an empty cookie', cookie(''), 200],
@@ -160,7 +160,7 @@ await t.test('a credential is found in one place only', async (t) => {
     if (status === 400) t.match(refusalOf(answer), { code: 3, message: 'credential given twice' }, name)
     if (name !== 'two cookies') t.notOk(answer.headers['set-cookie'], name)
   }
-  const stale = await service.request('GET', '/auth/v1/self', undefined, cookie('stale'))
+  const stale = await service.request('GET', '/auth/v1/self', undefined, cookie('no token'))
   t.match(cookiesOf(stale)['service_client_token'], {
     value: '',
     attributes: /^Max-Age=0; Path=\/; .*HttpOnly; SameSite=Strict$/,

@@ -54,7 +54,7 @@ for (const required of [true, false])
     const before = await refused()
     const ended = await request<Issued>('POST', '/auth/v1/method/token', { name: 'n' })
     await request('DELETE', `/auth/v1/tokens/${ended.json.authentication.id}`)
-    for (const token of ['junk', ended.json.clientToken]) {
+    for (const token of ['ju nk', ended.json.clientToken]) {
       const cookie = { ...open, cookie: `service_client_token=${token}` }
       const { status, json, headers } = await request<object>('GET', SELF, undefined, cookie)
       t.equal(status, 200)

@@ -94,11 +94,12 @@ const decisions = (service: Service) => {
       return undefined
     },
 
-    unusable: (request: FastifyRequest, reply: FastifyReply, viaCookie: boolean): Refusal => {
+    /** `ended`: the cookie holds a token that was ours. One that was never is of another installation on this host, and is left alone. */
+    unusable: (request: FastifyRequest, reply: FastifyReply, ended: boolean): Refusal => {
       const client = addressKey(request.address)
       if (settings.rateLimited && failures.exhausted(client)) return noted(request, tooMany(failures))
       failures.count(client)
-      if (viaCookie) cookies.clearToken(request, reply)
+      if (ended) cookies.clearToken(request, reply)
       return noted(request, new Refusal('credential_invalid'))
     },
 
@@ -161,23 +162,23 @@ export const authorizer = (
     if (given.kind === 'none') return done(open ? letIn(request) : noted(request, new Refusal('credential_missing')))
     if ((!open || welcome) && !service.fresh()) return done(noted(request, new Refusal('auth_stale')))
     const { kind, token } = given
-    const judged = (entry: TokenInUse | undefined): Refusal | undefined => {
+    const judged = (entry: TokenInUse | undefined, isOurs: boolean): Refusal | undefined => {
       if (entry && !rule.refuses(entry)) return admit(request, entry, kind)
       if (welcome) {
-        const refusal = unusable(request, reply, kind === 'cookie')
+        const refusal = unusable(request, reply, kind === 'cookie' && isOurs)
         return refusal.reason === 'rate_limited' ? refusal : letIn(request)
       }
       if (open) return letIn(request)
-      if (!entry) return unusable(request, reply, kind === 'cookie')
+      if (!entry) return unusable(request, reply, kind === 'cookie' && isOurs)
       if (kind === 'cookie') cookies.clearToken(request, reply)
       return noted(request, new Refusal('email_not_allowed'), entry.id)
     }
     const known = token === undefined ? undefined : verifier.cached(token)
-    if (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))) return done(judged(known))
+    if (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))) return done(judged(known, true))
     const found = async () => {
-      const held = known ?? (await verifier.verify(token))
+      const { entry: held, isOurs } = known ? { entry: known, isOurs: true } : await verifier.look(token)
       const entry = held && later.isOpen(held) ? await later.ask(held, token) : held
-      return judged(entry && rule.isOpen(entry) ? await rule.ask(entry) : entry)
+      return judged(entry && rule.isOpen(entry) ? await rule.ask(entry) : entry, isOurs)
     }
     found()
       .then(done, done)

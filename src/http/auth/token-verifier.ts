@@ -25,6 +25,9 @@ export type TokenVerifierOptions = {
   readonly caughtUp: () => Promise<boolean>
 }
 
+/** `entry`: whose a valid token is. `isOurs`: it is valid, or it was. */
+type Looked = { readonly entry?: TokenInUse; readonly isOurs: boolean }
+
 type Hot = { readonly key: string; readonly entry: TokenInUse; readonly expiresAt: number }
 
 /**
@@ -73,6 +76,18 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
     return { entry: { id, method, namespace, reach, policy, judged }, expiresAt }
   }
 
+  const look = async (secret: string): Promise<Looked> => {
+    if (!plausible(secret)) return { isOurs: false }
+    const digested = digest(secret)
+    const key = index.keyOf(digested)
+    // The end of a token is the end of it: its stream has nothing to say that would change this.
+    if (index.ended(key)) return { isOurs: true }
+    const id = await idOf(secret, key, digested)
+    if (id === undefined) return { isOurs: false }
+    const found = await fromLog(id, key, digested)
+    return { isOurs: true, ...(found && { entry: keep(secret, { key, ...found }) }) }
+  }
+
   return {
     /** The owner of a token seen before, valid now and with the same reach; undefined says nothing about validity. */
     cached: (secret: string): TokenInUse | undefined => {
@@ -82,16 +97,9 @@ export const tokenVerifier = ({ index, digest, plausible, log, views, now, caugh
       return time < seen.expiresAt && index.isStill(seen.key, seen.entry, time) ? seen.entry : undefined
     },
     /** The owner of any valid token, or undefined when the text is no valid token. */
-    verify: async (secret: string): Promise<TokenInUse | undefined> => {
-      if (!plausible(secret)) return undefined
-      const digested = digest(secret)
-      const key = index.keyOf(digested)
-      // The end of a token is the end of it: its stream has nothing to say that would change this.
-      if (index.ended(key)) return undefined
-      const id = await idOf(secret, key, digested)
-      const found = id === undefined ? undefined : await fromLog(id, key, digested)
-      return found && keep(secret, { key, ...found })
-    },
+    verify: async (secret: string): Promise<TokenInUse | undefined> => (await look(secret)).entry,
+    /** The same, and whether it is or was a token of this installation at all. */
+    look,
   }
 }
 

@@ -1,6 +1,7 @@
 import { Nothing } from '../../contract/answer.ts'
 import { Session } from '../../contract/session.ts'
 import { Authentication, expiryBody, expiryQuery, SessionStarted } from '../../contract/token.ts'
+import { hasTokenForm } from '../../auth/client-token.ts'
 import { allowedSomewhere } from '../../access/reach.ts'
 import { bitOf } from '../../access/rights.ts'
 import { rowNow } from '../../audit/as-of.ts'
@@ -69,7 +70,7 @@ const expireSelf: Mount = (app, service) => {
         contextOf(call, service),
       )
       const { headers } = await applyEvents(service, stored)
-      cookies.clearToken(call.request, call.reply)
+      if (call.caller.via === 'cookie') cookies.clearToken(call.request, call.reply)
       return { body: {}, headers }
     },
   })
@@ -138,7 +139,7 @@ const startSession: Mount = (app, service) => {
 }
 
 const endSession: Mount = (app, service) => {
-  const { settings, cookies } = service
+  const { settings, cookies, verifier } = service
   const fromOwnPages = sameOrigin({ publicUrl: settings.publicUrl, trustedOrigins: settings.session.trustedOrigins })
   route(app, {
     method: 'DELETE',
@@ -148,10 +149,13 @@ const endSession: Mount = (app, service) => {
     writes: false,
     summary: 'Clear the session cookie; the token stays valid.',
     answer: Nothing,
-    run: ({ request, reply }) => {
+    run: async ({ request, reply }) => {
       const exempt = request.headers.authorization !== undefined || !cookies.hasToken(request)
       if (!exempt && !fromOwnPages(request)) refuse('cross_site')
-      cookies.clearToken(request, reply)
+      const token = cookies.token(request)
+      // That of another installation on this host is left alone.
+      if (token === undefined || !hasTokenForm(token) || (await verifier.look(token)).isOurs)
+        cookies.clearToken(request, reply)
       return { body: {} }
     },
   })

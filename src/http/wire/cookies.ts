@@ -106,6 +106,9 @@ export const cookieJar = (settings: CookieSettings) => {
     basePath,
     /** Whether the browser sent two token cookies; no page of ours sets a second. */
     isTwice,
+    /** What the one token cookie holds that the browser sent; undefined where it sent none or two. */
+    token: (request: FastifyRequest): string | undefined =>
+      isTwice(request) ? undefined : request.server.parseCookie(request.headers.cookie ?? '')[tokenName] || undefined,
     /** Whether the browser sent a token cookie, usable or not. */
     hasToken: (request: FastifyRequest): boolean =>
       isTwice(request) || Boolean(request.server.parseCookie(request.headers.cookie ?? '')[tokenName]),
