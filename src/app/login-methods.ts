@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Rule } from '../access/rules.ts'
 import { version } from '../cli/manifest.ts'
-import { emailRule } from '../auth/identity.ts'
+import { claimsIn, emailRule } from '../auth/identity.ts'
 import { loginStates, refusedLogins } from '../auth/login-state.ts'
 import type { Orchestrator } from '../auth/orchestrator.ts'
 import { pseudonyms } from '../auth/pseudonyms.ts'
@@ -112,8 +112,9 @@ export const loginMethods = async (
   const { methods } = config.authentication
   const restricted = methods.oidc.email_matches.length > 0
   const bar = restricted ? (await import('../config/email.ts')).emailBar(methods.oidc.email_matches) : undefined
-  const barOf: Logins['barOf'] = (provider, { 'oidc.email': email, 'oidc.email_verified': email_verified }) =>
-    bar && emailRule(bar, { email, email_verified }, methods.oidc.providers.get(provider)?.assume_email_verified)
+  // By what the provider said, as rules see it: the attribute of an earlier version has only some of what that can be.
+  const barOf: Logins['barOf'] = (provider, attributes) =>
+    bar && emailRule(bar, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
   const { rules } = accessPolicy(config)
   return {
     oidc: await oidcWays(methods.oidc, rules, barOf, faults, clock),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { isVerified } from '../access/claims.ts'
+import { type Claims, isVerified } from '../access/claims.ts'
 import type { LoginCause } from './login-causes.ts'
 
 /**
@@ -24,13 +24,17 @@ export const freshSecrets = (): LoginSecrets => {
   return { state: secret(), nonce: secret(), codeVerifier: secret() }
 }
 
+/** The claims that are kept of a login by OpenID Connect: none, where they were erased. */
+export const claimsIn = ({ claims }: Readonly<Record<string, string>>): Claims =>
+  claims === undefined ? {} : (JSON.parse(claims) as Claims)
+
 /**
  * Why an e-mail address keeps somebody out, if it does: it must be there, verified, and pass `barOf`; `assumeVerified` where the provider says
- * nothing of that. Takes the claims of an ID token, or the attributes kept of them.
+ * nothing of that.
  */
 export const emailRule = (
   barOf: (email: string) => LoginCause | undefined,
-  { email, email_verified: said }: { readonly email?: unknown; readonly email_verified?: unknown },
+  { email, email_verified: said }: Claims,
   assumeVerified = false,
 ): LoginCause | undefined => {
   if (typeof email !== 'string' || email === '') return 'email_absent'

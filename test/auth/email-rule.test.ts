@@ -8,7 +8,7 @@ await t.test(
   async (t) => {
     const barOf = (email: string) => (email === 'alice@example.com' ? undefined : 'email_unmatched')
     const email = 'alice@example.com'
-    const rows: readonly (readonly [object, LoginCause | undefined])[] = [
+    const rows: readonly (readonly [Readonly<Record<string, unknown>>, LoginCause | undefined])[] = [
       [{ email }, 'email_unsaid'],
       [{ email, email_verified: true }, undefined],
       [{ email, email_verified: 'true' }, undefined],

@@ -1,5 +1,5 @@
-import type { Claims } from '../../access/claims.ts'
 import type { Subject } from '../../access/rules.ts'
+import { claimsIn } from '../../auth/identity.ts'
 import type { TokenDoc } from '../../projections/tokens.ts'
 
 type Texts = Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export const subjectOf = ({ method, provider, attributes }: Recorded, personal: 
     return {
       method,
       provider: provider ?? attributes['oidc.provider'] ?? '',
-      claims: parsed<Claims>(personal['claims'], {}),
+      claims: claimsIn(personal),
     }
   if (method === 'codehost')
     return {
