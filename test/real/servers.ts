@@ -25,11 +25,16 @@ export const serve = async (
   },
 ): Promise<Running> => {
   const out = openSync(log, 'a')
-  const child = spawn(command, args, { stdio: ['ignore', out, out], env: { ...process.env, ...env } })
+  const child = spawn(command, args, { stdio: ['ignore', out, out], env: { ...process.env, ...env }, detached: true })
   closeSync(out)
   const closed = once(child, 'close')
   const stop = async () => {
-    child.kill('SIGKILL')
+    // A start script has the server as a child of its own: the whole group ends.
+    try {
+      process.kill(-child.pid!, 'SIGKILL')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
     await closed
   }
   t.teardown(stop)
