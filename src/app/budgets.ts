@@ -4,6 +4,7 @@ import type { Config } from '../config/load.ts'
 import type { Budgets } from '../http/wire/room.ts'
 
 /** The budgets of memory, as they are configured. */
-export const budgetsOf = ({ answers }: Config['budgets'], clock: Clock): Budgets => ({
+export const budgetsOf = ({ answers, bodies }: Config['budgets'], clock: Clock): Budgets => ({
   answers: byteBudget(answers, clock),
+  bodies: byteBudget(bodies, clock),
 })

@@ -8,6 +8,7 @@ import { bytesNow } from '../regular-file.ts'
 /** What the HTTP server must know of the configuration; reads the certificate. */
 export const serverSettings = ({ server, cors, identifiers }: Config): HttpSettings => ({
   bodyLimit: server.body_limit,
+  publishedBodyLimit: server.published_body_limit,
   headersTimeout: server.headers_timeout,
   requestTimeout: server.request_timeout,
   trustProxy: server.trust_proxy,

@@ -10,4 +10,9 @@ export const budgets = {
     67_108_864,
     'Bytes that all answers under way may hold together. What finds no room waits for up to five seconds, and is then refused with 503 `busy`.',
   ),
+  bodies: setting(
+    integer(1_048_576, MOST),
+    67_108_864,
+    'Bytes that all request bodies under way may hold together. What finds no room is refused with 503 `busy`.',
+  ),
 } as const

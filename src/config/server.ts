@@ -29,6 +29,11 @@ export const server = {
     4_194_304,
     'Largest request body in bytes; under /auth/v1 it is 65536 at most.',
   ),
+  published_body_limit: setting(
+    integer(1, 2 ** 31 - 1),
+    262_144,
+    'The same for tokens that may be published, whose only right is flag.evaluate; never more than body_limit.',
+  ),
   max_response_bytes: setting(
     integer(65_536, 2 ** 30),
     33_554_432,

@@ -88,6 +88,8 @@ declare module 'fastify' {
     authorize: Authorize
     authorizeRest: AuthorizeRest
     bodyLimit: number
+    /** The same for tokens that may be published. */
+    publishedBodyLimit: number
     afterParse: AfterParse | undefined
     answered: Answered
     /** Told of an answer that broke off because its source failed. */
@@ -166,7 +168,8 @@ export const route = <A extends TSchema, B = undefined, Q = undefined>(
 
   const handler = (request: FastifyRequest, reply: FastifyReply): void => {
     forCaches(reply)
-    takeBody(request, limit, (bytes, refusal) => {
+    const most = request.caller.published ? Math.min(limit, app.publishedBodyLimit) : limit
+    takeBody({ request, reply }, most, (bytes, refusal) => {
       try {
         if (refusal) throw refusal
         request.bytes = bytes

@@ -24,6 +24,8 @@ import type { AfterParse, Spec } from './route.ts'
 /** How the server listens and what it takes. Times are milliseconds, sizes bytes. */
 export type HttpSettings = WireSettings & {
   readonly bodyLimit: number
+  /** The same for tokens that may be published. */
+  readonly publishedBodyLimit: number
   /** Addresses whose forwarded headers count; true: everybody's. */
   readonly trustProxy: boolean | readonly string[]
   readonly cors?: CorsSettings
@@ -85,7 +87,7 @@ const unrouted = (
 export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> => {
   const { config, logger, authorize, authorizeRest, afterParse, routes, answered = unreported, documents } = parts
   const { clock, budgets } = parts
-  const { bodyLimit, trustProxy, cors } = config
+  const { bodyLimit, publishedBodyLimit, trustProxy, cors } = config
   const { server, sockets } = parts.port ?? openPort(config, clock)
   let answer: RequestListener = () => undefined
   const refuse = refuser(logger, answered)
@@ -132,6 +134,7 @@ export const httpServer = async (parts: ServerParts): Promise<FastifyInstance> =
   app.decorateRequest('room', undefined)
   app.decorate('clientAddress', clientAddress(truster(trustProxy)))
   app.decorate('bodyLimit', bodyLimit)
+  app.decorate('publishedBodyLimit', publishedBodyLimit)
   app.decorate('crossOrigin', cors !== undefined)
   app.decorateRequest('caller')
   app.decorateRequest('undecided', false)

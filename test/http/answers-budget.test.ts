@@ -48,7 +48,7 @@ const serving = async (t: Test) => {
   const go: (() => void)[] = []
   const own = await demo({
     clock,
-    budgets: { answers },
+    budgets: { answers, bodies: byteBudget(64 * MB, clock) },
     authorize,
     afterParse: (_, next) => next(),
     routes: [

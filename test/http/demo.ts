@@ -192,7 +192,13 @@ const afterParse: AfterParse = ({ request }, next) => {
   return next()
 }
 
-export const settings = { bodyLimit: 200_000, headersTimeout: 5000, requestTimeout: 10_000, trustProxy: false }
+export const settings = {
+  bodyLimit: 200_000,
+  publishedBodyLimit: 100_000,
+  headersTimeout: 5000,
+  requestTimeout: 10_000,
+  trustProxy: false,
+}
 
 /** A listening demo server; `log` collects what was told to the logger. */
 export const demo = async (changes: Partial<ServerParts> = {}) => {
@@ -204,7 +210,7 @@ export const demo = async (changes: Partial<ServerParts> = {}) => {
     config: settings,
     logger,
     clock: systemClock,
-    budgets: { answers: byteBudget(2 ** 26, systemClock) },
+    budgets: { answers: byteBudget(2 ** 26, systemClock), bodies: byteBudget(2 ** 26, systemClock) },
     authorize,
     authorizeRest,
     afterParse,

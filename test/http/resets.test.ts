@@ -214,7 +214,7 @@ for (const [name, trustProxy] of [
   await t.test(`an address that is not there any more is "unknown", ${name} a trusted proxy`, async (t) => {
     const seen = new Set<string>()
     const { app, port, log } = await demo({
-      config: { bodyLimit: 1000, headersTimeout: 5000, requestTimeout: 10_000, trustProxy },
+      config: { publishedBodyLimit: 1_000, bodyLimit: 1000, headersTimeout: 5000, requestTimeout: 10_000, trustProxy },
       authorize: (request, _reply, done) => {
         seen.add(request.address)
         done()

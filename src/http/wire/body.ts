@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUtf8 } from 'node:buffer'
 import { invalid, Refusal, refuse } from '../../errors.ts'
+import { bodyRoom, type Of, SMALL } from './room.ts'
 import { closingQuote, QUOTE, objectOf, type Raw } from '../../contract/value.ts'
 
 const DEEPEST = 64
@@ -23,20 +24,18 @@ export const takeBodies = (app: FastifyInstance): void => {
 }
 
 /**
- * Calls back with the body, or with 413 as soon as it is larger than `limit`; the rest is read and discarded. A body
- * that never ends is left to the server's time limit.
+ * Calls back with the body, or with 413 as soon as it is larger than `limit`, or with 503 when all bodies under way have
+ * no room for more; the rest is read and discarded. A body that never ends is left to the server's time limit.
  */
-export const takeBody = (
-  { raw }: FastifyRequest,
-  limit: number,
-  done: (bytes: Bytes, refusal?: Refusal) => void,
-): void => {
+export const takeBody = (of: Of, limit: number, done: (bytes: Bytes, refusal?: Refusal) => void): void => {
+  const { raw, server } = of.request
   const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
   if (encoding === undefined && (length === undefined || length === '0')) return done(undefined)
   if (Number(length) > limit) return done(undefined, new Refusal('body_too_large'))
   const wanted = length === undefined ? undefined : Number(length)
   const chunks: Buffer[] = []
   let size = 0
+  let hasRoom: ReturnType<typeof bodyRoom> | undefined
   const leave = () => raw.off('data', onData).off('end', onEnd).resume()
   const onEnd = (): void => {
     leave()
@@ -48,6 +47,10 @@ export const takeBody = (
     if (size > limit) {
       leave()
       done(undefined, new Refusal('body_too_large'))
+    } else if (size > SMALL && !(hasRoom ??= bodyRoom(of))(size)) {
+      leave()
+      chunks.length = 0
+      done(undefined, server.budgets.bodies.busy())
       // With the last byte, and not at the stream's end: requests answered from there were kept for long after, and every collection copied them.
     } else if (size === wanted) onEnd()
   }

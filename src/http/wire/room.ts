@@ -3,7 +3,7 @@ import type { ByteBudget, Lease } from '../../byte-budget.ts'
 import { takerOf } from '../caller.ts'
 
 /** What all requests may hold in memory together (docs/decisions/0034). */
-export type Budgets = { readonly answers: ByteBudget }
+export type Budgets = { readonly answers: ByteBudget; readonly bodies: ByteBudget }
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -74,3 +74,17 @@ export const fitRoom = (of: Of, bytes: number): Promise<void> | undefined => {
 /** Whether the room that an answer took beforehand is enough for so many bytes, or is made so. One that took none may be as large as it is. */
 export const hasRoomFor = ({ room }: Pick<FastifyRequest, 'room'>, bytes: number): boolean =>
   room === undefined || bytes <= room.bytes() || room.resize(bytes)
+
+/** Counts a body as it arrives, until its request is answered: false where there is no room for so many bytes of it. */
+export const bodyRoom = (of: Of): ((bytes: number) => boolean) => {
+  const { request, reply } = of
+  const { bodies } = request.server.budgets
+  let lease: Lease | undefined
+  return (bytes) => {
+    if (bytes <= SMALL) return true
+    if (lease) return lease.resize(bytes)
+    lease = bodies.takeNow(takerOf(request), bytes)
+    if (lease) whenOver(request, reply, lease.free)
+    return lease !== undefined
+  }
+}
