@@ -9,6 +9,7 @@ import {
   type Subject,
 } from '../access/rules.ts'
 import { accessPolicy } from '../config/access-rules.ts'
+import { refusedBefore } from '../config/admission.ts'
 import { empty, list, map, record, variants } from '../config/collections.ts'
 import type { Config } from '../config/load.ts'
 import type { Kind } from '../config/setting.ts'
@@ -84,6 +85,11 @@ export const checkAs = async (config: Config, path: string, { terminal, endWith 
   const { print, info } = terminal
   const policy = accessPolicy(config)
   const subject = await subjectIn(path, terminal)
+  const before = refusedBefore(config, subject)
+  if (before) {
+    info(`Refused: ${before.why} (${before.reason}).`)
+    return endWith(EXIT.check)
+  }
   if (!isGoverned(policy)) {
     info('There is no rule: logins and exchanges may do everything.')
     return

@@ -22,6 +22,9 @@ export const hostOrBelow = textual('host name', {
 })
 
 const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
+/** True for a URL of this machine. */
+export const isLoopback = (url: string): boolean => LOOPBACK.test(new URL(url).hostname)
+
 /** True for a URL that is https, or http on a loopback host. */
 export const isSafe = (url: string): boolean => {
   const { protocol, hostname } = new URL(url)
@@ -44,7 +47,13 @@ export const url = textual('URL', { check: webAddress, fix: cutSlashes, schema: 
 /** The same, https unless the host is loopback. */
 export const safeUrl = textual('URL', { check: safeAddress, fix: cutSlashes, schema: { format: 'uri' } })
 /** An issuer: compared byte for byte, so kept as it is. */
-export const issuer = textual('URL', { check: safeAddress, schema: { format: 'uri' } })
+export const issuer = textual('URL', {
+  check: (value) =>
+    /\/\.well-known\//.test(value)
+      ? 'must be the issuer, without /.well-known and what is behind it'
+      : safeAddress(value),
+  schema: { format: 'uri' },
+})
 export const origin = textual('origin', {
   check: (value) =>
     webAddress(value) === undefined && new URL(value).origin === value

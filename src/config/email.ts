@@ -12,6 +12,13 @@ export const isPattern = (text: string): boolean => {
   }
 }
 
+/** Whether a pattern can be that of a whole e-mail address: there is an `@` or something that takes one, and something in front of it. */
+export const canBeAddress = (text: string): boolean => {
+  const pattern = text.replace(/^\^/, '')
+  const isOpen = /\.[*+{]|[\])][*+{]|\[\^|\\[SWD]/.test(pattern)
+  return !pattern.startsWith('@') && (pattern.includes('@') || isOpen)
+}
+
 /** Tells whether an e-mail address, as it is or with its domain in lower case, matches one of the patterns as a whole; without patterns every address does (api.md §5.5). */
 export const emailMatcher = (patterns: readonly string[]): ((email: string) => boolean) => {
   const compiled = patterns.map((pattern) => RE2JS.compile(pattern))

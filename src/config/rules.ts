@@ -7,6 +7,7 @@ import { codehostKinds } from '../auth/codehost-kinds.ts'
 import { accessErrors, accessWarnings, NO_TEAMS } from './access-rules.ts'
 import { isSafe } from './addresses.ts'
 import { listsName } from '../access/folded.ts'
+import { loginFindings } from './login-rules.ts'
 import { unknownDoors } from './doors.ts'
 import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
@@ -154,6 +155,7 @@ export const errors = (config: Config): readonly Finding[] =>
     ...metadata(config),
     ...names(config),
     ...server(config),
+    ...loginFindings(config),
     ...accessErrors(config),
   ].filter(([, description]) => description)
 

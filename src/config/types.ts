@@ -1,6 +1,6 @@
 import { hasTokenForm, TOKEN_FORM } from '../auth/client-token.ts'
 import { parseDuration, printDuration } from './duration.ts'
-import { isPattern } from './email.ts'
+import { canBeAddress, isPattern } from './email.ts'
 import type { Kind } from './setting.ts'
 
 /** Names the type of a value, never the value. */
@@ -32,6 +32,7 @@ export const textual = (words: string, { check, fix, show, schema, empty }: Text
       return fault(`expected text, got ${named(value)}${scalar ? ': put it in quotes' : ''}`)
     }
     if (value === '' && !empty) return fault('must not be empty')
+    if (!empty && /\p{Cc}/u.test(value)) return fault('must hold no control character, such as the end of a line')
     const fixed = fix ? fix(value) : value
     const wrong = check?.(fixed)
     return wrong === undefined ? fixed : fault(wrong)
@@ -72,7 +73,12 @@ export const streamPrefix = textual('text', {
 })
 /** A pattern for whole e-mail addresses that is matched in linear time. */
 export const emailPattern = textual('pattern', {
-  check: (value) => (isPattern(value) ? undefined : 'is not a pattern (RE2 syntax)'),
+  check: (value) => {
+    if (!isPattern(value)) return 'is not a pattern (RE2 syntax)'
+    return canBeAddress(value)
+      ? undefined
+      : 'can match no e-mail address: it is matched as a whole, so write .*@example\\.com'
+  },
 })
 export const header = matching(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/, 'must be a header name')
 export const identifier = matching(/^[a-z][a-z0-9_]{0,31}$/, 'must match ^[a-z][a-z0-9_]{0,31}$')

@@ -135,3 +135,34 @@ await t.test('a start tells of grants in namespaces that are not there', async (
   t.match(told[0], /"level":"WARN".*rule \\"acme\\" grants in namespace \\"shop\\"/)
   t.match(told[1], /authorization\.unmatched grants in namespace \\"blog\\"/)
 })
+
+await t.test('it decides as a login does: by address, organization and account first', async (t) => {
+  const restricted = file({
+    authentication: {
+      methods: {
+        ...authentication.methods,
+        oidc: { ...authentication.methods.oidc, email_matches: ['.*@example\\.com'] },
+        codehost: { scopes: ['read:org'], allowed_organizations: ['Acme'] },
+        orchestrator: { allowed: [{ namespace: 'shop', service_accounts: ['*'] }] },
+      },
+    },
+  })
+  const ofOidc = (claims: object) => ({ method: 'oidc', provider: 'corp', claims })
+  const rows: readonly (readonly [who: object, err: RegExp])[] = [
+    [ofOidc({ email: 'ada@example.com', email_verified: true }), /^There is no rule/],
+    [ofOidc({}), /^Refused: .*no e-mail address.*\(email_not_allowed\)/],
+    [ofOidc({ email: 'ada@example.com' }), /^Refused: .*does not say.*\(email_not_allowed\)/],
+    [ofOidc({ email: 'ada@example.com', email_verified: 0 }), /^Refused: .*not verified.*\(email_not_allowed\)/],
+    [ofOidc({ email: 'ada@other.example', email_verified: true }), /^Refused: .*of a domain.*\(email_not_allowed\)/],
+    [{ method: 'codehost', organizations: ['acme'] }, /^There is no rule/],
+    [{ method: 'codehost', organizations: ['other'] }, /^Refused: .*\(membership_required\)/],
+    [{ method: 'codehost' }, /^Refused: .*\(membership_required\)/],
+    [{ method: 'orchestrator', namespace: 'shop', service_account: 'web' }, /^There is no rule/],
+    [{ method: 'orchestrator', namespace: 'else', service_account: 'web' }, /\(service_account_not_allowed\)/],
+  ]
+  for (const [who, err] of rows) {
+    const { exit, err: told } = await as(who, restricted)
+    t.match(told, err, JSON.stringify(who))
+    t.equal(exit, told.startsWith('Refused') ? 3 : 0)
+  }
+})

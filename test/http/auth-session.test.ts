@@ -298,7 +298,7 @@ await t.test('cookies carry the attributes that the configuration asks for', asy
       {
         'server.trust_proxy': '10.0.0.0/8,::2',
         'authentication.session.secure': 'false',
-        'authentication.methods.oidc.providers.main.redirect_address': 'https://login.example.com/in',
+        'authentication.methods.oidc.providers.main.redirect_address': 'https://flags.example.com/in',
       },
       forwarded,
       {

@@ -1,0 +1,40 @@
+import type { Subject } from '../access/rules.ts'
+import { emailRule } from '../auth/identity.ts'
+import { type LoginCause, loginCauses } from '../auth/login-causes.ts'
+import { admit } from '../auth/membership.ts'
+import { isAllowed } from '../auth/service-account.ts'
+import { emailBar } from './email.ts'
+import type { Config } from './settings.ts'
+
+type Refused = { readonly reason: string; readonly why: string }
+
+const told = (cause: LoginCause): Refused => {
+  for (const [reason, causes] of Object.entries(loginCauses))
+    for (const [name, [why]] of Object.entries(causes as Readonly<Record<string, readonly [string, string]>>))
+      if (name === cause) return { reason, why }
+  return { reason: cause, why: cause }
+}
+
+/** Why somebody is refused before any rule is asked, as a login or an exchange decides; undefined where nothing keeps them out. */
+export const refusedBefore = ({ authentication: { methods } }: Config, subject: Subject): Refused | undefined => {
+  const { oidc, codehost, orchestrator } = methods
+  if (subject.method === 'oidc') {
+    if (oidc.email_matches.length === 0) return undefined
+    const assumed = oidc.providers.get(subject.provider)?.assume_email_verified
+    const cause = emailRule(emailBar(oidc.email_matches), subject.claims, assumed)
+    return cause && told(cause)
+  }
+  if (subject.method === 'codehost') {
+    const { allowed_organizations: allowedOrganizations, allowed_teams: allowedTeams } = codehost
+    const { barred } = admit(subject, { allowedOrganizations, allowedTeams }) as { readonly barred?: LoginCause }
+    return barred && told(barred)
+  }
+  const { namespace, account: name } = subject
+  const allowed = orchestrator.allowed.map((one) => ({
+    namespace: one.namespace,
+    serviceAccounts: one.service_accounts,
+  }))
+  return isAllowed(allowed, { namespace, name })
+    ? undefined
+    : { reason: 'service_account_not_allowed', why: 'orchestrator.allowed does not list this service account' }
+}
