@@ -3,26 +3,30 @@ import type { ConstraintInput, ConstraintType } from './flag.ts'
 import { parseNumberList, parseTextList } from './list.ts'
 import { parseNumber } from './number.ts'
 import type { operators } from './operators.ts'
+import { type Readings, readOnce } from './readings.ts'
 import { finder, trim } from './text.ts'
 
 /** A compiled constraint, with what it was made of. `property` undefined: it looks at the entity's id. */
 export type Constraint = {
   readonly of: ConstraintInput
   readonly property: string | undefined
-  readonly holds: (value: string) => boolean
+  readonly holds: Test
 }
 
-type Test = (value: string) => boolean
+/** `readings`: what others have made of the value, where that is long. */
+type Test = (value: string, readings?: Readings) => boolean
 /** The tests behind operators, by their names. */
 type Operators<Name extends string = string> = Readonly<Record<Name, (of: string) => Test>>
 
 const never: Test = () => false
-const present: Test = (value) => trim(value) !== ''
-const absent: Test = (value) => trim(value) === ''
+const trimmed = (value: string, readings?: Readings): string =>
+  readings ? readOnce(trim, value, readings) : trim(value)
+const present: Test = (value, readings) => trimmed(value, readings) !== ''
+const absent: Test = (value, readings) => trimmed(value, readings) === ''
 
 const text = (operator: (of: string) => Test) => (of: string) => {
   const test = operator(of)
-  return (value: string) => value !== '' && test(value)
+  return (value: string, readings?: Readings) => value !== '' && test(value, readings)
 }
 
 const oneOf = <T>(
@@ -34,8 +38,8 @@ const oneOf = <T>(
     const items = list(of)
     if (!items) return never
     const set = new Set(items)
-    return (value) => {
-      const item = read(value)
+    return (value, readings) => {
+      const item = readings ? readOnce(read, value, readings) : read(value)
       return item !== undefined && set.has(item) === wanted
     }
   }
@@ -46,8 +50,8 @@ const strings = {
   notempty: () => present,
   eq: text((of) => (value) => value === of),
   neq: text((of) => (value) => value !== of),
-  prefix: text((of) => (value) => trim(value).startsWith(of)),
-  suffix: text((of) => (value) => trim(value).endsWith(of)),
+  prefix: text((of) => (value, readings) => trimmed(value, readings).startsWith(of)),
+  suffix: text((of) => (value, readings) => trimmed(value, readings).endsWith(of)),
   contains: text(finder),
   notcontains: text((of) => {
     const contains = finder(of)
@@ -77,8 +81,8 @@ const ordered = <T>(
       (of: string): Test => {
         const other = read(of)
         if (other === undefined) return never
-        return (value) => {
-          const one = read(value)
+        return (value, readings) => {
+          const one = readings ? readOnce(read, value, readings) : read(value)
           return one !== undefined && compare(one, other, by)
         }
       },

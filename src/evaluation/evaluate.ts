@@ -1,7 +1,7 @@
 import { booleanBucket, variantBucket } from './bucket.ts'
 import type { BooleanFlag, VariantFlag } from './compile.ts'
 import type { Context } from './context.ts'
-import { matching, subjectOf } from './segment.ts'
+import { matching, spend, subjectOf, type Work } from './segment.ts'
 import { type Trace, traceRule, traceSegment, traceThreshold } from './trace.ts'
 
 export type Reason = 'unknown' | 'disabled' | 'match' | 'default'
@@ -30,18 +30,26 @@ const none: readonly string[] = []
 const failure: Failure = { error: 'unknown constraint type' }
 const spent: Failure = { error: 'evaluation takes too much work' }
 
-/** What a boolean flag says to an entity (api.md §8.3). The steps tried are added to `trace`, if one is given. */
+/**
+ * What a boolean flag says to an entity (api.md §8.3). The steps tried are added to `trace`, if one is given. `work`: what the
+ * evaluations of one request may still look at.
+ */
 export const evaluateBoolean = (
   flag: BooleanFlag,
   entityId: string,
   context: Context,
   trace?: Trace,
+  work?: Work,
 ): BooleanAnswer | Failure => {
-  const subject = subjectOf(entityId, context)
+  const subject = subjectOf(entityId, context, work)
   let bucket: number | undefined
   for (const rollout of flag.rollouts) {
     if (rollout.type === 'threshold') {
-      bucket ??= booleanBucket(entityId, flag.key)
+      if (bucket === undefined) {
+        if (work) spend(subject, entityId.length)
+        if (subject.left < 0) return spent
+        bucket = booleanBucket(entityId, flag.key)
+      }
       const hit = bucket < rollout.below
       if (trace) trace.push(traceThreshold(rollout, hit, bucket))
       if (hit) return { enabled: rollout.value, reason: 'match', segmentKeys: none, usedEntity: true }
@@ -56,12 +64,13 @@ export const evaluateBoolean = (
   return { enabled: flag.enabled, reason: 'default', segmentKeys: none, usedEntity: bucket !== undefined }
 }
 
-/** What a variant flag says to an entity (api.md §8.2). The steps tried are added to `trace`, if one is given. */
+/** What a variant flag says to an entity (api.md §8.2), with `trace` and `work` as of a boolean flag. */
 export const evaluateVariant = (
   flag: VariantFlag,
   entityId: string,
   context: Context,
   trace?: Trace,
+  work?: Work,
 ): VariantAnswer | Failure => {
   const { defaultVariant } = flag
   const start: VariantAnswer = {
@@ -72,11 +81,13 @@ export const evaluateVariant = (
     variantAttachment: defaultVariant ? defaultVariant.attachment : '',
   }
   if (!flag.enabled) return { ...start, reason: 'disabled' }
-  const subject = subjectOf(entityId, context)
+  const subject = subjectOf(entityId, context, work)
   for (const rule of flag.rules) {
     if (rule.condition.faulty) return failure
     const segmentKeys = matching(rule.condition, subject)
-    const bucket = segmentKeys && rule.shares.length > 0 ? variantBucket(flag.key, entityId) : undefined
+    const isShared = segmentKeys !== undefined && rule.shares.length > 0
+    if (isShared && work) spend(subject, entityId.length)
+    const bucket = isShared && subject.left >= 0 ? variantBucket(flag.key, entityId) : undefined
     const variant = bucket === undefined ? undefined : rule.shares.find(({ below }) => bucket < below)?.variant
     if (trace) trace.push(traceRule(rule, segmentKeys !== undefined, subject, bucket, variant))
     if (subject.left < 0) return spent

@@ -1,6 +1,7 @@
 import { compileConstraint, type Constraint } from './constraint.ts'
 import { type Context, textOf } from './context.ts'
 import type { SegmentInput, SegmentOperator } from './flag.ts'
+import type { Readings } from './readings.ts'
 
 /** A compiled segment. `faulty`: it holds a constraint of unknown type, so it cannot be evaluated. */
 export type Segment = {
@@ -48,19 +49,61 @@ export const compileCondition = (
 
 /** Work of one evaluation, in characters looked at: some tens of milliseconds, whatever the constraints and the texts. */
 const MOST_WORK = 2_097_152
+/** The same of all evaluations of one request together. */
+const MOST_WORK_TOGETHER = 16 * MOST_WORK
 /** What a constraint costs beside the characters of the value. */
 const CONSTRAINT_WORK = 32
+/** Characters of a value from which on it is read once for all constraints. Below, that would cost more than it saves. */
+const LONG = 256
+
+/** What was read of long values, by the property; undefined stands for the entity's id. */
+type Known = Map<string | undefined, Readings>
+
+/** The work left for the evaluations of one request, which may share what they read where they ask about the same entity. */
+export type Work = { left: number; readonly known?: Known }
+
+export const workTogether = (): Work => ({ left: MOST_WORK_TOGETHER })
+/** The same for evaluations which all ask about one entity in one context. */
+export const workOnOne = (): Work => ({ left: MOST_WORK_TOGETHER, known: new Map() })
 
 /** The entity of one evaluation and the work left for it. Below 0 the result must not be used. */
-export type Subject = { readonly entityId: string; readonly context: Context; left: number }
+export type Subject = {
+  readonly entityId: string
+  readonly context: Context
+  left: number
+  readonly work: Work | undefined
+  known: Known | undefined
+}
 
-export const subjectOf = (entityId: string, context: Context): Subject => ({ entityId, context, left: MOST_WORK })
+export const subjectOf = (entityId: string, context: Context, work?: Work): Subject => ({
+  entityId,
+  context,
+  left: MOST_WORK,
+  work,
+  known: work?.known,
+})
+
+/** Takes characters off what is left, before they are looked at. */
+export const spend = (subject: Subject, characters: number): void => {
+  subject.left -= characters
+  if (subject.work && (subject.work.left -= characters) < 0) subject.left = -1
+}
+
+const readingsOf = (subject: Subject, property: string | undefined): Readings => {
+  const known = (subject.known ??= new Map())
+  const before = known.get(property)
+  if (before) return before
+  const readings: Readings = new Map()
+  known.set(property, readings)
+  return readings
+}
 
 /** Whether a constraint holds for an entity; never, once the work is spent. */
 export const holds = ({ property, holds: test }: Constraint, subject: Subject): boolean => {
   const value = property === undefined ? subject.entityId : textOf(subject.context, property)
-  subject.left -= value.length + CONSTRAINT_WORK
-  return subject.left >= 0 && test(value)
+  spend(subject, value.length + CONSTRAINT_WORK)
+  if (subject.left < 0) return false
+  return test(value, value.length < LONG ? undefined : readingsOf(subject, property))
 }
 
 const matches = ({ all, constraints }: Segment, subject: Subject): boolean => {
@@ -82,7 +125,7 @@ export const matching = ({ segments, keys, needed }: Condition, subject: Subject
 export const segmentsMatching = (segments: readonly Segment[], subject: Subject): readonly string[] => {
   const found: string[] = []
   for (const segment of segments) {
-    subject.left--
+    spend(subject, 1)
     if (matches(segment, subject)) found.push(segment.key)
     if (subject.left < 0) break
   }

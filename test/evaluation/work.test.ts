@@ -3,12 +3,15 @@ import { type BooleanFlag, compileFlag, type VariantFlag } from '../../src/evalu
 import type { Context } from '../../src/evaluation/context.ts'
 import { evaluateBoolean, evaluateVariant } from '../../src/evaluation/evaluate.ts'
 import type { ConstraintInput, ConstraintType, SegmentInput } from '../../src/evaluation/flag.ts'
-import type { Condition } from '../../src/evaluation/segment.ts'
+import { type Condition, type Work, workOnOne, workTogether } from '../../src/evaluation/segment.ts'
 import type { Trace } from '../../src/evaluation/trace.ts'
+import { looksOf } from './looks.ts'
 
 const LONGEST = 65_536
 /** Characters that an evaluation looks at. */
 const MOST_WORK = 2_097_152
+/** The same of all evaluations of one request. */
+const MOST_TOGETHER = 16 * MOST_WORK
 const spent = { error: 'evaluation takes too much work' }
 const bare = { enabled: true, variants: [], rules: [], rollouts: [] } as const
 
@@ -104,9 +107,9 @@ const watched = <F extends BooleanFlag | VariantFlag>(flag: F) => {
       ...segment,
       constraints: segment.constraints.map((constraint) => ({
         ...constraint,
-        holds: (value: string) => {
-          work += 32 + value.length
-          return constraint.holds(value)
+        holds: (...given: Parameters<typeof constraint.holds>) => {
+          work += 32 + given[0].length
+          return constraint.holds(...given)
         },
       })),
     })),
@@ -191,4 +194,140 @@ await t.test('what real flags ask is far below', async (t) => {
   t.match(evaluateBoolean(booleanOf(segmentOf(20, 'all', worst['forty letters']!)), 'e', { p: 'a'.repeat(LONGEST) }), {
     reason: 'match',
   })
+})
+
+const makers: Readonly<Record<string, () => Work>> = {
+  'with contexts of their own': workTogether,
+  'about one entity': workOnOne,
+}
+const kinds = {
+  boolean: { flagOf: booleanOf, ask: evaluateBoolean },
+  variant: { flagOf: variantOf, ask: evaluateVariant },
+} as const
+
+for (const [name, makeWork] of Object.entries(makers))
+  await t.test(`the evaluations of a request look at no more together, ${name}`, async (t) => {
+    for (const [why, one] of Object.entries(worst)) {
+      const segment = segmentOf(one.text.length < 100 ? 10_000 : 20, 'any', {
+        ...one,
+        operator: one.operator.replace('not', ''),
+      })
+      const context: Context = { p: flat(one.text) }
+      for (const kind of ['boolean', 'variant'] as const) {
+        const { flagOf } = kinds[kind]
+        const { flag, work: done } = watched(flagOf(segment) as BooleanFlag)
+        const ask = kinds[kind].ask as typeof evaluateBoolean
+        const work = makeWork()
+        const asked = () => ask(flag, 'e', context, undefined, work)
+        let answered = 0
+        while (answered < 1_000 && !('error' in asked())) answered++
+        t.ok(answered >= 16 && answered < 1_000, `${why}, ${kind}: ${answered} are answered`)
+        t.ok(done() <= MOST_TOGETHER, `${why}, ${kind}: ${done()} characters`)
+        t.ok(done() > MOST_TOGETHER - MOST_WORK, 'and not before')
+        const before = done()
+        for (let n = 0; n < 1_000; n++) asked()
+        t.ok(done() - before <= MOST_WORK, 'what is left is looked at once')
+        t.match(
+          evaluateBoolean(
+            compileFlag({ ...bare, key: 'plain', type: 'boolean' }, () => segment) as BooleanFlag,
+            'e',
+            context,
+            undefined,
+            work,
+          ),
+          {
+            reason: 'default',
+          },
+          'a flag that looks at nothing is answered',
+        )
+      }
+    }
+  })
+
+await t.test('the buckets of an entity count as its id is long', async (t) => {
+  const threshold = compileFlag(
+    {
+      ...bare,
+      key: 'f',
+      type: 'boolean',
+      rollouts: [1, 2].map((rank) => ({ id: `t${rank}`, rank, type: 'threshold', percentage: 0, value: true })),
+    },
+    () => undefined,
+  ) as BooleanFlag
+  const everybody = segmentOf(0, 'all', worst['spaces']!)
+  const variant = compileFlag(
+    {
+      ...bare,
+      key: 'f',
+      type: 'variant',
+      variants: [{ id: 'v', key: 'v', attachment: '' }],
+      rules: [
+        {
+          id: 'r',
+          rank: 1,
+          segments: ['s'],
+          operator: 'or',
+          distributions: [{ id: 'd', variantId: 'v', rollout: 100 }],
+        },
+      ],
+    },
+    () => everybody,
+  ) as VariantFlag
+  const entity = flat('x'.repeat(LONGEST))
+  for (const ask of [
+    (work: Work) => evaluateBoolean(threshold, entity, {}, undefined, work),
+    (work: Work) => evaluateVariant(variant, entity, {}, undefined, work),
+  ]) {
+    const work = workTogether()
+    let answered = 0
+    const looks = looksOf(() => {
+      for (let n = 0; n < 2_000; n++) if (!('error' in ask(work))) answered++
+    })
+    t.ok(answered >= MOST_TOGETHER / LONGEST - 1 && answered <= MOST_TOGETHER / LONGEST, `${answered} are answered`)
+    t.ok(looks <= MOST_TOGETHER + answered, `${looks} characters`)
+  }
+})
+
+await t.test('a long value is read once, whoever asks for it', async (t) => {
+  const operators: readonly (readonly [ConstraintType, string, string])[] = [
+    ['string', 'prefix', 'x'],
+    ['string', 'suffix', 'x'],
+    ['string', 'notempty', ''],
+    ['string', 'empty', ''],
+    ['number', 'eq', '1'],
+    ['number', 'isoneof', '[1]'],
+    ['number', 'present', ''],
+    ['datetime', 'lt', '2024-05-01'],
+  ]
+  const texts = { spaces: ' '.repeat(LONGEST - 1), digits: '1'.repeat(LONGEST), date: worst['a fraction']!.text }
+  const reads = (text: string, times: number): number => {
+    const constraints = operators.flatMap(([type, operator, value], n) =>
+      Array.from({ length: times }, (_, m) => ({ id: `${n}-${m}`, type, property: 'p', operator, value })),
+    )
+    const each = constraints.map((constraint) => booleanOf({ key: 's', matchType: 'all', constraints: [constraint] }))
+    const work = workOnOne()
+    const p = flat(text)
+    return looksOf(() => {
+      for (const flag of each) evaluateBoolean(flag, 'e', { p }, undefined, work)
+    })
+  }
+  for (const [name, text] of Object.entries(texts)) {
+    const [once, often] = [reads(text, 1), reads(text, 3)]
+    t.ok(once > 0 && often <= once, `${name}: ${often} characters of three of each, ${once} of one`)
+  }
+  const all: SegmentInput = {
+    key: 's',
+    matchType: 'all',
+    constraints: Array.from({ length: 30 }, (_, n) => ({
+      id: `c${n}`,
+      type: 'string',
+      property: 'p',
+      operator: 'notempty',
+      value: '',
+    })),
+  }
+  const p = flat(`${' '.repeat(LONGEST - 2)}y`)
+  const whole = booleanOf(all)
+  const looks = looksOf(() => evaluateBoolean(whole, 'e', { p }))
+  t.ok(looks <= 2 * LONGEST, `within one evaluation too: ${looks} characters`)
 })

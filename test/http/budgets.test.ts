@@ -65,7 +65,10 @@ await t.test('an answer of many parts is never larger than the service allows', 
   const refused = await bulk('')
   t.equal(refused.status, 400)
   t.match(refused.json, { errorCode: 'GENERAL', errorDetails: /answer is larger than 1048576 bytes/ })
-  t.equal((await bulk(Array.from({ length: 400 }, () => 'flag-00').join(','))).status, 400)
+  t.equal(
+    (await bulk(Array.from({ length: 12 }, (_, n) => `flag-${String(n).padStart(2, '0')}`).join(','))).status,
+    400,
+  )
 })
 
 await t.test('a list ends early where the next item has no room, and goes on from there', async (t) => {

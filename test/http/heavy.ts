@@ -44,7 +44,8 @@ const large = (count: number) => ({ requests: times(count, () => ({ flagKey: 'la
 const evaluations = (at: string, flags: number): readonly Heavy[] => [
   [0, 'a value that no constraint finds', 'POST', '/evaluate/v1/boolean', slow],
   [0, 'as much work as there may be', 'POST', '/evaluate/v1/boolean?explain', just],
-  [60, 'sixty times as much work', 'POST', BATCH, { requests: times(60, () => just) }],
+  [16, 'as much work as a request may be', 'POST', BATCH, { requests: times(16, () => just) }],
+  [16, 'more work than a request may be', 'POST', BATCH, { requests: times(60, () => just) }],
   [30, 'answers of a megabyte', 'POST', BATCH, large(1_000)],
   [60, 'thirty answers of a megabyte', 'POST', BATCH, large(30)],
   [30, 'answers of a megabyte', 'POST', '/api/v1/batch-evaluate', large(1_000)],
@@ -59,7 +60,14 @@ const evaluations = (at: string, flags: number): readonly Heavy[] => [
   [flags, 'every flag', 'POST', BULK, { context: { targetingKey: 'e', p: value } }],
   [flags, 'a large context', 'POST', BULK, { context: members(1_000, 'v'.repeat(4_000)) }],
   [0, 'more members than there may be', 'POST', BULK, { context: members(49_000, 'v'.repeat(60)) }],
-  [30, 'one flag many times', 'POST', BULK, { context: { targetingKey: 'e', flags: 'large,'.repeat(10_000) } }],
+  [
+    1_000,
+    'as many names as there may be',
+    'POST',
+    BULK,
+    { context: { targetingKey: 'e', flags: times(1_000, (n) => `flag-${n}`).join(',') } },
+  ],
+  [0, 'more names than there may be', 'POST', BULK, { context: { targetingKey: 'e', flags: 'f,'.repeat(32_768) } }],
 ]
 
 const lists = (at: string, flags: number): readonly Heavy[] => [

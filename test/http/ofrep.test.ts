@@ -156,6 +156,62 @@ await t.test('OpenFeature remote evaluation', async (t) => {
     t.match(refused.json, { key: 'on', errorCode: 'GENERAL', errorDetails: 'permission denied' })
   })
 
+  await t.test('a thousand names are taken, each once', async (t) => {
+    const bulk = (flags: string) =>
+      request<{ flags: readonly Said[] }>('POST', O, { context: { targetingKey: 'e', flags } })
+    const keys = Array.from({ length: 999 }, (_, n) => `f${n}`)
+    const { status, json } = await bulk(['on', ...keys].join(','))
+    t.equal(status, 200)
+    t.equal(json.flags.length, 1000)
+    t.match(json.flags[0], { key: 'on', value: true })
+    t.match(json.flags[999], { key: 'f998', errorCode: 'FLAG_NOT_FOUND' })
+    for (const more of [
+      ['on', 'on', ...keys],
+      Array.from({ length: 32_768 }, () => 'f'),
+      Array.from({ length: 1001 }, () => ''),
+    ]) {
+      const refused = await bulk(more.join(','))
+      t.equal(refused.status, 400, `${more.length} names`)
+      t.same(refused.json, {
+        errorCode: 'INVALID_CONTEXT',
+        errorDetails: 'invalid field context.flags: must name at most 1000 flags',
+      })
+    }
+    const twice = await bulk('on, off ,on,,off,  on')
+    t.same(
+      twice.json.flags.map(({ key }) => key),
+      ['on', 'off'],
+    )
+    t.same((await bulk(', ,')).json.flags, [])
+  })
+
+  await t.test('a bulk that is too much work answers what it can', async (t) => {
+    const p = `${' '.repeat(65_534)}x`
+    await make.segment(
+      'long',
+      Array.from({ length: 20 }, (_, n) => ({ property: 'p', operator: 'notcontains', value: `${'a'.repeat(9)}${n}` })),
+    )
+    const keys = Array.from({ length: 30 }, (_, n) => `long-${n}`)
+    for (const key of keys) {
+      await make.boolean(key)
+      await make.bySegment(key, { segmentKey: 'long' })
+    }
+    const { status, json } = await request<{ flags: readonly Said[] }>('POST', O, {
+      context: { targetingKey: 'e', p, flags: [...keys, 'on'].join(',') },
+    })
+    t.equal(status, 200)
+    // Each looks at 20 times the value and 32; together they may look at 33,554,432 characters.
+    const answered = Math.floor(33_554_432 / (20 * (65_535 + 32)))
+    t.equal(json.flags.filter(({ value }) => value === true).length, answered + 1)
+    t.match(json.flags[answered], { errorCode: 'GENERAL', errorDetails: 'evaluation takes too much work' })
+    t.match(json.flags.at(-1), { key: 'on', value: true })
+    const requests = keys.map((flagKey) => ({ flagKey, entityId: 'e', context: { p } }))
+    const batch = await request('POST', '/evaluate/v1/batch', { requests })
+    t.match(batch.json, { code: 3, message: 'evaluation takes too much work' })
+    t.equal(batch.status, 400)
+    t.equal((await request('POST', '/evaluate/v1/batch', { requests: requests.slice(0, answered) })).status, 200)
+  })
+
   await t.test('the namespace is heard under any word, and never answered from another', async (t) => {
     const shop = maker(service, 'shop')
     await shop.namespace()

@@ -9,14 +9,20 @@ import {
   type Failure,
   type VariantAnswer,
 } from '../../evaluation/evaluate.ts'
+import type { Work } from '../../evaluation/segment.ts'
 import type { Trace } from '../../evaluation/trace.ts'
 import { since } from '../wire/clock.ts'
 import { flagTypes } from '../../contract/enums.ts'
 import type { Metrics } from '../operations/metrics.ts'
 import { type FlagCounters, type CachedAnswer, flagCounters } from './answer-cache.ts'
 
-/** Who is asked about: an empty entity is an entity. The steps tried are added to `trace`, if one is given. */
-export type Asking = { readonly entityId: string; readonly context: Context; readonly trace?: Trace | undefined }
+/** Who is asked about: an empty entity is an entity. The steps tried are added to `trace`, if one is given; `work`: what one request may do in all. */
+export type Asking = {
+  readonly entityId: string
+  readonly context: Context
+  readonly trace?: Trace | undefined
+  readonly work?: Work
+}
 
 /** Where flags are found: memory for the present, the log for another time. */
 export type Flags = { readonly compiled: (namespace: string, key: string) => Compiled | undefined }
@@ -49,19 +55,27 @@ export const evaluator = (metrics: Metrics, { monotonic }: Clock) => {
     return refuse('invalid_argument', error)
   }
 
-  const boolean = (flag: BooleanFlag, namespace: string, { entityId, context, trace }: Asking): Said<BooleanAnswer> => {
+  const boolean = (
+    flag: BooleanFlag,
+    namespace: string,
+    { entityId, context, trace, work }: Asking,
+  ): Said<BooleanAnswer> => {
     const tally = tallyOf(flag, namespace)
     const start = monotonic()
     tally.asked.value++
-    const answer = evaluateBoolean(flag, entityId, context, trace)
+    const answer = evaluateBoolean(flag, entityId, context, trace, work)
     return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.boolean(answer))
   }
 
-  const variant = (flag: VariantFlag, namespace: string, { entityId, context, trace }: Asking): Said<VariantAnswer> => {
+  const variant = (
+    flag: VariantFlag,
+    namespace: string,
+    { entityId, context, trace, work }: Asking,
+  ): Said<VariantAnswer> => {
     const tally = tallyOf(flag, namespace)
     const start = monotonic()
     tally.asked.value++
-    const answer = evaluateVariant(flag, entityId, context, trace)
+    const answer = evaluateVariant(flag, entityId, context, trace, work)
     return 'error' in answer ? failed(tally, answer) : counted(tally, start, answer, tally.variant(answer))
   }
 

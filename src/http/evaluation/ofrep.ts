@@ -4,6 +4,7 @@ import type { OfrepEvaluation, OfrepFailure } from '../../contract/ofrep.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { Context } from '../../evaluation/context.ts'
 import type { Reason } from '../../evaluation/evaluate.ts'
+import type { Work } from '../../evaluation/segment.ts'
 import type { Evaluator } from './evaluator.ts'
 
 const reasons: Readonly<Record<Reason, OfrepEvaluation['reason']>> = {
@@ -45,24 +46,26 @@ export const ofrepError = (refusal: Refusal, { params }: FastifyRequest) =>
 
 /**
  * One flag as OpenFeature sees it (api.md §10). The entity is the targeting key. Without a key, only a boolean flag
- * that reaches no threshold rollout has an answer. Segments are told only where `names` says so.
+ * that reaches no threshold rollout has an answer. Segments are told only where `names` says so. `work`: that of the request, where it asks more flags.
  */
 export const resolve = (
   evaluator: Evaluator,
   { namespace, names }: { readonly namespace: string; readonly names: boolean },
   flag: Compiled,
   context: Context,
+  work?: Work,
 ): OfrepEvaluation => {
   const { key } = flag
   const entityId = Object.hasOwn(context, 'targetingKey') ? context['targetingKey']! : ''
+  const asking = { entityId, context, ...(work && { work }) }
   if (flag.type === 'boolean') {
-    const { answer } = evaluator.boolean(flag, namespace, { entityId, context })
+    const { answer } = evaluator.boolean(flag, namespace, asking)
     const { enabled, reason, usedEntity } = answer
     if (usedEntity && entityId === '') noTargetingKey()
     return { key, reason: reasons[reason], variant: String(enabled), metadata: {}, value: enabled }
   }
   if (entityId === '') noTargetingKey()
-  const { answer } = evaluator.variant(flag, namespace, { entityId, context })
+  const { answer } = evaluator.variant(flag, namespace, asking)
   const { reason, variantKey, variantAttachment, segmentKeys } = answer
   const metadata = {
     ...(variantAttachment !== '' && { attachment: variantAttachment }),

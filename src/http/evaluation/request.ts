@@ -4,6 +4,7 @@ import type { Moment } from '../../audit/as-of.ts'
 import type { Compiled } from '../../evaluation/compile.ts'
 import type { Flags } from './evaluator.ts'
 import { member } from '../../contract/input.ts'
+import { refuse } from '../../errors.ts'
 import { thenOf } from '../past-readings.ts'
 import type { Caller } from '../caller.ts'
 import type { Call } from '../route.ts'
@@ -43,6 +44,11 @@ export const requestIdOf = (given: string, request: FastifyRequest): string => g
 /** The same as JSON. */
 export const requestIdJson = (given: string, request: FastifyRequest): string =>
   given ? JSON.stringify(given) : `"${newId(request)}"`
+
+/** Refuses to go on for a client that has left: nobody would take the answer. */
+export const insistOnClient = ({ raw: { socket } }: FastifyRequest): void => {
+  if (socket.destroyed) refuse('cancelled')
+}
 
 /** What a promise came to, to be taken later: one flag that cannot be read fails no other. */
 const settled = <T>(work: Promise<T>): Promise<() => T> =>

@@ -9,8 +9,10 @@ import {
   responseTypes,
 } from '../../contract/evaluation.ts'
 import type { ReadBy } from '../../contract/input.ts'
+import { type Work, workTogether } from '../../evaluation/segment.ts'
 import { type Json, jsonOf } from '../wire/reply.ts'
 import {
+  insistOnClient,
   mostBytesFor,
   namespaceIn,
   namespaceOrDefault,
@@ -38,7 +40,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
   const { monotonic } = service.clock
   const timestamp = textClock(service.now)
 
-  const entry = (flags: Flags, caller: Caller, one: One): Made<BatchResponse> => {
+  const entry = (flags: Flags, caller: Caller, one: One, work: Work): Made<BatchResponse> => {
     const { requestId, namespaceKey, flagKey, entityId, context } = one
     const namespace = namespaceOrDefault(namespaceKey)
     const failed = (reason: 'NOT_FOUND_ERROR_EVALUATION_REASON' | 'UNKNOWN_ERROR_EVALUATION_REASON') => () =>
@@ -49,7 +51,7 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
     const flag = evaluator.lookOrClosed(flags, namespace, flagKey)
     if (flag === 'closed') return failed('UNKNOWN_ERROR_EVALUATION_REASON')
     if (!flag) return failed('NOT_FOUND_ERROR_EVALUATION_REASON')
-    const { told, millis } = evaluator[flag.type](flag, namespace, { entityId, context })
+    const { told, millis } = evaluator[flag.type](flag, namespace, { entityId, context, work })
     const time = timestamp()
     const { type } = flag
     const isNamed = showsSegments(caller, namespace)
@@ -67,7 +69,11 @@ export const evaluateBatchRoutes = (app: FastifyInstance, service: Service, eval
       before: { requestId: requestIdOf(body.requestId, request) },
       after: { requestDurationMillis: since(monotonic, start) },
     })
-    const make = (one: One) => entry(flags, caller, one)
+    const work = workTogether()
+    const make = (one: One) => {
+      insistOnClient(request)
+      return entry(flags, caller, one, work)
+    }
     return allOf(call, body.requests, mostBytesFor(service, caller), make, 'responses', around)
   }
 

@@ -11,8 +11,16 @@ import {
 } from '../../contract/evaluation.ts'
 import { randomUUID } from 'node:crypto'
 import { invalid } from '../../errors.ts'
+import { type Work, workTogether } from '../../evaluation/segment.ts'
 import { jsonOf, ok } from '../wire/reply.ts'
-import { mostBytesFor, namespaceIn, namespaceOrDefault, requestsIn, withFlags } from '../evaluation/request.ts'
+import {
+  insistOnClient,
+  mostBytesFor,
+  namespaceIn,
+  namespaceOrDefault,
+  requestsIn,
+  withFlags,
+} from '../evaluation/request.ts'
 import { since, textClock } from '../wire/clock.ts'
 import type { Evaluator, Flags } from '../evaluation/evaluator.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
@@ -33,14 +41,20 @@ const namespacesAsked = (body: Raw): readonly string[] => [
 ]
 
 /** What a flag says in the older form, without the id of the request. */
-type Say = (flags: Flags, caller: Caller, namespaceKey: string, one: One) => Omit<LegacyEvaluation, 'requestId'>
+type Say = (
+  flags: Flags,
+  caller: Caller,
+  namespaceKey: string,
+  one: One,
+  work?: Work,
+) => Omit<LegacyEvaluation, 'requestId'>
 
 const sayer = ({ now }: Service, evaluator: Evaluator): Say => {
   const timestamp = textClock(now)
 
-  return (flags, caller, namespaceKey, { flagKey, entityId, context }) => {
+  return (flags, caller, namespaceKey, { flagKey, entityId, context }, work) => {
     const flag = evaluator.find(flags, namespaceKey, flagKey)
-    const { answer, millis } = evaluator.variant(flag, namespaceKey, { entityId, context })
+    const { answer, millis } = evaluator.variant(flag, namespaceKey, { entityId, context, ...(work && { work }) })
     const { match, reason, variantKey, variantAttachment } = answer
     const segmentKeys = showsSegments(caller, namespaceKey) ? answer.segmentKeys : []
     return {
@@ -126,8 +140,10 @@ const evaluateMany = (
         const found = body.excludeNotFound
           ? body.requests.filter(({ flagKey }) => evaluator.look(flags, namespace, flagKey))
           : body.requests
+        const work = workTogether()
         const make = (one: One) => {
-          const said = say(flags, call.caller, namespace, one)
+          insistOnClient(call.request)
+          const said = say(flags, call.caller, namespace, one, work)
           return () => jsonOf({ requestId: one.requestId, ...said, requestDurationMillis: 0 })
         }
         const requestId = body.requestId || randomUUID()

@@ -2,10 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { OfrepBulk, OfrepConfiguration, OfrepEvaluation, ofrepBody } from '../../contract/ofrep.ts'
 import { createHash } from 'node:crypto'
 import type { Context } from '../../evaluation/context.ts'
+import { type Work, workOnOne } from '../../evaluation/segment.ts'
+import { invalid } from '../../errors.ts'
+import { MOST_REQUESTS } from '../../contract/evaluation.ts'
 import { namespaceHeader } from '../auth/reach.ts'
 import { type Answer, held, jsonOf, ok, written } from '../wire/reply.ts'
 import type { Evaluator } from '../evaluation/evaluator.ts'
-import { mostBytesFor } from '../evaluation/request.ts'
+import { insistOnClient, mostBytesFor } from '../evaluation/request.ts'
 import { showsSegments } from '../evaluation/segments-shown.ts'
 import { badContext, entryOf, flagNotFound, ofrepError, resolve } from '../evaluation/ofrep.ts'
 import { allOf } from '../wire/pieces.ts'
@@ -28,6 +31,14 @@ const configuration = {
 
 const LARGE = 65_536
 
+/** The keys that `context.flags` names, each once; undefined where it names none. */
+const keysIn = (named: string): readonly string[] | undefined => {
+  if (named === '') return undefined
+  const names = named.split(',', MOST_REQUESTS + 1)
+  if (names.length > MOST_REQUESTS) invalid('context.flags', `must name at most ${MOST_REQUESTS} flags`)
+  return [...new Set(names.flatMap((name) => name.trim() || []))]
+}
+
 /** The OpenFeature remote evaluation protocol (api.md §10). */
 export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: Evaluator): void => {
   const { flagStore } = service
@@ -40,14 +51,13 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
     return { namespace, names: showsSegments(caller, namespace) }
   }
 
-  const one = (asked: ReturnType<typeof askedOf>, key: string, context: Context) => {
+  const one = (asked: ReturnType<typeof askedOf>, key: string, context: Context, work?: Work) => {
     const flag = evaluator.look(flagStore, asked.namespace, key) ?? flagNotFound(key)
-    return resolve(evaluator, asked, flag, context)
+    return resolve(evaluator, asked, flag, context, work)
   }
 
-  /** Keys of the flags wanted: those named, or every one that can say something. */
-  const wanted = (namespace: string, named: string): readonly string[] => {
-    if (named !== '') return named.split(',').flatMap((key) => key.trim() || [])
+  /** Keys of every flag that can say something. */
+  const everyKey = (namespace: string): readonly string[] => {
     const all = flagStore.evaluable(namespace)
     return all.filter(({ doc }) => doc.type === 'boolean' || doc.enabled).map(({ doc }) => doc.key)
   }
@@ -98,17 +108,19 @@ export const ofrepRoutes = (app: FastifyInstance, service: Service, evaluator: E
       const asked = askedOf(call)
       const { namespace } = asked
       const answer = (): Answer<OfrepBulk> | Promise<Answer<OfrepBulk>> => {
-        const named = Object.hasOwn(context, 'flags') ? context['flags']! : ''
+        const named = keysIn(Object.hasOwn(context, 'flags') ? context['flags']! : '')
         const etag = tagOf(asked, context)
-        const left = named === '' ? unevaluable(flagStore, namespace) : 0
+        const left = named ? 0 : unevaluable(flagStore, namespace)
         if (etag !== undefined && held(request, etag))
           return leavingOut<OfrepBulk>(service, left, { body: undefined, etag })
+        const work = workOnOne()
         const make = (key: string) => {
-          const entry = entryOf(key, () => one(asked, key, context))
+          insistOnClient(request)
+          const entry = entryOf(key, () => one(asked, key, context, work))
           return () => jsonOf(entry)
         }
         const around = () => ({ before: {}, after: {} })
-        const keys = wanted(namespace, named)
+        const keys = named ?? everyKey(namespace)
         const all = allOf(call, keys, mostBytesFor(service, call.caller), make, 'flags', around, etag)
         return all instanceof Promise
           ? all.then((answer) => leavingOut(service, left, answer))
