@@ -259,6 +259,13 @@ await t.test('what helm makes of it', async (t) => {
     t.equal(await nameOf('my-rollcall'), 'my-rollcall')
   })
 
+  await t.test('authorities of a ConfigMap lie in the pod as files', async (t) => {
+    const pod = JSON.stringify(podOf(one('Deployment', documents(await helm('--set', 'authorities=company')))))
+    t.match(pod, '{"name":"authorities","configMap":{"name":"company"}}')
+    t.match(pod, '{"name":"authorities","mountPath":"/etc/rollcall-authorities","readOnly":true}')
+    t.notMatch(JSON.stringify(documents(await helm())), /authorities/)
+  })
+
   await t.test('secrets come into the pod from a Secret', async (t) => {
     const env = [{ name: 'ROLLCALL_REDIS_PASSWORD', valueFrom: { secretKeyRef: { name: 'logins', key: 'redis' } } }]
     const envFrom = [{ secretRef: { name: 'logins' } }]
@@ -268,6 +275,11 @@ await t.test('what helm makes of it', async (t) => {
     const [container] = podOf(one('Deployment', made)).containers
     t.match(container, { envFrom })
     t.match(container.env.at(-1), env[0])
+    for (const open of [
+      'config.outgoing.https_proxy=http://proxy',
+      'config.authentication.methods.codehost.proxy=none',
+    ])
+      t.match(JSON.stringify(documents(await helm('--set', open))), /_?proxy/, 'a proxy without a password is none')
   })
 
   await t.test('what cannot be meant is refused with what to do', async (t) => {
@@ -298,6 +310,11 @@ await t.test('what helm makes of it', async (t) => {
       ],
       [['--set', 'config.authentication.methods.token.bootstrap.token=x'], /bootstrap\.token is a secret/],
       [['--set', 'config.redis.password=x'], /redis\.password is a secret/],
+      [['--set', 'config.outgoing.https_proxy=http://me:pw@proxy'], /outgoing\.https_proxy is a secret/],
+      [
+        ['--set', 'config.authentication.methods.oidc.providers.corp.proxy=http://me:pw@proxy'],
+        /providers\.\*\.proxy is a secret/,
+      ],
     ] as const)
       await t.rejects(helm(...args), { message: says }, String(says))
   })

@@ -10,6 +10,7 @@ import type { Config } from '../config/load.ts'
 import type { Logins, LoginMethod } from '../http/auth/login-method.ts'
 import type { Names } from '../contract/identifiers.ts'
 import type { PortFaults } from './port-faults.ts'
+import { reachOf } from './reach.ts'
 import type { Stores } from './stores.ts'
 
 /** So often a browser may come back to one login in a minute. */
@@ -18,23 +19,24 @@ const RETURNS_A_MINUTE = 5
 const USER_AGENT = `rollcall/${version}`
 const pathOf = (address: string, path: string) => new URL(address).pathname.replace(/\/+$/, '') + path
 
-type Methods = Config['authentication']['methods']
-
 const oidcWays = async (
-  { enabled, providers }: Methods['oidc'],
+  config: Config,
   rules: readonly Rule[],
   barOf: Logins['barOf'],
   faults: PortFaults,
   clock: Clock,
 ) => {
   const ways = new Map<string, LoginMethod>()
+  const { enabled, providers } = config.authentication.methods.oidc
   if (!enabled) return ways
   const { oidcProvider } = await import('../auth/oidc.ts')
   for (const [name, { issuer_url, redirect_address, ...given }] of providers) {
     const path = `/auth/v1/method/oidc/${name}/callback`
     const settings = {
       name,
+      ...reachOf(config, given),
       issuerUrl: issuer_url,
+      discoveryUrl: given.discovery_url,
       clientId: given.client_id,
       clientSecret: given.client_secret,
       clientAuthentication: given.client_authentication,
@@ -67,16 +69,18 @@ const namedIn = (rules: readonly Rule[]) => {
 }
 
 const codehostWay = async (
-  settings: Methods['codehost'],
+  config: Config,
   rules: readonly Rule[],
   names: Names,
   faults: PortFaults,
   clock: Clock,
 ): Promise<LoginMethod | undefined> => {
+  const settings = config.authentication.methods.codehost
   if (!settings.enabled) return undefined
   const { codehost } = await import('../auth/codehost.ts')
   const path = `/auth/v1/method/${names.codehostPath}/callback`
   const way = codehost({
+    ...reachOf(config, settings),
     clock,
     userAgent: USER_AGENT,
     kind: settings.kind,
@@ -117,8 +121,8 @@ export const loginMethods = async (
     bar && emailRule(bar, claimsIn(attributes), methods.oidc.providers.get(provider)?.assume_email_verified)
   const { rules } = accessPolicy(config)
   return {
-    oidc: await oidcWays(methods.oidc, rules, barOf, faults, clock),
-    codehost: await codehostWay(methods.codehost, rules, names, faults, clock),
+    oidc: await oidcWays(config, rules, barOf, faults, clock),
+    codehost: await codehostWay(config, rules, names, faults, clock),
     states: loginStates(pepper),
     refused: refusedLogins(pepper),
     pseudonyms: pseudonyms(pepper),
@@ -131,24 +135,24 @@ export const loginMethods = async (
 
 /** The exchange of service-account tokens, when it is enabled. A certificate authority that cannot be read is an error at start. */
 export const exchangeOf = async (
-  { authentication: { methods } }: Config,
+  config: Config,
   faults: PortFaults,
   clock: Clock,
 ): Promise<Orchestrator | undefined> => {
-  const { enabled, verification, audiences, issuers, allowed, discovery_url, ca_path, service_account_token_path } =
-    methods.orchestrator
-  if (!enabled) return undefined
+  const { orchestrator: settings } = config.authentication.methods
+  const { verification, audiences, issuers, allowed } = settings
+  if (!settings.enabled) return undefined
   const { orchestrator } = await import('../auth/orchestrator.ts')
   const made = await orchestrator({
     verification,
     audiences,
     issuers,
-    maxLifetime: methods.orchestrator.max_lifetime,
+    maxLifetime: settings.max_lifetime,
     userAgent: USER_AGENT,
     allowed: allowed.map(({ namespace, service_accounts }) => ({ namespace, serviceAccounts: service_accounts })),
-    discoveryUrl: discovery_url,
-    caPath: ca_path,
-    tokenPath: service_account_token_path,
+    ...reachOf(config, settings),
+    discoveryUrl: settings.discovery_url,
+    tokenPath: settings.service_account_token_path,
     clock,
   })
   return faults.around('cluster', 'orchestrator', made)

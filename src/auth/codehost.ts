@@ -7,7 +7,6 @@ import {
   Configuration,
   None,
 } from 'openid-client'
-import type { Clock } from '../clock.ts'
 import { codeOf } from './callback.ts'
 import { codehostApi } from './codehost-api.ts'
 import { type CodehostKind, type CodehostKindName, codehostKinds } from './codehost-kinds.ts'
@@ -16,29 +15,27 @@ import { type Identity, type LoginSecrets, text } from './identity.ts'
 import { keptOf } from './kept.ts'
 import { admit, type Memberships, type Named, onlyNamed, type Restrictions } from './membership.ts'
 import { answered, redirectUriOf } from './redirect.ts'
-import { providerFetch } from './provider-fetch.ts'
+import { type Asking, providerFetch } from './provider-fetch.ts'
 import { exchangeCode } from './token-endpoint.ts'
 import { refusalFor } from './told-refusal.ts'
 
-export type CodehostSettings = Restrictions & {
-  readonly clock: Clock
-  /** Who asks, for the provider's own log. */
-  readonly userAgent: string
-  readonly kind: CodehostKindName
-  readonly serverUrl: string
-  readonly apiUrl: string
-  readonly clientId: string
-  readonly clientSecret: string
-  /** External base address; with `callbackPath` behind it, the redirect URI. Never taken from a request. */
-  readonly redirectAddress: string
-  readonly callbackPath: string
-  /** With that of the kind for memberships, organizations and teams are read; without it a restriction admits nobody. */
-  readonly scopes: readonly string[]
-  /** Further parameters of the authorize address. */
-  readonly parameters: Readonly<Record<string, string>>
-  /** What rules ask about is kept of a login even where the restrictions would leave it out. */
-  readonly named?: Named
-}
+export type CodehostSettings = Restrictions &
+  Asking & {
+    readonly kind: CodehostKindName
+    readonly serverUrl: string
+    readonly apiUrl: string
+    readonly clientId: string
+    readonly clientSecret: string
+    /** External base address; with `callbackPath` behind it, the redirect URI. Never taken from a request. */
+    readonly redirectAddress: string
+    readonly callbackPath: string
+    /** With that of the kind for memberships, organizations and teams are read; without it a restriction admits nobody. */
+    readonly scopes: readonly string[]
+    /** Further parameters of the authorize address. */
+    readonly parameters: Readonly<Record<string, string>>
+    /** What rules ask about is kept of a login even where the restrictions would leave it out. */
+    readonly named?: Named
+  }
 
 type Secrets = Omit<LoginSecrets, 'nonce'>
 
@@ -58,7 +55,7 @@ export const codehost = (settings: CodehostSettings): Codehost => {
   const kind = codehostKinds[settings.kind]
   const [server, api] = [settings.serverUrl, settings.apiUrl].map((url) => url.replace(/\/+$/, '')) as [string, string]
   const redirectUri = redirectUriOf(settings)
-  const call = providerFetch(settings.clock, settings.userAgent)
+  const call = providerFetch(settings)
 
   const configuration = (authentication: ClientAuth) => {
     const endpoints = {
@@ -67,7 +64,8 @@ export const codehost = (settings: CodehostSettings): Codehost => {
       token_endpoint: `${server}${kind.tokenPath}`,
     }
     const config = new Configuration(endpoints, clientId, undefined, authentication)
-    if (`${server} ${api}`.includes('http:')) allowInsecureRequests(config)
+    // Which hosts may be asked over plain http is for the configuration to say.
+    allowInsecureRequests(config)
     return config
   }
 

@@ -85,7 +85,7 @@ const exchangeCauses = {
     ],
     document_incomplete: [
       'the discovery document has no usable {member}',
-      'issuer_url must be that of an OpenID Connect provider whose endpoints are https',
+      'issuer_url must be that of an OpenID Connect provider whose endpoints are https; discovery_url and outgoing.http_hosts, where they are in plain http',
     ],
     algorithms: [
       'the discovery document names no algorithm for ID tokens that is taken',
@@ -164,8 +164,13 @@ const exchangeCauses = {
     ],
     certificate: [
       '{step} at {host}: its certificate is not trusted ({code})',
-      'the certificate of that host, and the authorities that are trusted here',
+      'the certificate of that host; ca_path, where an authority of your own gave it',
     ],
+    proxy_failing: [
+      '{step} at {host}: {what}',
+      'proxy, outgoing.https_proxy, or the variables HTTPS_PROXY and NO_PROXY; the proxy must let this service through to that host',
+    ],
+    authority_unread: ['{step} at {host}: {what}', 'ca_path: a file of certificates (PEM) that this service may read'],
     provider_failing: ['{step} at {host} answered with status {status}', 'nothing here: see the provider'],
     answer_unusable: [
       '{step} at {host}: {what}',

@@ -12,16 +12,13 @@ import {
   setJwksCache,
 } from 'openid-client'
 import type { Asked } from '../access/claims-kept.ts'
-import type { Clock } from '../clock.ts'
-import { algorithmsOf, type KeySet } from './oidc-discovery.ts'
+import { algorithmsOf, type Discovery, type KeySet } from './oidc-discovery.ts'
 
 /** openid-client asks for keys again only when those it was given are as old as this. */
 const KEYS_OLD_S = 60
 
-export type OidcSettings = {
+export type OidcSettings = Discovery & {
   readonly name: string
-  readonly issuerUrl: string
-  readonly clientId: string
   /** Absent where our client has none: `clientAuthentication` is `none`. */
   readonly clientSecret?: string | undefined
   /** How our client proves itself; absent: by what discovery names, first in the header. */
@@ -38,14 +35,11 @@ export type OidcSettings = {
   readonly parameters: Readonly<Record<string, string>>
   /** What rules ask of the claims: of an identity that is larger than what is kept of one, this is. */
   readonly asked: readonly Asked[]
-  readonly clock: Clock
-  /** Who asks, for the provider's own log. */
-  readonly userAgent: string
 }
 
 /** Our client at a provider, as the library wants it: by its document, and by the keys that are held where signatures are to be checked. */
 export const clientAt =
-  ({ issuerUrl, clientId, clock: { now }, clockTolerance: tolerance }: OidcSettings) =>
+  ({ clientId, clock: { now }, clockTolerance: tolerance }: OidcSettings) =>
   (metadata: ServerMetadata, held?: KeySet) =>
   (authentication: ClientAuth): Configuration => {
     // The library reads the clock of the machine by itself: it is told how far ours is from that.
@@ -61,7 +55,8 @@ export const clientAt =
       { [clockSkew]: skew, [clockTolerance]: Math.round(tolerance / 1000) },
       authentication,
     )
-    if (issuerUrl.startsWith('http:')) allowInsecureRequests(config)
+    // Which of them may be asked over plain http was seen when the document was read.
+    allowInsecureRequests(config)
     // Without it a signature is not looked at: the library trusts the connection.
     enableNonRepudiationChecks(config)
     // How old keys are, it judges by the clock of the machine too.

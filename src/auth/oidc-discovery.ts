@@ -2,13 +2,30 @@ import { allowInsecureRequests, customFetch, discovery, None, type ServerMetadat
 import { isRefusal, whyOf } from '../errors.ts'
 import { type Cached, cached } from './cached.ts'
 import { KEY_SET } from './media-types.ts'
-import { isObject, jsonOf, type Place, placeOf, type ProviderFetch, unusable } from './provider-fetch.ts'
+import { type Asking, isObject, jsonOf, type Place, placeOf, type ProviderFetch, unusable } from './provider-fetch.ts'
 import { refusalFor, withMore } from './told-refusal.ts'
 
 /** Asymmetric algorithms that the library checks. Never taken: `none`, and those by a secret that we share. */
 const ALGORITHMS = ['RS', 'PS', 'ES']
   .flatMap((kind) => [256, 384, 512].map((bits) => `${kind}${bits}`))
   .concat('EdDSA', 'Ed25519')
+const WELL_KNOWN = '/.well-known/'
+
+/** Whose document is read, and where. */
+export type Discovery = Asking & {
+  readonly issuerUrl: string
+  /** Where the discovery document is, or what stands before `/.well-known/openid-configuration`; absent: at the issuer. */
+  readonly discoveryUrl?: string | undefined
+  readonly clientId: string
+}
+
+/** Where the document of an issuer is (OpenID Connect Discovery 1.0 §4). */
+const documentAt = ({ issuerUrl, discoveryUrl = issuerUrl }: Discovery): URL => {
+  const at = new URL(discoveryUrl)
+  if (!at.pathname.includes(WELL_KNOWN))
+    at.pathname = `${at.pathname.replace(/\/+$/, '')}${WELL_KNOWN}openid-configuration`
+  return at
+}
 
 const DISCOVERY = 'discovery'
 const withoutSlash = (address: string): string => address.replace(/\/$/, '')
@@ -24,25 +41,27 @@ const difference = (issuer: string, expected: URL): Parameters<typeof refusalFor
   return ['issuer_other', { part }]
 }
 
+/** Whether an endpoint may be asked: over https, or in plain http where the document came so. */
+const mayBeAsked = (endpoint: unknown, settings: Discovery): boolean => {
+  if (typeof endpoint !== 'string' || !URL.canParse(endpoint)) return false
+  const url = new URL(endpoint)
+  return url.protocol === 'https:' || (url.protocol === documentAt(settings).protocol && settings.mayBeHttp(url))
+}
+
 /** Refuses a discovery document that can be of no use with this configuration, and says why. */
 const checked = (
   document: unknown,
-  expected: URL,
+  settings: Discovery,
   place: Place,
   endpoints: readonly string[],
 ): Readonly<Record<string, unknown>> => {
   if (!isObject(document)) return unusable(place, 'answer is no JSON object')
   const { issuer, require_pushed_authorization_requests: par } = document
   if (typeof issuer !== 'string') throw refusalFor('document_incomplete', { member: 'issuer' })
-  const other = difference(issuer, expected)
+  const other = difference(issuer, new URL(settings.issuerUrl))
   if (other) throw refusalFor(...other)
   for (const member of ['authorization_endpoint', 'token_endpoint', 'jwks_uri', ...endpoints]) {
-    const address = document[member]
-    const isUsable =
-      typeof address === 'string' &&
-      URL.canParse(address) &&
-      ['https:', expected.protocol].includes(new URL(address).protocol)
-    if (!isUsable) throw refusalFor('document_incomplete', { member })
+    if (!mayBeAsked(document[member], settings)) throw refusalFor('document_incomplete', { member })
   }
   if (algorithmsOf(document['id_token_signing_alg_values_supported']).length === 0) throw refusalFor('algorithms')
   if (par === true) throw refusalFor('par_required')
@@ -51,20 +70,18 @@ const checked = (
 
 /** The discovery document of a provider. Refuses with `provider_unavailable` or `provider_mismatch` what cannot be used. */
 const discover = async (
-  issuerUrl: string,
-  clientId: string,
+  settings: Discovery,
   call: ProviderFetch,
   endpoints: readonly string[],
 ): Promise<ServerMetadata> => {
-  const issuer = new URL(issuerUrl)
-  const place = placeOf(DISCOVERY, issuerUrl)
-  const execute = issuer.protocol === 'http:' ? [allowInsecureRequests] : []
+  const at = documentAt(settings)
+  const place = placeOf(DISCOVERY, at.href)
   try {
-    const found = await discovery(issuer, clientId, undefined, None(), {
+    const found = await discovery(at, settings.clientId, undefined, None(), {
       // Looked at before the library does, which lets the template issuers of two well-known hosts pass.
       [customFetch]: async (url, init) =>
-        Response.json(checked(await jsonOf(await call(DISCOVERY, url, init), place), issuer, place, endpoints)),
-      execute,
+        Response.json(checked(await jsonOf(await call(DISCOVERY, url, init), place), settings, place, endpoints)),
+      execute: [allowInsecureRequests],
     })
     const { ...metadata } = found.serverMetadata()
     return metadata
@@ -96,14 +113,9 @@ const keySet = async (address: string, call: ProviderFetch): Promise<KeySet> => 
 export type Known = { readonly metadata: ServerMetadata; readonly keys: Cached<KeySet> }
 
 /** Reads the document of a provider, which must name these endpoints beside those of every login; the keys when they are asked for. */
-export const known = async (
-  issuerUrl: string,
-  clientId: string,
-  call: ProviderFetch,
-  now: () => Date,
-  endpoints: readonly string[],
-): Promise<Known> => {
-  const metadata = await discover(issuerUrl, clientId, call, endpoints)
+export const known = async (settings: Discovery, call: ProviderFetch, endpoints: readonly string[]): Promise<Known> => {
+  const metadata = await discover(settings, call, endpoints)
+  const { now } = settings.clock
   return { metadata, keys: cached(() => keySet(metadata.jwks_uri!, call), { life: KEYS_LIFE_MS, now }) }
 }
 

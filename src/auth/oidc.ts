@@ -27,19 +27,15 @@ export type OidcProvider = {
  * read again where a login fails at the provider's end: it may have moved.
  */
 export const oidcProvider = (settings: OidcSettings): OidcProvider => {
-  const { issuerUrl, clientId, clock, userAgent } = settings
+  const { issuerUrl } = settings
   const maxAge = settings.parameters['max_age']
-  const { now } = clock
+  const { now } = settings.clock
   const redirectUri = redirectUriOf(settings)
-  const call = providerFetch(clock, userAgent)
+  const call = providerFetch(settings)
   const configuration = clientAt(settings)
   const scope = [...new Set(['openid', ...settings.scopes])].join(' ')
   const endpoints = settings.claims === 'userinfo' ? ['userinfo_endpoint'] : []
-  const provider = cached(() => known(issuerUrl, clientId, call, now, endpoints), {
-    life: DOCUMENT_LIFE_MS,
-    pause: PAUSE_MS,
-    now,
-  })
+  const provider = cached(() => known(settings, call, endpoints), { life: DOCUMENT_LIFE_MS, pause: PAUSE_MS, now })
 
   /** Asked for when none of those that are held fits. */
   const newKeys = async () => (await provider.again()).keys.get()

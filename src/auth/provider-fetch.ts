@@ -1,15 +1,23 @@
 import type { CustomFetchOptions } from 'openid-client'
 import type { Clock } from '../clock.ts'
 import { Refusal } from '../errors.ts'
-import { codesOf, safeCause } from './safe-cause.ts'
+import { trustIn } from './authority.ts'
+import { isGoodButLarge, outgoing, type Reach } from './outgoing.ts'
+import { codesOf, type OwnFault, ownFaultOf, safeCause } from './safe-cause.ts'
+import type { LoginCause } from './login-causes.ts'
 import { type Gaps, refusalFor } from './told-refusal.ts'
 
 const TIMEOUT_MS = 5000
-const LIMIT = 1_048_576
 /** Codes of TLS that are about the certificate of who was asked. */
 const CERTIFICATE = /CERT|SIGNATURE|ALTNAME/
 /** Refusals that pass by themselves. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+
+const faults: Readonly<Record<OwnFault, LoginCause>> = {
+  proxy: 'proxy_failing',
+  authority: 'authority_unread',
+  answer: 'answer_unusable',
+}
 
 /** Where a call goes: what it is for, and the host that is asked. */
 export type Place = { readonly step: string; readonly host: string }
@@ -36,6 +44,8 @@ export const refusedBy = (place: Place, status: number, extras: Parameters<typeo
 }
 
 const outOfReach = (place: Place, error: unknown): Refusal => {
+  const fault = ownFaultOf(error)
+  if (fault) return refusalFor(faults[fault], { ...place, what: safeCause(error).message })
   const { names, codes } = codesOf(error)
   if (names.includes('TimeoutError')) return refusalFor('timeout', place)
   const code = codes.at(-1) ?? safeCause(error).message
@@ -44,45 +54,42 @@ const outOfReach = (place: Place, error: unknown): Refusal => {
 
 type Init = Pick<CustomFetchOptions, 'method' | 'headers'> & Partial<Pick<CustomFetchOptions, 'body'>>
 
-const answerTooLarge = (place: Place): never => unusable(place, 'answer larger than 1 MiB')
+/** Who asks a provider, and how it is reached. */
+export type Asking = Reach & { readonly clock: Clock; readonly userAgent: string }
 
 /**
  * Calls to a provider for a step: no redirect followed, 5 s for all of one, at most 1 MiB of answer. Anything else refuses with `provider_unavailable`;
  * a good answer that is too large, as `tooLarge` does.
  */
-export const providerFetch =
-  (clock: Clock, userAgent: string) =>
-  async (
+export const providerFetch = ({ clock, userAgent, caPath, proxyOf, mayBeHttp }: Asking) => {
+  const ask = outgoing({ clock, userAgent, limit: TIMEOUT_MS, trust: trustIn(caPath), proxyOf, mayBeHttp })
+  return async (
     step: string,
     url: string,
     { method, headers, body }: Init,
-    tooLarge: (place: Place) => never = answerTooLarge,
+    tooLarge?: (place: Place) => never,
   ): Promise<Response> => {
     const place = placeOf(step, url)
     try {
-      const signal = clock.timeout(TIMEOUT_MS)
-      const own = { ...headers, 'user-agent': userAgent }
-      const response = await fetch(url, { method, headers: own, body: body ?? null, redirect: 'manual', signal })
-      const content = await limited(response, () => (response.ok ? tooLarge : answerTooLarge)(place))
-      return new Response(content, { status: response.status, headers: response.headers })
+      const answer = await ask({ url, method, headers, body: textOf(place, body), repeatable: method === 'GET' })
+      const content = answer.body.length === 0 ? null : answer.body
+      return new Response(content, { status: answer.status, headers: answer.headers })
     } catch (error) {
+      if (tooLarge && isGoodButLarge(error)) return tooLarge(place)
       throw refusalIn(error) ?? outOfReach(place, error)
     }
   }
+}
 
 export type ProviderFetch = ReturnType<typeof providerFetch>
 
-const limited = async ({ body }: Response, tooLarge: () => never): Promise<Uint8Array | null> => {
-  if (body === null) return null
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength
-    if (size > LIMIT) tooLarge()
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
-}
+/** The library sends forms. */
+const textOf = (place: Place, body: Init['body']): string | undefined =>
+  body === undefined || body === null || typeof body === 'string'
+    ? (body ?? undefined)
+    : body instanceof URLSearchParams
+      ? body.toString()
+      : unusable(place, 'a body that is no form')
 
 /** The JSON of an answer with status 200; anything else refuses. */
 export const jsonOf = async (response: Response, place: Place): Promise<unknown> => {

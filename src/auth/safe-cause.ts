@@ -27,12 +27,28 @@ export const codesOf = (error: unknown) => {
   }
 }
 
+/** What a failure of ours is about: the proxy, the file of an authority, or the answer itself. */
+export type OwnFault = 'proxy' | 'authority' | 'answer'
+const ours = new WeakMap<object, OwnFault>()
+
+/** An error in words of ours, which may be logged as they are. */
+export const ownError = (about: OwnFault, sentence: string): Error => {
+  const error = new Error(sentence)
+  ours.set(error, about)
+  return error
+}
+
+/** What such an error is about; undefined for any other. */
+export const ownFaultOf = (error: unknown): OwnFault | undefined =>
+  error instanceof Error ? ours.get(error) : undefined
+
 /**
  * What went wrong as an Error that may be logged: a sentence of ours, or the names and codes along an error's causes. Never a
  * foreign message or object: those of the libraries hold tokens, codes, secrets and whole bodies.
  */
 export const safeCause = (error: unknown): Error => {
   if (typeof error === 'string') return new Error(error)
+  if (error instanceof Error && ours.has(error)) return error
   const steps = stepsOf(error)
     .map(({ name, code, claim }) => known([fitting(NAME, name), fitting(CODE, code), fitting(NAME, claim)]).join(' '))
     .filter((words) => words !== '')

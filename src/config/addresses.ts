@@ -1,10 +1,8 @@
 import { isIP } from 'node:net'
+import { HOST_NAME } from '../auth/hosts.ts'
 import { list } from './collections.ts'
 import { bool, type Check, named, textual } from './types.ts'
 import type { Kind } from './setting.ts'
-
-/** A host name, or with a dot in front every name below it. */
-const HOST_NAME = /^\.?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i
 
 /** A host name; a scheme in front and a port or path behind are cut off. */
 export const host = textual('host name', {
@@ -21,15 +19,6 @@ export const hostOrBelow = textual('host name', {
     HOST_NAME.test(value) ? undefined : 'must be a host name such as flags.example.com, or .example.com',
 })
 
-const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/
-/** True for a URL of this machine. */
-export const isLoopback = (url: string): boolean => LOOPBACK.test(new URL(url).hostname)
-
-/** True for a URL that is https, or http on a loopback host. */
-export const isSafe = (url: string): boolean => {
-  const { protocol, hostname } = new URL(url)
-  return protocol === 'https:' || LOOPBACK.test(hostname)
-}
 const webAddress: Check = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(value))
@@ -39,19 +28,20 @@ const webAddress: Check = (value) => {
     ? 'must not hold a query or a fragment'
     : undefined
 }
-const safeAddress: Check = (value) =>
-  webAddress(value) ?? (isSafe(value) ? undefined : 'must be https, or http on a loopback host')
 const cutSlashes = (value: string): string => value.replace(/\/+$/, '')
 /** An http or https URL, kept without a slash at its end. */
 export const url = textual('URL', { check: webAddress, fix: cutSlashes, schema: { format: 'uri' } })
-/** The same, https unless the host is loopback. */
-export const safeUrl = textual('URL', { check: safeAddress, fix: cutSlashes, schema: { format: 'uri' } })
 /** An issuer: compared byte for byte, so kept as it is. */
 export const issuer = textual('URL', {
   check: (value) =>
     /\/\.well-known\//.test(value)
       ? 'must be the issuer, without /.well-known and what is behind it'
-      : safeAddress(value),
+      : webAddress(value),
+  schema: { format: 'uri' },
+})
+/** The address of a document, which may have a query. */
+export const documentUrl = textual('URL', {
+  check: (value) => webAddress(value.replace(/\?[^#\s]*$/, '')),
   schema: { format: 'uri' },
 })
 export const origin = textual('origin', {

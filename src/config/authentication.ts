@@ -1,22 +1,15 @@
-import { host, issuer, origin, safeUrl, url } from './addresses.ts'
+import { host, origin, url } from './addresses.ts'
 import { authorizeParameters } from './authorize-parameters.ts'
 import { apiUrl, serverUrl } from './codehost-addresses.ts'
 import { empty, list, map, record } from './collections.ts'
 import { anyText, bool, duration, emailPattern, ignored, label, oneOf, path, secret, text, tokenText } from './types.ts'
 import type { Method } from '../events/token.ts'
-import { type Derived, required, setting } from './setting.ts'
+import { oidcProvider, redirectAddress } from './oidc-provider.ts'
+import { authority, ownProxy } from './outgoing.ts'
+import { setting } from './setting.ts'
 
 const none = undefined
 const SECRETS = '/var/run/secrets/kubernetes.io/serviceaccount'
-const publicUrl: Derived<string | undefined> = {
-  shown: '`server.public_url`',
-  from: (get) => get('server.public_url') as string | undefined,
-}
-/** A rule of `rules.ts` wants it, for it belongs to another setting beside it. */
-const secretOfClient: Derived<string | undefined> = {
-  shown: 'required unless client_authentication is none',
-  from: () => undefined,
-}
 const cleanup = (method: string) => ({
   interval: setting(duration, 3_600_000, `Time between two runs that delete expired ${method} tokens.`),
   grace_period: setting(duration, 1_800_000, `How long an expired ${method} token stays listed before it is deleted.`),
@@ -73,45 +66,7 @@ export const authentication = {
       providers: {
         names: /^[a-z0-9][a-z0-9_-]{0,62}$/,
         sentence: 'The providers by name.',
-        each: {
-          issuer_url: setting(
-            issuer,
-            required,
-            'Issuer, exactly as the provider states it; https, or http on a loopback host.',
-          ),
-          display_name: setting(label, none, 'What the sign-in page calls the provider; at most 64 characters.'),
-          client_id: setting(text, required, 'Client id that the provider gave.'),
-          client_secret: setting(secret, secretOfClient, 'Client secret that the provider gave.'),
-          client_authentication: setting(
-            oneOf('basic', 'post', 'none'),
-            none,
-            'How the client proves itself at the token endpoint: in the header, in the body, or not at all (a public client); not set, as discovery says.',
-          ),
-          clock_tolerance: setting(
-            duration,
-            30_000,
-            'How far the clocks of the provider and this machine may be apart; at most 5m.',
-          ),
-          redirect_address: setting(url, publicUrl, 'Base URL that the provider sends browsers back to.'),
-          scopes: setting(list(text), [], 'Scopes to ask for; openid is added.'),
-          claims: setting(
-            oneOf('id_token', 'userinfo'),
-            'id_token',
-            'Where the provider says who somebody is: in the ID token alone, or at its userinfo endpoint too, which has the last word.',
-          ),
-          authorize_parameters: setting(
-            authorizeParameters,
-            empty,
-            'Further parameters of the address that browsers are sent to, such as hd, prompt, audience, acr_values or domain_hint; none that the login sends itself.',
-          ),
-          assume_email_verified: setting(
-            bool,
-            false,
-            'Take an e-mail address as verified where the provider says nothing of it (no claim email_verified).',
-          ),
-          nonce: setting(ignored, none, 'Accepted without effect: a nonce is always fresh.'),
-          use_pkce: setting(ignored, none, 'Accepted without effect: PKCE is always on.'),
-        },
+        each: oidcProvider,
       },
       cleanup: cleanup('OpenID Connect'),
     },
@@ -120,7 +75,7 @@ export const authentication = {
       display_name: setting(label, none, 'What the sign-in page calls the code host; at most 64 characters.'),
       client_id: setting(text, none, 'Client id that the code host gave, needed when enabled.'),
       client_secret: setting(secret, none, 'Client secret that the code host gave, needed when enabled.'),
-      redirect_address: setting(url, publicUrl, 'Base URL that the code host sends browsers back to.'),
+      redirect_address: redirectAddress('code host'),
       kind: setting(
         oneOf('github', 'gitea', 'gitlab'),
         'github',
@@ -128,6 +83,8 @@ export const authentication = {
       ),
       server_url: setting(url, serverUrl, 'Where users log in.'),
       api_url: setting(url, apiUrl, 'Where users, organizations and teams are asked for.'),
+      ca_path: authority('code host'),
+      proxy: ownProxy('code host'),
       scopes: setting(
         list(text),
         [],
@@ -174,11 +131,12 @@ export const authentication = {
         'Service accounts that may exchange, * matches all; empty admits every one of the cluster.',
       ),
       discovery_url: setting(
-        safeUrl,
+        url,
         'https://kubernetes.default.svc.cluster.local',
-        'API server of the cluster; http only on a loopback host.',
+        'API server of the cluster; http only on a loopback host or one of outgoing.http_hosts.',
       ),
       ca_path: setting(path, `${SECRETS}/ca.crt`, 'Certificate authority of the API server, needed for https.'),
+      proxy: ownProxy('cluster'),
       service_account_token_path: setting(
         path,
         `${SECRETS}/token`,

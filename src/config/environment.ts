@@ -16,6 +16,22 @@ const OTHERS = /^ROLLCALL_(CONFIG|ADDRESS|TOKEN|TOKEN_FILE|COMMIT|BUILD_DATE|TES
 /** The environment variable of a key. */
 export const variableOf = (key: string): string => PREFIX + key.toUpperCase().replaceAll('.', '_')
 
+const USUAL = ['https_proxy', 'http_proxy', 'no_proxy'] as const
+/** The settings that variables give which other programs read too, in lower case before upper; an empty one says nothing. */
+export const readUsual = (env: Environment): readonly Given[] =>
+  USUAL.flatMap((name) => {
+    const place = [name, name.toUpperCase()].find((variable) => env[variable]?.trim())
+    if (place === undefined) return []
+    const content = env[place]!.trim()
+    return [
+      {
+        key: `outgoing.${name}`,
+        value: name === 'no_proxy' ? content.split(/[\s,]+/).filter(Boolean) : content,
+        place,
+      },
+    ]
+  })
+
 const manyKeys = (node: Node, key = ''): readonly string[] => {
   if (isSetting(node)) return []
   if (isMany(node)) return [key]

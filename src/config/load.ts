@@ -1,5 +1,5 @@
 import { toldOfDoors } from './doors.ts'
-import { type Environment, type Given, readEnvironment, variableOf } from './environment.ts'
+import { type Environment, type Given, readEnvironment, readUsual, variableOf } from './environment.ts'
 import { readConfigFile } from './file.ts'
 import { didYouMean } from './did-you-mean.ts'
 import { configError, type Problem } from './problem.ts'
@@ -20,7 +20,7 @@ export type Loaded = {
   readonly sources: ReadonlyMap<string, string>
 }
 
-/** `flags` are texts of the command line by key; they beat the environment, which beats the file. */
+/** `flags` are texts of the command line by key; they beat the environment, which beats the file, which beats the usual variables of proxies. */
 export type LoadOptions = {
   readonly file?: string
   readonly env: Environment
@@ -103,6 +103,7 @@ const assemble = (node: Node, names: Reading['names'], values: ReadonlyMap<strin
 /** Reads all sources and checks every rule of api.md §12. Throws one ConfigError with every problem there is; no message holds a value that may be secret. */
 export const loadConfig = ({ file, env, flags = {} }: LoadOptions): Loaded => {
   const reading: Reading = { given: new Map(), names: new Map(), problems: [] }
+  for (const given of readUsual(env)) put(given, reading)
   if (file !== undefined) {
     const { tree, placeOf, problems } = readConfigFile(file)
     reading.problems.push(...problems)

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { isLoopback } from './addresses.ts'
+import { isLoopback } from '../auth/hosts.ts'
 import type { Finding } from './problem.ts'
 import type { Config } from './settings.ts'
 
@@ -50,7 +50,8 @@ export const loginFindings = (config: Config): readonly Finding[] => {
   const { server, authentication } = config
   const { session, methods } = authentication
   const host = server.public_url === undefined ? undefined : hostOf(server.public_url)
-  const isPlain = server.public_url !== undefined && /^http:/i.test(server.public_url) && !isLoopback(server.public_url)
+  const isPlain =
+    server.public_url !== undefined && /^http:/i.test(server.public_url) && !isLoopback(new URL(server.public_url))
   const base = 'authentication.methods'
   return [
     ['eventstore.url', certificate(config.eventstore.url)],

@@ -1,32 +1,19 @@
-import { X509Certificate } from 'node:crypto'
 import { methodWords, namesOf } from '../contract/identifiers.ts'
 import { tokenMetadata } from '../contract/token-metadata.ts'
 import { Refusal } from '../errors.ts'
-import { bytesNow, unreadFor } from '../regular-file.ts'
+import { unreadFor } from '../regular-file.ts'
 import { codehostKinds } from '../auth/codehost-kinds.ts'
 import { accessErrors, accessWarnings, NO_TEAMS } from './access-rules.ts'
-import { isSafe } from './addresses.ts'
 import { listsName } from '../access/folded.ts'
 import { loginFindings } from './login-rules.ts'
 import { unknownDoors } from './doors.ts'
 import type { Finding } from './problem.ts'
+import { reachErrors } from './reach-rules.ts'
 import type { Config } from './settings.ts'
 
 const unreadable = (path: string): string | false => {
   const why = unreadFor(path)
   return why !== undefined && `the file cannot be read (${why})`
-}
-
-const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
-/** What is wrong with the certificates in a file that can be read. */
-const noCertificates = (path: string): string | false => {
-  const found = bytesNow(path).toString().match(PEM) ?? []
-  try {
-    const certificates = found.map((certificate) => new X509Certificate(certificate))
-    return certificates.length === 0 && 'the file holds no certificate (PEM)'
-  } catch {
-    return 'the file holds a certificate that cannot be read'
-  }
 }
 
 /** The API's own rules for metadata (api.md §5.4 A7). */
@@ -45,7 +32,7 @@ const LONGEST_TOLERANCE_MS = 300_000
 
 const methods = ({ authentication: { required, methods } }: Config): readonly Finding[] => {
   const { jwt, ...offered } = methods
-  const { oidc, codehost, orchestrator } = offered
+  const { oidc, codehost } = offered
   const none = !Object.values(offered).some(({ enabled }) => enabled)
   const base = 'authentication.methods'
   const restricted = codehost.allowed_organizations.length > 0 || Object.keys(codehost.allowed_teams).length > 0
@@ -99,12 +86,6 @@ const methods = ({ authentication: { required, methods } }: Config): readonly Fi
     ...strangers.map(
       (name): Finding => [`${base}.codehost.allowed_teams`, `organization "${name}" is not in allowed_organizations`],
     ),
-    [
-      `${base}.orchestrator.ca_path`,
-      orchestrator.enabled &&
-        /^https:/i.test(orchestrator.discovery_url) &&
-        (unreadable(orchestrator.ca_path) || noCertificates(orchestrator.ca_path)),
-    ],
   ]
 }
 
@@ -152,6 +133,7 @@ export const errors = (config: Config): readonly Finding[] =>
   [
     ['authentication.open_on_purpose', unknownDoors(config)] as const,
     ...methods(config),
+    ...reachErrors(config),
     ...metadata(config),
     ...names(config),
     ...server(config),
@@ -162,7 +144,7 @@ export const errors = (config: Config): readonly Finding[] =>
 /** What is probably not meant, though the service can run with it. */
 export const warnings = (config: Config): readonly string[] => {
   const { authentication, storage, eventstore, mongodb, redis } = config
-  const { oidc, codehost } = authentication.methods
+  const { oidc } = authentication.methods
   const found: readonly Finding[] = [
     ...Object.entries({ eventstore, mongodb, redis }).map(
       ([name, { url }]): Finding => [
@@ -174,15 +156,6 @@ export const warnings = (config: Config): readonly string[] => {
       'authentication.methods.oidc.providers',
       oidc.enabled && oidc.providers.size === 0 && 'is empty, so nobody can log in that way',
     ],
-    ...(['server_url', 'api_url'] as const).map(
-      (key): Finding => [
-        `authentication.methods.codehost.${key}`,
-        codehost.enabled &&
-          codehost[key] !== undefined &&
-          !isSafe(codehost[key]) &&
-          'is http, so secrets travel in the clear',
-      ],
-    ),
     [
       'authentication.methods.orchestrator.audiences',
       authentication.methods.orchestrator.enabled &&

@@ -3,6 +3,7 @@ import { authentication } from './authentication.ts'
 import { authorization } from './authorization.ts'
 import { budgets } from './budgets.ts'
 import { list } from './collections.ts'
+import { outgoing } from './outgoing.ts'
 import { quotas } from './quotas.ts'
 import { rateLimit } from './rate-limit.ts'
 import { redis } from './redis.ts'
@@ -157,6 +158,7 @@ export const settings = {
       'Word for the orchestrator method in metadata keys.',
     ),
   },
+  outgoing,
   authentication,
   authorization,
 } as const

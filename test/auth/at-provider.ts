@@ -5,6 +5,7 @@ import { oidcProvider } from '../../src/auth/oidc.ts'
 import type { OidcSettings } from '../../src/auth/oidc-client.ts'
 import type { Reason } from '../../src/errors.ts'
 import { virtualClock } from '../virtual-clock.ts'
+import { directly } from './directly.ts'
 import { refused } from './refused.ts'
 import { lyingClient, lyingProvider } from './stand-ins/liar.ts'
 
@@ -30,6 +31,7 @@ export const patient: Clock = { ...systemClock, timeout: virtualClock().timeout 
 /** Our client at a provider. */
 export const client = (issuerUrl: string, more: Partial<OidcSettings> = {}) =>
   oidcProvider({
+    ...directly,
     name: 'main',
     issuerUrl,
     ...lyingClient,

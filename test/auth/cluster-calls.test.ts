@@ -8,6 +8,7 @@ import type { OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { providerFetch } from '../../src/auth/provider-fetch.ts'
 import { Refusal } from '../../src/errors.ts'
 import { virtualClock } from '../virtual-clock.ts'
+import { directly } from './directly.ts'
 import { begin, open } from './on-cluster.ts'
 import { type Answer, json } from './stand-ins/listen.ts'
 
@@ -163,7 +164,7 @@ await t.test('every call says who asks', async (t) => {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   t.teardown(() => server.close())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const ask = providerFetch(virtualClock(), 'rollcall/1.2.3')
+  const ask = providerFetch({ ...directly, clock: virtualClock(), userAgent: 'rollcall/1.2.3' })
   await ask('keys', url, { method: 'GET', headers: { 'user-agent': 'a-library/9' } })
   await ask('keys', url, { method: 'GET', headers: {} })
   t.strictSame(agents, ['rollcall/1.2.3', 'rollcall/1.2.3'])
@@ -180,7 +181,7 @@ await t.test(
         if (before === undefined) Reflect.deleteProperty(tls, 'getCACertificates')
         else Object.assign(tls, { getCACertificates: before })
       })
-      const call = callTo({ ...own, discoveryUrl: own.url, caPath, userAgent: 'rollcall/1.2.3' })
+      const call = callTo({ ...directly, ...own, discoveryUrl: own.url, caPath, userAgent: 'rollcall/1.2.3' })
       const ask = async (url: string) => {
         try {
           return (await call({ url: `${url}${DOCUMENT}`, method: 'GET', bearer: 'none' })).status

@@ -3,6 +3,7 @@ import { codehost, type CodehostSettings } from '../../src/auth/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { refused } from './refused.ts'
+import { directly } from './directly.ts'
 import { codehostClient, codehostStandIn } from './stand-ins/codehost.ts'
 import { json, unusable } from './stand-ins/listen.ts'
 
@@ -10,6 +11,7 @@ type Host = Awaited<ReturnType<typeof codehostStandIn>>
 
 const client = (host: Host, kind: CodehostSettings['kind'], more: Partial<CodehostSettings> = {}) =>
   codehost({
+    ...directly,
     clock: virtualClock(),
     userAgent: 'rollcall/1.2.3',
     kind,

@@ -5,6 +5,7 @@ import type { Reason } from '../../src/errors.ts'
 import { noted } from '../noted.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
+import { directly } from './directly.ts'
 import { refused } from './refused.ts'
 import { codehostClient, codehostStandIn } from './stand-ins/codehost.ts'
 import { type Answer, deadUrl, filler, json, reasonOfUnusable, silence, unusable } from './stand-ins/listen.ts'
@@ -22,6 +23,7 @@ const MESSAGES = {
 
 const client = (url: string, more: Partial<CodehostSettings> = {}) =>
   codehost({
+    ...directly,
     clock: virtualClock(),
     userAgent: 'rollcall/1.2.3',
     kind: 'github',

@@ -5,11 +5,13 @@ import { askingOf } from '../../src/auth/further-parameters.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { client, fails, login } from './at-provider.ts'
+import { directly } from './directly.ts'
 import { codehostClient } from './stand-ins/codehost.ts'
 import { lyingProvider } from './stand-ins/liar.ts'
 
 const host = (parameters: Readonly<Record<string, string>>) =>
   codehost({
+    ...directly,
     clock: virtualClock(),
     userAgent: 'rollcall/1.2.3',
     kind: 'github',

@@ -4,6 +4,7 @@ import { whyOf } from '../../src/errors.ts'
 import { codehost, type CodehostSettings } from '../../src/auth/codehost.ts'
 import { freshSecrets } from '../../src/auth/identity.ts'
 import { virtualClock } from '../virtual-clock.ts'
+import { directly } from './directly.ts'
 import { client, fails, login } from './at-provider.ts'
 import { refused } from './refused.ts'
 import { codehostClient, codehostStandIn } from './stand-ins/codehost.ts'
@@ -113,6 +114,7 @@ await t.test('an identity stays as it is up to the last byte', async (t) => {
 
 const host = (url: string, more: Partial<CodehostSettings> = {}) =>
   codehost({
+    ...directly,
     clock: virtualClock(),
     userAgent: 'rollcall/1.2.3',
     kind: 'github',

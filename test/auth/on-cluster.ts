@@ -1,6 +1,7 @@
 import type { Test } from 'tap'
 import { type Orchestrator, orchestrator, type OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { virtualClock } from '../virtual-clock.ts'
+import { directly } from './directly.ts'
 import { clusterStandIn } from './stand-ins/cluster.ts'
 
 /** A cluster, and a clock that stands still until a test moves it: no limit of time is in the way of any other. */
@@ -14,6 +15,7 @@ export type Cluster = Awaited<ReturnType<typeof begin>>
 /** Proof of identity by the tokens of a cluster, with these settings beside the usual ones. */
 export const open = (cluster: Cluster, more: Partial<OrchestratorSettings> = {}): Orchestrator => {
   const ready = orchestrator({
+    ...directly,
     clock: cluster.clock,
     verification: 'token_review',
     discoveryUrl: cluster.url,

@@ -5,6 +5,7 @@ import { cluster as callTo } from '../../src/auth/cluster.ts'
 import type { OrchestratorSettings } from '../../src/auth/orchestrator.ts'
 import { noted } from '../noted.ts'
 import { eventually } from '../wait.ts'
+import { directly } from './directly.ts'
 import { begin, type Cluster, open } from './on-cluster.ts'
 import { refused } from './refused.ts'
 import { type Answer, deadUrl, filler, json, silence, unusable } from './stand-ins/listen.ts'
@@ -492,7 +493,7 @@ await t.test(
 await t.test('jwks: key set and document are asked for by the media types that an API server gives', async (t) => {
   const cluster = await begin(t)
   const asked = async (path: string, accept: string) => {
-    const answer = await callTo({ ...cluster, discoveryUrl: cluster.url, userAgent: 'rollcall/1.2.3' })({
+    const answer = await callTo({ ...directly, ...cluster, discoveryUrl: cluster.url, userAgent: 'rollcall/1.2.3' })({
       url: `${cluster.url}${path}`,
       method: 'GET',
       bearer: 'none',

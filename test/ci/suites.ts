@@ -21,6 +21,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'auth/email-rule',
     'auth/login-state',
     'auth/provider-says',
+    'auth/proxies',
     'auth/rate-limit',
     'adapters/eventstoredb-read',
     'adapters/eventstoredb-silence',

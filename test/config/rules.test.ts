@@ -357,13 +357,6 @@ await t.test('what is probably not meant is warned of', async (t) => {
   const nobody = `${M}.oidc.providers is empty, so nobody can log in that way`
   t.ok(warned({ [`${M}.oidc.enabled`]: true }).includes(nobody))
   t.notOk(warned({ [`${M}.oidc.enabled`]: true, [`${M}.oidc.providers`]: { g: google } }).includes(nobody))
-  for (const key of ['server_url', 'api_url']) {
-    const clear = `${M}.codehost.${key} is http, so secrets travel in the clear`
-    const address = { [`${M}.codehost.${key}`]: 'http://code.example.com' }
-    t.ok(warned({ ...codehost, ...address }).includes(clear))
-    t.notOk(warned(codehost).includes(clear))
-    t.notOk(warned(address).includes(clear), 'not where the method is off')
-  }
 })
 
 await t.test('defaults follow from other settings', async (t) => {

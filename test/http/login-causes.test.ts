@@ -1,12 +1,15 @@
+import { rm } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair, SignJWT } from 'jose'
 import t, { type Test } from 'tap'
 import { generate } from 'selfsigned'
 import type { LoginCause } from '../../src/auth/login-causes.ts'
+import { privateAuthority } from '../auth/stand-ins/authority.ts'
 import { clusterStandIn } from '../auth/stand-ins/cluster.ts'
 import { codehostStandIn } from '../auth/stand-ins/codehost.ts'
 import { type Lies, lyingClient, lyingProvider } from '../auth/stand-ins/liar.ts'
 import { deadUrl, filler, json, listen, silence, unusable } from '../auth/stand-ins/listen.ts'
+import { proxyStandIn } from '../auth/stand-ins/proxy.ts'
 import { type Response, startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
@@ -73,6 +76,9 @@ const everyCause = async (t: Test) => {
   const { private: key, cert } = await generate([{ name: 'commonName', value: 'nobody' }], { keyType: 'ec' })
   const untrusted = await listen(t, (_, response) => json(200, {})(response), { key, cert })
   const providers = Object.entries(PATHS).map(([name, path]) => oidcSettings(name, liar.url + path, lyingClient))
+  const proxy = await proxyStandIn(t)
+  proxy.credentials = 'a name:and a password'
+  const authority = await privateAuthority(t)
   const service = await startService(
     t,
     {
@@ -81,6 +87,10 @@ const everyCause = async (t: Test) => {
       ...Object.assign({}, ...providers),
       ...oidcSettings('dead', await deadUrl(), lyingClient),
       ...oidcSettings('untrusted', untrusted, lyingClient),
+      ...oidcSettings('proxied', 'https://id.corp.example', lyingClient),
+      'authentication.methods.oidc.providers.proxied.proxy': proxy.url,
+      ...oidcSettings('unread', 'https://id.corp.example', lyingClient),
+      'authentication.methods.oidc.providers.unread.ca_path': authority.caPath,
       ...codehostSettings(host.url),
       ...clusterSettings(cluster),
       'authentication.methods.oidc.providers.infos.claims': 'userinfo',
@@ -92,12 +102,13 @@ const everyCause = async (t: Test) => {
     },
     { clock, file: { authorization: { rules } } },
   )
+  await rm(authority.caPath)
   return { service, clock, liar, host, cluster }
 }
 type World = Awaited<ReturnType<typeof everyCause>>
 type Scenario = (world: World, id: string) => Promise<Response<unknown>>
 
-const at = (name: keyof typeof PATHS | 'dead' | 'untrusted') => `/auth/v1/method/oidc/${name}`
+const at = (name: keyof typeof PATHS | 'dead' | 'untrusted' | 'proxied' | 'unread') => `/auth/v1/method/oidc/${name}`
 const asPage = { accept: 'text/html' }
 
 /** A lie with the address of the stand-in in the place of `{url}`. */
@@ -333,6 +344,18 @@ const scenarios: Readonly<Record<LoginCause, readonly (readonly [Scenario, Reado
     [silent('keys', '/keys'), { step: /keys/, host: /127/ }],
   ],
   certificate: [[begins('untrusted'), { step: /discovery/, host: /127/, code: /[A-Z_]+/ }]],
+  proxy_failing: [
+    [
+      begins('proxied'),
+      { step: /discovery/, host: /id\.corp\.example/, what: /the proxy 127\S+ answered with status 407/ },
+    ],
+  ],
+  authority_unread: [
+    [
+      begins('unread'),
+      { step: /discovery/, host: /id\.corp/, what: /the certificate authority \S+ cannot be read \(ENOENT\)/ },
+    ],
+  ],
   provider_failing: [
     [begins('fresh', unusable['500']), { step: /discovery/, host: /127/, status: /500/ }],
     [returns({ lies: { token: unusable['429']! } }), { step: /token endpoint/, host: /127/, status: /429/ }],

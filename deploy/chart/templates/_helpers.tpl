@@ -50,6 +50,11 @@ redis.sentinel_password
 authentication.methods.token.bootstrap.token
 authentication.methods.oidc.providers.*.client_secret
 authentication.methods.codehost.client_secret
+outgoing.https_proxy
+outgoing.http_proxy
+authentication.methods.oidc.providers.*.proxy
+authentication.methods.codehost.proxy
+authentication.methods.orchestrator.proxy
 {{- end }}
 
 {{- define "rollcall.refuseSecrets" -}}
@@ -64,7 +69,8 @@ authentication.methods.codehost.client_secret
 {{- end }}
 {{- $found = $next }}
 {{- end }}
-{{- range $found }}{{ if . }}{{ fail (printf "config.%s is a secret, and a ConfigMap is none: give it by env or envFrom from a Secret" $key) }}{{ end }}{{ end }}
+{{- /* The address of a proxy is a secret only where it holds a name or a password. */}}
+{{- range $found }}{{ if and . (or (not (hasSuffix "proxy" $key)) (contains "@" (toString .))) }}{{ fail (printf "config.%s is a secret, and a ConfigMap is none: give it by env or envFrom from a Secret" $key) }}{{ end }}{{ end }}
 {{- end }}
 {{- end }}
 
@@ -170,6 +176,9 @@ spec:
         {{- if include "rollcall.secret" . }}
         - { name: secrets, mountPath: /etc/rollcall-secrets, readOnly: true }
         {{- end }}
+        {{- if .Values.authorities }}
+        - { name: authorities, mountPath: /etc/rollcall-authorities, readOnly: true }
+        {{- end }}
         - { name: data, mountPath: /data }
         - { name: tmp, mountPath: /tmp }
       securityContext:
@@ -202,6 +211,10 @@ spec:
     {{- with include "rollcall.secret" . }}
     - name: secrets
       secret: { secretName: {{ . }}, defaultMode: 288 } # 0440
+    {{- end }}
+    {{- with .Values.authorities }}
+    - name: authorities
+      configMap: { name: {{ . }} }
     {{- end }}
     {{- if include "rollcall.onServers" . }}
     - name: data

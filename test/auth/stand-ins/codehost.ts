@@ -1,5 +1,6 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createHash, randomUUID } from 'node:crypto'
-import { type Answer, bodyOf, json, listen, type Scope } from './listen.ts'
+import { type Answer, bodyOf, json, listen, type Scope, type Tls } from './listen.ts'
 
 type Team = { readonly slug: string; readonly organization: { readonly login: string } }
 
@@ -37,7 +38,7 @@ const shapes = {
 } as const
 
 /** A code host that behaves like the well-known one (errors with status 200, lists in pages), or as another kind does. `lies` are answers by path. Closes itself. */
-export const codehostStandIn = async (t: Scope, kind: keyof typeof shapes = 'github') => {
+export const codehostStandIn = async (t: Scope, kind: keyof typeof shapes = 'github', tls?: Tls) => {
   const shape = shapes[kind]
   const state = {
     user: {
@@ -59,19 +60,22 @@ export const codehostStandIn = async (t: Scope, kind: keyof typeof shapes = 'git
   const logins = new Map<string, string>()
   const tokens = new Set<string>()
 
-  const url = await listen(t, async (request, response) => {
+  /** What the browser comes back to. */
+  const authorized = ({ searchParams }: URL): URL => {
+    const code = `canary-code-${randomUUID()}`
+    logins.set(code, searchParams.get('code_challenge')!)
+    const back = new URL(searchParams.get('redirect_uri')!)
+    back.search = new URLSearchParams({ code, state: searchParams.get('state')! }).toString()
+    return back
+  }
+
+  const answerTo = async (request: IncomingMessage, response: ServerResponse) => {
     const address = new URL(request.url!, url)
     const { pathname, searchParams } = address
     state.asked.push(`${request.method} ${pathname}${address.search}`)
     const lie = state.lies[pathname]
     if (lie) return lie(response)
-    if (pathname === shape.authorize) {
-      const code = `canary-code-${randomUUID()}`
-      logins.set(code, searchParams.get('code_challenge')!)
-      const back = new URL(searchParams.get('redirect_uri')!)
-      back.search = new URLSearchParams({ code, state: searchParams.get('state')! }).toString()
-      return void response.writeHead(302, { location: back.href }).end()
-    }
+    if (pathname === shape.authorize) return void response.writeHead(302, { location: authorized(address).href }).end()
     if (pathname === shape.token) {
       const form = new URLSearchParams(await bodyOf(request))
       const challenge = logins.get(form.get('code')!)
@@ -103,6 +107,7 @@ export const codehostStandIn = async (t: Scope, kind: keyof typeof shapes = 'git
       ...(names && { link: `<${url}${pathname}?page=1>; rel="first"${more ? `, <${next}>; rel="next"` : ''}` }),
     }
     return json(200, list.slice((page - 1) * state.pageSize, page * state.pageSize), headers)(response)
-  })
-  return Object.assign(state, { url, api: `${url}${shape.api}` })
+  }
+  const url = await listen(t, answerTo, tls)
+  return Object.assign(state, { url, api: `${url}${shape.api}`, authorized })
 }

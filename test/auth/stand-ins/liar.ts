@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
-import { type Answer, bodyOf, json, listen, type Scope } from './listen.ts'
+import { type Answer, bodyOf, json, listen, type Scope, type Tls } from './listen.ts'
 
 /** What the provider says otherwise than it should. */
 export type Lies = {
@@ -20,10 +21,16 @@ export type Lies = {
 export const lyingClient = { clientId: 'rollcall', clientSecret: 'canary-client-secret-of-at-least-32-bytes' }
 
 /** An OpenID Connect provider that tells whatever lies the test sets. Nobody need sign in: the authorize address redirects at once. Closes itself. */
-export const lyingProvider = async (t: Scope) => {
-  type State = { lies: Lies; asked: string[]; proofs: ('header' | 'body' | 'none')[]; now: () => number }
+export const lyingProvider = async (t: Scope, tls?: Tls) => {
+  type State = {
+    lies: Lies
+    asked: string[]
+    agents: (string | undefined)[]
+    proofs: ('header' | 'body' | 'none')[]
+    now: () => number
+  }
   /** `proofs`: where the client's secret stood, of each call for tokens. */
-  const state: State = { lies: {}, asked: [], proofs: [], now: Date.now }
+  const state: State = { lies: {}, asked: [], agents: [], proofs: [], now: Date.now }
   const logins = new Map<string, { nonce: string; challenge: string }>()
   let keys: { jwk: JWK; privateKey: CryptoKey }[] = []
   const addKey = async (alg = 'ES256') => {
@@ -55,16 +62,22 @@ export const lyingProvider = async (t: Scope) => {
     return signed(claims, state.lies.header)
   }
 
-  const url = await listen(t, async (request, response) => {
-    const { pathname, searchParams } = new URL(request.url!, url)
+  /** What the browser comes back to. */
+  const authorized = ({ searchParams }: URL): URL => {
+    const code = `canary-code-${randomUUID()}`
+    logins.set(code, { nonce: searchParams.get('nonce')!, challenge: searchParams.get('code_challenge')! })
+    const back = new URL(searchParams.get('redirect_uri')!)
+    back.search = new URLSearchParams({ code, state: searchParams.get('state')! }).toString()
+    return back
+  }
+
+  const answerTo = async (request: IncomingMessage, response: ServerResponse) => {
+    const address = new URL(request.url!, url)
+    const { pathname } = address
     state.asked.push(pathname)
-    if (pathname === '/authorize') {
-      const code = `canary-code-${randomUUID()}`
-      logins.set(code, { nonce: searchParams.get('nonce')!, challenge: searchParams.get('code_challenge')! })
-      const back = new URL(searchParams.get('redirect_uri')!)
-      back.search = new URLSearchParams({ code, state: searchParams.get('state')! }).toString()
-      response.writeHead(302, { location: back.href }).end()
-    } else if (pathname === '/token') {
+    state.agents.push(request.headers['user-agent'])
+    if (pathname === '/authorize') response.writeHead(302, { location: authorized(address).href }).end()
+    else if (pathname === '/token') {
       const form = new URLSearchParams(await bodyOf(request))
       state.proofs.push(form.has('client_secret') ? 'body' : request.headers.authorization ? 'header' : 'none')
       if (typeof state.lies.token === 'function') return state.lies.token(response)
@@ -94,7 +107,8 @@ export const lyingProvider = async (t: Scope) => {
       })(response)
     else if (pathname === '/gone' && state.lies.gone) state.lies.gone(response)
     else json(200, {})(response)
-  })
+  }
+  const url = await listen(t, answerTo, tls)
   /** `rotate` has the provider sign with a new key only, `signed` signs with its key. */
-  return Object.assign(state, { url, rotate: addKey, signed })
+  return Object.assign(state, { url, rotate: addKey, signed, authorized })
 }

@@ -7,11 +7,14 @@ import { freePort } from '../../free-port.ts'
 /** The part of a tap test that a stand-in needs to close itself. */
 export type Scope = { readonly teardown: (handler: () => unknown) => unknown }
 
+/** Over TLS, what a server shows; its address then has that name. */
+export type Tls = { readonly name?: string; readonly key: string; readonly cert: string }
+
 /** Serves on a free loopback port until the test ends. */
 export const listen = async (
   t: Scope,
   handler: (request: IncomingMessage, response: ServerResponse) => unknown,
-  tls?: { readonly key: string; readonly cert: string },
+  tls?: Tls,
 ): Promise<string> => {
   const listener = (request: IncomingMessage, response: ServerResponse) => void handler(request, response)
   const server = tls ? createSecureServer(tls, listener) : createServer(listener)
@@ -22,7 +25,7 @@ export const listen = async (
     server.close()
     await once(server, 'close')
   })
-  return `http${tls ? 's' : ''}://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http${tls ? 's' : ''}://${tls?.name ?? '127.0.0.1'}:${(server.address() as AddressInfo).port}`
 }
 
 /** A free loopback port on which nobody listens. */

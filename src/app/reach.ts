@@ -1,0 +1,16 @@
+import { plainHttp } from '../auth/hosts.ts'
+import type { Reach } from '../auth/outgoing.ts'
+import { proxyFor } from '../auth/proxies.ts'
+import type { Config } from '../config/load.ts'
+
+type Own = { readonly ca_path?: string | undefined; readonly proxy?: string | undefined }
+
+/** How a provider, the code host or the cluster is reached, by its own settings and those for all of them. */
+export const reachOf = (
+  { outgoing: { https_proxy: https, http_proxy: http, no_proxy: except, http_hosts } }: Config,
+  { ca_path, proxy }: Own,
+): Reach => ({
+  caPath: ca_path,
+  proxyOf: proxyFor({ own: proxy, https, http, except }),
+  mayBeHttp: plainHttp(http_hosts),
+})

@@ -1,0 +1,79 @@
+import { X509Certificate } from 'node:crypto'
+import { plainHttp } from '../auth/hosts.ts'
+import { wrongWithProxy } from '../auth/proxies.ts'
+import { bytesNow, whyUnread } from '../regular-file.ts'
+import type { Finding } from './problem.ts'
+import type { Config } from './settings.ts'
+
+const base = 'authentication.methods'
+const BEGIN = '-----BEGIN CERTIFICATE-----'
+
+const isWhole = (certificate: string): boolean => {
+  try {
+    return new X509Certificate(certificate).raw.length > 0
+  } catch {
+    return false
+  }
+}
+
+/** What is wrong with a file of certificates. */
+const wrongWithCertificates = (path: string): string | false => {
+  const file = `the file ${path}`
+  let content: string
+  try {
+    content = bytesNow(path).toString()
+  } catch (error) {
+    return `${file} cannot be read (${whyUnread(error)})`
+  }
+  const found = content.split(BEGIN).slice(1)
+  const broken = found.findIndex((rest) => !isWhole(BEGIN + rest))
+  if (broken >= 0) return `${file} holds a certificate that cannot be read: number ${broken + 1} of ${found.length}`
+  return found.length === 0 && `${file} holds no certificate (PEM)`
+}
+
+/** What is wrong with an address is said once for all that stands at it. */
+const isAt = (one = '', other = ''): boolean =>
+  URL.canParse(one) && URL.canParse(other) && new URL(one).origin === new URL(other).origin
+
+/** What is wrong with how providers, the code host and the cluster are reached. */
+export const reachErrors = ({ outgoing, authentication: { methods } }: Config): readonly Finding[] => {
+  const { oidc, codehost, orchestrator } = methods
+  const providers = Array.from(oidc.providers, ([name, provider]) => ({
+    at: `${base}.oidc.providers.${name}`,
+    provider,
+  }))
+  const mayBeHttp = plainHttp(outgoing.http_hosts)
+  const safe = (key: string, address: string | undefined): Finding => {
+    const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined
+    const isOpen = url?.protocol === 'http:' && !mayBeHttp(url)
+    return [key, isOpen && 'must be https, or http on a loopback host or one that outgoing.http_hosts names']
+  }
+  const authority = (key: string, path: string | undefined): Finding => [
+    `${key}.ca_path`,
+    path !== undefined && wrongWithCertificates(path),
+  ]
+  const asks = oidc.enabled || codehost.enabled || orchestrator.enabled
+  return [
+    ...(['https_proxy', 'http_proxy'] as const).map((key): Finding => {
+      const given = outgoing[key]
+      return [`outgoing.${key}`, asks && given !== undefined && wrongWithProxy(given)]
+    }),
+    ...providers.flatMap(({ at, provider }) => [
+      safe(`${at}.issuer_url`, provider.issuer_url),
+      safe(`${at}.discovery_url`, provider.discovery_url),
+      authority(at, oidc.enabled ? provider.ca_path : undefined),
+    ]),
+    ...(codehost.enabled
+      ? [
+          safe(`${base}.codehost.server_url`, codehost.server_url),
+          ...(isAt(codehost.server_url, codehost.api_url) ? [] : [safe(`${base}.codehost.api_url`, codehost.api_url)]),
+          authority(`${base}.codehost`, codehost.ca_path),
+        ]
+      : []),
+    safe(`${base}.orchestrator.discovery_url`, orchestrator.discovery_url),
+    authority(
+      `${base}.orchestrator`,
+      orchestrator.enabled && /^https:/i.test(orchestrator.discovery_url) ? orchestrator.ca_path : undefined,
+    ),
+  ]
+}
