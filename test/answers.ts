@@ -39,6 +39,7 @@ const pattern = (template: string) => {
 
 /** Tells what is wrong with a 2xx answer by the document of the service that gave it: a route that is not there, or a body that its schema does not describe. */
 export const answersBy = ({ paths, components }: Document) => {
+  const known = new Map<unknown, Check>()
   const routes = Object.entries(paths)
     .map(([template, operations]) => ({ template, operations, pattern: pattern(template) }))
     .sort((one, other) => one.template.split('{').length - other.template.split('{').length)
@@ -48,7 +49,9 @@ export const answersBy = ({ paths, components }: Document) => {
     const content = found?.operations[method.toLowerCase()]?.responses[status]?.content
     if (!found || !content) return `${method} ${name} answers ${status}, which the document does not describe`
     const { schema } = content['application/json'] as { readonly schema: unknown }
-    const wrong = checkOf(closed(schema, components.schemas))(body)
+    const check = known.get(schema) ?? checkOf(closed(schema, components.schemas))
+    known.set(schema, check)
+    const wrong = check(body)
     return wrong && `${method} ${found.template} answers what its schema does not describe: ${wrong}`
   }
 }
