@@ -48,7 +48,7 @@ await t.test('A13: a bearer token is put into the cookie of a browser', async (t
     [60_000, '60'],
     [59_999, '59'],
   ] as const) {
-    await clock.advance(expires - left - clock.now().getTime())
+    clock.jump(expires - left - clock.now().getTime())
     const shortPut = await service.request('POST', SESSION, undefined, bearer(short.json.clientToken))
     const [, life] = /Max-Age=(\d+)/.exec(cookiesOf(shortPut)['service_client_token']!.line) ?? []
     t.equal(life, seconds, 'no longer than the token lives')
