@@ -4,6 +4,7 @@ import { SourceMap, type SourceMapPayload } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 
 type Range = { readonly startOffset: number; readonly endOffset: number; readonly count: number }
 type Script = { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] }
@@ -108,14 +109,31 @@ const report = (): string => {
   return [...table, ...lists].join('\n')
 }
 
-/** `npm run coverage [test files]`: runs tests, all without a name given, and prints which lines of src they and what they started reached. Its exit code is that of the tests. */
-const directory = mkdtempSync(join(tmpdir(), 'rollcall-coverage-'))
-try {
-  const env = { ...process.env, NODE_V8_COVERAGE: directory }
-  const { status } = spawnSync('npx', ['tap', ...process.argv.slice(2)], { stdio: 'inherit', env })
-  read(directory)
-  console.log(report())
-  process.exitCode = status ?? 1
-} finally {
-  rmSync(directory, { recursive: true })
+/**
+ * `npm run coverage [test files]` runs tests, all without a name given, and prints which lines of src they and what they
+ * started reached; its exit code is that of the tests. `node dist/test/coverage.js --from <folder>` prints it of a run that
+ * is over: the folder is the one that `ROLLCALL_TEST_COVERAGE` named.
+ */
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { from: { type: 'string' } } })
+
+const allTests = (): readonly string[] =>
+  readdirSync(resolve(dist, 'test'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.js'))
+    .map((file) => `dist/test/${file}`)
+
+const runTests = (): void => {
+  const directory = mkdtempSync(join(tmpdir(), 'rollcall-coverage-'))
+  try {
+    const named = positionals.length > 0 ? positionals : allTests()
+    const args = [resolve(dist, 'test/ci/files.js'), ...named]
+    const env = { ...process.env, NODE_V8_COVERAGE: directory }
+    const { status } = spawnSync(process.execPath, args, { stdio: 'inherit', env, cwd: resolve(dist, '..') })
+    read(directory)
+    process.exitCode = status ?? 1
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
 }
+if (values.from === undefined) runTests()
+else read(values.from)
+console.log(report())

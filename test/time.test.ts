@@ -54,6 +54,7 @@ const realTime: Readonly<Record<string, string>> = {
   'start.ts': 'a service on the clock of the machine comes to its next millisecond',
   'time.test.ts': 'it has the rule',
   'virtual-clock.test.ts': 'the clock of the machine keeps the promises of the other',
+  'ci/files.ts': 'it ends a file that cannot end itself, and tells how long each ran',
   'ci/suite.ts': 'it tells how long a suite ran',
   'ci/suite.test.ts': 'it writes a test file that hangs',
   'crash/child.ts': 'it stays until it is killed',

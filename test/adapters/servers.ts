@@ -1,18 +1,15 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { copyFile, cp, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { homedir, tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Test } from 'tap'
 import { freePort } from '../free-port.ts'
 import { eventually } from '../wait.ts'
+import { failureOf, ferretdb } from './ferretdb.ts'
 
-/** Long enough for most first builds; what was built until then is kept by Go for the next time. */
-const BUILD_MS = 160_000
 const run = promisify(execFile)
-const root = resolve(import.meta.dirname, '../../..')
 
 const answers = (port: number) =>
   new Promise<boolean>((told) => {
@@ -101,81 +98,6 @@ const launcher = async (
 
 /** Documents in one command to the stand-in for MongoDB, which hangs on a hundred. */
 export const STAND_IN_BULK = 50
-
-/**
- * FerretDB reads a whole collection to find one document: it asks for its id in other words than its index has, and only where nothing else is
- * asked of the document. MongoDB never does that.
- */
-const LOOK_UP = [
-  { file: 'internal/backends/sqlite/metadata/metadata.go', its: `"->'$._id'"`, ours: '`->"_id"`' },
-  {
-    file: 'internal/backends/sqlite/collection.go',
-    its: 'if params.Filter.Len() == 1 {',
-    ours: 'if params.Filter.Len() >= 1 {',
-  },
-]
-
-/** Makes a go.mod by which the stand-in for MongoDB looks documents up as MongoDB does: with a copy of FerretDB that does so. */
-const mended = async (source: string, folder: string): Promise<string> => {
-  const download = ['mod', 'download', '-json', 'github.com/FerretDB/FerretDB']
-  const { stdout } = await run('go', download, { cwd: source, timeout: BUILD_MS })
-  const copy = join(folder, 'FerretDB')
-  await cp((JSON.parse(stdout) as { readonly Dir: string }).Dir, copy, { recursive: true })
-  // Modules are kept as files and folders that nobody may write.
-  await run('chmod', ['-R', 'u+w', copy])
-  for (const { file, its, ours } of LOOK_UP) {
-    const text = await readFile(join(copy, file), 'utf8')
-    if (!text.includes(its)) throw new Error(`${file} of FerretDB is not what it was`)
-    await writeFile(join(copy, file), text.replaceAll(its, ours))
-  }
-  const mod = join(folder, 'go.mod')
-  const given = await readFile(join(source, 'go.mod'), 'utf8')
-  await writeFile(mod, `${given}\nreplace github.com/FerretDB/FerretDB => ${copy}\n`)
-  await copyFile(join(source, 'go.sum'), join(folder, 'go.sum'))
-  return mod
-}
-
-/** The stand-in for MongoDB, built once and kept outside the tree. */
-const ferretdb = async (): Promise<string> => {
-  const folder = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'rollcall-tests')
-  const source = join(root, 'test/stand-ins/ferretdb')
-  const version = createHash('sha256')
-  for (const file of ['go.mod', 'main.go']) version.update(await readFile(join(source, file)))
-  version.update(JSON.stringify(LOOK_UP))
-  const binary = join(folder, `ferretdb-${version.digest('hex').slice(0, 12)}`)
-  const built = await stat(binary).then(
-    () => true,
-    () => false,
-  )
-  if (built) return binary
-  await mkdir(folder, { recursive: true })
-  const making = await mkdtemp(join(folder, 'making-'))
-  try {
-    const fresh = join(making, 'ferretdb')
-    const modfile = await mended(source, making)
-    await run('go', ['build', '-modfile', modfile, '-o', fresh, '.'], { cwd: source, timeout: BUILD_MS })
-    await rename(fresh, binary)
-  } finally {
-    await rm(making, { recursive: true })
-  }
-  return binary
-}
-
-type CommandFailure = {
-  readonly cmd?: string
-  readonly code?: unknown
-  readonly stdout?: string
-  readonly stderr?: string
-}
-
-/** Which command failed, and the first line of what it said; `go mod download -json` says it as JSON. */
-const failureOf = (error: unknown): string => {
-  const { cmd, code, stdout = '', stderr = '' } = error as CommandFailure
-  if (code === 'ENOENT') return 'there is no go on the path'
-  if (cmd === undefined) return String(error).split('\n', 1)[0]!
-  const said = /"Error": "(.*)"/.exec(stdout)?.[1] ?? stderr.trim()
-  return `${cmd} failed: ${said.split(/\n|\\n/, 1)[0]}`
-}
 
 /** A server of its own that speaks MongoDB's protocol. */
 export const ownMongo = async (t: Owner): Promise<Found> => {

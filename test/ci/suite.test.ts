@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
@@ -20,13 +20,15 @@ const failingOnce = `
 const ending = `import t from 'tap'; t.equal(1, 1); process.exit(3)`
 const hanging = `import t from 'tap'; t.equal(1, 1); await new Promise((never) => setInterval(never, 100_000_000))`
 
-/** A project whose script `test` runs these files with tap, as this project does. */
-const project = (t: Test, files: Readonly<Record<string, string>>, script = 'tap dist/test/*.test.js') => {
+/** What runs the test files of this project. */
+const FILES = `node '${join(import.meta.dirname, 'files.js')}'`
+
+/** A project whose script `test` runs these files as this project does. */
+const project = (t: Test, files: Readonly<Record<string, string>>, script = `${FILES} dist/test/*.test.js`) => {
   const cwd = mkdtempSync(join(tmpdir(), 'rollcall-ci-'))
   t.teardown(() => rmSync(cwd, { recursive: true }))
   symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
   writeFileSync(join(cwd, 'package.json'), JSON.stringify({ type: 'module', scripts: { test: script } }))
-  copyFileSync(join(root, '.taprc'), join(cwd, '.taprc'))
   mkdirSync(join(cwd, 'dist/test'), { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, 'dist/test', `${name}.test.js`), text)
   return cwd
@@ -78,7 +80,7 @@ await t.test('a file that fails twice fails the run, whatever else is flaky', as
 })
 
 await t.test('a file that ends its process, and one that never ends, fail the run', async (t) => {
-  const { text, ok } = await run(t, { ending, hanging }, 'tap --timeout=5 dist/test/*.test.js')
+  const { text, ok } = await run(t, { ending, hanging }, `${FILES} --timeout=5 dist/test/*.test.js`)
   t.notOk(ok)
   t.match(lastLine(text), /^\d passed, [23] failed, 0 skipped$/)
   t.match(text, 'dist/test/hanging.test.js: not ok')
@@ -100,8 +102,8 @@ await t.test('a suite that ends before it counts fails the run', async (t) => {
   t.equal(lastLine(text), '0 passed, 1 failed, 0 skipped')
 })
 
-await t.test('a suite whose npm script fails behind a tap that passed fails the run', async (t) => {
-  const { text, ok } = await run(t, { a: passing }, 'tap dist/test/a.test.js; exit 5 #')
+await t.test('a suite whose npm script fails behind tests that passed fails the run', async (t) => {
+  const { text, ok } = await run(t, { a: passing }, `${FILES} dist/test/a.test.js; exit 5 #`)
   t.notOk(ok)
   t.match(text, 'FAILED: npm run test ended with 5 and named no failed file')
   t.equal(lastLine(text), '1 passed, 1 failed, 1 skipped')

@@ -29,8 +29,6 @@ export type SuiteResult = {
 export type Project = {
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** True once a suite before has built everything. */
-  readonly built?: boolean
   /** Receives all output of the suite. */
   readonly write: (text: string) => void
 }
@@ -38,17 +36,15 @@ export type Project = {
 type Run = { readonly output: string; readonly code: number | null; readonly failedFiles: readonly string[] }
 
 /**
- * Runs `npm run <suite>` in a project, without the scripts that npm runs before where all is built. With `only`, that one
- * test file is run.
- * tap's option `save` names a file: on entry the test files to run, at the end those that failed.
+ * Runs `npm run <suite>` in a project that is built, without the scripts that npm runs before. With `only`, that one test
+ * file is run. The option `save` names a file: on entry the test files to run, at the end those that failed.
  */
-const run = async (suite: string, { cwd, env, built = false, write }: Project, only?: string): Promise<Run> => {
+const run = async (suite: string, { cwd, env, write }: Project, only?: string): Promise<Run> => {
   const directory = mkdtempSync(join(tmpdir(), 'rollcall-suite-'))
   const save = join(directory, 'failed-files')
   if (only !== undefined) writeFileSync(save, `${only}\n`)
   try {
-    const options = built || only !== undefined ? ['--ignore-scripts'] : []
-    const child = spawn('npm', ['run', ...options, suite, '--', `--save=${save}`], {
+    const child = spawn('npm', ['run', '--ignore-scripts', suite, '--', `--save=${save}`], {
       cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],

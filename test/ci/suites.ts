@@ -89,3 +89,26 @@ export const runsOnServers = (file: string): boolean =>
 
 /** Every name of the table, to be looked up among the files. */
 export const names = Object.values(members).flat()
+
+/** Files that run long. They are begun first, so that no core waits at the end for the last of them. */
+export const LONG: readonly string[] = [
+  'ci/suite',
+  'cli/import',
+  'http/auth-exchange',
+  'http/auth-login',
+  'http/auth-logins-at-once',
+  'http/auth-rules-later',
+  'http/many-flags',
+  'http/resets',
+  'http/stops',
+  'stories/ending',
+  'stories/no-files',
+  'stories/process',
+  'keys-fit-servers',
+  'stories/damaged-files',
+  'stories/lost-files',
+  'cluster/two-builds',
+  'ui/rights',
+  'ui/segments',
+  'ui/variant-flag',
+]

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { runsOnServers, SUITES, type Suite, suiteOf } from './suites.ts'
+import { LONG, runsOnServers, SUITES, type Suite, suiteOf } from './suites.ts'
 
 /**
- * `node dist/test/ci/tap.js <suite>… [option]…` runs tap on the test files of the suites. `cluster` is the suite of those
- * that are run again on the stack of servers. Options are tap's own. Where `--save` names a file that lists test files,
- * only those are run. The run has a temporary folder of its own, which is removed at the end. The files of the suite
- * `browser` share one Chromium. A process that outlives the run is ended, and fails it.
+ * `node dist/test/ci/tap.js <suite>… [option]…` runs the test files of the suites. `cluster` is the suite of those that
+ * are run again on the stack of servers. Options are those of `files.ts`. The run has a temporary folder of its own,
+ * which is removed at the end. The files of the suite `browser` share one Chromium. A process that outlives the run is
+ * ended, and fails it.
  */
 const root = resolve(import.meta.dirname, '../../..')
 const given = process.argv.slice(2)
@@ -18,18 +18,17 @@ const isSuite = (word: string): word is Suite | typeof CLUSTER => [...SUITES, CL
 const suites = given.filter(isSuite)
 const options = given.filter((word) => !isSuite(word))
 
-const saved = (): readonly string[] => {
-  const save = options.find((option) => option.startsWith('--save='))?.slice('--save='.length)
-  const file = save === undefined ? undefined : resolve(root, save)
-  return file !== undefined && existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
-}
 const isMember = (file: string): boolean =>
   suites.includes(suiteOf(file)) || (suites.includes(CLUSTER) && runsOnServers(file))
-const ofSuites = (): readonly string[] =>
-  readdirSync(resolve(root, 'dist/test'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.js') && isMember(file.slice(0, -'.test.js'.length)))
+const ofSuites = (): readonly string[] => {
+  const files = readdirSync(resolve(root, 'dist/test'), { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.test.js'))
+    .map((file) => file.slice(0, -'.test.js'.length))
+    .filter(isMember)
     .toSorted()
-    .map((file) => `dist/test/${file}`)
+  const long = LONG.filter((file) => files.includes(file))
+  return [...long, ...files.filter((file) => !long.includes(file))].map((file) => `dist/test/${file}.test.js`)
+}
 
 /** Ends the processes of a group that still live; gives their command lines where the system tells them. */
 const endLeft = (group: number): readonly string[] => {
@@ -55,10 +54,9 @@ const endLeft = (group: number): readonly string[] => {
 }
 
 if (suites.length === 0) {
-  console.error(`usage: node dist/test/ci/tap.js <${[...SUITES, CLUSTER].join('|')}>… [option of tap]…`)
+  console.error(`usage: node dist/test/ci/tap.js <${[...SUITES, CLUSTER].join('|')}>… [option]…`)
   process.exit(2)
 }
-const files = saved().length > 0 ? saved() : ofSuites()
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-run-'))
 process.env['TMPDIR'] = folder
 
@@ -69,13 +67,18 @@ const startChromium = async () => {
   return skip === false ? serveChromium() : undefined
 }
 const chromium = await startChromium()
-// Tests of pages and of servers wait for those often: three files at once keep two cores busy.
-const jobs = suites.includes('browser') || suites.includes(CLUSTER) ? ['--jobs=3'] : []
 // Real servers take long to start on a busy machine.
-const patience = suites.includes('real') ? ['--timeout=900'] : []
-const child = spawn(resolve(root, 'node_modules/.bin/tap'), [...jobs, ...patience, ...options, ...files], {
+const patience = suites.includes('real') ? ['--jobs=2', '--timeout=900'] : []
+const file = resolve(import.meta.dirname, 'files.js')
+const child = spawn(process.execPath, [file, ...patience, ...options, ...ofSuites()], {
   cwd: root,
-  env: { ...process.env, ...chromium?.env, ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }) },
+  env: {
+    ...process.env,
+    // What one process has compiled, the next need not compile again.
+    NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    ...chromium?.env,
+    ...(suites.includes(CLUSTER) && { ROLLCALL_TEST_STACK: CLUSTER }),
+  },
   stdio: 'inherit',
   // A group of its own: what is left of it at the end is found by its number.
   detached: true,
