@@ -111,7 +111,8 @@ export const startService = async (
   }
   t.teardown(async () => {
     await close()
-    if (given === undefined) await rm(directory, { recursive: true, force: true })
+    // On a clock that is moved, the end of the service may be over before its threads have written their last.
+    if (given === undefined) await rm(directory, { recursive: true, force: true, maxRetries: 5 })
   })
 
   /** Sends a request with the bootstrap token (header `authorization: ''`: without). The path is sent as it stands; a body that is no text is sent as JSON. */

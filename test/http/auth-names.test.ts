@@ -97,15 +97,17 @@ await t.test('the own namespace of a token is named in a header of the configure
     namespaceKey: 'default',
   })
   t.equal(json.authentication.metadata['io.acme.auth.token.namespace'], 'default')
-  const ask = (header: string) =>
+  const ask = (headers: Readonly<Record<string, string>>) =>
     service.request(
       'POST',
       '/ofrep/v1/evaluate/flags/none',
       { context: { targetingKey: 'k' } },
-      { ...bearer(json.clientToken), [header]: 'other' },
+      { ...bearer(json.clientToken), ...headers },
     )
-  t.equal((await ask('x-acme-namespace')).status, 403, 'the header of this deployment says where')
-  t.not((await ask('x-service-namespace')).status, 403, 'the neutral one says nothing')
+  t.equal((await ask({ 'x-acme-namespace': 'other' })).status, 403, 'the header of this deployment says where')
+  t.equal((await ask({ 'x-service-namespace': 'other' })).status, 403, 'and one of any other word, where it is absent')
+  const both = { 'x-acme-namespace': 'default', 'x-service-namespace': 'other' }
+  t.equal((await ask(both)).status, 404, 'where both are there, that of this deployment counts')
 })
 
 await t.test(
