@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { isIPv4, isIPv6 } from 'node:net'
 import { hasTokenForm } from '../../auth/client-token.ts'
 import { refuse } from '../../errors.ts'
+import { unmapped } from '../wire/client-address.ts'
 import { times } from '../wire/framing.ts'
 
 /** What a request presents (api.md §3.1). Without a token it is unusable, whatever it is; whether that matters is the route group's rule. */
@@ -69,12 +70,10 @@ export const foreignPage = (ours: (request: FastifyRequest) => boolean, allowedO
   }
 }
 
-const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
-
 /** The key that rate limits count an address by: IPv4 (mapped ones too) as it is, IPv6 by its first 64 bits. */
 export const addressKey = (address: string): string => {
   const plain = address.split('%', 1)[0]!
-  const ipv4 = mapped.exec(plain)?.[1] ?? plain
+  const ipv4 = unmapped(plain)
   if (isIPv4(ipv4) || !isIPv6(plain)) return ipv4
   const [head = '', tail] = plain.split('::')
   const first = head === '' ? [] : head.split(':')

@@ -16,14 +16,18 @@ const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 /** The longest text of an address, with the zone that is dropped from it and with brackets and a port. */
 const LONGEST = 128
 
+/** An IPv4-mapped address as IPv4; every other text as it is. */
+export const unmapped = (address: string): string => MAPPED.exec(address)?.[1] ?? address
+
 /** An address in its one spelling, at most 45 characters: without brackets, port and zone, an IPv4-mapped one as IPv4 (RFC 5952). Undefined of any other text. */
 export const addressIn = (text: string): string | undefined => {
   if (text.length > LONGEST) return undefined
   const bare = text.trim().replace(PORT, '$1$2')
-  if (isIPv4(bare)) return bare
+  const plain = unmapped(bare)
+  if (isIPv4(plain)) return plain
   if (isIP(bare) === 0) return undefined
   const { address } = new SocketAddress({ address: bare.split('%', 1)[0]!, family: 'ipv6' })
-  return MAPPED.exec(address)?.[1] ?? address
+  return unmapped(address)
 }
 
 /**
