@@ -28,6 +28,15 @@ const provider = 'authentication.methods.oidc.providers.main'
 const matching: Settings = { 'authentication.methods.oidc.email_matches': '["alice@example\\\\.com"]' }
 const rules = [{ ...group('mail', [EMAIL], 'viewer@*'), claim: 'email' }]
 
+/** The settings of the provider, for a command that asks nobody. */
+const providerOf = (assume: boolean) => ({
+  issuer_url: 'https://id.example.com',
+  client_id: 'a',
+  client_secret: 'b',
+  redirect_address: 'https://r.example.com',
+  assume_email_verified: assume,
+})
+
 const folder = mkdtempSync(join(tmpdir(), 'rollcall-verified-'))
 const file = (content: unknown): string => {
   const path = join(folder, 'file.json')
@@ -84,13 +93,7 @@ for (const assume of [false, true])
       told(granted, 'the login, by rules')
 
       const config = join(folder, 'rollcall.json')
-      const main = {
-        issuer_url: 'https://id.example.com',
-        client_id: 'a',
-        client_secret: 'b',
-        redirect_address: 'https://r.example.com',
-        assume_email_verified: assume,
-      }
+      const main = providerOf(assume)
       writeFileSync(
         config,
         JSON.stringify({ authentication: { methods: { oidc: { providers: { main } } } }, authorization: { rules } }),
@@ -108,13 +111,7 @@ for (const assume of [false, true])
 
 await t.test('of a session of an earlier version it is decided by what the provider said', async (t) => {
   const config = join(folder, 'earlier.json')
-  const main = {
-    issuer_url: 'https://id.example.com',
-    client_id: 'a',
-    client_secret: 'b',
-    redirect_address: 'https://r.example.com',
-    assume_email_verified: true,
-  }
+  const main = providerOf(true)
   writeFileSync(
     config,
     JSON.stringify({
