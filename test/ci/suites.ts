@@ -94,6 +94,8 @@ export const names = Object.values(members).flat()
 export const LONG: readonly string[] = [
   'ci/suite',
   'cli/import',
+  'evaluation/reference',
+  'evaluation/work',
   'http/auth-exchange',
   'http/auth-login',
   'http/auth-logins-at-once',
@@ -108,6 +110,9 @@ export const LONG: readonly string[] = [
   'stories/damaged-files',
   'stories/lost-files',
   'cluster/two-builds',
+  'ui/access-flag',
+  'ui/access-settings',
+  'ui/access-shell',
   'ui/rights',
   'ui/segments',
   'ui/variant-flag',
