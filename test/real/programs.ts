@@ -21,12 +21,15 @@ type Source = {
   readonly from: string
   /** The package that Go builds the program from; without it Maven unpacks it. */
   readonly package?: string
+  /** Its store is SQLite, which is in C: Go needs a C compiler for it. */
+  readonly sqlite?: boolean
 }
 /** What the suite meets, in the order in which it is fetched. */
 const SOURCES = {
   keycloak: { folder: 'keycloak', from: 'keycloak-quarkus-dist' },
   etcd: { folder: 'etcd', from: 'go.etcd.io/etcd/server/v3', package: 'go.etcd.io/etcd/server/v3' },
   helm: { folder: 'helm', from: 'helm.sh/helm/v3', package: 'helm.sh/helm/v3/cmd/helm' },
+  hydra: { folder: 'hydra', from: 'github.com/ory/hydra/v2', package: 'github.com/ory/hydra/v2', sqlite: true },
   'kube-apiserver': {
     folder: 'kubernetes',
     from: 'k8s.io/kubernetes',
@@ -78,14 +81,14 @@ export const missing = (...wanted: readonly Program[]): string | false =>
 const AUGMENTED = ['build', '--db=dev-mem', '--health-enabled=true']
 
 const build = async (program: Program, into: string): Promise<string> => {
-  const { folder, package: name }: Source = SOURCES[program]
+  const { folder, package: name, sqlite = false }: Source = SOURCES[program]
   const cwd = join(root, 'test/real', folder)
   // Others work on the machine too: two compilers at once, and they give way.
   const command = (args: readonly string[], env: NodeJS.ProcessEnv = {}) =>
     run('nice', ['-n', '10', ...args], { cwd, env: { ...process.env, ...env }, maxBuffer: 16_777_216 })
   if (name !== undefined) {
-    const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w']
-    const env = { CGO_ENABLED: '0', GOFLAGS: `${process.env['GOFLAGS'] ?? ''} -p=2`.trim() }
+    const flags = ['-trimpath', '-buildvcs=false', '-ldflags=-s -w', ...(sqlite ? ['-tags=sqlite'] : [])]
+    const env = { CGO_ENABLED: sqlite ? '1' : '0', GOFLAGS: `${process.env['GOFLAGS'] ?? ''} -p=2`.trim() }
     await command(['go', 'build', ...flags, '-o', join(into, program), name], env)
     return join(into, program)
   }
