@@ -28,7 +28,8 @@ const SHORT = 32
  */
 export const finder = (part: string): ((text: string) => boolean) => {
   if (part.length <= SHORT) return (text) => text.includes(part)
-  const units = Uint16Array.from({ length: part.length }, (_, n) => part.charCodeAt(n))
+  const units = new Uint16Array(part.length)
+  for (let n = 0; n < part.length; n++) units[n] = part.charCodeAt(n)
   // fallback[n]: length of the longest proper prefix of part that ends part[0..n].
   const fallback = new Uint32Array(part.length)
   for (let n = 1, length = 0; n < part.length; n++) {
