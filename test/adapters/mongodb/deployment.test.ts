@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { KeyFile } from '../../../src/adapters/embedded/key-file.ts'
 import { bindingContract } from '../../contracts/binding.ts'
-import { type Clock, systemClock } from '../../../src/clock.ts'
+import type { Clock } from '../../../src/clock.ts'
 import { virtualClock } from '../../virtual-clock.ts'
 import { ownMongo } from '../servers.ts'
 import { database } from './store.ts'
@@ -15,7 +15,7 @@ const hex = ({ pepper, kek }: KeyFile) => [
 ]
 const keyFile = (): KeyFile => ({ pepper: { kid: 'cafe0001', key: randomBytes(32) }, kek: randomBytes(32) })
 
-const instances = async (url: string, count: number, clock: Clock = systemClock) => {
+const instances = async (url: string, count: number, clock?: Clock) => {
   const { open, name } = database(url, clock)
   const opened = await Promise.all(Array.from({ length: count }, () => open()))
   return { opened, name, close: () => Promise.all(opened.map(({ close }) => close())) }

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { openMongo } from '../../../src/adapters/mongodb/open.ts'
-import { type Clock, systemClock } from '../../../src/clock.ts'
+import type { Clock } from '../../../src/clock.ts'
+import { virtualClock } from '../../virtual-clock.ts'
 import { eventually } from '../../wait.ts'
 import { STAND_IN_BULK } from '../servers.ts'
 
@@ -27,8 +28,8 @@ export const restingOn = <C extends Clock>(clock: C) => {
   return { clock: watched, rest: () => eventually(() => calls === 0, 'the answers of the server') }
 }
 
-/** A database of its own on a server, on a clock. Errors behind the scenes are failures of the test that meets them. */
-export const database = (url: string, clock: Clock = systemClock) => {
+/** A database of its own on a server, on a clock: on one that stands still no call of a slow server is late. Errors behind the scenes are failures of the test that meets them. */
+export const database = (url: string, clock: Clock = virtualClock()) => {
   const name = `rollcall_test_${randomUUID().replaceAll('-', '')}`
   const errors: unknown[] = []
   const open = () => openMongo(url, name, { clock, bulk: STAND_IN_BULK, onError: (error) => errors.push(error) })

@@ -1,0 +1,45 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { clusterOf, onCluster } from '../cluster/own.ts'
+import { linkTo } from '../stand-ins/proxy.ts'
+import { startService } from '../start.ts'
+import { virtualClock } from '../virtual-clock.ts'
+import { eventually } from '../wait.ts'
+
+const skip = !onCluster && 'on servers only'
+
+/** A directory of a service, with a link to the MongoDB behind it. */
+const behindLink = async (t: Test) => {
+  const directory = await mkdtemp(join(tmpdir(), 'rollcall-test-'))
+  t.teardown(() => rm(directory, { recursive: true }))
+  const { link, url } = await linkTo(t, (await clusterOf(directory))['mongodb.url']!)
+  const logged = async (what: RegExp) => what.test(await readFile(join(directory, 'log'), 'utf8').catch(() => ''))
+  return { directory, link, settings: { 'mongodb.url': url }, logged }
+}
+
+await t.test('a start that finds a server late comes, though its clock stands still', { skip }, async (t) => {
+  const { directory, link, settings, logged } = await behindLink(t)
+  await link.set('refuse')
+  const clock = virtualClock()
+  const begun = clock.now().getTime()
+  const starting = startService(t, settings, { directory, clock })
+  await eventually(() => logged(/not ready to start/), 'a start in vain')
+  await link.set('pass')
+  const { request } = await starting
+  t.equal((await request('GET', '/api/v1/namespaces')).status, 200)
+  t.equal(clock.now().getTime() - begun, 1, 'as late as any other start')
+})
+
+await t.test('what is refused while MongoDB does not answer is asked again', { skip }, async (t) => {
+  const { directory, link, settings, logged } = await behindLink(t)
+  const { request } = await startService(t, settings, { directory })
+  await request('POST', '/auth/v1/method/token', { name: 'one' })
+  await link.set('blackhole')
+  const listing = request<{ totalCount: number }>('GET', '/auth/v1/tokens')
+  await eventually(() => logged(/"reason":"(?:view_behind|backend_unavailable)"/), 'a list that is refused')
+  await link.set('pass')
+  const { status, json } = await listing
+  t.strictSame([status, json.totalCount], [200, 2])
+})
