@@ -68,17 +68,53 @@ export const limiterContract = (t: Test, make: (t: Test) => Limits): void => {
     t.notOk(logins.exhausted('ann'))
   })
 
-  void t.test('where there is room for no more clients, further ones share one count', async (t) => {
+  void t.test('clients for which there is no room count with their network, and no newcomer with others', async (t) => {
     const { limiter: named, pass } = make(t)
     const limiter = named('tries', 2)
-    for (let n = 0; n < 100_000; n++) limiter.count(`client ${n}`)
-    t.notOk(limiter.exhausted('client 7'), 'who is known has a count of its own')
-    limiter.count('late')
-    t.notOk(limiter.exhausted('later'))
-    limiter.count('later')
-    t.ok(limiter.exhausted('latest'))
-    t.notOk(limiter.exhausted('client 7'))
+    limiter.count('203.0.113.7')
+    for (let n = 1; n < 100_000; n++) limiter.count(`2001:db8:${n >> 16}:${(n & 65_535).toString(16)}::/64`)
+    limiter.count('203.0.113.7')
+    t.ok(limiter.exhausted('203.0.113.7'), 'who was counted before keeps its count')
+
+    for (const front of ['', 'token-1 ']) {
+      const [own, sibling] = [`${front}2001:db8:7:1::/64`, `${front}2001:db8:7:2::/64`]
+      const [near, far] = [`${front}198.51.100.1`, `${front}198.51.100.2`]
+      for (const [first, second] of [
+        [own, sibling],
+        [near, far],
+      ] as const) {
+        t.notOk(limiter.exhausted(first), first)
+        count(limiter, first, 2)
+        t.ok(limiter.exhausted(second), `${second} is in the network of ${first}`)
+      }
+    }
+    for (const other of ['2001:db8:8:1::/64', '198.51.101.1', 'token-2 198.51.100.1', 'ns/batch', 'login-1'])
+      t.notOk(limiter.exhausted(other), `${other} is in none of them`)
+    count(limiter, 'ns/batch', 2)
+    t.ok(limiter.exhausted('ns/batch'))
+    t.notOk(limiter.exhausted('ns/other'), 'what has no address counts alone')
     pass(60_000)
-    t.notOk(limiter.exhausted('latest'), 'until the minute ends')
+    for (const one of ['2001:db8:7:2::/64', '198.51.100.2', 'ns/batch', '203.0.113.7'])
+      t.notOk(limiter.exhausted(one), 'until the minute ends')
   })
+
+  void t.test(
+    'networks for which there is no room count with wider ones, of which the smallest are forgotten',
+    async (t) => {
+      const limiter = make(t).limiter('tries', 2)
+      for (let n = 0; n < 120_000; n++)
+        limiter.count(`2001:${(n >> 16).toString(16)}:${(n & 65_535).toString(16)}:1::/64`)
+      count(limiter, '2a00:1:1:1::/64', 2)
+      t.ok(limiter.exhausted('2a00:1:2:2::/64'), 'the /32')
+      count(limiter, '198.51.100.1', 2)
+      t.ok(limiter.exhausted('198.51.7.7'), 'the /16')
+      t.notOk(limiter.exhausted('2a00:2:1:1::/64'))
+      t.notOk(limiter.exhausted('198.52.100.1'))
+      for (let n = 0; n < 50_000; n++)
+        limiter.count(`2b${(n >> 15).toString(16)}0:${(n & 32_767).toString(16)}:1:1::/64`)
+      t.ok(limiter.exhausted('2a00:1:3:3::/64'), 'who counts for more stays')
+      t.ok(limiter.exhausted('198.51.7.7'))
+      t.notOk(limiter.exhausted('203.0.113.7'), 'and a newcomer is let in')
+    },
+  )
 }

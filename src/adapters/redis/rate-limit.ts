@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { type Limiter, limitWindow } from '../../auth/rate-limit.ts'
+import { type Limiter, limitWindow, MOST_KEYS } from '../../auth/rate-limit.ts'
 import type { Clock } from '../../clock.ts'
 import type { RedisPlace } from './address.ts'
 import { type Client, connectRedis, familyOf, type Health, keysOf, PREFIX } from './connection.ts'
@@ -29,7 +29,10 @@ type Shared = {
 const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: number, now: () => number) => {
   /** Counted here and not yet told to Redis. */
   const unsent = new Map<string, number>()
-  const addUnsent = (key: string, by: number) => unsent.set(key, (unsent.get(key) ?? 0) + by)
+  const addUnsent = (key: string, by: number): void => {
+    // The window may have forgotten keys that Redis has not been told of: there are no more of them than of counted ones.
+    if (unsent.has(key) || unsent.size < MOST_KEYS) unsent.set(key, (unsent.get(key) ?? 0) + by)
+  }
   const { exhausted, retryAfter, ...window } = limitWindow(limit, now, () => unsent.clear())
 
   const flush = async (): Promise<void> => {
@@ -52,7 +55,7 @@ const sharedLimiter = ({ client, hashOf, pseudonym, failed }: Shared, limit: num
       else window.set(key, total + (unsent.get(key) ?? 0))
     }
   }
-  const limiter: Limiter = { exhausted, retryAfter, count: (of) => void addUnsent(window.count(of), 1) }
+  const limiter: Limiter = { exhausted, retryAfter, count: (of) => addUnsent(window.count(of), 1) }
   return { limiter, flush }
 }
 
