@@ -2,6 +2,7 @@ import { digester, plausible } from '../auth/client-token.ts'
 import type { Config } from '../config/load.ts'
 import { accessPolicy } from '../config/access-rules.ts'
 import { narrowing } from '../http/auth/narrowing.ts'
+import { tokenHolders } from '../http/auth/token-holders.ts'
 import { tokenVerifier } from '../http/auth/token-verifier.ts'
 import type { Service } from '../http/service.ts'
 import type { Core } from './core.ts'
@@ -27,6 +28,7 @@ export const entranceOf = async (
   return {
     verifier: tokenVerifier({ index, digest, plausible, log, views, now: time.present, caughtUp }),
     tokenStanding: index.standing,
+    holderOf: tokenHolders(views),
     policy,
     narrow: narrowing({
       log,

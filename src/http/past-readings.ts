@@ -5,7 +5,7 @@ import { bulkhead } from '../auth/bulkhead.ts'
 import { Refusal } from '../errors.ts'
 import { addressKey } from './auth/credential.ts'
 import type { Metrics } from './operations/metrics.ts'
-import type { Call } from './route.ts'
+import type { Call, Spec } from './route.ts'
 import type { Answer } from './wire/reply.ts'
 
 declare module 'fastify' {
@@ -21,22 +21,27 @@ declare module 'fastify' {
 type Then = { readonly moment: () => Promise<{ readonly position: bigint; readonly instant: string | undefined }> }
 
 type Bounds = {
-  /** How many run at once, and how many run or wait: of all callers, and of each. */
+  /** How many run at once, and how many run or wait: of all holders, and of each. */
   readonly running: number
   readonly all: number
   readonly each: number
+  /** How many of all are kept for readings that are preferred. */
+  readonly kept: number
   /** How long one may wait and run. */
   readonly withinMs: number
 }
-/** One caller alone can never have all places that run. */
-const BOUNDS: Bounds = { running: 8, all: 64, each: 4, withinMs: 10_000 }
+/** One holder alone can never have all places that run. */
+const BOUNDS: Bounds = { running: 8, all: 64, each: 4, kept: 8, withinMs: 10_000 }
+
+/** Whose reading it is, and whether it is preferred: it wants the right `audit.read`, or reads one document. */
+type Reader = { readonly holder: string; readonly preferred: boolean }
 
 /** A promise that rejects with the signal's reason. */
 const rejected = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }))
 
 /**
- * Readings of the past within their bounds (api.md §4); callers take turns. `stop` is aborted when the time is over. Who asks hears of an abort
+ * Readings of the past within their bounds (api.md §4); holders take turns. `stop` is aborted when the time is over. Who asks hears of an abort
  * at once, while the place of the reading is free when it has stopped, at the latest at the end of its time: so nobody who asks and leaves has
  * more of them running than who stays.
  */
@@ -46,7 +51,7 @@ export const pastReadings = (
   bounds = BOUNDS,
 ) => {
   const [seconds, refused] = [metrics.pastReads(), metrics.pastReadsRefused()]
-  /** How many each caller has, running or waiting. */
+  /** How many each holder has, running or waiting. */
   const own = new Map<string, number>()
   let [all, running] = [0, 0]
   const pass = bulkhead({ running: bounds.running, waiting: bounds.all, refused: ({ reason }) => reason as unknown })
@@ -55,28 +60,28 @@ export const pastReadings = (
   gauge('past_reads_running', 'Readings of the past that run now.', () => running)
   gauge('past_reads_waiting', 'Readings of the past that wait for their turn now.', () => all - running)
 
-  const enter = (caller: string): void => {
-    const had = own.get(caller) ?? 0
-    if (had >= bounds.each || all >= bounds.all) {
+  const enter = ({ holder, preferred }: Reader): void => {
+    const had = own.get(holder) ?? 0
+    if (had >= bounds.each || all >= bounds.all - (preferred ? 0 : bounds.kept)) {
       refused.value++
       throw had < bounds.each
         ? new Refusal('history_busy')
         : new Refusal('rate_limited', undefined, { headers: { 'retry-after': '1' } })
     }
-    own.set(caller, had + 1)
+    own.set(holder, had + 1)
     all++
   }
-  const leave = (caller: string): void => {
-    const left = own.get(caller)! - 1
-    if (left > 0) own.set(caller, left)
-    else own.delete(caller)
+  const leave = (holder: string): void => {
+    const left = own.get(holder)! - 1
+    if (left > 0) own.set(holder, left)
+    else own.delete(holder)
     all--
   }
 
-  return async <T>(caller: string, stop: AbortController, work: () => Promise<T> | T): Promise<T> => {
+  return async <T>(reader: Reader, stop: AbortController, work: () => Promise<T> | T): Promise<T> => {
     const { signal } = stop
     signal.throwIfAborted()
-    enter(caller)
+    enter(reader)
     const began = monotonic()
     const time = new AbortController()
     const timer = after(bounds.withinMs, () => {
@@ -91,9 +96,9 @@ export const pastReadings = (
         running--
       }
     }
-    const reading = pass(caller, signal, run).finally(() => {
+    const reading = pass(reader.holder, signal, run).finally(() => {
       timer.cancel()
-      leave(caller)
+      leave(reader.holder)
       seconds.observe((monotonic() - began) / 1000)
     })
     return Promise.race([reading, rejected(signal)])
@@ -101,8 +106,16 @@ export const pastReadings = (
 }
 export type PastReadings = ReturnType<typeof pastReadings>
 
-/** Whose reading it is: the credential's, without one the address's. */
-const callerOf = ({ caller: { actor }, address }: FastifyRequest): string => actor.id ?? addressKey(address)
+type HolderOf = { readonly holderOf: (tokenId: string) => Promise<string> }
+
+const isPreferred = ({ access, method, url }: Spec): boolean =>
+  (access.credential !== 'public' && access.right === 'audit.read') || (method === 'GET' && /\/:[^/]+$/.test(url))
+
+/** Whose reading it is: the holder's of its token, without a token the address's. */
+const readerOf = async ({ holderOf }: HolderOf, { caller, address, spec }: FastifyRequest): Promise<Reader> => ({
+  holder: caller.actor.id === undefined ? addressKey(address) : await holderOf(caller.actor.id),
+  preferred: isPreferred(spec!),
+})
 
 /** What was at a moment, for a request that names it; its answer tells which moment that is. */
 export const thenOf = async <T extends Then>(
@@ -125,7 +138,7 @@ const dated = async (answer: Answer, then: Then | undefined): Promise<Answer> =>
 
 /** The answer of a request that reads the past, within the bounds. Stops when the client leaves. */
 export const pastReading = async (
-  { pastReadings }: { readonly pastReadings: PastReadings },
+  service: { readonly pastReadings: PastReadings } & HolderOf,
   { request }: Call<unknown, unknown>,
   answer: () => Promise<Answer> | Answer,
 ): Promise<Answer> => {
@@ -136,7 +149,9 @@ export const pastReading = async (
   socket.once('close', leave)
   request.stop = stop.signal
   try {
-    return await pastReadings(callerOf(request), stop, async () => dated(await answer(), request.moment))
+    return await service.pastReadings(await readerOf(service, request), stop, async () =>
+      dated(await answer(), request.moment),
+    )
   } finally {
     socket.off('close', leave)
   }

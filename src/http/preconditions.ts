@@ -31,7 +31,7 @@ const readsPast = ({ query }: Call<unknown, unknown>): boolean =>
 
 /** Steps 9 and 10 of api.md §1.3: header syntax, read-only instances, waiting for a position, the bounds of readings of the past, and the answer of a request already answered. */
 export const preconditions = (
-  service: Pick<Service, 'alone' | 'log' | 'seen' | 'settings' | 'idempotency' | 'pastReadings'>,
+  service: Pick<Service, 'alone' | 'log' | 'seen' | 'settings' | 'idempotency' | 'pastReadings' | 'holderOf'>,
 ): AfterParse => {
   const reached = async (after: bigint): Promise<void> => {
     if (service.alone && after > (await service.log.head())) beyondHead()

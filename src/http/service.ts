@@ -114,6 +114,8 @@ export type Service = {
   /** What flags, segments and tokens were at a moment; 400 `invalid_at` for one that has not come. `stop` is that of the request. */
   readonly asOf: (moment: Moment, stop: AbortSignal) => Promise<AsOf<Compiled>>
   readonly pastReadings: PastReadings
+  /** Whose a token is, by a text that all tokens of one holder share. */
+  readonly holderOf: (tokenId: string) => Promise<string>
   readonly reservations: Reservations
   readonly methods: Readonly<Record<Method, { readonly enabled: boolean }>> & {
     /** The providers in the order of the configuration, each with the name that people are shown. */

@@ -18,7 +18,7 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { demo } from './demo.ts'
 
-/** Whoever names a token is its holder. */
+/** Whoever names a token has it. */
 const authorize: Authorize = (request, _reply, done) => {
   const id = request.headers.authorization?.slice('Bearer '.length)
   request.caller =
@@ -47,7 +47,10 @@ const serving = async (t: Test, bounds?: Bounds) => {
   const begun: Reading[] = []
   const told: number[] = []
   const readings = pastReadings(metrics, clock, bounds)
-  const afterParse = preconditions({ pastReadings: readings } as unknown as Parameters<typeof preconditions>[0])
+  /** A token is named by its holder and a number. */
+  const holderOf = async (id: string) => id.split('#', 1)[0]!
+  const service = { pastReadings: readings, holderOf }
+  const afterParse = preconditions(service as unknown as Parameters<typeof preconditions>[0])
   const read = async (name: string, stop: AbortSignal) => {
     const over: (Error | undefined)[] = []
     let go = (): void => undefined
@@ -70,31 +73,39 @@ const serving = async (t: Test, bounds?: Bounds) => {
     authorize,
     afterParse,
     answered: (_, { statusCode }) => void told.push(statusCode),
-    routes: [
-      (app) =>
-        route(app, {
-          ...ordinary,
-          method: 'GET',
-          url: '/past',
-          access: { credential: 'required', namespace: 'none', right: 'self.use' },
-          tag: '',
-          summary: '',
-          query: query({ at: atMoment, name: text() }),
-          answer: Type.Object({ name: Type.String() }),
-          run: ({ query: { at, name }, request }) => {
-            if (name === 'now') throw new Error('thrown at once')
-            return at ? read(name, request.stop) : ok({ name })
-          },
-        }),
-    ],
+    routes: (
+      [
+        ['/past', 'self.use'],
+        ['/past/:name', 'self.use'],
+        ['/review', 'audit.read'],
+      ] as const
+    ).map(
+      ([url, right]) =>
+        (app) =>
+          route(app, {
+            ...ordinary,
+            method: 'GET',
+            url,
+            access: { credential: 'required', namespace: 'none', right },
+            tag: '',
+            summary: '',
+            query: query({ at: atMoment, name: text() }),
+            answer: Type.Object({ name: Type.String() }),
+            run: ({ query: { at, name }, request }) => {
+              if (name === 'now') throw new Error('thrown at once')
+              return at ? read(name, request.stop) : ok({ name })
+            },
+          }),
+    ),
   })
   t.teardown(async () => {
     for (const { end } of begun) end()
     await own.app.close()
   })
-  const ask = async (token: string, name: string, { at = '1', signal }: { at?: string; signal?: AbortSignal } = {}) => {
+  type Ask = { at?: string; signal?: AbortSignal; path?: string }
+  const ask = async (token: string, name: string, { at = '1', signal, path = '/past' }: Ask = {}) => {
     const headers = token === '' ? {} : { authorization: `Bearer ${token}` }
-    const answer = await fetch(`${own.url}/past?at=${at}&name=${name}`, { headers, signal: signal ?? null })
+    const answer = await fetch(`${own.url}${path}?at=${at}&name=${name}`, { headers, signal: signal ?? null })
     const json = (await answer.json()) as {
       readonly code?: number
       readonly message?: string
@@ -161,28 +172,49 @@ await t.test('who has no credential is one with all of its address', async (t) =
   )
 })
 
-await t.test('an instance has 64, of which eight run', async (t) => {
-  const { ask, begun, metric, beginning, waiting } = await serving(t)
-  const all = Array.from({ length: 64 }, (_, n) => ask(`holder-${n % 16}`, `r${n}`))
-  await waiting(56)
-  t.strictSame([await metric('running'), await metric('waiting'), begun.length], [8, 56, 8])
-  t.strictSame(await ask('somebody-else', 'x'), busy)
-  t.strictSame(await ask('holder-0', 'x'), tooMany)
-  const ended = Promise.all(all)
-  for (let n = 0; n < 64; n++) {
-    await beginning(n + 1)
-    begun[n]!.end()
-  }
-  t.strictSame(
-    await ended,
-    Array.from({ length: 64 }, () => served),
-  )
-  t.strictSame([await metric('running'), await metric('waiting'), await metric('refused_total')], [0, 0, 2])
+await t.test('all tokens of a holder have four together', async (t) => {
+  const { ask, begun, named, beginning } = await serving(t)
+  const four = ['a', 'b', 'c', 'd'].map((name, n) => ask(`ann#${n}`, name))
+  await beginning(4)
+  t.strictSame(await ask('ann#5', 'e'), tooMany)
+  const other = ask('bob#1', 'other')
+  await beginning(1, 'other')
+  named('other')[0]!.end()
+  t.strictSame(await other, served)
+  for (const { end } of begun) end()
+  await Promise.all(four)
 })
 
-const few = { running: 1, all: 64, each: 4, withinMs: 10_000 }
+await t.test(
+  'an instance has 64, of which eight run, and eight are kept for reviews and single documents',
+  async (t) => {
+    const { ask, begun, metric, beginning, waiting } = await serving(t)
+    const all = Array.from({ length: 56 }, (_, n) => ask(`holder-${n % 14}`, `r${n}`))
+    await waiting(48)
+    t.strictSame([await metric('running'), await metric('waiting'), begun.length], [8, 48, 8])
+    t.strictSame(await ask('somebody-else', 'x'), busy)
+    t.strictSame(await ask('holder-0', 'x'), tooMany)
+    for (let n = 0; n < 8; n++)
+      all.push(ask(`auditor-${n % 2}`, `k${n}`, { path: n % 2 === 0 ? '/review' : '/past/one' }))
+    await waiting(56)
+    t.strictSame(await ask('somebody-else', 'x', { path: '/review' }), busy)
+    t.strictSame(await ask('auditor-0', 'x', { path: '/review' }), tooMany)
+    const ended = Promise.all(all)
+    for (let n = 0; n < 64; n++) {
+      await beginning(n + 1)
+      begun[n]!.end()
+    }
+    t.strictSame(
+      await ended,
+      Array.from({ length: 64 }, () => served),
+    )
+    t.strictSame([await metric('running'), await metric('waiting'), await metric('refused_total')], [0, 0, 4])
+  },
+)
 
-await t.test('callers take turns', async (t) => {
+const few = { running: 1, all: 64, each: 4, kept: 0, withinMs: 10_000 }
+
+await t.test('holders take turns', async (t) => {
   const { ask, begun, beginning, waiting } = await serving(t, few)
   const all: Promise<unknown>[] = []
   for (const [n, [token, name]] of [
