@@ -13,6 +13,10 @@ export const personCauses = {
       'the provider does not say whether the e-mail address is verified (no email_verified)',
       'the client at the provider: email_verified in the ID token; else assume_email_verified, where its addresses are to be trusted',
     ],
+    email_gone: [
+      'what was kept of this login is erased or lost, and email_matches wants an e-mail address',
+      'nothing here, where the person was erased: they sign in again; else the keys of personal data, from a backup that is whole',
+    ],
     email_domain: [
       'the e-mail address is of a domain that email_matches does not name',
       'email_matches, or the person takes another account',

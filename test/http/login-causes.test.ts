@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { copyFile, rename } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { generateKeyPair, SignJWT } from 'jose'
 import t, { type Test } from 'tap'
@@ -15,12 +15,14 @@ import { virtualClock } from '../virtual-clock.ts'
 import { eventually } from '../wait.ts'
 import { documented, known, OF_PERSON } from './causes.ts'
 import {
+  bearer,
   begin,
   clusterSettings,
   CODEHOST,
   codehostSettings,
   comeBack,
   cookiesOf,
+  logIn,
   OIDC,
   oidcSettings,
   open,
@@ -28,6 +30,7 @@ import {
   visit,
 } from './people.ts'
 import { exchange, group } from './ruled.ts'
+import { eraseKeys } from './subjects.ts'
 
 await t.test('docs/api.md has the causes of the source, row by row', (t) => {
   t.strictSame(documented(), known)
@@ -102,8 +105,15 @@ const everyCause = async (t: Test) => {
     },
     { clock, file: { authorization: { rules } } },
   )
-  await rm(authority.caPath)
-  return { service, clock, liar, host, cluster }
+  // Its authority is gone as soon as it runs.
+  const kept = `${authority.caPath}.kept`
+  const reopen = async (between: () => Promise<void>) => {
+    await copyFile(kept, authority.caPath)
+    await service.reopen(between)
+    await rename(authority.caPath, kept)
+  }
+  await rename(authority.caPath, kept)
+  return { service, clock, liar, host, cluster, reopen }
 }
 type World = Awaited<ReturnType<typeof everyCause>>
 type Scenario = (world: World, id: string) => Promise<Response<unknown>>
@@ -159,6 +169,14 @@ const returns =
     await meanwhile?.(world)
     return comeBack(service, path, query, { cookie, 'x-request-id': id, ...asPage })
   }
+
+/** A session of somebody who was erased since. */
+const returnsErased: Scenario = async ({ service, liar, reopen }, id) => {
+  liar.lies = { claims: { email: 'boss@example.com', email_verified: true } }
+  const { token } = await logIn(service, OIDC)
+  await reopen(() => eraseKeys(service))
+  return service.request('GET', '/auth/v1/self', undefined, { ...bearer(token), 'x-request-id': id })
+}
 
 const says = (claims: Record<string, unknown>): Scenario => returns({ lies: { claims } })
 const ofMail = (claims: Record<string, unknown>): Scenario => says({ groups: ['devs'], ...claims })
@@ -385,6 +403,7 @@ const scenarios: Readonly<Record<LoginCause, readonly (readonly [Scenario, Reado
   email_absent: [[ofMail({})], [ofMail({ email: ['a@example.com'], email_verified: true })]],
   email_unverified: [[ofMail({ email: 'a@example.com', email_verified: false })]],
   email_unsaid: [[ofMail({ email: 'a@example.com' })]],
+  email_gone: [[returnsErased]],
   email_domain: [[ofMail({ email: 'a@elsewhere.example', email_verified: true })]],
   email_unmatched: [[ofMail({ email: 'eve@partner.example', email_verified: true })]],
   membership_none: [[member([])]],

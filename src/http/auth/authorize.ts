@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Limiter } from '../../auth/rate-limit.ts'
+import { refusalFor } from '../../auth/told-refusal.ts'
 import { Refusal } from '../../errors.ts'
 import type { TokenInUse } from '../../projections/token-slots.ts'
 import type { Authorize, AuthorizeRest } from '../hooks.ts'
@@ -13,6 +14,7 @@ import { emailRule } from './email-rule.ts'
 import { laterRules } from './later-rules.ts'
 import { FOREIGN_HOST, hostsLetIn } from './own-host.ts'
 import { byHead, byRest } from './reach.ts'
+import { refusalNotes } from './refusal-notes.ts'
 
 const nobody: Caller = { actor: { kind: 'anonymous' }, via: 'none' }
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -27,24 +29,6 @@ const openness = ({ required, exclude }: Service['settings']): Readonly<Record<C
   evaluation: !required || exclude.evaluation,
   ofrep: !required || exclude.ofrep,
 })
-
-/** Takes note of refusals, in the metrics and in the history, and gives them back. */
-const refusalNotes =
-  ({ metrics, refusals }: Service) =>
-  (request: FastifyRequest, refusal: Refusal, tokenId?: string): Refusal => {
-    metrics.authDecisions('refused', refusal.reason, '').value++
-    const { right, namespaceKey: namespace } = refusal.metadata
-    refusals.note({
-      reason: refusal.reason,
-      route: request.spec?.url ?? '',
-      requestId: request.id,
-      network: addressKey(request.address),
-      ...(tokenId && { tokenId }),
-      ...(right !== undefined && { right }),
-      ...(namespace !== undefined && { namespace }),
-    })
-    return refusal
-  }
 
 const tooMany = (limiter: Limiter): Refusal =>
   new Refusal('rate_limited', undefined, { headers: { 'retry-after': String(limiter.retryAfter()) } })
@@ -70,15 +54,15 @@ const decisions = (service: Service) => {
       if (known.usedIn !== hour && uses.note(entry.id, hour)) known.usedIn = hour
       if (known.published && clients) {
         const client = `${entry.id} ${addressKey(request.address)}`
-        if (clients.exhausted(client)) return noted(request, tooMany(clients), entry.id)
+        if (clients.exhausted(client)) return noted(request, tooMany(clients), entry)
         clients.count(client)
       }
       if (via === 'cookie' && unsafe.has(request.method) && !fromOwnPages(request))
-        return noted(request, new Refusal('cross_site'), entry.id)
+        return noted(request, new Refusal('cross_site'), entry)
       const { reach } = entry
       const verdict = reach.full ? undefined : byHead(reach, request.spec!.wants!, request, service)
       if (verdict === 'later') request.undecided = true
-      else if (verdict) return noted(request, verdict, entry.id)
+      else if (verdict) return noted(request, verdict, entry)
       else known.allowed.value++
       return undefined
     },
@@ -109,7 +93,7 @@ const decisions = (service: Service) => {
       const { wants, exceeds } = request.spec!
       const decided = (refusal: Refusal | undefined): Refusal | undefined => {
         const refused = refusal ?? exceeds?.(body, reach!)
-        if (refused) return noted(request, refused, actor.id)
+        if (refused) return noted(request, refused, { id: actor.id })
         allowedBy(actor.method!).value++
         return undefined
       }
@@ -163,15 +147,16 @@ export const authorizer = (
     if ((!open || welcome) && !service.fresh()) return done(noted(request, new Refusal('auth_stale')))
     const { kind, token } = given
     const judged = (entry: TokenInUse | undefined, isOurs: boolean): Refusal | undefined => {
-      if (entry && !rule.refuses(entry)) return admit(request, entry, kind)
-      if (welcome) {
-        const refusal = unusable(request, reply, kind === 'cookie' && isOurs)
-        return refusal.reason === 'rate_limited' ? refusal : letIn(request)
+      const bar = entry && rule.barOf(entry)
+      if (entry && !bar) return admit(request, entry, kind)
+      if (open && !welcome) return letIn(request)
+      if (bar) {
+        if (kind === 'cookie') cookies.clearToken(request, reply)
+        const refusal = noted(request, refusalFor(bar.cause), { id: entry.id, provider: bar.provider })
+        return welcome ? letIn(request) : refusal
       }
-      if (open) return letIn(request)
-      if (!entry) return unusable(request, reply, kind === 'cookie' && isOurs)
-      if (kind === 'cookie') cookies.clearToken(request, reply)
-      return noted(request, new Refusal('email_not_allowed'), entry.id)
+      const refusal = unusable(request, reply, kind === 'cookie' && isOurs)
+      return welcome && refusal.reason !== 'rate_limited' ? letIn(request) : refusal
     }
     const known = token === undefined ? undefined : verifier.cached(token)
     if (token === undefined || (known && !later.isOpen(known) && !rule.isOpen(known))) return done(judged(known, true))

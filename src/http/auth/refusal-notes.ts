@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify'
+import { toldOf } from '../../auth/told-refusal.ts'
+import { type Refusal, whyOf } from '../../errors.ts'
+import type { Service } from '../service.ts'
+import { addressKey } from './credential.ts'
+
+/** The token that a refused request came with; `provider` where it came of a login there. */
+export type RefusedToken = { readonly id?: string | undefined; readonly provider?: string | undefined }
+
+/**
+ * Takes note of refusals, in the metrics and in the history, and gives them back. One that has a cause in the table of api.md §5.5 is told to
+ * the operator as a login is, as far as the history tells it singly: a token can be shown at will.
+ */
+export const refusalNotes =
+  ({ metrics, refusals, tell }: Service) =>
+  (request: FastifyRequest, refusal: Refusal, { id: tokenId, provider }: RefusedToken = {}): Refusal => {
+    const { reason } = refusal
+    metrics.authDecisions('refused', reason, '').value++
+    const { right, namespaceKey: namespace } = refusal.metadata
+    const route = request.spec?.url ?? ''
+    const singly = refusals.note({
+      reason,
+      route,
+      requestId: request.id,
+      network: addressKey(request.address),
+      ...(tokenId && { tokenId }),
+      ...(right !== undefined && { right }),
+      ...(namespace !== undefined && { namespace }),
+    })
+    const { fault: cause, change } = toldOf(refusal)
+    if (singly && cause) {
+      const record = { requestId: request.id, route, tokenId, provider, reason, cause, why: whyOf(refusal), change }
+      tell(record, 'a session was refused')
+    }
+    return refusal
+  }
