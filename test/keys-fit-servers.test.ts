@@ -9,8 +9,8 @@ import { loadConfig } from '../src/config/load.ts'
 import { newDirectory } from './adapters/embedded/store.ts'
 import { ownMongo, ownRedis, STAND_IN_BULK } from './adapters/servers.ts'
 import { collect } from './contracts/log.ts'
+import { isForNow, ownFaults } from './late-servers.ts'
 import { startEventStore } from './stand-ins/eventstoredb/server.ts'
-import { isForNow } from './start.ts'
 import { eventually } from './wait.ts'
 
 const TOKEN = 'the-bootstrap-token-of-the-tests'
@@ -18,11 +18,6 @@ const [mongo, redis] = [await ownMongo(t), await ownRedis(t)]
 const skip = mongo.skip || redis.skip
 
 type Options = Parameters<typeof start>[1]
-type Line = Readonly<Record<string, unknown>> & {
-  readonly level: string
-  readonly msg: string
-  readonly port?: string
-}
 type Document = { readonly _id: string }
 let stacks = 0
 
@@ -72,11 +67,7 @@ const ran = async (t: Test, file = false) => {
       .filter((id) => !id.startsWith('network-'))
       .toSorted()
   const made = async () => [await all('deployment'), await all('subjects'), (await readdir(directory)).toSorted()]
-  const logged = async () =>
-    (await readFile(log, 'utf8'))
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Line)
+  const logged = () => readFile(log, 'utf8')
   const told = async () => {
     const store = await openEventStore(events.url, { clock: systemClock, categories: ['keys'], onError: () => {} })
     try {
@@ -102,9 +93,7 @@ const refused = async (
   t.equal(error?.exit, 3)
   for (const words of [/The keys do not fit this log/, /from the backup/, ...says]) t.match(error?.message, words)
   t.same(await made(), before, 'nothing was made')
-  // A server that answers late has a line of its own, with its port.
-  const errors = (await logged()).filter(({ level, port }) => level === 'ERROR' && port === undefined)
-  t.equal(errors.length, 1, 'one line tells the operator')
+  t.equal(ownFaults(await logged()).length, 1, 'one line tells the operator')
 }
 
 void t.test(
@@ -121,8 +110,9 @@ void t.test(
     const event = (await service.told()).find(([type]) => type === 'LostKeysAccepted')
     t.match(event, ['LostKeysAccepted', { tokens: true, subjects: true, kid: /^[0-9a-f]{8}$/ }])
     await (await service.open()).close()
-    const told = (await service.logged()).filter(({ msg }) => msg === 'the keys are those of this log')
-    t.equal(told.at(-1)?.['kid'], (event![1] as { kid: string }).kid)
+    const lines = (await service.logged()).trim().split('\n')
+    const told = lines.filter((line) => line.includes('"the keys are those of this log"'))
+    t.match(JSON.parse(told.at(-1)!), { kid: (event![1] as { kid: string }).kid })
   },
 )
 

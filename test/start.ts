@@ -9,6 +9,7 @@ import { type Clock, systemClock } from '../src/clock.ts'
 import { start } from '../src/app/start.ts'
 import { loadConfig } from '../src/config/load.ts'
 import { clusterOf, onCluster } from './cluster/own.ts'
+import { isForNow } from './late-servers.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 import { eventually } from './wait.ts'
 
@@ -41,11 +42,6 @@ const LOOK_MS = 25
 export const PAGE_MS = 1_000
 const PAGES = /^\w+_http_request_duration_seconds_count\{route="\/metrics",method="GET",status="200"\} (\d+)$/m
 const TOKEN = 'the-bootstrap-token-of-the-tests'
-
-/** Whether an instance on servers refused, before it did anything, since one of them answered late: on a machine with other work any may. */
-export const isForNow = (method: string, { status, text }: Pick<Response<unknown>, 'status' | 'text'>): boolean =>
-  status === 503 &&
-  (text.includes('"auth_stale"') || (method === 'GET' && /"(?:view_behind|backend_unavailable)"/.test(text)))
 
 /**
  * The clock of a service that may be asked to end. A start that found a server late waits for its clock, or for that end:

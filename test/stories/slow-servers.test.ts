@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { clusterOf, onCluster } from '../cluster/own.ts'
+import { ownFaults } from '../late-servers.ts'
 import { linkTo } from '../stand-ins/proxy.ts'
 import { startService } from '../start.ts'
 import { virtualClock } from '../virtual-clock.ts'
@@ -42,4 +43,7 @@ await t.test('what is refused while MongoDB does not answer is asked again', { s
   await link.set('pass')
   const { status, json } = await listing
   t.strictSame([status, json.totalCount], [200, 2])
+  const log = await readFile(join(directory, 'log'), 'utf8')
+  t.match(log, /"level":"ERROR"/)
+  t.strictSame(ownFaults(log), [], 'the log tells of no other fault')
 })
