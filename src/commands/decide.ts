@@ -1,3 +1,4 @@
+import { pacer } from '../concurrency.ts'
 import { Refusal, refuse } from '../errors.ts'
 import type { AnyEvent } from '../events/define.ts'
 import type { Decider } from './decider.ts'
@@ -6,18 +7,37 @@ import type { Fold } from './stream-folds.ts'
 
 type Payloads = Readonly<Record<string, object>>
 
+/** The events of a command, decided step by step where it has many. */
+const decided = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
+  decider: Decider<S, C, E>,
+  state: S,
+  name: K,
+  command: C[K],
+): Promise<readonly E[]> => {
+  const steps = decider.steps?.[name]
+  if (!steps) return decider.decide[name](state, command)
+  const all: E[] = []
+  const pause = pacer()
+  for (const events of steps(state, command)) {
+    all.push(...events)
+    const paused = pause()
+    if (paused) await paused
+  }
+  return all
+}
+
 /** What the command makes happen: existence, then If-Match, then the rules of state: steps 12 to 14 of api.md §1.3. */
-export const decide = <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
+export const decide = async <S, C extends Payloads, E extends AnyEvent, K extends keyof C>(
   decider: Decider<S, C, E>,
   { state, changes }: Fold<S>,
   name: K,
   command: C[K],
   { ifMatch, needsEffect }: Context,
-): readonly E[] => {
+): Promise<readonly E[]> => {
   let events: readonly E[] = []
   let refusal: Refusal | undefined
   try {
-    events = decider.decide[name](state, command)
+    events = await decided(decider, state, name, command)
   } catch (error) {
     if (!(error instanceof Refusal) || ifMatch === undefined || error.reason === 'not_found') throw error
     refusal = error

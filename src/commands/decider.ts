@@ -1,3 +1,4 @@
+import { pacer } from '../concurrency.ts'
 import type { AnyEvent, DataOf, Shapes } from '../events/define.ts'
 
 type Payloads = Readonly<Record<string, object>>
@@ -21,6 +22,8 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
   readonly unread?: { readonly commands: ReadonlySet<keyof C>; readonly state: (state: S) => S }
   /** "Already so" gives no event; "may not" refuses. Total over the commands. */
   readonly decide: { readonly [K in keyof C]: (state: S, command: C[K]) => readonly E[] }
+  /** Commands of many steps, which `decide` would decide in one piece: the same events step by step, so that the event loop is free in between. */
+  readonly steps?: { readonly [K in keyof C]?: (state: S, command: C[K]) => Iterable<readonly E[]> }
   /** Total over the events. */
   readonly evolve: { readonly [K in E['type']]: (state: S, data: DataOf<E, K>) => S }
 }
@@ -28,3 +31,19 @@ export type Decider<S, C extends Payloads, E extends AnyEvent> = {
 /** The state after one more event. */
 export const evolve = <S, C extends Payloads, E extends AnyEvent>(decider: Decider<S, C, E>, state: S, event: E): S =>
   decider.evolve[event.type as E['type']](state, event.data)
+
+/** The state after more events; others are served in between where that takes long. */
+export const evolved = async <S, C extends Payloads, E extends AnyEvent>(
+  decider: Decider<S, C, E>,
+  before: S,
+  events: readonly E[],
+): Promise<S> => {
+  const pause = pacer()
+  let state = before
+  for (const event of events) {
+    state = evolve(decider, state, event)
+    const paused = pause()
+    if (paused) await paused
+  }
+  return state
+}

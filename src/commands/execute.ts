@@ -4,9 +4,9 @@ import { type AnyEvent, FIRST_FORMAT, inFormat, type Shapes, type Written } from
 import type { Appended, EventLog, NewEvent, Stored } from '../events/log.ts'
 import type { Actor } from '../events/meta.ts'
 import { decide } from './decide.ts'
-import { type Decider, evolve } from './decider.ts'
+import { type Decider, evolved } from './decider.ts'
 import { type Context, type enveloper, eventId } from './envelope.ts'
-import { type Fold, step, stepStored, streamFolds, unwritten, whole } from './stream-folds.ts'
+import { type Fold, stepped, stepStored, streamFolds, unwritten, whole } from './stream-folds.ts'
 import { turns } from './turns.ts'
 
 /** Tries of a command against the other processes on its stream, and how many commands of one stream wait in this one. */
@@ -127,20 +127,20 @@ export const executor = (
           : await earlier(log, decider, stream, commandId)
       if ('repeated' in fold) return fold
       if (!decider.unread?.commands.has(name)) whole(fold)
-      const told = readable(decider.shapes, format(), decide(decider, fold, name, command, context))
+      const told = readable(decider.shapes, format(), await decide(decider, fold, name, command, context))
       const decided = told.map(({ event }) => event)
       const outcome = { before: fold.state, events: decided, repeated: false }
       if (decided.length === 0) return { ...outcome, state: fold.state, revision: fold.changes, stored: [] }
+      const state = await evolved(decider, fold.state, decided)
       const { weight } = decider
-      const grown = () => decided.reduce((state, event) => evolve(decider, state, event), fold.state)
       let growth: number | undefined
-      const measured = () => (growth ??= weight ? weight(grown()) - weight(fold.state) : 0)
+      const measured = () => (growth ??= weight ? weight(state) - weight(fold.state) : 0)
       admit({ events: decided, growth: measured, actor: context.actor })
       const written = await envelope(stream, told, name, context)
       const appended = await log.append(stream, written, fold.at).catch(lost)
       if (appended === undefined) return undefined
       const stored = storedAs(stream, written, appended)
-      const after = decided.reduce((folded, event, n) => step(decider, folded, event, stored[n]!.revision), fold)
+      const after = stepped(decider, fold, state, decided, appended.revision)
       // Under a command's id another instance may have appended the same command first, with data of its own.
       if (commandId === undefined) folds.keep(stream, after)
       return { ...outcome, state: after.state, revision: after.changes, stored }

@@ -54,7 +54,7 @@ export const segmentUser = (
   const withSegments = async <K extends Asks>(
     name: K,
     ask: Asked<K> & OfFlag,
-    neededBy: (state: Flag) => readonly string[],
+    neededBy: (state: Flag) => readonly string[] | Promise<readonly string[]>,
     missing: (of: OfFlag, key: string) => never,
     context: Context,
   ): Promise<FlagOutcome> => {
@@ -63,7 +63,7 @@ export const segmentUser = (
     for (let round = 1; ; round++) {
       const fold = await foldOf(flag, idOf(of))
       const { state } = fold
-      const { uses, stored } = await attached(of, lives(state, of) ? neededBy(state) : [], missing, context)
+      const { uses, stored } = await attached(of, lives(state, of) ? await neededBy(state) : [], missing, context)
       try {
         const command = { ...ask, reservations: uses } as unknown as FlagCommands[K]
         const outcome = await settled(of, uses, context, () => execute(flag, idOf(of), name, command, context, fold))

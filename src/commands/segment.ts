@@ -149,14 +149,20 @@ const stepOf =
     return decideSingle.UpdateSegment(state, { ...of, name, description, matchType })
   }
 
+/** The events of each change. */
+function* changeSteps(
+  state: Segment,
+  { changes, ...of }: SegmentCommands['ChangeSegment'],
+): Generator<readonly SegmentEvent[]> {
+  if (!lives(state, of)) missing(of)
+  insistOnWork(changes.length, state.constraints.length)
+  const steps = changes.map((change, n) => at(`changes[${n}]`, stepOf(of, change)))
+  yield* insistOnSize(inSequence(evolve, state, steps))
+}
+
 const decide: Of<SegmentCommands> = {
   ...decideSingle,
-  ChangeSegment: (state, { changes, ...of }) => {
-    if (!lives(state, of)) return missing(of)
-    insistOnWork(changes.length, state.constraints.length)
-    const steps = changes.map((change, n) => at(`changes[${n}]`, stepOf(of, change)))
-    return insistOnSize(inSequence(evolve, state, steps))
-  },
+  ChangeSegment: (state, ask) => [...changeSteps(state, ask)].flat(),
 }
 
 const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
@@ -169,6 +175,7 @@ const whole: Decider<Segment, SegmentCommands, SegmentEvent> = {
   weight: ({ description, constraints }) => bytesOf({ description, constraints }),
 
   decide,
+  steps: { ChangeSegment: changeSteps },
   evolve: evolveSingle,
 }
 

@@ -31,24 +31,22 @@ export const at =
   (state) =>
     inPlace(place, () => step(state))
 
-/** Steps times parts. A step looks at every part, so that many of them about something large would hold everybody up. */
-const MOST_WORK = 2_000_000
+/** Steps times parts. A step looks at every part, so that many of them about something large would take long. */
+const MOST_WORK = 200_000
 
 /** Refuses more steps than there may be in one request about something with so many parts. */
 export const insistOnWork = (steps: number, parts: number): void => {
   if (steps * (parts + steps) > MOST_WORK) invalid('changes', `must not be so many where there are ${parts} parts`)
 }
 
-/** The events of one request, refused where they are too large for one append. */
-export const insistOnSize = <E extends AnyEvent>(
+/** The events of each step of one request, refused where they are too large together for one append. */
+export function* insistOnSize<E extends AnyEvent>(
   decided: Iterable<{ readonly events: readonly E[] }>,
-): readonly E[] => {
-  const all: E[] = []
+): Generator<readonly E[]> {
   let bytes = 0
   for (const { events } of decided) {
-    all.push(...events)
     bytes += bytesOf(events)
     if (bytes > MOST_BYTES) invalid('changes', 'must not bring about more than 7 MiB of events')
+    yield events
   }
-  return all
 }

@@ -23,21 +23,34 @@ export const bounded = <S, C extends Readonly<Record<string, Named>>, E extends 
   partsOf: (state: S) => object,
 ): Decider<S, C, E> => {
   const { category, quiet } = decider
+  const after = (state: S, events: readonly E[]) =>
+    events.reduce((folded, event) => evolve(decider, folded, event), state)
+  const insist = (before: S, state: S, { namespace, key }: Named): void => {
+    const bytes = bytesOf(partsOf(state))
+    if (bytes > MOST_BYTES && bytes > bytesOf(partsOf(before)))
+      refuse('invalid_argument', `${category} "${namespace}/${key}" must not be larger than 7 MiB with all its parts`)
+  }
   const within =
     (decide: (state: S, command: Named) => readonly E[]) =>
     (state: S, command: Named): readonly E[] => {
       const events = decide(state, command)
-      if (events.every(({ type }) => quiet?.has(type))) return events
-      const after = bytesOf(partsOf(events.reduce((folded, event) => evolve(decider, folded, event), state)))
-      if (after > MOST_BYTES && after > bytesOf(partsOf(state)))
-        refuse(
-          'invalid_argument',
-          `${category} "${command.namespace}/${command.key}" must not be larger than 7 MiB with all its parts`,
-        )
+      if (!events.every(({ type }) => quiet?.has(type))) insist(state, after(state, events), command)
       return events
     }
-  const decide = Object.fromEntries(
-    Object.entries(decider.decide).map(([name, decide]) => [name, within(decide as never)]),
-  )
-  return { ...decider, decide: decide as unknown as typeof decider.decide }
+  const stepsWithin = (steps: (state: S, command: Named) => Iterable<readonly E[]>) =>
+    function* (before: S, command: Named): Generator<readonly E[]> {
+      let state = before
+      for (const events of steps(before, command)) {
+        state = after(state, events)
+        yield events
+      }
+      if (state !== before) insist(before, state, command)
+    }
+  const each = <T extends object>(table: T, wrap: (entry: never) => unknown): T =>
+    Object.fromEntries(Object.entries(table).map(([name, entry]) => [name, wrap(entry as never)])) as T
+  return {
+    ...decider,
+    decide: each(decider.decide, within),
+    ...(decider.steps && { steps: each(decider.steps, stepsWithin) }),
+  }
 }

@@ -25,18 +25,25 @@ export const unwritten = <S>({ initial }: { readonly initial: S }): Fold<S> => (
   at: 'none',
 })
 
+/** The fold after more events of its stream, the last one at revision `at`, which leave this state. */
+export const stepped = <S, C extends Payloads, E extends AnyEvent>(
+  { quiet }: Pick<Decider<S, C, E>, 'quiet'>,
+  fold: Fold<S>,
+  state: S,
+  events: readonly E[],
+  at: bigint,
+): Fold<S> => {
+  const seen = events.filter(({ type }) => !quiet?.has(type)).length
+  return { ...fold, state, changes: fold.changes + BigInt(seen), at }
+}
+
 /** The fold after one more event of its stream, which was read. */
-export const step = <S, C extends Payloads, E extends AnyEvent>(
+const step = <S, C extends Payloads, E extends AnyEvent>(
   decider: Decider<S, C, E>,
   fold: Fold<S>,
   event: E,
   at: bigint,
-): Fold<S> => ({
-  ...fold,
-  state: evolve(decider, fold.state, event),
-  changes: decider.quiet?.has(event.type) ? fold.changes : fold.changes + 1n,
-  at,
-})
+): Fold<S> => stepped(decider, fold, evolve(decider, fold.state, event), [event], at)
 
 /** The fold after one more stored event of its stream, and the event; without it where it cannot be read, or where others are missing in front of it. */
 export const stepStored = <S, C extends Payloads, E extends AnyEvent>(

@@ -183,9 +183,10 @@ export const decidedInOrder = (flag: Flag, { changes, reservations, ...of }: Ask
   return inSequence(evolveFlag, flag, each)
 }
 
-export const decideChanges: Decide<ChangeCommands> = {
-  ChangeFlag: (flag, ask) => {
-    if (!lives(flag, ask)) return noFlag(ask)
-    return insistOnSize(decidedInOrder(flag, ask))
-  },
+/** The events of each change. */
+export function* changeSteps(flag: Flag, ask: Ask): Generator<readonly FlagEvent[]> {
+  if (!lives(flag, ask)) noFlag(ask)
+  yield* insistOnSize(decidedInOrder(flag, ask))
 }
+
+export const decideChanges: Decide<ChangeCommands> = { ChangeFlag: (flag, ask) => [...changeSteps(flag, ask)].flat() }

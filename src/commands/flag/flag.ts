@@ -2,7 +2,7 @@ import { reader } from '../../events/define.ts'
 import { type FlagEvent, flagEvents } from '../../events/flag.ts'
 import type { Decider } from '../decider.ts'
 import { bounded, bytesOf } from '../size.ts'
-import { type ChangeCommands, decideChanges } from './changes.ts'
+import { type ChangeCommands, changeSteps, decideChanges } from './changes.ts'
 import { decideSingle, evolveSingle, type SingleCommands } from './singles.ts'
 import { absent, type Decide, type Flag, lives, type OfFlag } from './state.ts'
 
@@ -10,11 +10,13 @@ export type FlagCommands = SingleCommands & ChangeCommands
 
 const decide: Decide<FlagCommands> = { ...decideSingle, ...decideChanges }
 
-/** A flag of another life of its namespace is no flag, to any command. */
+/** The flag, as a command meets it: one of another life of its namespace is no flag. */
+const met = (flag: Flag, command: OfFlag): Flag => (lives(flag, command) ? flag : absent(flag))
+
 const inLife = (table: Decide<FlagCommands>): Decide<FlagCommands> => {
   const wrapped = Object.entries(table).map(([name, decide]) => [
     name,
-    (flag: Flag, command: OfFlag) => decide(lives(flag, command) ? flag : absent(flag), command as never),
+    (flag: Flag, command: OfFlag) => decide(met(flag, command), command as never),
   ])
   return Object.fromEntries(wrapped) as Decide<FlagCommands>
 }
@@ -40,6 +42,7 @@ const whole: Decider<Flag, FlagCommands, FlagEvent> = {
   weight,
   // A reservation is held in whatever life: giving it up looks at the flag as it stands.
   decide: { ...inLife(decide), VoidReservation: decide.VoidReservation },
+  steps: { ChangeFlag: (flag, ask) => changeSteps(met(flag, ask), ask) },
   evolve: evolveSingle,
 }
 

@@ -1,3 +1,4 @@
+import { pacer } from '../../concurrency.ts'
 import { inPlace, Refusal } from '../../errors.ts'
 import type { Rollout, Rule } from '../../events/flag.ts'
 import { type ChangeCommands, decidedInOrder, type FlagChange, segmentsNamed } from './changes.ts'
@@ -24,15 +25,16 @@ export const newTo =
 
 /**
  * The segments that need a reservation for these changes of the flag, in the order in which parts come to use them, up to the change that
- * will be refused. Found by deciding with reservations that nobody made.
+ * will be refused. Found by deciding with reservations that nobody made; others are served in between where that takes long.
  */
-export const segmentsNeeded = (flag: Flag, ask: Ask): readonly string[] => {
+export const segmentsNeeded = async (flag: Flag, ask: Ask): Promise<readonly string[]> => {
   const named = new Set(ask.changes.flatMap(segmentsNamed))
   if (named.size === 0 || !lives(flag, ask)) return []
   const trial = Array.from(named, (segment) => ({ segment, reservation: `trial ${segment}` }))
   const reservations = new Set(trial.map(({ reservation }) => reservation))
   const needed = new Set<string>()
   const steps = decidedInOrder(flag, { ...ask, reservations: trial })
+  const pause = pacer()
   let state = flag
   let decided = 0
   try {
@@ -40,6 +42,8 @@ export const segmentsNeeded = (flag: Flag, ask: Ask): readonly string[] => {
       for (const use of usesOf(step.state)) if (reservations.has(use.reservation)) needed.add(use.segment)
       state = step.state
       decided++
+      const paused = pause()
+      if (paused) await paused
     }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import { evolve } from '../../src/commands/decider.ts'
+import type { FlagChange } from '../../src/commands/flag/changes.ts'
+import { flag } from '../../src/commands/flag/flag.ts'
+import { segment } from '../../src/commands/segment.ts'
+import { measureSlicesBy } from '../../src/concurrency.ts'
+import type { FlagEvent } from '../../src/events/flag.ts'
+import { memoryLog } from '../memory-log.ts'
+import { refusalOf } from '../given.ts'
+import { flagCreated, ofFlag, ofSegment, segmentCreated } from '../samples.ts'
+import { flagChanges, segmentChanges } from './asks.ts'
+import { begin, context, flagAsk, instance, segmentAsk } from './world.ts'
+
+const reservations = ['s', 'q', 'z'].map((segment) => ({ segment, reservation: `reservation-${segment}` }))
+
+await t.test('a command that is decided step by step comes to the same events, or to the same refusal', async (t) => {
+  const theFlag = evolve(flag, flag.initial, flagCreated as FlagEvent)
+  const theSegment = evolve(segment, segment.initial, segmentCreated as never)
+  let refused = 0
+  const same = (whole: () => readonly object[], steps: () => Iterable<readonly object[]>) => {
+    let [one, other]: (readonly object[])[] = [[], []]
+    const refusals = [refusalOf(() => (one = whole())), refusalOf(() => (other = [...steps()].flat()))] as const
+    if (refusals[0]) refused++
+    assert.deepEqual(refusals[1]?.message, refusals[0]?.message)
+    assert.deepEqual(other, one)
+  }
+  fc.assert(
+    fc.property(flagChanges, segmentChanges, fc.boolean(), (changes, others, lives) => {
+      const ofFlags = { ...ofFlag, changes, reservations }
+      const met = lives ? theFlag : flag.initial
+      same(
+        () => flag.decide.ChangeFlag(met, ofFlags),
+        () => flag.steps!.ChangeFlag!(met, ofFlags),
+      )
+      const ofSegments = { ...ofSegment, changes: others }
+      const held = lives ? theSegment : segment.initial
+      same(
+        () => segment.decide.ChangeSegment(held, ofSegments),
+        () => segment.steps!.ChangeSegment!(held, ofSegments),
+      )
+    }),
+    { numRuns: 300, seed: 1 },
+  )
+  t.ok(refused > 100 && refused < 600, `${refused} of them refused`)
+})
+
+await t.test('others are served between the changes of a request, also of one that is refused', async (t) => {
+  const log = memoryLog()
+  await begin(log)
+  const { reservations } = instance(log)
+  await reservations.createSegment(segmentAsk('new'), context)
+  await reservations.createFlag(flagAsk('many'), context)
+  const many = { ...ofFlag, key: 'many' }
+  const rollouts = (length: number, part: (n: number) => object) =>
+    Array.from({ length }, (_, n) => ({ op: 'AddRollout', id: `o${n}`, description: '', part: part(n) }) as FlagChange)
+  const threshold = { type: 'threshold', percentage: 1, value: true }
+  const bySegment = { type: 'segment', segments: ['new'], operator: 'or', value: true }
+
+  // Every look at the time is longer than a slice, so that each step is followed by a turn of the event loop.
+  let looks = 0
+  measureSlicesBy(() => ++looks * 1_000)
+  t.teardown(() => measureSlicesBy(() => performance.now()))
+  let [turns, over] = [0, false]
+  const count = () => {
+    turns++
+    if (!over) setImmediate(count)
+  }
+  count()
+  const turnsOf = async (changes: readonly FlagChange[]) => {
+    const before = turns
+    await reservations.changeFlag({ ...many, changes }, context).catch(() => undefined)
+    return turns - before
+  }
+  const decided = await turnsOf(rollouts(50, () => threshold))
+  t.ok(decided >= 100, `${decided} turns: the changes are decided, then the state is made`)
+  const updates = Array.from(
+    { length: 50 },
+    (_, n): FlagChange => ({ op: 'UpdateRollout', id: `o${n}`, description: 'y' }),
+  )
+  const refused = await turnsOf([...updates, { op: 'UpdateRollout', id: 'unknown', description: 'y' }])
+  t.ok(refused >= 50, `${refused} turns of what is refused at its end`)
+  const reserving = await turnsOf(rollouts(50, () => bySegment).map((change, n) => ({ ...change, id: `p${n}` })))
+  t.ok(reserving >= 150, `${reserving} turns: which segments are needed is decided first`)
+  over = true
+})
