@@ -47,6 +47,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'memory-log',
     'ordered-time',
     'port-faults',
+    'readiness',
     'renewal',
     'roll',
     'time',
