@@ -1,5 +1,5 @@
 import t from 'tap'
-import { gathered, keyedQueue, semaphore } from '../src/concurrency.ts'
+import { gathered, inSlices, keyedQueue, measureSlicesBy, pacer, semaphore } from '../src/concurrency.ts'
 import { noted } from './noted.ts'
 import { virtualClock } from './virtual-clock.ts'
 
@@ -9,6 +9,9 @@ const held = () => {
   return { wait, free }
 }
 const soon = () => new Promise<void>((resolve) => setImmediate(resolve))
+/** Slices of this process are measured by it. */
+let elapsed = 0
+measureSlicesBy(() => elapsed)
 
 await t.test('one at a time of a key, in the order given, whatever becomes of those before', async (t) => {
   const inTurn = keyedQueue()
@@ -116,3 +119,43 @@ await t.test(
     t.strictSame(groups, [['a'], ['bad', 'b'], ['c']])
   },
 )
+
+await t.test('work steps aside once its slice is over, not before, and then has another', async (t) => {
+  for (const [slice, begin] of [
+    [10, () => pacer()],
+    [2, () => pacer(2)],
+  ] as const) {
+    const pause = begin()
+    for (const nth of ['first', 'second', 'third']) {
+      elapsed += slice - 1
+      t.equal(pause(), undefined, `the ${nth} slice has a millisecond left of ${slice}`)
+      elapsed += 1
+      const paused = pause()
+      t.ok(paused, `the ${nth} slice of ${slice} ms is over`)
+      // What others do meanwhile is not of the next slice.
+      elapsed += 5 * slice
+      await paused
+    }
+  }
+})
+
+await t.test('items are worked one by one in slices, each once, until one says that it is enough', async (t) => {
+  const worked: number[] = []
+  const work = (until: number) => (item: number) => {
+    elapsed += 4
+    worked.push(item)
+    return item < until
+  }
+  const items = Array.from({ length: 8 }, (_, n) => n)
+
+  let waiting = inSlices(items, work(Infinity))
+  t.strictSame(worked, [0, 1, 2], 'a slice ends with the item that fills it')
+  await waiting
+  t.strictSame(worked.splice(0), items)
+
+  waiting = inSlices(items, work(4))
+  await waiting
+  t.strictSame(worked.splice(0), [0, 1, 2, 3, 4], 'what comes behind the last one is left')
+  t.equal(inSlices(items, work(1)), undefined, 'what is short is done at once')
+  t.strictSame(worked, [0, 1])
+})

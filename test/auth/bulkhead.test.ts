@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import t from 'tap'
 import { bulkhead } from '../../src/auth/bulkhead.ts'
 import { Refusal } from '../../src/errors.ts'
@@ -38,7 +39,8 @@ await t.test(
     const first = enter('a', 'first')
     const gone = new AbortController()
     const late = enter('a', 'late', gone.signal)
-    const second = enter('b', 'second')
+    const stays = new AbortController()
+    const second = enter('b', 'second', stays.signal)
     t.equal(await enter('c', 'too many'), 'orchestrator_unavailable')
     gone.abort()
     t.equal(await late, 'orchestrator_unavailable')
@@ -46,5 +48,7 @@ await t.test(
     for (let n = 0; n < 3; n++) await end()
     t.strictSame(await Promise.all([first, second, third]), ['first', 'second', 'third'])
     t.strictSame(begun, ['first', 'second', 'third'])
+    for (const { signal } of [gone, stays])
+      t.same(getEventListeners(signal, 'abort'), [], 'who does not wait any more hears of no end of the wait')
   },
 )
