@@ -1,5 +1,6 @@
+import { Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { eventually } from '../../wait.ts'
 import { redisCluster } from '../redis-topologies.ts'
 import { ownRedis } from '../servers.ts'
@@ -19,11 +20,25 @@ const heldBack = (waiting: readonly number[]) => waiting.length === 2 && waiting
 const refusals = async (redis: Redis): Promise<number> =>
   Number(/total_error_replies:(\d+)/.exec(await redis.info('stats'))?.[1])
 
+/** How often workers of BullMQ are asked to do this from now on. */
+const calls = (t: Test, name: 'pause' | 'resume') => {
+  let times = 0
+  const before = Reflect.get(Worker.prototype, name) as (...args: readonly unknown[]) => unknown
+  const counting = function (this: Worker, ...args: readonly unknown[]) {
+    times++
+    return Reflect.apply(before, this, args)
+  }
+  Reflect.set(Worker.prototype, name, counting)
+  t.teardown(() => Reflect.set(Worker.prototype, name, before))
+  return () => times
+}
+
 await t.test(
   'a worker that is refused asks again after two seconds, and jobs go on afterwards',
   { skip },
   async (t) => {
     const redis = new Redis(server!.url)
+    const [held, letGo] = [calls(t, 'pause'), calls(t, 'resume')]
     const { clock, open, schedule, look, sleep, turns, faults, errors } = stepped(server!.url)
     const queue = await open()
     const { queue: tidy, end } = turns('tidy')
@@ -44,7 +59,9 @@ await t.test(
       const [refused, told] = [await refusals(redis), faults.length]
       await clock.advance(BACK_OFF_MS - 1)
       t.same([await refusals(redis), faults.length], [refused, told], 'nothing is asked for meanwhile')
+      t.same([held(), letGo()], [round, round - 1])
       await clock.advance(1)
+      t.same([held(), letGo()], [round, round], 'after two seconds it goes on')
       await eventually(isHeldBack, 'the next refusal')
       t.ok(faults.length > told, 'it is told')
     }
