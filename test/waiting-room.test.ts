@@ -5,6 +5,7 @@ import { Refusal } from '../src/errors.ts'
 import { bind, openPort, unbind } from '../src/http/wire/port.ts'
 import { sooner, standbyServer } from '../src/app/standby-server.ts'
 import { settings } from './http/demo.ts'
+import { noted } from './noted.ts'
 import { startService } from './start.ts'
 import { virtualClock } from './virtual-clock.ts'
 
@@ -105,3 +106,22 @@ await t.test(
     t.same(lines, [], 'nothing is told of a start that waits for nothing')
   },
 )
+
+await t.test('who is asked to end while a server is missing waits no longer for it', async (t) => {
+  const clock = virtualClock()
+  const ending = new AbortController()
+  const logger = { warn: () => undefined, info: () => undefined } as unknown as Parameters<typeof sooner>[2]
+  let tries = 0
+  const begin = async () => {
+    tries++
+    throw new Refusal('backend_unavailable', 'mongodb is away')
+  }
+  const over = noted(sooner(begin, clock, logger, room, ending.signal))
+  await clock.advance(1_500)
+  t.strictSame([tries, over], [2, []])
+  ending.abort()
+  await clock.settle()
+  t.match(over, [{ message: 'mongodb is away' }], 'what is missing is the reason')
+  t.equal(tries, 3, 'it looks once more, for what came meanwhile')
+  t.strictSame(clock.waiting(), [])
+})
