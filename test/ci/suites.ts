@@ -50,6 +50,7 @@ const members: Readonly<Record<Exclude<Suite, 'service'>, readonly string[]>> = 
     'readiness',
     'renewal',
     'roll',
+    'settle',
     'time',
     'virtual-clock',
     'warnings',
