@@ -12,11 +12,12 @@ export const isPattern = (text: string): boolean => {
   }
 }
 
-/** Whether a pattern can be that of a whole e-mail address: there is an `@` or something that takes one, and something in front of it. */
+/** Whether a pattern can be that of a whole e-mail address: there is an `@` or something that takes one, with something on both sides. */
 export const canBeAddress = (text: string): boolean => {
-  const pattern = text.replace(/^\^/, '')
+  const pattern = text.replace(/^\^/, '').replace(/(?<!\\)\$$/, '')
   const isOpen = /\.[*+{]|[\])][*+{]|\[\^|\\[SWD]/.test(pattern)
-  return !pattern.startsWith('@') && (pattern.includes('@') || isOpen)
+  const isBare = !pattern.includes('|') && (pattern.startsWith('@') || pattern.endsWith('@'))
+  return !isBare && (pattern.includes('@') || isOpen)
 }
 
 /** Tells whether an e-mail address, as it is or with its domain in lower case, matches one of the patterns as a whole; without patterns every address does (api.md §5.5). */

@@ -54,10 +54,18 @@ const rows: readonly (readonly [settings: Readonly<Record<string, string>>, prob
     { [`${provider}.issuer_url`]: 'https://id.example.com/.well-known/openid-configuration' },
     /issuer_url: must be the issuer, without \/\.well-known/,
   ],
-  ...['.*@example\\.com', '\\w+@a\\.b', '.*', '\\S+', '(a|b)@c\\.d', '.+example\\.com'].map(
-    (pattern) => [{ 'authentication.methods.oidc.email_matches': pattern }, ''] as const,
-  ),
-  ...['example\\.com', '@example\\.com', '^@example\\.com$', 'ada', 'example.com'].map(
+  ...[
+    '.*@example\\.com',
+    '\\w+@a\\.b',
+    '.*',
+    '\\S+',
+    '(a|b)@c\\.d',
+    '.+example\\.com',
+    '@a|b@c\\.d',
+    'a@b|c@',
+    '^.*@.*$',
+  ].map((pattern) => [{ 'authentication.methods.oidc.email_matches': pattern }, ''] as const),
+  ...['example\\.com', '@example\\.com', '^@example\\.com$', 'ada', 'example.com', 'ada@', '.*@', '^ada@$'].map(
     (pattern) => [{ 'authentication.methods.oidc.email_matches': pattern }, /can match no e-mail address/] as const,
   ),
   [{ [`${provider}.client_id`]: 'a\nb' }, /client_id: must hold no control character/],

@@ -357,6 +357,12 @@ await t.test('what is probably not meant is warned of', async (t) => {
   const nobody = `${M}.oidc.providers is empty, so nobody can log in that way`
   t.ok(warned({ [`${M}.oidc.enabled`]: true }).includes(nobody))
   t.notOk(warned({ [`${M}.oidc.enabled`]: true, [`${M}.oidc.providers`]: { g: google } }).includes(nobody))
+
+  const anyToken = /orchestrator\.audiences is empty, so the token that every pod has by default can be exchanged/
+  const exchange = { [`${M}.orchestrator.enabled`]: true, [`${M}.orchestrator.ca_path`]: authorityFile }
+  t.ok(warned(exchange).some((warning) => anyToken.test(warning)))
+  t.notOk(warned({ ...exchange, [`${M}.orchestrator.audiences`]: ['rollcall'] }).some((one) => anyToken.test(one)))
+  t.notOk(warned({ ...exchange, [`${M}.orchestrator.enabled`]: false }).some((one) => anyToken.test(one)))
 })
 
 await t.test('defaults follow from other settings', async (t) => {
